@@ -1,0 +1,53 @@
+# make demo    a tour of what Spinney does          make test   the test suite
+# Both create .venv and install what they need; nothing but Python 3.11+ is assumed.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+# Real corpora, where they are: tests that need them skip without.
+ifneq ($(wildcard ../shared/data),)
+export SPINNEY_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test test-all lint bench docs clean
+
+demo: $(VENV)/.installed
+	$(BIN)/spinney demo
+
+test: $(VENV)/.installed-dev
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test-all: $(VENV)/.installed-dev
+	$(BIN)/pytest -n 2
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m benchmarks all
+
+docs:
+	@echo "The documentation is plain Markdown so far: see docs/."
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Spinney needs Python 3.11 or newer; set PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-bench: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	touch $@ $(VENV)/.installed $(VENV)/.installed-dev
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
