@@ -13,7 +13,7 @@ class SpinneyError(Exception):
     """Base of every error that the user can cause and mend."""
 
 
-class InputError(SpinneyError):
+class InputError(SpinneyError, ValueError):
     """Bad data: an unreadable file, a malformed line, a label never seen.
 
     Examples

@@ -1,1 +1,41 @@
+"""The optimisation core: losses × penalties × solvers, with one certificate for all.
 
+A problem is a smooth loss plus a penalty; :func:`solve` minimises it and reports how far the answer is from
+optimal. :func:`path` walks a grid of strengths with warm starts.
+"""
+
+from spinney.optim.base import GroupArrays, Loss, Penalty, Solution, Step
+from spinney.optim.losses import LinearLoss, LogisticLoss, MultinomialLoss, SquaredLoss
+from spinney.optim.penalties import *  # noqa: F403
+from spinney.optim.penalties import __all__ as _penalties
+from spinney.optim.solve import (
+    ConvergenceWarning,
+    choose_solver,
+    lambda_grid,
+    lambda_max,
+    path,
+    solve,
+    warn_unless_converged,
+)
+from spinney.optim.solvers import SOLVERS
+
+__all__ = [
+    "SOLVERS",
+    "ConvergenceWarning",
+    "GroupArrays",
+    "LinearLoss",
+    "LogisticLoss",
+    "Loss",
+    "MultinomialLoss",
+    "Penalty",
+    "Solution",
+    "SquaredLoss",
+    "Step",
+    "choose_solver",
+    "lambda_grid",
+    "lambda_max",
+    "path",
+    "solve",
+    "warn_unless_converged",
+    *_penalties,
+]

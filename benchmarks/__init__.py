@@ -1,0 +1,1 @@
+"""Spinney and its peers on identical input: ``python -m benchmarks NAME``."""

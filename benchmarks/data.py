@@ -1,0 +1,37 @@
+"""Inputs of the benchmarks."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tarfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def data_folder() -> Path:
+    """The folder of real corpora, or an exit that says how to name it."""
+    folder = os.environ.get("SPINNEY_DATA", "")
+    if not folder or not Path(folder).is_dir():
+        sys.exit("benchmarks on real data need the variable SPINNEY_DATA to name the folder of corpora")
+    return Path(folder)
+
+
+@cache
+def newsgroups() -> tuple[Any, Any]:
+    """20 Newsgroups, training part: tf-idf over the full vocabulary, and the class of each document."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts, labels = [], []
+    with tarfile.open(data_folder() / "20newsgroups" / "20news-bydate.tar.xz") as archive:
+        for member in archive:
+            folder, _, rest = member.name.partition("/")
+            if member.isfile() and folder.endswith("train"):
+                stream = archive.extractfile(member)
+                assert stream is not None
+                texts.append(stream.read().decode("latin-1"))
+                labels.append(rest.partition("/")[0])
+    return TfidfVectorizer().fit_transform(texts).tocsc(), np.unique(labels, return_inverse=True)[1]

@@ -1,0 +1,119 @@
+"""A race: several solvers of one problem, in one process, interleaved, each timed to the same objective.
+
+Every contestant has a ladder of settings from loose to tight. The loosest setting whose objective is within the asked
+accuracy of the best known optimum is the one that is timed, so nobody is paid for stopping early or charged for
+stopping late. Times are the best of several rounds; rounds go around all contestants, so that a slow minute of
+the machine hits everybody.
+"""
+
+from __future__ import annotations
+
+import gc
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass
+class Contestant:
+    """A solver: ``run(setting)`` returns a solution, for settings from loose to tight."""
+
+    name: str
+    run: Callable[[Any], Any]
+    settings: Sequence[Any]
+
+
+@dataclass
+class Row:
+    """What came out for one contestant."""
+
+    name: str
+    setting: Any
+    seconds: float
+    excess: float
+    size: int
+
+
+def race(
+    contestants: Sequence[Contestant],
+    objective: Callable[[Any], float],
+    *,
+    accuracy: float = 1e-6,
+    rounds: int = 3,
+    size: Callable[[Any], int] = np.count_nonzero,
+) -> list[Row]:
+    """Time every contestant to within ``accuracy`` (relative) of the best objective that any of them reaches."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _race(contestants, objective, accuracy, rounds, size)
+
+
+def _race(
+    contestants: Sequence[Contestant],
+    objective: Callable[[Any], float],
+    accuracy: float,
+    rounds: int,
+    size: Callable[[Any], int],
+) -> list[Row]:
+    for contestant in contestants:
+        contestant.run(contestant.settings[0])  # compile, load, touch
+    optimum = objective(contestants[0].run(contestants[0].settings[-1]))
+    chosen: list[tuple[Any, float, int]] = []
+    for contestant in contestants:
+        for setting in contestant.settings:
+            solution = contestant.run(setting)
+            excess = (objective(solution) - optimum) / abs(optimum)
+            if excess <= accuracy:
+                break
+        chosen.append((setting, excess, size(solution)))
+    best = [np.inf] * len(contestants)
+    for _ in range(rounds):
+        for i, contestant in enumerate(contestants):
+            gc.collect()
+            started = time.perf_counter()
+            contestant.run(chosen[i][0])
+            best[i] = min(best[i], time.perf_counter() - started)
+    return [
+        Row(contestant.name, setting, best[i], excess, active)
+        for i, (contestant, (setting, excess, active)) in enumerate(zip(contestants, chosen))
+    ]
+
+
+def table(title: str, rows: Sequence[Row], accuracy: float = 1e-6) -> str:
+    """A Markdown table; the ratio is a contestant's time over that of the first row."""
+    lines = [
+        f"### {title}",
+        "",
+        "| solver | setting | seconds | ratio to Spinney | relative excess | non-zero |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for row in rows:
+        missed = "" if row.excess <= accuracy else " (not reached)"
+        lines.append(
+            f"| {row.name} | {row.setting} | {row.seconds:.4f} | {row.seconds / rows[0].seconds:.2f} | "
+            f"{row.excess:.1e}{missed} | {row.size:,} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def publish(name: str, sections: Sequence[str]) -> None:
+    """Print the sections and keep them in ``benchmarks/results``."""
+    versions = ", ".join(
+        f"{module} {sys.modules[module].__version__}"
+        for module in ("numpy", "scipy", "numba", "sklearn", "celer", "skglm")
+        if module in sys.modules and hasattr(sys.modules[module], "__version__")
+    )
+    head = f"# Benchmark: {name}\n\nPython {platform.python_version()}, {versions}; best of several interleaved rounds.\n"
+    text = "\n".join([head, *sections])
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.md").write_text(text)
+    print(text)

@@ -1,0 +1,319 @@
+"""Linear regressors and classifiers with any penalty, in scikit-learn's conventions.
+
+Objectives are **sums** over examples: ``Σᵢ sᵢ·loss(xᵢ·w + b, yᵢ) + λΩ(w)``, the intercept never penalised. scikit-learn's
+``C`` is 1/λ; the ``alpha`` of its Lasso is λ/n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from spinney.classify.penalty import make_penalty
+from spinney.errors import InputError, OptionError
+from spinney.optim import (
+    LogisticLoss,
+    MultinomialLoss,
+    Penalty,
+    Solution,
+    SquaredLoss,
+    lambda_grid,
+    lambda_max,
+    path,
+    solve,
+    warn_unless_converged,
+)
+from spinney.optim.base import GroupArrays, Vector
+from spinney.optim.losses import LinearLoss
+
+
+class PathPoint(NamedTuple):
+    """One strength on a regularisation path. ``coef`` has one row an output."""
+
+    lam: float
+    coef: Vector
+    intercept: Vector
+    active: int
+    objective: float
+    violation: float
+    seconds: float
+
+
+class _LinearModel(BaseEstimator):  # type: ignore[misc]
+    """What regressors and classifiers share: parameters, fitting and the path."""
+
+    def __init__(
+        self,
+        penalty: str | Penalty = "l2",
+        lam: float = 1.0,
+        *,
+        lam_ratio: float | None = None,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        groups: GroupArrays | None = None,
+        feature_weights: ArrayLike | None = None,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        tol: float = 1e-5,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+    ) -> None:
+        self.penalty = penalty
+        self.lam = lam
+        self.lam_ratio = lam_ratio
+        self.l1 = l1
+        self.l2 = l2
+        self.groups = groups
+        self.feature_weights = feature_weights
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+
+    def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
+        raise NotImplementedError
+
+    def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(
+            self, X, y, accept_sparse=["csc", "csr"], dtype=np.float64, reset=reset, y_numeric=False
+        )
+        return X, y
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[LinearLoss, Penalty]:
+        """The loss and the penalty, the latter at its final strength."""
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        loss = self._loss(X, y, sample_weight)
+        weights = None if self.feature_weights is None else np.asarray(self.feature_weights, dtype=np.float64)
+        penalty = make_penalty(
+            self.penalty,
+            self.lam,
+            l1=self.l1,
+            l2=self.l2,
+            weights=weights,
+            groups=self.groups,
+            X=X,
+            n_outputs=loss.n_outputs,
+        )
+        if self.lam_ratio is not None:
+            if not 0 < self.lam_ratio <= 1:
+                raise OptionError(f"lam_ratio must lie between 0 and 1, not {self.lam_ratio:g}")
+            penalty = penalty.with_lam(self.lam_ratio * lambda_max(loss, penalty))
+        return loss, penalty
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, p)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+        """
+        X, y = self._checked(X, y)
+        loss, penalty = self._problem(X, y, sample_weight)
+        solution = solve(
+            loss, penalty, self.solver, tol=self.tol, max_iter=self.max_iter, w0=self._warm_point(loss)
+        )
+        warn_unless_converged(solution, self.tol)
+        self._take(loss, penalty, solution)
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def _warm_point(self, loss: LinearLoss) -> Vector | None:
+        if not self.warm_start or getattr(self, "coef_", None) is None:
+            return None
+        coef = np.atleast_2d(self.coef_)
+        if coef.shape != (loss.n_outputs, loss.p):
+            return None
+        return np.append(coef.T.ravel(), self.intercept_) if self.fit_intercept else coef.T.ravel()
+
+    def _take(self, loss: LinearLoss, penalty: Penalty, solution: Solution) -> None:
+        coef, intercept = _unpacked(loss, solution.w)
+        self._store(coef, intercept)
+        self.lam_ = float(getattr(penalty, "lam", 0.0))
+        self.penalty_ = penalty
+        self.objective_ = solution.objective
+        self.violation_ = solution.violation
+        self.n_iter_ = max(1, solution.n_iter)
+        self.solver_ = solution.solver
+        self.n_active_ = int(np.count_nonzero(coef))
+        self.converged_ = solution.converged
+        self.trace_ = solution.trace
+
+    def _store(self, coef: Vector, intercept: Vector) -> None:
+        raise NotImplementedError
+
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        lams: Sequence[float] | None = None,
+        *,
+        n: int = 50,
+        ratio: float = 1e-2,
+        sample_weight: ArrayLike | None = None,
+    ) -> list[PathPoint]:
+        """Fit along a grid of strengths with warm starts; by default ``n`` values from λ_max down to ``ratio`` of it.
+
+        The estimator itself is left as it was.
+        """
+        X, y = self._checked(X, y)
+        loss, penalty = self._problem(X, y, sample_weight)
+        grid = lambda_grid(lambda_max(loss, penalty), n, ratio) if lams is None else np.asarray(lams, dtype=np.float64)
+        points = []
+        for lam, solution in path(loss, penalty, grid, solver=self.solver, tol=self.tol, max_iter=self.max_iter):
+            coef, intercept = _unpacked(loss, solution.w)
+            active = int(np.count_nonzero(coef))
+            points.append(
+                PathPoint(lam, coef, intercept, active, solution.objective, solution.violation, solution.seconds)
+            )
+        return points
+
+    def at(self, point: PathPoint) -> Self:
+        """Take on the weights of a point of the path."""
+        self._store(point.coef, point.intercept)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _unpacked(loss: LinearLoss, w: Vector) -> tuple[Vector, Vector]:
+    """Coefficients, one row an output, and intercepts."""
+    W = w.reshape(-1, loss.n_outputs)
+    coef = np.ascontiguousarray(W[: loss.p].T)
+    return coef, W[loss.p].copy() if loss.intercept else np.zeros(loss.n_outputs)
+
+
+class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
+    """Least squares with any penalty: ½Σ sᵢ(yᵢ − xᵢ·w − b)² + λΩ(w).
+
+    Parameters
+    ----------
+    penalty : str or Penalty
+        ``none``, ``l2`` (ridge), ``l1`` (Lasso), ``elasticnet``, ``l0``, ``fused``, ``group``, ``sparse-group``,
+        ``group-linf``, ``tree-l2``, ``tree-linf``, ``overlap``, ``latent`` (these take ``groups``), ``trace``, ``pairwise``,
+        ``nuclear``; or an object of :mod:`spinney.optim`.
+    lam : float
+        The strength λ, in the units of the sum (not the mean) of losses.
+    lam_ratio : float, optional
+        λ as a share of the smallest λ for which the model is empty; replaces ``lam``.
+    l1, l2 : float
+        The second knobs: the ℓ1 part of group penalties, the ridge part (½·l2‖w‖²) of the elastic net and groups.
+    groups : Groups, optional
+        Sets of features for the grouped penalties.
+    feature_weights : array, optional
+        A weight ≥ 0 for each feature in ``l1`` and ``elasticnet`` (adaptive Lasso).
+    solver : str
+        ``auto``, or a name in :data:`spinney.optim.SOLVERS`.
+    fit_intercept : bool
+    tol : float
+        Largest violation of the optimality conditions, relative to the gradient of the empty model.
+    max_iter : int
+    warm_start : bool
+        Start from the previous fit.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the model.
+    lam_, objective_, violation_, n_iter_, n_active_, solver_, converged_ : what the fit did.
+
+    Examples
+    --------
+    >>> X, y = np.array([[1.0, 0.0], [2.0, 0.1], [3.0, -0.1], [4.0, 0.0]]), np.array([1.0, 2.0, 3.0, 4.0])
+    >>> model = LinearRegressor("l1", lam=0.5).fit(X, y)
+    >>> model.coef_.round(2).tolist(), round(float(model.intercept_), 2)
+    ([0.9, 0.0], 0.25)
+    """
+
+    def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
+        return SquaredLoss(X, y.astype(np.float64), sample_weight, self.fit_intercept)
+
+    def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(
+            self, X, y, accept_sparse=["csc", "csr"], dtype=np.float64, reset=reset, y_numeric=True
+        )
+        return X, y
+
+    def _store(self, coef: Vector, intercept: Vector) -> None:
+        self.coef_, self.intercept_ = coef[0], float(intercept[0])
+
+    def predict(self, X: Any) -> Vector:
+        """The predicted value of each example."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray(X @ self.coef_ + self.intercept_)
+
+
+class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
+    """Logistic regression (two classes) or multinomial regression (more) with any penalty.
+
+    Takes the parameters and leaves the attributes of :class:`LinearRegressor`. With more than two classes ``coef_`` has a
+    row for each class, and a group of features holds their weights in all classes.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0], [0.2, 1.0], [1.0, 1.0], [0.9, 1.0]])
+    >>> model = LinearClassifier("l1", lam=0.1).fit(X, ["no", "no", "yes", "yes"])
+    >>> model.predict([[0.1, 1.0], [1.1, 1.0]]).tolist()
+    ['no', 'yes']
+    """
+
+    def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, NDArray[Any]]:
+        X, y = super()._checked(X, y, reset)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError(
+                f"Classifier can't train when only one class is present: all {len(y)} labels are "
+                f"{self.classes_[0]!s}",
+                remedy="give examples of at least two classes",
+            )
+        return X, codes
+
+    def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
+        if len(self.classes_) == 2:
+            return LogisticLoss(X, 2.0 * y - 1.0, sample_weight, self.fit_intercept)
+        return MultinomialLoss(X, y, sample_weight, self.fit_intercept, len(self.classes_))
+
+    def _store(self, coef: Vector, intercept: Vector) -> None:
+        self.coef_, self.intercept_ = coef, intercept
+
+    def decision_function(self, X: Any) -> Vector:
+        """The margin of the second class (two classes), or of each."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        M = X @ self.coef_.T + self.intercept_
+        M = np.asarray(M.todense()) if sparse.issparse(M) else np.asarray(M)
+        return M.ravel() if len(self.classes_) == 2 else M
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each example."""
+        M = self.decision_function(X)
+        codes = (M > 0).astype(np.intp) if M.ndim == 1 else M.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def predict_proba(self, X: Any) -> Vector:
+        """The probability of each class, one row an example."""
+        M = self.decision_function(X)
+        if M.ndim == 1:
+            positive = expit(M)
+            return np.column_stack([1.0 - positive, positive])
+        return np.asarray(softmax(M, axis=1))
+
+    def predict_log_proba(self, X: Any) -> Vector:
+        """Logarithms of :meth:`predict_proba`."""
+        return np.log(self.predict_proba(X))

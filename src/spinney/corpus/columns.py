@@ -1,0 +1,171 @@
+"""Column files in the style of CoNLL-2000 and CoNLL-2003: a token a line, a blank line between sentences.
+
+Lines repeat: ``the DT B-NP`` comes thousands of times. So each *distinct* line is split, checked and numbered
+once, and the work that is left for each line of the file is one look into a dictionary.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.corpus.batches import Batch, ColumnName, numbered
+from spinney.corpus.compressed import FilePath
+from spinney.corpus.lines import Block, OnError, ReadReport, fields, parse_blocks, read_stanza_blocks
+from spinney.corpus.opening import writing
+from spinney.errors import InputError, OptionError
+
+DocStart = Literal["drop", "keep"]
+Row = tuple[str, ...]
+
+_BLANK, _RAGGED = -1, -2
+#: Distinct lines remembered at most; then the memory starts afresh.
+_REMEMBERED = 1 << 20
+
+
+def read_columns(
+    path: FilePath,
+    *,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+    docstart: DocStart = "drop",
+) -> Iterator[list[Row]]:
+    """The sentences of a column file, each a list of rows, each row a tuple of fields.
+
+    Fields are parted by spaces or tabs, mixed as they come. All rows of a file have as many fields as the
+    first; a row that has not is an :class:`~spinney.errors.InputError`, or with ``on_error="skip"`` its
+    sentence is dropped. Lines that begin with ``-DOCSTART-`` are taken as blank, unless
+    ``docstart="keep"``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "train.txt")
+    >>> write_columns(path, [[("He", "PRP"), ("ran", "VBD")], [("Stop", "VB")]])
+    >>> for sentence in read_columns(path):
+    ...     words, tags = zip(*sentence)
+    ...     print(words, tags)
+    ('He', 'ran') ('PRP', 'VBD')
+    ('Stop',) ('VB',)
+    """
+    report = ReadReport() if report is None else report
+    rows = _Rows(docstart)
+    blocks = read_stanza_blocks(path, encoding)
+    for numbers in parse_blocks(blocks, rows.parse, Block.each_stanza, on_error, report):
+        known = [rows.fields[i] for i in numbers[numbers != _BLANK].tolist()]
+        offsets = _offsets(numbers)
+        report.read += len(offsets) - 1
+        for start, stop in pairwise(offsets.tolist()):
+            yield known[start:stop]
+
+
+def column_batches(
+    path: FilePath,
+    numberings: Mapping[ColumnName, Mapping[str, int]],
+    *,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+    docstart: DocStart = "drop",
+) -> Iterator[Batch]:
+    """The columns of ``numberings`` as numbers, many sentences at a time; else as :func:`read_columns`."""
+    report = ReadReport() if report is None else report
+    rows = _Rows(docstart)
+
+    def parse(block: Block) -> Batch:
+        lines = rows.parse(block)
+        is_row = lines != _BLANK
+        columns = {name: rows.numbers(name, number)[lines[is_row]] for name, number in numberings.items()}
+        for name, column in columns.items():
+            unknown = np.flatnonzero(column < 0)
+            if unknown.size:
+                line = int(np.flatnonzero(is_row)[unknown[0]])
+                value = rows.fields[lines[line]][rows.column(name)]
+                raise block.error(f"{value!r} (column {name}) is not in the vocabulary", line)
+        return Batch(np.diff(_offsets(lines)), columns)
+
+    blocks = read_stanza_blocks(path, encoding)
+    for batch in parse_blocks(blocks, parse, Block.each_stanza, on_error, report):
+        report.read += len(batch.lengths)
+        yield batch
+
+
+def write_columns(path: FilePath, sentences: Iterable[Sequence[Sequence[str]]], separator: str = " ") -> None:
+    """Write sentences of rows, so that :func:`read_columns` gives them back."""
+    with writing(path) as file:
+        for sentence in sentences:
+            for row in sentence:
+                line = separator.join(row)
+                if fields(line) != list(row):
+                    raise InputError(f"the row {row!r} has white space in a field", path=os.fspath(path))
+                file.write(line + "\n")
+            file.write("\n")
+
+
+class _Rows(dict[str, int]):
+    """Distinct lines: line to row number; and of each row its ``fields``, and by column their ``codes``."""
+
+    def __init__(self, docstart: DocStart) -> None:
+        if docstart not in ("drop", "keep"):
+            raise OptionError(f"docstart must be 'drop' or 'keep', not {docstart!r}")
+        self.docstart = docstart
+        self.width = 0
+        self.fields: list[Row] = []
+        self.codes: dict[ColumnName, array[int]] = {}
+
+    def __missing__(self, line: str) -> int:
+        row = tuple(fields(line))
+        if not row or (row[0] == "-DOCSTART-" and self.docstart == "drop"):
+            number = _BLANK
+        elif self.width and len(row) != self.width:
+            number = _RAGGED
+        else:
+            self.width = len(row)
+            number = len(self.fields)
+            self.fields.append(row)
+        self[line] = number
+        return number
+
+    def column(self, name: ColumnName) -> int:
+        """The column of that number, if there is one."""
+        if not isinstance(name, int) or (self.width and not -self.width <= name < self.width):
+            raise OptionError(f"no column {name!r}: the columns are 0 to {self.width - 1}")
+        return name
+
+    def numbers(self, name: ColumnName, number: Mapping[str, int]) -> NDArray[np.int32]:
+        """The number of the field of each row in that column."""
+        codes = self.codes.setdefault(name, array("i"))
+        column = self.column(name)
+        new = [row[column] for row in self.fields[len(codes) :]]
+        codes.frombytes(numbered(new, number).tobytes())
+        return np.frombuffer(codes, np.int32)
+
+    def parse(self, block: Block) -> NDArray[np.int32]:
+        """The row number of each line of a block."""
+        if len(self) > _REMEMBERED:
+            self.clear()
+            self.fields.clear()
+            self.codes.clear()
+        lines = block.decode().split("\n")
+        numbers = np.fromiter(map(self.__getitem__, lines), np.int32, len(lines))
+        ragged = np.flatnonzero(numbers == _RAGGED)
+        if ragged.size:
+            line = int(ragged[0])
+            what = f"{len(fields(lines[line]))} columns where the lines before have {self.width}"
+            raise block.error(what, line, "a missing field, or white space inside one")
+        return numbers
+
+
+def _offsets(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Where sentences begin and end among the rows: those lines that are not blank."""
+    is_row = numbers != _BLANK
+    rows_before = np.concatenate([[0], np.cumsum(is_row)])
+    ends = np.flatnonzero(is_row[:-1] & ~is_row[1:]) + 1  # the last line of a block is always blank
+    return np.concatenate([[0], rows_before[ends]])

@@ -1,0 +1,183 @@
+"""Bytes out of and into files, compressed or not; every way a file can be broken becomes one clear line."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import IO, Any, BinaryIO, cast
+
+from spinney.errors import InputError, OptionError
+
+FilePath = str | os.PathLike[str]
+
+#: Bytes asked of a file at a time: large enough to amortise Python, small enough for the cache of one core.
+CHUNK = 1 << 18
+
+
+def read_chunks(path: FilePath, size: int = CHUNK) -> Iterator[bytes]:
+    """The bytes of a file (``-`` is standard input), decompressed by suffix, a chunk at a time.
+
+    A missing file is reported at once, a corrupt one when the corruption is met.
+
+    Examples
+    --------
+    >>> read_chunks("nowhere.txt")
+    Traceback (most recent call last):
+    ...
+    spinney.errors.InputError: nowhere.txt: no such file
+    """
+    if path == "-":
+        stdin = cast(io.BufferedReader, sys.stdin.buffer)
+        # read1 gives what a pipe holds now, so that a line is answered when it comes.
+        return _guarded(iter(lambda: stdin.read1(size), b""), path)
+    if suffix(path) == ".zst":
+        zstandard = _zstandard()
+        return _guarded(_zstd_chunks(_opened(open, path, "rb"), zstandard), path)
+    return _guarded(_chunks(_opened(_READERS.get(suffix(path), open), path, "rb"), size), path)
+
+
+def open_bytes(path: FilePath, mode: str = "r") -> BinaryIO:
+    """Open a file of bytes (``-`` is standard input or output), compressed as its suffix says.
+
+    Suffixes are .gz, .xz, .bz2 and .zst; ``mode`` is ``"r"`` or ``"w"``.
+    To write a file whole or not at all, use
+    :func:`spinney.corpus.writing_bytes`.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.xz")
+    >>> with open_bytes(path, "w") as file:
+    ...     _ = file.write(b"one line\\n")
+    >>> with open_bytes(path) as file:
+    ...     file.read()
+    b'one line\\n'
+    """
+    if mode in ("r", "rb"):
+        return io.BufferedReader(ChunkStream(read_chunks(path)))
+    if mode not in ("w", "wb"):
+        raise OptionError(f"mode must be 'r' or 'w', not {mode!r}")
+    return sys.stdout.buffer if path == "-" else compressor(path, suffix(path))
+
+
+def compressor(path: FilePath, ending: str) -> BinaryIO:
+    """Open ``path`` for writing, compressed as ``ending`` says (the path itself may be a temporary name)."""
+    if ending == ".zst":
+        zstandard = _zstandard()
+        checked = zstandard.ZstdCompressor(write_checksum=True)  # as the zstd command does
+        return _opened(lambda path, mode: zstandard.open(path, mode, cctx=checked), path, "wb")
+    return _opened(_WRITERS.get(ending, open), path, "wb")
+
+
+class ChunkStream(io.RawIOBase):
+    """A read-only file over an iterator of byte strings."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        n = min(len(buffer), len(self._rest))
+        buffer[:n] = self._rest[:n]
+        self._rest = self._rest[n:]
+        return n
+
+    def close(self) -> None:
+        if hasattr(self._chunks, "close"):
+            self._chunks.close()
+        super().close()
+
+
+def suffix(path: FilePath) -> str:
+    """The last ending of a file's name, in lower case: ``".gz"`` for ``"A.TXT.GZ"``."""
+    return os.path.splitext(os.fspath(path))[1].lower()
+
+
+def explained(error: Exception, path: FilePath) -> InputError:
+    """The one-line error for an exception that a file gave."""
+    remedy = None
+    if isinstance(error, EOFError):
+        what, remedy = "the compressed file ends too early", "it is truncated: copy or download it again"
+    elif not isinstance(error, OSError) or error.errno is None:
+        what, remedy = f"not a valid {suffix(path)} file", "it is corrupt, or its name has the wrong ending"
+    elif error.errno == errno.ENOENT:
+        what = "no such file"
+    elif error.errno == errno.EISDIR:
+        what, remedy = "is a folder", "give a file"
+    else:
+        what = (error.strerror or str(error)).lower()
+    return InputError(what, path=os.fspath(path), remedy=remedy)
+
+
+def _gzip_writer(path: FilePath, mode: str) -> gzip.GzipFile:
+    # No name and no time in the header: the same text gives the same bytes.
+    file = open(path, mode)  # noqa: SIM115
+    zipped = gzip.GzipFile(filename="", mode=mode, fileobj=cast(IO[bytes], file), mtime=0)
+    zipped.myfileobj = cast(Any, file)  # so that closing the one closes the other
+    return zipped
+
+
+_READERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+_WRITERS: dict[str, Callable[..., Any]] = {".gz": _gzip_writer, ".xz": lzma.open, ".bz2": bz2.open}
+
+
+def _opened(opener: Callable[..., Any], path: FilePath, mode: str) -> BinaryIO:
+    try:
+        return cast(BinaryIO, opener(path, mode))
+    except OSError as error:
+        raise explained(error, path) from None
+    except ValueError:  # a NUL in the name
+        raise InputError("not a file name", path=repr(path)) from None
+
+
+def _chunks(file: IO[bytes], size: int) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(size):
+            yield chunk
+
+
+def _zstd_chunks(file: IO[bytes], zstandard: ModuleType) -> Iterator[bytes]:
+    # The library's own reader ends quietly after the first frame, and at a truncation.
+    frame = None
+    with file:
+        while data := file.read(1 << 16):
+            while data:
+                frame = frame or zstandard.ZstdDecompressor().decompressobj()
+                try:
+                    yield frame.decompress(data)
+                except zstandard.ZstdError:
+                    raise OSError("corrupt") from None
+                data, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+    if frame is not None:
+        raise EOFError
+
+
+def _guarded(chunks: Iterator[bytes], path: FilePath) -> Iterator[bytes]:
+    try:
+        yield from chunks
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        raise explained(error, path) from None
+
+
+def _zstandard() -> ModuleType:
+    try:
+        import zstandard
+    except ImportError:
+        raise OptionError("a .zst file needs the package zstandard: pip install 'spinney[zst]'") from None
+    return zstandard

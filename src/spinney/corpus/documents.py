@@ -1,0 +1,245 @@
+"""Documents with labels: folders of text files, and tables in CSV or TSV."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from spinney.corpus.compressed import FilePath, suffix
+from spinney.corpus.lines import Block, OnError, ReadReport, check_on_error, read_blocks
+from spinney.errors import InputError, OptionError
+
+Column = str | int
+
+
+class Document(NamedTuple):
+    """A text, its label if it has one, and where it came from."""
+
+    text: str
+    label: str | None = None
+    id: str = ""
+
+
+def read_folder(
+    path: FilePath,
+    *,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+) -> Iterator[Document]:
+    """The files of a folder, one document each, in the order of their names.
+
+    If the folder holds folders, these are the classes: a file anywhere below one is a document with its name
+    as label, and loose files beside them (a README, say) are passed over. If it holds files only, they are
+    documents without a label. Names that begin with a dot are passed over. The ``id`` is the path inside the
+    folder. Empty files are documents too; ``report.empty`` counts them.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for label, text in [("pos", "A joy."), ("neg", "A bore.")]:
+    ...     os.mkdir(os.path.join(folder, label))
+    ...     with open(os.path.join(folder, label, "1.txt"), "w") as file:
+    ...         _ = file.write(text)
+    >>> list(read_folder(folder))
+    [Document(text='A bore.', label='neg', id='neg/1.txt'),
+     Document(text='A joy.', label='pos', id='pos/1.txt')]
+    """
+    check_on_error(on_error)
+    report = ReadReport() if report is None else report
+    root = Path(path)
+    if not root.is_dir():
+        what = "is a file" if root.exists() else "no such folder"
+        raise InputError(what, path=os.fspath(path), remedy="give a folder of documents")
+    classes = [entry for entry in _visible(root) if entry.is_dir()]
+    files: list[tuple[Path, str | None]]
+    if classes:
+        files = [(file, label.name) for label in classes for file in _files_below(label)]
+    else:
+        files = [(file, None) for file in _visible(root)]
+    if not files:
+        raise InputError("no documents in this folder", path=os.fspath(path))
+    for file, label in files:
+        try:
+            text = "".join(block.decode() for block in read_blocks(file, encoding, exact=True))
+        except InputError as error:
+            if on_error == "raise":
+                raise
+            report.skip(error)
+            continue
+        yield _counted(Document(text, label, file.relative_to(root).as_posix()), report)
+
+
+def read_table(
+    path: FilePath,
+    text: Column | Sequence[Column] = "text",
+    label: Column | None = None,
+    id: Column | None = None,
+    *,
+    header: bool = True,
+    delimiter: str | None = None,
+    quotes: bool | None = None,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+) -> Iterator[Document]:
+    """The rows of a CSV or TSV file as documents.
+
+    Parameters
+    ----------
+    path
+        A file with one header line, or none if ``header=False``.
+    text, label, id
+        Columns by name, or by number from 0. Several text columns are joined by a space. The ``id`` is by
+        default the number of the row's first line.
+    delimiter
+        By default a tab if the name ends in ``.tsv``, ``.tab`` or ``.txt`` (before a compression suffix),
+        else a comma.
+    quotes
+        Whether fields may be quoted with ``"`` and then hold delimiters and line ends. By default yes, except
+        with tabs.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "reviews.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write('stars,review\\n5,"A joy, really"\\n')
+    >>> list(read_table(path, text="review", label="stars"))
+    [Document(text='A joy, really', label='5', id='2')]
+    """
+    check_on_error(on_error)
+    report = ReadReport() if report is None else report
+    if delimiter is None:
+        plain = os.path.splitext(path)[0] if suffix(path) in (".gz", ".xz", ".bz2", ".zst") else path
+        delimiter = "\t" if suffix(plain) in (".tsv", ".tab", ".txt") else ","
+    lines = _Lines(path, encoding, on_error)
+    rows = _rows(lines, delimiter, delimiter != "\t" if quotes is None else quotes, on_error, report)
+    line, first = next(rows, (0, None))
+    if first is None:
+        raise InputError("the file is empty", path=os.fspath(path))
+    wanted = [text] if isinstance(text, str | int) else list(text)
+    texts = [_column(name, first, header, path) for name in wanted]
+    labels = None if label is None else _column(label, first, header, path)
+    ids = None if id is None else _column(id, first, header, path)
+
+    def document(line: int, row: list[str]) -> Document:
+        joined = " ".join([row[column] for column in texts])
+        return Document(
+            joined, None if labels is None else row[labels], str(line) if ids is None else row[ids]
+        )
+
+    if not header:
+        yield _counted(document(line, first), report)
+    for line, row in rows:
+        if len(row) != len(first):
+            what = f"{len(row)} columns where the first line has {len(first)}"
+            error = InputError(
+                what, path=os.fspath(path), line=line, remedy=f"the delimiter is {delimiter!r}"
+            )
+            if on_error == "raise":
+                raise error
+            report.skip(error)
+            continue
+        yield _counted(document(line, row), report)
+
+
+def _rows(
+    lines: _Lines, delimiter: str, quotes: bool, on_error: OnError, report: ReadReport
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the numbers of their first lines; blank lines are passed over."""
+    reader: Iterator[list[str]]
+    if quotes:
+        csv.field_size_limit(2**31 - 1)  # the module's 131,072 characters are too few for a document
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    else:
+        reader = (line[:-1].split(delimiter) if line != "\n" else [] for line in lines)
+    while True:
+        number, row, lines.bad = lines.given + 1, [], None
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            unclosed = "unexpected end of data" in str(problem)
+            what = "a quote is opened and never closed" if unclosed else f"bad quoting: {problem}"
+            remedy = "if quote marks are plain text here, read without quotes"
+            lines.bad = lines.bad or InputError(what, path=lines.path, line=number, remedy=remedy)
+        if lines.bad is None:
+            if row:
+                yield number, row
+        elif on_error == "raise":
+            raise lines.bad
+        else:
+            report.skip(lines.bad)
+
+
+class _Lines:
+    """Lines with their ends, how many were given, and the last that was no text if errors are skipped."""
+
+    def __init__(self, path: FilePath, encoding: str, on_error: OnError) -> None:
+        self.path, self.encoding, self.on_error = os.fspath(path), encoding, on_error
+        self.given = 0
+        self.bad: InputError | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        for block in read_blocks(self.path, self.encoding):
+            try:
+                lines = block.decode().split("\n")[:-1]
+            except InputError:
+                if self.on_error == "raise":
+                    raise
+                yield from self._some_bad(block)
+            else:
+                for line in lines:
+                    self.given += 1
+                    yield line + "\n"
+
+    def _some_bad(self, block: Block) -> Iterator[str]:
+        for line in block.each_line():
+            self.given += 1
+            try:
+                yield line.decode()
+            except InputError as error:
+                self.bad = error
+                yield line.text.decode("utf-8", "replace")
+
+
+def _column(name: Column, first: list[str], header: bool, path: FilePath) -> int:
+    if isinstance(name, int):
+        if -len(first) <= name < len(first):
+            return name
+        what = f"no column {name}: the columns are 0 to {len(first) - 1}"
+    elif not header:
+        raise OptionError(f"without a header, columns are numbers from 0, not {name!r}")
+    elif first.count(name) == 1:
+        return first.index(name)
+    else:
+        several = "no" if name not in first else "more than one"
+        what = f"{several} column {name!r}: the columns are {', '.join(map(repr, first))}"
+    raise InputError(what, path=os.fspath(path), line=1)
+
+
+def _counted(document: Document, report: ReadReport) -> Document:
+    report.read += 1
+    report.empty += not document.text.strip()
+    return document
+
+
+def _visible(folder: Path) -> list[Path]:
+    try:
+        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except OSError as error:
+        raise InputError((error.strerror or str(error)).lower(), path=folder) from None
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    for entry in _visible(folder):
+        if entry.is_dir():
+            yield from _files_below(entry)
+        else:
+            yield entry

@@ -1,0 +1,57 @@
+"""svmlight files: sparse features that someone else has already counted."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.corpus.compressed import FilePath, read_chunks
+from spinney.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+def read_svmlight(path: FilePath, n_features: int | None = None) -> tuple[csr_matrix, NDArray[np.float64]]:
+    """The matrix and the targets of an svmlight file (lines ``target number:value number:value ...``).
+
+    Features are numbered from 0 or from 1, whichever the file does; scikit-learn does the reading.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "two.svm")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("1 1:0.5 3:2\\n-1 2:1\\n")
+    >>> X, y = read_svmlight(path)
+    >>> X.toarray(), y
+    (array([[0.5, 0. , 2. ], [0. , 1. , 0. ]]), array([ 1., -1.]))
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    data = b"".join(read_chunks(path))
+    if not data.strip():
+        raise InputError("the file is empty", path=os.fspath(path))
+    try:
+        X, y = load_svmlight_file(io.BytesIO(data), n_features=n_features)
+    except (ValueError, OverflowError) as error:
+        line = _first_bad_line(data)
+        remedy = "a line is: target number:value number:value ..., numbers rising"
+        what = "not svmlight" if line is not None else str(error).lower()
+        raise InputError(what, path=os.fspath(path), line=line, remedy=remedy) from None
+    return X, np.asarray(y, np.float64)
+
+
+def _first_bad_line(data: bytes) -> int | None:
+    from sklearn.datasets import load_svmlight_file
+
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        try:
+            load_svmlight_file(io.BytesIO(line))
+        except (ValueError, OverflowError):
+            return number
+    return None

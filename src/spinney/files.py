@@ -1,0 +1,500 @@
+"""Model files: one safetensors file holding arrays, lists of strings and a JSON header.
+
+The layout is that of safetensors, so any safetensors reader opens a model: eight bytes of header length, a
+JSON header that places every tensor, then the tensors, little-endian, without gaps. Spinney's own facts are
+one JSON object under ``__metadata__["spinney"]``: the format version, the kind of model, its header and the
+headers of its parts. A list of strings, which may be a vocabulary of millions of words, is two tensors,
+``NAME:utf8`` and ``NAME:offsets``.
+
+Reading maps the file into memory and executes nothing. Every number in the header is checked before it is
+used: a truncated, foreign or hostile file gives a :class:`~spinney.errors.ModelFileError` and nothing worse.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from spinney.errors import InputError, ModelFileError
+
+FORMAT = 1
+
+# Parsed JSON takes up to thirty times the memory of its text: what is long belongs into tensors.
+_HEADER_LIMIT = 8 << 20
+_DTYPES = {
+    name: np.dtype(code)
+    for name, code in {
+        "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1",
+        "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "<u1",
+    }.items()
+}  # fmt: skip
+_NAME_OF = {dtype: name for name, dtype in _DTYPES.items()}
+_KIND = re.compile(r"[A-Za-z0-9_]{1,60}(/[A-Za-z0-9_]{1,60})*")
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive",
+    b"\x80": "a Python pickle",
+    b"\x1f\x8b": "gzip data: decompress it first",
+    b"\xfd7zXZ": "xz data: decompress it first",
+    b"BZh": "bzip2 data: decompress it first",
+    b"\x28\xb5\x2f\xfd": "zstd data: decompress it first",
+}
+
+Array = NDArray[Any]
+FilePath = str | os.PathLike[str]
+T = TypeVar("T")
+
+
+class Parts(NamedTuple):
+    """What an object puts into a model file: JSON-able facts, arrays, and lists of strings."""
+
+    header: Mapping[str, Any]
+    tensors: Mapping[str, Array]
+    strings: Mapping[str, Sequence[str]]
+
+
+# ---------------------------------------------------------------------------------------------- writing
+
+
+def write_model(
+    path: FilePath,
+    kind: str,
+    header: Mapping[str, Any],
+    tensors: Mapping[str, Array],
+    strings: Mapping[str, Sequence[str]] | None = None,
+    parts: Mapping[str, Parts] | None = None,
+) -> None:
+    """Write a model file: beside its target first, then into its place.
+
+    Parameters
+    ----------
+    path
+        The target; an existing file is replaced only when the new one is complete and on disk.
+    kind
+        Task and class, such as ``"classify/LinearClassifier"``.
+    header
+        JSON-able facts: parameters, sizes, metrics. NumPy scalars are taken as numbers.
+    tensors
+        Arrays of numbers. Those of `csr_tensors` go here too.
+    strings
+        Lists of strings, of any length.
+    parts
+        Other objects inside the model, such as the word classes of a tagger, each under its own name:
+        what their ``parts()`` gave; read them back with :meth:`ModelFile.part`.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name) / "small.spinney"
+    >>> write_model(path, "classify/Toy", {"lam": 0.5}, {"w": np.arange(3.0)}, {"words": ["a", "b", "c"]})
+    >>> model = read_model(path, "classify")
+    >>> model.kind, model.header, model.tensors["w"].tolist(), list(model.strings["words"])
+    ('classify/Toy', {'lam': 0.5}, [0.0, 1.0, 2.0], ['a', 'b', 'c'])
+    """
+    if not _KIND.fullmatch(kind):
+        raise ValueError(f"a kind is task/class in letters, digits and underscores, not {kind!r}")
+    facts: dict[str, Any] = {"format": FORMAT, "kind": kind, "header": dict(header)}
+    arrays = _flattened(Parts(header, tensors, strings or {}), "")
+    if parts:
+        facts["parts"] = {name: dict(part.header) for name, part in parts.items()}
+        for name, part in parts.items():
+            arrays |= _flattened(part, f"{name}/")
+    # Widest first, so that every tensor is aligned; then by name, so that equal models are equal files.
+    ordered = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0]))
+
+    layout: dict[str, Any] = {"__metadata__": {"spinney": json.dumps(facts, default=_plain)}}
+    end = 0
+    for name, array in ordered:
+        begin, end = end, end + array.nbytes
+        layout[name] = {"dtype": _NAME_OF[array.dtype], "shape": array.shape, "data_offsets": [begin, end]}
+    text = json.dumps(layout, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > _HEADER_LIMIT:
+        raise ValueError(f"a header of {len(text)} bytes, limit {_HEADER_LIMIT}: long lists go into tensors")
+    with replacing(path) as file:
+        file.write(len(text).to_bytes(8, "little"))
+        file.write(text)
+        for _, array in ordered:
+            if array.size:
+                file.write(array.reshape(-1).view(np.uint8).data)
+
+
+def csr_tensors(name: str, matrix: Any) -> dict[str, Array]:
+    """A SciPy sparse matrix as tensors, to be read back with :meth:`ModelFile.csr`.
+
+    Examples
+    --------
+    >>> from scipy.sparse import eye_array
+    >>> list(csr_tensors("m", eye_array(3)))
+    ['m.data', 'm.indices', 'm.indptr', 'm.shape']
+    """
+    csr = matrix.tocsr()
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return {
+        f"{name}.data": csr.data,
+        f"{name}.indices": csr.indices,
+        f"{name}.indptr": csr.indptr,
+        f"{name}.shape": np.array(csr.shape, dtype=np.int64),
+    }
+
+
+@contextmanager
+def replacing(path: FilePath) -> Iterator[BinaryIO]:
+    """A new file beside ``path`` that takes its place when the block ends well, and vanishes otherwise."""
+    target = os.path.realpath(path)  # a link stays a link
+    folder, name = os.path.split(target)
+    beside = os.path.join(folder, f".{name[:60]}.{os.urandom(4).hex()}.tmp")
+    try:
+        if os.path.exists(target) and not os.path.isfile(target):
+            raise InputError("not a regular file, so it cannot be replaced", path=os.fspath(path))
+        with open(beside, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", path=os.fspath(path)) from error
+    finally:
+        with suppress(OSError):
+            os.unlink(beside)
+
+
+def _flattened(parts: Parts, prefix: str) -> dict[str, Array]:
+    """All of one object's arrays by their names in the file, contiguous and little-endian."""
+    arrays = dict(parts.tensors)
+    for name, strings in parts.strings.items():
+        try:
+            encoded = [string.encode() for string in strings]
+        except UnicodeEncodeError as error:
+            raise InputError(f"{error.object!r} is not text: it cannot go into a model file") from None
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+        arrays[f"{name}:utf8"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        arrays[f"{name}:offsets"] = offsets
+    flat = {}
+    for name, array in arrays.items():
+        dtype = array.dtype.newbyteorder("<")
+        if dtype not in _NAME_OF:
+            raise TypeError(f"tensor {name!r}: {array.dtype} arrays have no place in a model file")
+        flat[prefix + name] = np.asarray(array, dtype=dtype, order="C")
+    return flat
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a {type(value).__name__} has no place in the header of a model file")
+
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+class Strings(Sequence[str]):
+    """A list of strings kept as UTF-8 in one piece, decoded when asked for."""
+
+    def __init__(self, utf8: NDArray[np.uint8], offsets: NDArray[np.int64], path: Path) -> None:
+        self._utf8, self._offsets, self._path = utf8, offsets, path
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        i = range(len(self))[index]
+        return next(self._decoded(i, i + 1))
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), 1 << 16):
+            yield from self._decoded(start, min(start + (1 << 16), len(self)))
+
+    def _decoded(self, start: int, stop: int) -> Iterator[str]:
+        offsets = self._offsets[start : stop + 1].tolist()
+        first = offsets[0]
+        piece = self._utf8[first : offsets[-1]].tobytes()
+        try:
+            for begin, end in pairwise(offsets):
+                yield piece[begin - first : end - first].decode()
+        except UnicodeDecodeError:
+            raise ModelFileError("damaged: a string is not UTF-8", path=self._path) from None
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """An open model file. Tensors are read-only views of the mapped file; strings are decoded on demand.
+
+    The methods check the presence and type of what they fetch, so that a class that rebuilds itself from a
+    file need not.
+    """
+
+    path: Path
+    kind: str
+    header: dict[str, Any]
+    tensors: dict[str, Array]
+    strings: dict[str, Strings]
+    format_version: int
+    part_headers: dict[str, dict[str, Any]]
+
+    def error(self, what: str) -> ModelFileError:
+        """An error that names this file."""
+        return ModelFileError(what, path=self.path)
+
+    def fact(self, key: str, type_: type[T]) -> T:
+        """The value of ``key`` in the header; it must be of that type (an int passes for a float)."""
+        value = self.header.get(key)
+        if type_ is float and type(value) is int:
+            value = float(value) if abs(value) < 1 << 1000 else None
+        if not isinstance(value, type_) or (type(value) is bool and type_ is not bool):
+            raise self.error(f"damaged: the header has no {type_.__name__} called {key!r}")
+        return value
+
+    def tensor(self, name: str, dtype: DTypeLike | None = None, ndim: int = 1) -> Array:
+        """The tensor ``name``; it must have that dtype (None: any) and number of dimensions."""
+        array = self.tensors.get(name)
+        if array is None or array.ndim != ndim or (dtype is not None and array.dtype != np.dtype(dtype)):
+            wanted = "" if dtype is None else f"{np.dtype(dtype)} "
+            raise self.error(f"damaged: no {wanted}tensor {name!r} with {ndim} dimension{'s' * (ndim != 1)}")
+        return array
+
+    def texts(self, name: str) -> list[str]:
+        """The list of strings ``name``, decoded."""
+        if name not in self.strings:
+            raise self.error(f"damaged: no list of strings {name!r}")
+        return list(self.strings[name])
+
+    def csr(self, name: str) -> Any:
+        """The sparse matrix that `csr_tensors` stored as ``name``, a ``scipy.sparse.csr_array``."""
+        from scipy.sparse import csr_array
+
+        data = self.tensor(f"{name}.data")
+        indices, indptr = self.tensor(f"{name}.indices"), self.tensor(f"{name}.indptr")
+        shape = self.tensor(f"{name}.shape", np.int64).tolist()
+        # SciPy's kernels trust these arrays without looking.
+        if (
+            len(shape) == 2
+            and shape[1] >= 0
+            and indices.dtype == indptr.dtype
+            and indices.dtype in (np.int32, np.int64)
+            and len(indptr) == shape[0] + 1
+            and len(data) == len(indices)
+            and _is_partition_of(indptr, len(indices))
+            and np.all((indices >= 0) & (indices < shape[1]))
+        ):
+            matrix = csr_array((data, indices, indptr), shape=tuple(shape))
+            if matrix.has_canonical_format:
+                return matrix
+        raise self.error(f"damaged: {name!r} is not a sparse matrix")
+
+    def part(self, name: str) -> ModelFile:
+        """What was written as the part ``name``, as if it were a file of its own."""
+        if name not in self.part_headers:
+            raise self.error(f"damaged: no part {name!r}")
+        prefix = f"{name}/"
+        return ModelFile(
+            self.path,
+            self.kind,
+            self.part_headers[name],
+            {key[len(prefix) :]: value for key, value in self.tensors.items() if key.startswith(prefix)},
+            {key[len(prefix) :]: value for key, value in self.strings.items() if key.startswith(prefix)},
+            self.format_version,
+            {},
+        )
+
+
+def read_model(path: FilePath, kind: str | None = None) -> ModelFile:
+    """Open a model file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        What the model must be: a task (``"classify"``), or a task and class (``"structure/Groups"``).
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, truncated, foreign, damaged, of another kind, or written by a newer version.
+    """
+    path = Path(path)
+    raw = _mapped(path)
+    text = _header_text(path, raw)
+    layout = _json_object(path, text)
+    metadata = layout.pop("__metadata__", None)
+    facts_text = metadata.get("spinney") if isinstance(metadata, dict) else None
+    if not isinstance(facts_text, str):
+        raise ModelFileError("a safetensors file, but not a Spinney model", path=path)
+    facts = _json_object(path, facts_text)
+    version = facts.get("format")
+    if type(version) is not int or not 1 <= version < 1_000_000:
+        _damaged(path, "the header has no format version")
+    if version > FORMAT:
+        what = f"written by a newer Spinney (format {version}; this one reads up to {FORMAT}): upgrade"
+        raise ModelFileError(what, path=path)
+    found, header, parts = facts.get("kind"), facts.get("header"), facts.get("parts", {})
+    if not isinstance(found, str) or not _KIND.fullmatch(found):
+        _damaged(path, "the header has no kind of model")
+    if kind is not None and found != kind and not found.startswith(f"{kind}/"):
+        raise ModelFileError(_wrong_kind(found, kind), path=path)
+    if not isinstance(header, dict) or not isinstance(parts, dict):
+        _damaged(path, "the header is not an object")
+    if not all(isinstance(part, dict) for part in parts.values()):
+        _damaged(path, "the header of a part is not an object")
+    tensors = _views(path, layout, raw, start=8 + len(text))
+    strings = _string_lists(path, tensors)
+    return ModelFile(path, found, header, tensors, strings, version, parts)
+
+
+def _mapped(path: Path) -> NDArray[np.uint8]:
+    """The whole file as read-only bytes, mapped, never read."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise ModelFileError("no such file", path=path) from None
+    except OSError as error:
+        raise ModelFileError(f"cannot be read: {error.strerror or error}", path=path) from None
+    except ValueError:  # a NUL in the name
+        raise ModelFileError("not a file name", path=repr(str(path))) from None
+    if stat.S_ISDIR(status.st_mode):
+        raise ModelFileError("a directory, not a model file", path=path)
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
+        raise ModelFileError("not a regular file, so not a model file", path=path)
+    if status.st_size == 0:
+        raise ModelFileError("an empty file, not a model", path=path)
+    try:
+        return np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
+    except OSError as error:
+        raise ModelFileError(f"cannot be read: {error.strerror or error}", path=path) from None
+
+
+def _header_text(path: Path, raw: NDArray[np.uint8]) -> bytes:
+    start = raw[:16].tobytes()
+    length = int.from_bytes(start[:8], "little")
+    if len(start) < 8 or length > _HEADER_LIMIT or (len(start) > 8 and start[8:9] != b"{"):
+        for magic, what in _FOREIGN.items():
+            if start.startswith(magic):
+                raise ModelFileError(f"not a Spinney model but {what}", path=path)
+        remedy = "make one with `spinney TASK fit --model OUT`"
+        raise ModelFileError("not a Spinney model", path=path, remedy=remedy)
+    if length > len(raw) - 8:
+        _truncated(path, len(raw), 8 + length)
+    return raw[8 : 8 + length].tobytes()
+
+
+def _json_object(path: Path, text: str | bytes) -> dict[str, Any]:
+    """Strict JSON: UTF-8, an object at the top, no key twice."""
+    try:
+        value = json.loads(text if isinstance(text, str) else text.decode(), object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        _damaged(path, "the header is not JSON")
+    if not isinstance(value, dict):
+        _damaged(path, "the header is not an object")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a key twice")
+    return value
+
+
+def _views(path: Path, layout: dict[str, Any], raw: NDArray[np.uint8], start: int) -> dict[str, Array]:
+    """Each tensor as a view of the mapped bytes; the header must place them without gap or overlap."""
+    data = raw[start:]
+    placed = []
+    for name, info in layout.items():
+        match info:
+            case {"dtype": str(code), "shape": list(shape), "data_offsets": [begin, end]} if code in _DTYPES:
+                dtype = _DTYPES[code]
+            case _:
+                _damaged(path, f"no dtype, shape or place for tensor {_short(name)}")
+        if not all(type(number) is int and 0 <= number < 1 << 62 for number in (*shape, begin, end)):
+            _damaged(path, f"shape or place of tensor {_short(name)} out of range")
+        if len(shape) > 32 or math.prod(shape) * dtype.itemsize != end - begin:
+            _damaged(path, f"the shape of tensor {_short(name)} does not fit its place")
+        placed.append((begin, end, name, dtype, shape))
+    placed.sort(key=lambda place: place[:2])
+    views, filled = {}, 0
+    for begin, end, name, *_ in placed:
+        if begin != filled:
+            _damaged(path, f"a gap or an overlap before tensor {_short(name)}")
+        filled = end
+    if filled > len(data):
+        _truncated(path, len(raw), start + filled)
+    if filled < len(data):
+        _damaged(path, f"{len(data) - filled} bytes after the last tensor")
+    for begin, end, name, dtype, shape in placed:
+        try:
+            view = data[begin:end].view(dtype).reshape(shape)
+        except ValueError:  # no elements, yet more of them along one axis than NumPy can count
+            _damaged(path, f"shape or place of tensor {_short(name)} out of range")
+        # Ours are aligned; what another program wrote may not be, and kernels assume it.
+        views[name] = view if view.flags.aligned else view.copy()
+    return views
+
+
+def _string_lists(path: Path, tensors: dict[str, Array]) -> dict[str, Strings]:
+    """Take the tensors that hold strings out of ``tensors`` and give them as such."""
+    lists = {}
+    for key in [key for key in tensors if key.endswith(":utf8")]:
+        name = key.removesuffix(":utf8")
+        utf8, offsets = tensors.pop(key), tensors.pop(f"{name}:offsets", None)
+        if (
+            offsets is None
+            or offsets.dtype != np.int64
+            or utf8.dtype != np.uint8
+            or (utf8.ndim, offsets.ndim) != (1, 1)
+            or not _is_partition_of(offsets, len(utf8))
+        ):
+            _damaged(path, f"{_short(name)} is not a list of strings")
+        lists[name] = Strings(utf8, offsets, path)
+    return lists
+
+
+def _is_partition_of(offsets: Array, size: int) -> bool:
+    """Whether ``offsets`` go from 0 to ``size`` and never back."""
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != size:
+        return False
+    return bool(np.all(offsets[1:] >= offsets[:-1]))
+
+
+def _wrong_kind(found: str, wanted: str) -> str:
+    if "/" in wanted:
+        return f"{_a(found)} model where {_a(wanted)} is needed"
+    task = found.partition("/")[0]
+    return f"{_a(task)} model, but `spinney {wanted}` needs {_a(wanted)} model"
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' or noun.startswith('lm') else 'a'} {noun}"
+
+
+def _short(name: str) -> str:
+    return repr(name if len(name) <= 40 else name[:40] + "…")
+
+
+def _truncated(path: Path, has: int, needs: int) -> NoReturn:
+    raise ModelFileError(f"truncated: {has} bytes where its header promises {needs}", path=path)
+
+
+def _damaged(path: Path, what: str) -> NoReturn:
+    raise ModelFileError(f"damaged: {what}", path=path)

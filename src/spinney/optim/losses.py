@@ -1,0 +1,292 @@
+"""Losses of linear models: squared, logistic and multinomial, over a sparse or dense design matrix.
+
+All are sums Σᵢ sᵢ·ℓ(yᵢ, mᵢ) over examples, where the margins are m = Xw + b and sᵢ are sample weights. The
+parameter vector is ``[w, b]``: weights first, intercepts last and never penalised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import expit, logsumexp, softmax
+
+from spinney.errors import OptionError
+from spinney.optim.base import Vector
+
+Design = Any  # a C- or F-ordered float64 array, or a SciPy CSR or CSC matrix
+
+
+def as_design(X: ArrayLike | Design) -> Design:
+    """``X`` as float64, keeping the layout (CSR, CSC or dense) where it can be used as it is."""
+    if sparse.issparse(X):
+        X = X if X.format in ("csr", "csc") else X.tocsr()
+        return X if X.dtype == np.float64 else X.astype(np.float64)
+    return np.asarray(X, dtype=np.float64)
+
+
+class LinearLoss:
+    """What the three losses share: the design matrix, the sample weights and the intercept.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, p)
+    y : array of shape (n,)
+    sample_weight : array of shape (n,), optional
+        Non-negative; all 1 when absent.
+    intercept : bool
+        Whether the last coordinate(s) of the parameter vector are unpenalised intercepts.
+    """
+
+    #: sup ℓ''(m): how much the curvature of the loss can exceed that of the Gram matrix.
+    max_curvature: ClassVar[float] = 1.0
+    n_outputs: int = 1
+
+    def __init__(
+        self, X: Design, y: ArrayLike, sample_weight: ArrayLike | None = None, intercept: bool = True
+    ) -> None:
+        self.X = as_design(X)
+        self.n, self.p = self.X.shape
+        self.y = np.ascontiguousarray(y, dtype=np.float64)
+        self.sample_weight: Vector = (
+            np.ones(self.n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+        )
+        if len(self.y) != self.n or len(self.sample_weight) != self.n:
+            raise OptionError(
+                f"X has {self.n} rows, y {len(self.y)} and sample_weight {len(self.sample_weight)}: make them equal"
+            )
+        if np.any(self.sample_weight < 0) or not np.all(np.isfinite(self.sample_weight)):
+            raise OptionError("sample weights must be finite and ≥ 0")
+        self.intercept = intercept
+
+    @property
+    def n_params(self) -> int:
+        """Length of the parameter vector, intercepts included."""
+        return (self.p + self.intercept) * self.n_outputs
+
+    @property
+    def n_free(self) -> int:
+        """How many of the last coordinates are intercepts."""
+        return self.n_outputs if self.intercept else 0
+
+    # -- margins ---------------------------------------------------------------------------------------
+
+    def margins(self, w: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
+        """X·w + b, for all examples or for some."""
+        X = self.X if rows is None else self.X[rows]
+        m = X @ w[: self.p]
+        return m + w[self.p] if self.intercept else m
+
+    def pull_back(self, r: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
+        """Xᵀ·r (and Σr for the intercept): from derivatives in the margins to a gradient."""
+        X = self.X if rows is None else self.X[rows]
+        grad = np.empty(self.n_params)
+        grad[: self.p] = X.T @ r
+        if self.intercept:
+            grad[self.p] = r.sum()
+        return grad
+
+    def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
+        """Σ sᵢℓ(yᵢ, mᵢ) and its derivative in m."""
+        raise NotImplementedError
+
+    def curvature(self, m: Vector) -> Vector:
+        """sᵢ·ℓ''(mᵢ)."""
+        raise NotImplementedError
+
+    # -- the contract ----------------------------------------------------------------------------------
+
+    def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
+        """The loss and its gradient at ``w``."""
+        value, r = self.pointwise(self.margins(w), self.y, self.sample_weight)
+        return value, self.pull_back(r)
+
+    def hess_vec(self, w: Vector) -> Callable[[Vector], Vector]:
+        """The map v ↦ ∇²L(w)·v."""
+        h = self.curvature(self.margins(w))
+        return lambda v: self.pull_back(h * self.margins(v))
+
+    def hess_diag(self, w: Vector) -> Vector:
+        """Diagonal of the Hessian at ``w``."""
+        h = self.curvature(self.margins(w))
+        return self._squared_pull_back(h)
+
+    def _squared_pull_back(self, h: Vector) -> Vector:
+        squared = self.X.multiply(self.X) if sparse.issparse(self.X) else self.X**2
+        diagonal = np.empty((self.p + self.intercept, *h.shape[1:]))
+        diagonal[: self.p] = squared.T @ h
+        if self.intercept:
+            diagonal[self.p] = h.sum(axis=0)
+        return diagonal.ravel()
+
+    def lipschitz(self) -> float:
+        """An estimate (power iteration, from below within about 1 %) of the Lipschitz constant of the gradient."""
+        v = np.random.default_rng(0).standard_normal(self.p + self.intercept)
+        norm = 0.0
+        for _ in range(50):
+            v /= max(np.linalg.norm(v), 1e-300)
+            m = self.X @ v[: self.p] + (v[self.p] if self.intercept else 0.0)
+            m *= self.sample_weight
+            v = np.append(self.X.T @ m, m.sum()) if self.intercept else self.X.T @ m
+            previous, norm = norm, float(np.linalg.norm(v))
+            if abs(norm - previous) <= 1e-3 * norm:
+                break
+        return max(1.01 * self.max_curvature * norm, 1e-300)
+
+    def null_point(self) -> Vector:
+        """The optimum when all penalised coordinates are 0: only the intercept is fitted."""
+        raise NotImplementedError
+
+    def minibatches(
+        self, size: int, rng: np.random.Generator
+    ) -> Iterator[Callable[[Vector], tuple[float, Vector]]]:
+        """One shuffled pass; each item estimates ``value_and_grad`` of the whole sum without bias."""
+        order = rng.permutation(self.n)
+        for start in range(0, self.n, size):
+            rows = np.sort(order[start : start + size])
+            scale = self.n / len(rows)
+
+            def estimate(w: Vector, rows: NDArray[np.intp] = rows, scale: float = scale) -> tuple[float, Vector]:
+                value, r = self.pointwise(self.margins(w, rows), self.y[rows], self.sample_weight[rows])
+                return scale * value, scale * self.pull_back(r, rows)
+
+            yield estimate
+
+
+class SquaredLoss(LinearLoss):
+    """½ Σ sᵢ (mᵢ − yᵢ)².
+
+    Examples
+    --------
+    >>> loss = SquaredLoss([[1.0], [2.0]], [1.0, 2.0], intercept=False)
+    >>> value, grad = loss.value_and_grad(np.array([0.5]))
+    >>> value, grad.tolist()
+    (0.625, [-2.5])
+    """
+
+    def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
+        r = m - y
+        sr = s * r
+        return 0.5 * float(r @ sr), sr
+
+    def curvature(self, m: Vector) -> Vector:
+        return self.sample_weight
+
+    def null_point(self) -> Vector:
+        w = np.zeros(self.n_params)
+        if self.intercept:
+            w[-1] = np.average(self.y, weights=self.sample_weight)
+        return w
+
+
+class LogisticLoss(LinearLoss):
+    """Σ sᵢ log(1 + exp(−yᵢmᵢ)) with labels y in {−1, +1}.
+
+    Examples
+    --------
+    >>> loss = LogisticLoss([[1.0], [-1.0]], [1, -1], intercept=False)
+    >>> round(loss.value_and_grad(np.zeros(1))[0], 4)
+    1.3863
+    """
+
+    max_curvature = 0.25
+
+    def __init__(
+        self, X: Design, y: ArrayLike, sample_weight: ArrayLike | None = None, intercept: bool = True
+    ) -> None:
+        super().__init__(X, y, sample_weight, intercept)
+        if not np.all(np.abs(self.y) == 1.0):
+            raise OptionError("the labels of a logistic loss are -1 and +1")
+
+    def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
+        ym = y * m
+        return float(s @ np.logaddexp(0.0, -ym)), -s * y * expit(-ym)
+
+    def curvature(self, m: Vector) -> Vector:
+        g = expit(m)
+        return self.sample_weight * g * (1.0 - g)
+
+    def null_point(self) -> Vector:
+        w = np.zeros(self.n_params)
+        if self.intercept:
+            positive = float(self.sample_weight @ (self.y > 0))
+            negative = float(self.sample_weight @ (self.y < 0))
+            if positive > 0 and negative > 0:
+                w[-1] = np.log(positive / negative)
+        return w
+
+
+class MultinomialLoss(LinearLoss):
+    """−Σ sᵢ log softmax(mᵢ)[yᵢ] with labels y in 0 … K−1.
+
+    The parameter vector is the row-major matrix of shape (p, K), one row a feature, then K intercepts.
+
+    Examples
+    --------
+    >>> loss = MultinomialLoss([[1.0], [2.0], [3.0]], [0, 1, 2], intercept=False)
+    >>> round(loss.value_and_grad(np.zeros(3))[0], 4)
+    3.2958
+    """
+
+    max_curvature = 0.5
+
+    def __init__(
+        self,
+        X: Design,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        intercept: bool = True,
+        n_classes: int | None = None,
+    ) -> None:
+        super().__init__(X, y, sample_weight, intercept)
+        self.labels = self.y.astype(np.intp)
+        self.n_outputs = int(n_classes or self.labels.max() + 1)
+        if self.labels.min() < 0 or self.labels.max() >= self.n_outputs:
+            raise OptionError(f"the labels of a multinomial loss are 0 to {self.n_outputs - 1}")
+
+    def margins(self, w: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
+        W = w.reshape(-1, self.n_outputs)
+        X = self.X if rows is None else self.X[rows]
+        M = X @ W[: self.p]
+        return M + W[self.p] if self.intercept else M
+
+    def pull_back(self, r: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
+        X = self.X if rows is None else self.X[rows]
+        grad = np.empty((self.p + self.intercept, self.n_outputs))
+        grad[: self.p] = X.T @ r
+        if self.intercept:
+            grad[self.p] = r.sum(axis=0)
+        return grad.ravel()
+
+    def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
+        labels, examples = y.astype(np.intp), np.arange(len(y))
+        log_z = logsumexp(m, axis=1)
+        P = np.exp(m - log_z[:, None])
+        value = float(s @ (log_z - m[examples, labels]))
+        P[examples, labels] -= 1.0
+        return value, P * s[:, None]
+
+    def curvature(self, m: Vector) -> Vector:
+        """The diagonal sᵢ·pᵢₖ(1 − pᵢₖ) of each example's Hessian."""
+        P = softmax(m, axis=1)
+        return self.sample_weight[:, None] * P * (1.0 - P)
+
+    def hess_vec(self, w: Vector) -> Callable[[Vector], Vector]:
+        P = softmax(self.margins(w), axis=1)
+
+        def product(v: Vector) -> Vector:
+            D = self.margins(v)
+            return self.pull_back(self.sample_weight[:, None] * P * (D - (P * D).sum(axis=1, keepdims=True)))
+
+        return product
+
+    def null_point(self) -> Vector:
+        w = np.zeros(self.n_params)
+        if self.intercept:
+            totals = np.bincount(self.labels, weights=self.sample_weight, minlength=self.n_outputs)
+            if np.all(totals > 0):
+                w[-self.n_outputs :] = np.log(totals) - np.log(totals).mean()
+        return w

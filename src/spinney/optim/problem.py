@@ -1,0 +1,78 @@
+"""A problem to solve, and the monitor that every solver reports to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spinney.optim.base import Loss, Penalty, Step, Vector
+from spinney.optim.penalties import Partial
+
+Callback = Callable[[Step, Vector], bool | None]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``loss(w) + penalty(w)``, where ``inner`` governs all coordinates but the last ``loss.n_free``."""
+
+    loss: Loss
+    inner: Penalty
+
+    @property
+    def penalty(self) -> Penalty:
+        """The penalty over all coordinates: zero on the free ones."""
+        return Partial(self.inner, self.loss.n_free) if self.loss.n_free else self.inner
+
+    @property
+    def n_penalised(self) -> int:
+        """How many leading coordinates the penalty governs."""
+        return self.loss.n_params - self.loss.n_free
+
+
+@dataclass
+class Monitor:
+    """Records each iterate and decides when to stop: one rule and one certificate for all solvers.
+
+    A solver calls ``monitor(w, value, grad)`` with the smooth loss and its gradient at each iterate and returns
+    when the answer is true.
+    """
+
+    problem: Problem
+    tol: float
+    max_iter: int
+    scale: float
+    callback: Callback | None = None
+    trace: list[Step] = field(default_factory=list)
+    w: Vector = field(default_factory=lambda: np.empty(0))
+    started: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        self.penalty = self.problem.penalty
+
+    def __call__(self, w: Vector, value: float, grad: Vector) -> bool:
+        violation = self.penalty.violation(w, grad) / self.scale
+        step = Step(
+            len(self.trace), time.perf_counter() - self.started, value + self.penalty.value(w), violation
+        )
+        self.trace.append(step)
+        self.w = w.copy()
+        wants_stop = bool(self.callback(step, w)) if self.callback else False
+        return wants_stop or self.converged or len(self.trace) > self.max_iter
+
+    @property
+    def absolute_tol(self) -> float:
+        """The tolerance in the units of the gradient."""
+        return self.tol * self.scale
+
+    @property
+    def violation(self) -> float:
+        """The violation at the last iterate, in the units of the gradient."""
+        return self.trace[-1].violation * self.scale
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last iterate is optimal to the tolerance."""
+        return bool(self.trace) and self.trace[-1].violation <= self.tol

@@ -1,0 +1,211 @@
+"""One door to all solvers: :func:`solve` a problem, or walk its regularisation path."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from spinney.errors import OptionError
+from spinney.optim import penalties as pen
+from spinney.optim.base import Loss, Penalty, Solution, Vector
+from spinney.optim.losses import LinearLoss, MultinomialLoss, SquaredLoss
+from spinney.optim.problem import Callback, Monitor, Problem
+from spinney.optim.solvers import SOLVERS
+
+Solver = Callable[..., Vector]
+
+
+class ConvergenceWarning(UserWarning):
+    """A solver stopped before its solution was optimal to the tolerance."""
+
+
+def solve(
+    loss: Loss,
+    penalty: Penalty,
+    solver: str | Solver = "auto",
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    w0: Vector | None = None,
+    callback: Callback | None = None,
+    **options: Any,
+) -> Solution:
+    """Minimise ``loss(w) + penalty(w)``.
+
+    Parameters
+    ----------
+    loss : Loss
+        A smooth convex loss; its last ``n_free`` coordinates are not penalised.
+    penalty : Penalty
+    solver : str or callable
+        A name in :data:`spinney.optim.SOLVERS`, ``"auto"``, or a function with the signature of those.
+    tol : float
+        Stop when the violation of optimality, relative to the gradient of the null model, is at most this.
+    max_iter : int
+        Iterations (passes, for stochastic solvers) at most.
+    w0 : array, optional
+        Where to start; the null model (all penalised coordinates 0) when absent.
+    callback : callable, optional
+        Called as ``callback(step, w)`` after each iteration; a true answer stops the solver.
+    **options
+        Passed on to the solver.
+
+    Returns
+    -------
+    Solution
+        With the certificate ``violation``. An interrupted solver (Ctrl-C) returns its last iterate.
+
+    Examples
+    --------
+    >>> from spinney.optim import L1, SquaredLoss, solve
+    >>> X, y = np.eye(3), np.array([3.0, -0.5, 1.0])
+    >>> solution = solve(SquaredLoss(X, y, intercept=False), L1(1.0))
+    >>> solution.w.round(6).tolist(), solution.converged
+    ([2.0, 0.0, 0.0], True)
+    """
+    if isinstance(penalty, pen.LatentGroups):
+        return _solve_on_copies(
+            loss, penalty, solver, tol=tol, max_iter=max_iter, callback=callback, **options
+        )
+    problem = Problem(loss, penalty)
+    name = choose_solver(loss, penalty) if solver == "auto" else solver
+    if isinstance(name, str) and name not in SOLVERS:
+        raise OptionError(f"there is no solver {name!r}; there are {', '.join(SOLVERS)} and auto")
+    function = SOLVERS[name] if isinstance(name, str) else name
+    null = _null_point(loss)
+    monitor = Monitor(problem, tol, max_iter, _scale(loss, null), callback)
+    w = null if w0 is None else np.array(w0, dtype=np.float64)
+    if len(w) != loss.n_params:
+        raise OptionError(f"w0 has {len(w)} coordinates where the problem has {loss.n_params}")
+    interrupted = False
+    try:
+        function(problem, w, monitor, **options)
+    except KeyboardInterrupt:
+        if not monitor.trace:
+            raise
+        interrupted = True
+    last = monitor.trace[-1]
+    return Solution(
+        monitor.w,
+        last.objective,
+        last.violation,
+        monitor.converged,
+        last.iteration,
+        name if isinstance(name, str) else getattr(name, "__name__", "custom"),
+        time.perf_counter() - monitor.started,
+        interrupted,
+        monitor.trace,
+    )
+
+
+def choose_solver(loss: Loss, penalty: Penalty) -> str:
+    """The name of the fastest solver that can take this pair."""
+    linear = isinstance(loss, LinearLoss)
+    if isinstance(penalty, pen.TraceLasso):
+        return "irls" if isinstance(loss, SquaredLoss) else "admm"
+    if isinstance(penalty, pen.OverlappingGroups):
+        return "admm"
+    if isinstance(penalty, pen.GroupL2) and linear and not isinstance(loss, MultinomialLoss):
+        return "cd"
+    if hasattr(penalty, "grad"):
+        return "lbfgs"
+    if hasattr(penalty, "l1_l2"):
+        return "cd" if linear else "owlqn"
+    return "fista"
+
+
+def lambda_max(loss: Loss, penalty: Penalty) -> float:
+    """The strength from which on the null model (all penalised coordinates 0) is optimal.
+
+    Examples
+    --------
+    >>> from spinney.optim import L1, SquaredLoss, lambda_max
+    >>> lambda_max(SquaredLoss(np.eye(2), [3.0, -5.0], intercept=False), L1(1.0))
+    5.0
+    """
+    _, grad = loss.value_and_grad(_null_point(loss))
+    return penalty.lambda_max(grad[: loss.n_params - loss.n_free])
+
+
+def lambda_grid(largest: float, n: int = 50, ratio: float = 1e-2) -> Vector:
+    """``n`` strengths, evenly spaced in the logarithm, from ``largest`` down to ``ratio`` times it."""
+    return largest * np.logspace(0.0, np.log10(ratio), n)
+
+
+def path(
+    loss: Loss, penalty: Penalty, lams: Sequence[float] | Vector | None = None, *, w0: Vector | None = None, **how: Any
+) -> Iterator[tuple[float, Solution]]:
+    """Solutions along a grid of strengths, each warm-started at the one before.
+
+    ``lams`` defaults to 50 values from :func:`lambda_max` down to a hundredth of it; ``how`` goes to :func:`solve`.
+
+    Examples
+    --------
+    >>> from spinney.optim import L1, SquaredLoss, path
+    >>> loss = SquaredLoss(np.eye(3), [3.0, -0.5, 1.0], intercept=False)
+    >>> [(lam, int((s.w != 0).sum())) for lam, s in path(loss, L1(1.0), [3.0, 1.0, 0.2])]
+    [(3.0, 0), (1.0, 1), (0.2, 3)]
+    """
+    if lams is None:
+        lams = lambda_grid(lambda_max(loss, penalty))
+    for lam in lams:
+        solution = solve(loss, penalty.with_lam(lam), w0=w0, **how)
+        w0 = solution.w
+        yield float(lam), solution
+        if solution.interrupted:
+            return
+
+
+def warn_unless_converged(solution: Solution, tol: float) -> None:
+    """Say so when a fit is not yet a fit."""
+    if not solution.converged and not solution.interrupted:
+        warnings.warn(
+            f"solver {solution.solver!r} stopped after {solution.n_iter} iterations at violation "
+            f"{solution.violation:.2g} (tolerance {tol:g}): raise max_iter, or choose another solver",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _null_point(loss: Loss) -> Vector:
+    return np.asarray(loss.null_point()) if hasattr(loss, "null_point") else np.zeros(loss.n_params)
+
+
+def _scale(loss: Loss, null: Vector) -> float:
+    largest = float(np.max(np.abs(loss.value_and_grad(null)[1]), initial=0.0))
+    return largest if largest > 0 else 1.0
+
+
+class _OnCopies:
+    """A loss over copies v of the coordinates: w is the sum of the copies of each (latent groups)."""
+
+    def __init__(self, loss: Loss, members: np.ndarray[Any, np.dtype[np.int32]]) -> None:
+        self.loss, self.members = loss, members
+        self.n_free = loss.n_free
+        self.n_params = len(members) + loss.n_free
+
+    def gather(self, v: Vector) -> Vector:
+        """w from its copies."""
+        k, m = self.loss.n_params - self.n_free, len(self.members)
+        return np.append(np.bincount(self.members, weights=v[:m], minlength=k), v[m:])
+
+    def value_and_grad(self, v: Vector) -> tuple[float, Vector]:
+        value, grad = self.loss.value_and_grad(self.gather(v))
+        k = self.loss.n_params - self.n_free
+        return value, np.append(grad[:k][self.members], grad[k:])
+
+    def null_point(self) -> Vector:
+        return np.append(np.zeros(len(self.members)), _null_point(self.loss)[self.loss.n_params - self.n_free :])
+
+
+def _solve_on_copies(loss: Loss, penalty: pen.LatentGroups, solver: str | Solver, **how: Any) -> Solution:
+    """Latent overlapping groups: a plain group Lasso on one copy of a coordinate for each group that holds it."""
+    members, on_copies = penalty.duplicate
+    copies = _OnCopies(loss, members)
+    solution = solve(copies, on_copies, "fista" if solver == "auto" else solver, **how)
+    solution.w = copies.gather(solution.w)
+    return solution

@@ -1,0 +1,75 @@
+"""Elastic-net models of losses with one margin an example (squared, logistic)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spinney.optim.base import Vector
+from spinney.optim.losses import LinearLoss
+from spinney.optim.problem import Monitor, Problem
+from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
+from spinney.optim.solvers.coordinate.model import MAX_PASSES, l1_vector_and_l2, model_tolerance, support_and_violators
+from spinney.progress import announcing_compilation
+
+
+class ElasticNetModel:
+    """One margin an example (squared, logistic), units are coordinates.
+
+    Between passes over the working set, its non-zero part is iterated on its small Gram matrix where that is
+    cheaper than passing over columns.
+    """
+
+    def __init__(self, problem: Problem, loss: LinearLoss, monitor: Monitor) -> None:
+        self.loss, self.monitor = loss, monitor
+        self.l1, self.l2 = l1_vector_and_l2(problem)
+        self.design = ColumnDesign.of(loss)
+        with announcing_compilation("coordinate descent"):
+            import spinney.optim.solvers.coordinate._kernels  # noqa: F401
+
+    def working_set(self, w: Vector, residual: Vector) -> Columns:
+        return support_and_violators(w, np.abs(residual))
+
+    def minimise(self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns) -> Vector:
+        from spinney.optim.solvers.coordinate._kernels import column_curvatures, elastic_net_passes
+
+        h = self.loss.curvature(margins)
+        q, w = r.copy(), w.copy()
+        tol = model_tolerance(self.loss, self.monitor)
+        curvature = column_curvatures(*self.design.arrays, working, h) + self.l2
+        free_curvature = float(h.sum()) if self.loss.intercept else 0.0
+
+        def descend(columns: Columns, curvature: Vector, max_passes: int) -> float:
+            return float(
+                elastic_net_passes(
+                    *self.design.arrays, columns, curvature, w, h, q, self.l1, self.l2, free_curvature, tol, max_passes
+                )
+            )
+
+        for _ in range(MAX_PASSES):
+            if descend(working, curvature, 1) <= tol:
+                break
+            active = w[working] != 0
+            if self.design.gram_is_cheaper(working[active]):
+                self._descend_on_gram(working[active], w, h, q, tol)
+            else:
+                descend(working[active], curvature[active], MAX_PASSES)
+        return w
+
+    def _descend_on_gram(self, support: Columns, w: Vector, h: Vector, q: Vector, tol: float) -> None:
+        from spinney.optim.solvers.coordinate._kernels import column_slopes, gram_descent, move_along_columns, move_intercept
+
+        G = self.design.gram(support, h)
+        slope = column_slopes(*self.design.arrays, support, q)
+        coordinates, l1 = w[support], self.l1[support]
+        l2 = np.full(len(support), self.l2)
+        if self.loss.intercept:
+            cross = column_slopes(*self.design.arrays, support, h)
+            G = np.block([[G, cross[:, None]], [cross[None, :], np.array([[h.sum()]])]])
+            slope, coordinates = np.append(slope, q.sum()), np.append(coordinates, w[-1])
+            l1, l2 = np.append(l1, 0.0), np.append(l2, 0.0)
+        gram_descent(G, slope, coordinates, l1, l2, 0.3 * tol, MAX_PASSES)
+        move_along_columns(*self.design.arrays, support, coordinates[: len(support)] - w[support], h, q)
+        w[support] = coordinates[: len(support)]
+        if self.loss.intercept:
+            move_intercept(coordinates[-1] - w[-1], h, q)
+            w[-1] = coordinates[-1]

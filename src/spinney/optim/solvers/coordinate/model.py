@@ -1,0 +1,54 @@
+"""What the three kinds of quadratic models share: the choice of a working set and of a tolerance."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from spinney.optim.base import Vector
+from spinney.optim.losses import LinearLoss, SquaredLoss
+from spinney.optim.problem import Monitor, Problem
+from spinney.optim.solvers.coordinate.columns import Columns
+
+SMALLEST_WORKING_SET = 200
+MAX_PASSES = 1000
+
+
+class Model(Protocol):
+    """How one kind of problem minimises its quadratic model over a working set."""
+
+    def working_set(self, w: Vector, residual: Vector) -> Columns:
+        """The units to work on, given the penalised weights and their violations."""
+        ...
+
+    def minimise(self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns) -> Vector:
+        """The minimiser of the model at ``w`` plus the penalty over the working set.
+
+        ``r`` is the derivative of the loss in the margins, ``grad`` that in the parameters.
+        """
+        ...
+
+
+def support_and_violators(active: Vector, violations: Vector) -> Columns:
+    """The active units and the worst violators among the others: twice the support at most, or 200."""
+    support = np.flatnonzero(active)
+    outside = violations.copy()
+    outside[support] = 0.0
+    violators = np.flatnonzero(outside)
+    room = max(len(support), SMALLEST_WORKING_SET - len(support))
+    if len(violators) > room:
+        violators = violators[np.argpartition(-outside[violators], room)[:room]]
+    return np.sort(np.concatenate([support, violators])).astype(np.int64)
+
+
+def model_tolerance(loss: LinearLoss, monitor: Monitor) -> float:
+    """Inexact Newton: solve each model to a fraction of the violation. A squared loss is its own model: solve it well."""
+    forcing = 0.01 if isinstance(loss, SquaredLoss) else 0.1
+    return max(forcing * monitor.violation, 0.3 * monitor.absolute_tol)
+
+
+def l1_vector_and_l2(problem: Problem) -> tuple[Vector, float]:
+    """The ℓ1 strength of each penalised coordinate, and the ridge."""
+    l1, l2 = problem.inner.l1_l2(problem.n_penalised)  # type: ignore[attr-defined]
+    return np.ascontiguousarray(np.broadcast_to(l1, problem.n_penalised), dtype=np.float64), float(l2)

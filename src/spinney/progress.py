@@ -1,0 +1,182 @@
+"""What a waiting person sees: bars, log lines, and a word about compilation. All of it goes to stderr.
+
+The library logs to the standard logger ``spinney`` and prints none of it until asked (:func:`configure`).
+Bars appear only on a terminal, only for work that takes longer than a moment, and leave no trace.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+log = logging.getLogger("spinney")
+log.addHandler(logging.NullHandler())
+
+_PATIENCE = 0.5  # seconds before a bar appears
+_PAUSE = 0.1  # seconds between two looks of it
+_quiet = False
+_announced: set[str] = set()
+
+
+def configure(*, quiet: bool = False) -> None:
+    """Send the log to stderr: everything from ``INFO`` up, or with ``quiet`` warnings only and no bars."""
+    global _quiet
+    _quiet = quiet
+    for old in [handler for handler in log.handlers if isinstance(handler, _Handler)]:
+        log.removeHandler(old)
+    log.addHandler(_Handler())
+    log.setLevel(logging.WARNING if quiet else logging.INFO)
+
+
+class _Handler(logging.Handler):
+    """Writes to the stderr of the moment, above any bar."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            level = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""
+            _say(level + self.format(record))
+        except Exception:
+            self.handleError(record)
+
+
+def _say(line: str) -> None:
+    with _bars.lock:
+        if _bars.shown is not None:
+            _bars.shown.console.print(line, markup=False, highlight=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+class _Bars:
+    """The one live display that all tasks share, for a terminal has only one bottom."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.shown: Progress | None = None
+        self.count = 0
+
+    def add(self, task: Task) -> TaskID:
+        with self.lock:
+            if self.shown is None:
+                self.shown = _new_display()
+                self.shown.start()
+            self.count += 1
+            return self.shown.add_task(task.name, total=task.total, note="")
+
+    def update(self, bar: TaskID, task: Task) -> None:
+        with self.lock:
+            if self.shown is not None:
+                self.shown.update(bar, completed=task.done, note=task.note)
+
+    def remove(self, bar: TaskID) -> None:
+        with self.lock:
+            if self.shown is not None:
+                self.shown.remove_task(bar)
+                self.count -= 1
+                if self.count == 0:
+                    self.shown.stop()
+                    self.shown = None
+
+
+_bars = _Bars()
+
+
+def _new_display() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+class Task:
+    """A piece of work with a bar; made by :func:`task`."""
+
+    def __init__(self, name: str, total: float | None) -> None:
+        self.name, self.total = name, total
+        self.done = 0.0
+        self.note = ""
+        self._bar: TaskID | None = None
+        visible = not _quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._next_look = time.monotonic() + _PATIENCE if visible else math.inf
+
+    def update(self, n: float = 1, note: str = "") -> None:
+        """Count ``n`` more steps as done. Cheap: most calls only add and look at the clock."""
+        self.done += n
+        if note:
+            self.note = note
+        now = time.monotonic()
+        if now >= self._next_look:
+            with _bars.lock:  # several threads may count
+                self._next_look = now + _PAUSE
+                if self._bar is None:
+                    self._bar = _bars.add(self)
+                _bars.update(self._bar, self)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            _bars.remove(self._bar)
+            self._bar = None
+        self._next_look = math.inf
+
+
+@contextmanager
+def task(name: str, total: float | None = None) -> Iterator[Task]:
+    """Show progress on a piece of work, if it takes long enough and somebody is watching.
+
+    Examples
+    --------
+    >>> with task("fitting", total=3) as fitting:
+    ...     for iteration in range(3):
+    ...         fitting.update(1, note=f"objective {10 - iteration}")
+    >>> fitting.done
+    3.0
+    """
+    work = Task(name, total)
+    try:
+        yield work
+    finally:
+        work.close()
+
+
+@contextmanager
+def announcing_compilation(what: str, patience: float = 1.0) -> Iterator[None]:
+    """Say that ``what`` is being compiled if the body takes longer than ``patience`` seconds; once a process.
+
+    Examples
+    --------
+    >>> with announcing_compilation("coordinate descent"):
+    ...     pass  # the first call of a kernel
+    """
+    if _quiet or what in _announced:
+        yield
+        return
+
+    def announce() -> None:
+        _announced.add(what)
+        _say(f"compiling kernels for {what} (once for this machine) …")
+
+    timer = threading.Timer(patience, announce)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

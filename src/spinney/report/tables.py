@@ -1,0 +1,82 @@
+"""What models look like in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from spinney.classify.linear import PathPoint
+
+
+def console() -> Console:
+    """Standard output, never wrapping into less than 80 columns."""
+    import shutil
+
+    from rich.console import Console
+
+    return Console(width=max(80, shutil.get_terminal_size((100, 24)).columns), highlight=False)
+
+
+def show_facts(title: str, facts: Mapping[str, Any]) -> None:
+    """A two-column table of facts."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
+    for name, value in facts.items():
+        table.add_row(name, _text(value))
+    console().print(table)
+
+
+def show_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table; columns of numbers are set flush right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    listed = [list(row) for row in rows]
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for i, name in enumerate(header):
+        numeric = bool(listed) and all(isinstance(row[i], int | float) for row in listed)
+        table.add_column(name, justify="right" if numeric else "left")
+    for row in listed:
+        table.add_row(*[_text(cell) for cell in row])
+    console().print(table)
+
+
+def show_words(strongest: Mapping[str, Sequence[tuple[str, float]]]) -> None:
+    """For each class the words that speak for it, with their weights."""
+    show_rows(
+        "Strongest features",
+        ["class", "features (weight)"],
+        [
+            [label, "  ".join(f"{name} {weight:+.2f}" for name, weight in words) or "(none)"]
+            for label, words in strongest.items()
+        ],
+    )
+
+
+def show_path(points: Sequence[PathPoint], scores: Sequence[float | None]) -> None:
+    """A regularisation path, with a bar for the number of active weights."""
+    most = max((point.active for point in points), default=0) or 1
+    scored = any(score is not None for score in scores)
+    rows = []
+    for point, score in zip(points, scores):
+        bar = "█" * round(30 * point.active / most)
+        row = [f"{point.lam:.4g}", point.active, f"{point.objective:.6g}", f"{point.violation:.1e}", f"{point.seconds:.2f}"]
+        rows.append([*row, *([f"{score:.4f}"] if scored and score is not None else []), bar])
+    header = ["λ", "active", "objective", "violation", "seconds", *(["dev score"] if scored else []), ""]
+    show_rows("Regularisation path", header, rows)
+
+
+def _text(value: Any) -> str:
+    from rich.markup import escape
+
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return escape(str(value))

@@ -1,0 +1,80 @@
+"""What the four types share: their place in model files, arrays that do not change, an index of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from spinney.errors import OptionError
+from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
+
+
+class Stored:
+    """A structure that lives in a model file: its own, or as a part of a model that uses it."""
+
+    def parts(self) -> Parts:
+        """Header, tensors and strings, for :func:`spinney.files.write_model`."""
+        raise NotImplementedError
+
+    @classmethod
+    def _rebuilt(cls, model: ModelFile) -> Self:
+        raise NotImplementedError
+
+    @classmethod
+    def from_parts(cls, model: ModelFile) -> Self:
+        """The structure that ``parts`` described, out of :meth:`spinney.files.ModelFile.part`."""
+        try:
+            return cls._rebuilt(model)
+        except OptionError as error:
+            raise model.error(f"damaged: {error}") from None
+
+    def save(self, path: FilePath) -> None:
+        """Write a model file of its own."""
+        write_model(path, f"structure/{type(self).__name__}", *self.parts())
+
+    @classmethod
+    def load(cls, path: FilePath) -> Self:
+        """Read what `save` wrote; arrays are mapped, not copied."""
+        return cls.from_parts(read_model(path, f"structure/{cls.__name__}"))
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Itself: it never changes, and scikit-learn copies the parameters of an estimator for each fit."""
+        return self
+
+
+def frozen(values: Any, dtype: DTypeLike, what: str) -> NDArray[Any]:
+    """``values`` as a read-only flat array of that dtype; a copy, unless nobody can write to them."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise OptionError(f"{what}: a flat list is needed, not {array.ndim} dimensions")
+    dtype = np.dtype(dtype)
+    if dtype.kind == "i" and array.size:
+        limits = np.iinfo(dtype)
+        if array.dtype.kind not in "iu" or array.min() < limits.min or array.max() > limits.max:
+            raise OptionError(f"{what}: whole numbers up to {limits.max} are needed")
+    try:
+        writeable = isinstance(values, np.ndarray) and values.flags.writeable
+        result = np.array(array, dtype=dtype, order="C", copy=True if writeable else None)
+    except (TypeError, ValueError):
+        raise OptionError(f"{what}: numbers are needed") from None
+    result.flags.writeable = False
+    return result
+
+
+class Words:
+    """A list of distinct words and the place of each."""
+
+    def __init__(self, words: Iterable[str], what: str = "word") -> None:
+        self.list = list(words)
+        self.place = {word: i for i, word in enumerate(self.list)}
+        if len(self.place) < len(self.list):
+            twice = next(word for i, word in enumerate(self.list) if self.place[word] != i)
+            raise OptionError(f"the {what} {twice!r} appears twice")
+
+    def encode(self, tokens: Sequence[str]) -> NDArray[np.int32]:
+        """The index of each token, -1 where it is not in the list."""
+        place = self.place
+        return np.fromiter((place.get(token, -1) for token in tokens), np.int32, len(tokens))

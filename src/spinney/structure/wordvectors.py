@@ -1,0 +1,211 @@
+"""Word vectors, dense or sparse, and their nearest neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.errors import InputError, OptionError
+from spinney.files import FilePath, ModelFile, Parts, csr_tensors
+from spinney.structure import _word2vec
+from spinney.structure._stored import Stored, Words
+
+Metric = Literal["cosine", "dot"]
+
+_SCORES_AT_ONCE = 1 << 24  # similarities held in memory at a time
+
+
+class WordVectors(Stored):
+    """A vector for each word; never changes once made.
+
+    Parameters
+    ----------
+    words
+        Distinct words.
+    matrix
+        One row a word: a NumPy array (kept as ``float32`` or ``float64``) or a SciPy sparse matrix. It is
+        not copied, so leave it alone afterwards.
+
+    Examples
+    --------
+    >>> vectors = WordVectors(["north", "east", "up"], [[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> vectors["up"]
+    array([2., 1.])
+    >>> vectors.neighbours("north", 1)
+    [('up', 0.894427...)]
+    >>> vectors.rows(["east", "down"])
+    array([[0., 1.],
+           [0., 0.]])
+    """
+
+    def __init__(self, words: Sequence[str], matrix: Any) -> None:
+        self._words = Words(words)
+        self.is_sparse = hasattr(matrix, "tocsr")
+        self.matrix: Any = _checked_sparse(matrix) if self.is_sparse else _checked_dense(matrix)
+        if self.matrix.shape[0] != len(self):
+            raise OptionError(f"{len(self)} words but {self.matrix.shape[0]} vectors")
+
+    @property
+    def words(self) -> list[str]:
+        """The words, in the order of the rows."""
+        return self._words.list
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return int(self.matrix.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __repr__(self) -> str:
+        kind = "sparse" if self.is_sparse else str(self.matrix.dtype)
+        return f"WordVectors({len(self)} words, {self.dimension} dimensions, {kind})"
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._words.place
+
+    def __getitem__(self, word: str) -> NDArray[Any]:
+        """The vector of ``word``, dense; KeyError if it has none."""
+        return self._dense_row(self._words.place[word])
+
+    def _dense_row(self, index: int) -> NDArray[Any]:
+        if self.is_sparse:
+            return self.matrix[[index]].toarray()[0]  # type: ignore[no-any-return]
+        return self.matrix[index]  # type: ignore[no-any-return]
+
+    def encode(self, tokens: Sequence[str]) -> NDArray[np.int32]:
+        """The row of each token, -1 where it has none."""
+        return self._words.encode(tokens)
+
+    def rows(self, tokens: Sequence[str]) -> Any:
+        """The vectors of tokens as a matrix, sparse if this one is; zeros where a token has none."""
+        places = self.encode(tokens)
+        known = places >= 0
+        if self.is_sparse:
+            from scipy.sparse import csr_array
+
+            ptr = np.concatenate(([0], np.cumsum(known)))
+            chosen = (np.ones(ptr[-1], dtype=self.matrix.dtype), places[known], ptr)
+            return csr_array(chosen, shape=(len(places), len(self))) @ self.matrix
+        rows = np.zeros((len(places), self.dimension), dtype=self.matrix.dtype)
+        rows[known] = self.matrix[places[known]]
+        return rows
+
+    def neighbours(
+        self, query: str | NDArray[Any], k: int = 10, metric: Metric = "cosine"
+    ) -> list[tuple[str, float]]:
+        """The ``k`` words most similar to a word (which is left out) or to a vector, best first."""
+        if not isinstance(query, str):
+            indices, scores = self.nearest(np.asarray(query)[None], k, metric)
+            skip = -1
+        else:
+            if query not in self:
+                raise InputError(f"{query!r} is not among the {len(self)} words")
+            skip = self._words.place[query]
+            indices, scores = self.nearest(self._dense_row(skip)[None], k + 1, metric)
+        found = zip(indices[0].tolist(), scores[0].tolist())
+        return [(self.words[i], score) for i, score in found if i != skip][:k]
+
+    def nearest(
+        self, queries: NDArray[Any], k: int, metric: Metric = "cosine"
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The rows most similar to each of many vectors, and how similar they are; equals by their order.
+
+        Exact: one matrix product, a block of queries at a time. A vector of zeros has cosine 0 with all.
+        """
+        if k < 1:
+            raise OptionError(f"k must be at least 1, not {k}")
+        if metric not in ("cosine", "dot"):
+            raise OptionError(f"the metric is 'cosine' or 'dot', not {metric!r}")
+        queries = np.asarray(queries, dtype=self.matrix.dtype)
+        if queries.ndim != 2 or queries.shape[1] != self.dimension:
+            raise OptionError(f"vectors have {self.dimension} numbers here, not {queries.shape[-1]}")
+        if metric == "cosine":
+            inverse = _inverse(np.linalg.norm(queries.astype(np.float64), axis=1))
+            queries = (queries * inverse[:, None]).astype(self.matrix.dtype)
+        k = min(k, len(self))
+        indices = np.empty((len(queries), k), dtype=np.int64)
+        scores = np.empty((len(queries), k), dtype=self.matrix.dtype)
+        step = max(1, _SCORES_AT_ONCE // max(len(self), 1))
+        for start in range(0, len(queries), step):
+            products = queries[start : start + step] @ self.matrix.T
+            if metric == "cosine":
+                products *= self._inverse_norms
+            for i, row in enumerate(products, start):
+                indices[i] = _top(row, k)
+                scores[i] = row[indices[i]]
+        return indices, scores
+
+    @cached_property
+    def _inverse_norms(self) -> NDArray[np.float64]:
+        if self.is_sparse:
+            from scipy.sparse.linalg import norm
+
+            return _inverse(norm(self.matrix, axis=1))
+        return _inverse(np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)))
+
+    # -- files ----------------------------------------------------------------------------------------
+
+    def parts(self) -> Parts:
+        tensors = csr_tensors("matrix", self.matrix) if self.is_sparse else {"matrix": self.matrix}
+        return Parts({"sparse": self.is_sparse}, tensors, {"words": self.words})
+
+    @classmethod
+    def _rebuilt(cls, model: ModelFile) -> Self:
+        sparse = model.fact("sparse", bool)
+        matrix = model.csr("matrix") if sparse else model.tensor("matrix", ndim=2)
+        return cls(model.texts("words"), matrix)
+
+    @classmethod
+    def read_word2vec(cls, path: FilePath) -> Self:
+        """Read vectors as ``float32`` from text: a line with both sizes, or none, then one word a line."""
+        return cls(*_word2vec.read(path))
+
+    def write_word2vec(self, path: FilePath) -> None:
+        """Write text that word2vec's readers understand, with enough digits to read the same numbers back."""
+        _word2vec.write(path, self.words, self.matrix)
+
+
+def _checked_dense(matrix: Any) -> NDArray[Any]:
+    array = np.asarray(matrix)
+    if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "fiu":
+        raise OptionError("word vectors are a matrix of numbers, one row a word")
+    dtype = np.float32 if array.dtype == np.float32 else np.float64
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def _checked_sparse(matrix: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    if len(matrix.shape) != 2 or matrix.shape[1] == 0 or matrix.dtype.kind not in "fiu":
+        raise OptionError("word vectors are a matrix of numbers, one row a word")
+    csr = matrix.tocsr()
+    data = csr.data if csr.dtype in (np.float32, np.float64) else csr.data.astype(np.float64)
+    views = [array.view() for array in (data, csr.indices, csr.indptr)]
+    for view in views:
+        view.flags.writeable = False
+    return csr_array(tuple(views), shape=csr.shape)
+
+
+def _inverse(norms: NDArray[Any]) -> NDArray[np.float64]:
+    if not np.all(np.isfinite(norms)):
+        raise OptionError("some vectors have numbers that are not finite")
+    inverse = np.zeros(len(norms))
+    np.divide(1, norms, out=inverse, where=norms > np.finfo(np.float64).tiny)
+    return inverse
+
+
+def _top(scores: NDArray[Any], k: int) -> NDArray[np.int64]:
+    """The indices of the ``k`` largest, best first, equals in their order."""
+    if k == 0:
+        return np.empty(0, dtype=np.int64)
+    least = np.partition(scores, len(scores) - k)[len(scores) - k]
+    candidates = np.flatnonzero(scores >= least)
+    return candidates[np.argsort(-scores[candidates], kind="stable")[:k]]

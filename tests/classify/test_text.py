@@ -1,0 +1,92 @@
+"""Text models: features equal to scikit-learn's, files that come back whole, reading in words."""
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from spinney.classify import LinearClassifier, LinearRegressor, TextFeatures, TextModel
+from spinney.corpus import sample_documents
+from spinney.errors import InputError, ModelFileError, OptionError
+from spinney.files import write_model
+from spinney.structure import Groups
+
+TEXTS = ["good fun", "great fun indeed", "dull film", "bad and dull", "Good film"]
+LABELS = ["pos", "pos", "neg", "neg", "pos"]
+
+
+def test_tfidf_equals_scikit_learns():
+    texts = [document.text for document in sample_documents()]
+    ours = TextFeatures(min_count=2, ngrams=2)
+    peer = TfidfVectorizer(min_df=2, ngram_range=(1, 2))
+    difference = ours.fit_transform(texts) - peer.fit_transform(texts)
+    assert np.max(np.abs(difference.data), initial=0.0) < 1e-14
+    assert ours.names == peer.get_feature_names_out().tolist()
+    difference = ours.transform(texts[:3]) - peer.transform(texts[:3])
+    assert np.max(np.abs(difference.data), initial=0.0) < 1e-14
+
+
+@pytest.mark.parametrize("weighting", ["tfidf", "counts", "binary"])
+@pytest.mark.parametrize("labels", [LABELS, ["a", "b", "c", "c", "a"], [1, 2, 1, 2, 2], [True, False, True, True, False]])
+def test_classifier_round_trip(tmp_path, weighting, labels):
+    model = TextModel(LinearClassifier("l1", lam=0.01), TextFeatures(weighting, ngrams=2)).fit(TEXTS, labels)
+    model.save(tmp_path / "m.spinney")
+    back = TextModel.load(tmp_path / "m.spinney")
+    np.testing.assert_array_equal(back.predict(TEXTS), model.predict(TEXTS))
+    np.testing.assert_array_equal(back.predict_proba(TEXTS), model.predict_proba(TEXTS))
+    assert back.strongest() == model.strongest()
+    assert back.facts == model.facts
+    assert back.estimator.get_params()["lam"] == 0.01
+
+
+def test_regressor_and_groups_round_trip(tmp_path):
+    features = TextFeatures("counts")
+    X = features.fit_transform(TEXTS)
+    groups = Groups.from_labels([name[0] for name in features.names], names=sorted({n[0] for n in features.names}))
+    model = TextModel(LinearRegressor("group", lam=0.01, groups=groups), features)
+    model.fit_matrix(X, [5.0, 4.5, 1.0, 1.5, 4.0])
+    model.save(tmp_path / "m.spinney")
+    back = TextModel.load(tmp_path / "m.spinney")
+    np.testing.assert_array_equal(back.predict(TEXTS), model.predict(TEXTS))
+    assert back.group_norms() == model.group_norms()
+    assert not back.is_classifier
+    with pytest.raises(InputError, match="no class probabilities"):
+        back.predict_proba(TEXTS)
+
+
+def test_strongest_words_speak_for_their_class():
+    model = TextModel(LinearClassifier("l1", lam=0.05), TextFeatures("counts")).fit(TEXTS, LABELS)
+    assert model.strongest(2)["neg"][0][0] == "dull"
+    assert all(weight > 0 for _, weight in model.strongest()["pos"])
+
+
+def test_start_from_another_model(tmp_path):
+    first = TextModel(LinearClassifier("l2", lam=0.1), TextFeatures("counts")).fit(TEXTS, LABELS)
+    more_texts, more_labels = [*TEXTS, "a new word"], [*LABELS, "pos"]
+    features = TextFeatures("counts")
+    X = features.fit_transform(more_texts)
+    second = TextModel(LinearClassifier("l2", lam=0.1, max_iter=0, tol=0.0), features)
+    with pytest.warns(UserWarning, match="stopped"):
+        second.fit_matrix(X, more_labels, init=first)
+    carried = dict(zip(second.names, second.coef[0]))
+    assert all(carried[name] == weight for name, weight in zip(first.names, first.coef[0]))
+    with pytest.raises(InputError, match="classes"):
+        TextModel(LinearClassifier(), TextFeatures()).fit_matrix(X, ["x", "y"] * 3, init=first)
+
+
+def test_damaged_and_foreign_models(tmp_path):
+    path = tmp_path / "m.spinney"
+    write_model(path, "tag/Tagger", {}, {})
+    with pytest.raises(ModelFileError, match="classify"):
+        TextModel.load(path)
+    write_model(path, "classify/LinearClassifier", {"text": False, "parameters": {}, "facts": {}}, {})
+    with pytest.raises(ModelFileError, match="damaged"):
+        TextModel.load(path)
+
+
+def test_bad_features():
+    with pytest.raises(OptionError, match="tfidf"):
+        TextFeatures("tf")
+    with pytest.raises(OptionError, match="min_count"):
+        TextFeatures(min_count=0)
+    with pytest.raises(InputError, match="no word"):
+        TextFeatures(min_count=9).fit_transform(TEXTS)

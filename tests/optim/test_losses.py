@@ -1,0 +1,86 @@
+"""Losses against finite differences, closed forms and scikit-learn."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import approx_fprime
+
+from spinney.errors import OptionError
+from spinney.optim import LogisticLoss, MultinomialLoss, SquaredLoss
+
+
+def _losses(intercept, as_sparse, weighted, rng):
+    X = rng.standard_normal((12, 5)) * (rng.random((12, 5)) < 0.7)
+    X = sparse.csr_matrix(X) if as_sparse else X
+    s = rng.random(12) if weighted else None
+    signs = np.where(rng.random(12) < 0.5, -1.0, 1.0)
+    return [
+        SquaredLoss(X, rng.standard_normal(12), s, intercept),
+        LogisticLoss(X, signs, s, intercept),
+        MultinomialLoss(X, np.arange(12) % 3, s, intercept),
+    ]
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("as_sparse", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_derivatives_by_finite_differences(intercept, as_sparse, weighted):
+    rng = np.random.default_rng(0)
+    for loss in _losses(intercept, as_sparse, weighted, rng):
+        w = rng.standard_normal(loss.n_params)
+        value, grad = loss.value_and_grad(w)
+        numeric = approx_fprime(w, lambda w, loss=loss: loss.value_and_grad(w)[0], 1e-7)
+        np.testing.assert_allclose(grad, numeric, atol=1e-5)
+        H = np.column_stack([loss.hess_vec(w)(e) for e in np.eye(loss.n_params)])
+        numeric = np.column_stack(
+            [(loss.value_and_grad(w + 1e-6 * e)[1] - loss.value_and_grad(w - 1e-6 * e)[1]) / 2e-6 for e in np.eye(loss.n_params)]
+        )
+        np.testing.assert_allclose(H, numeric, atol=1e-6)
+        np.testing.assert_allclose(loss.hess_diag(w), np.diag(H), atol=1e-10)
+
+
+def test_lipschitz_bounds_the_hessian():
+    rng = np.random.default_rng(1)
+    for loss in _losses(True, False, True, rng):
+        for scale in (0.0, 1.0):
+            w = scale * rng.standard_normal(loss.n_params)
+            H = np.column_stack([loss.hess_vec(w)(e) for e in np.eye(loss.n_params)])
+            assert np.linalg.eigvalsh(H)[-1] <= loss.lipschitz() * (1 + 1e-9)
+
+
+def test_minibatches_are_unbiased():
+    rng = np.random.default_rng(2)
+    for loss in _losses(True, True, True, rng):
+        w = rng.standard_normal(loss.n_params)
+        batches = [estimate(w) for estimate in loss.minibatches(4, rng)]
+        np.testing.assert_allclose(np.mean([value for value, _ in batches]), loss.value_and_grad(w)[0])
+        np.testing.assert_allclose(np.mean([grad for _, grad in batches], axis=0), loss.value_and_grad(w)[1])
+
+
+def test_null_point_is_the_best_constant():
+    rng = np.random.default_rng(3)
+    for loss in _losses(True, False, True, rng):
+        _, grad = loss.value_and_grad(loss.null_point())
+        np.testing.assert_allclose(grad[-loss.n_free :], 0.0, atol=1e-12)
+
+
+def test_large_margins_do_not_overflow():
+    X = np.array([[1e4], [-1e4]])
+    with np.errstate(over="raise", invalid="raise"):
+        value, grad = LogisticLoss(X, [-1, 1], intercept=False).value_and_grad(np.array([1.0]))
+        assert value == pytest.approx(2e4)
+        assert np.all(np.isfinite(grad))
+        value, grad = MultinomialLoss(X, [1, 0], intercept=False).value_and_grad(np.array([1.0, -1.0]))
+        assert value == pytest.approx(4e4)
+
+
+def test_bad_input_is_refused():
+    X = np.eye(3)
+    with pytest.raises(OptionError, match="labels"):
+        LogisticLoss(X, [0, 1, 1])
+    with pytest.raises(OptionError, match="sample weights"):
+        SquaredLoss(X, [1.0, 2.0, 3.0], sample_weight=[1, -1, 1])
+    with pytest.raises(OptionError, match="rows"):
+        SquaredLoss(X, [1.0, 2.0])
+    with pytest.raises(OptionError, match="labels"):
+        MultinomialLoss(X, [0, 1, 5], n_classes=3)

@@ -1,0 +1,302 @@
+"""Every solver reaches the optimum that another, independent one reaches, and its certificate says so."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.linear_model import ElasticNet as SkElasticNet
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+
+from spinney.errors import OptionError
+from spinney.optim import (
+    L1,
+    L2,
+    ConvergenceWarning,
+    ElasticNet,
+    GroupL2,
+    LatentGroups,
+    LogisticLoss,
+    MultinomialLoss,
+    NonNegative,
+    NoPenalty,
+    OverlappingGroups,
+    SquaredLoss,
+    TreeL2,
+    TreeLinf,
+    lambda_max,
+    path,
+    solve,
+    warn_unless_converged,
+)
+from spinney.structure import Groups
+
+
+def _data(seed=0, n=40, p=12, as_sparse=False):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) * (rng.random((n, p)) < (0.5 if as_sparse else 1.0))
+    y = X @ (rng.standard_normal(p) * (rng.random(p) < 0.5)) + 0.5 * rng.standard_normal(n)
+    return (sparse.csr_matrix(X) if as_sparse else X), y
+
+
+def _losses(as_sparse=False, intercept=True):
+    X, y = _data(as_sparse=as_sparse)
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, len(y))
+    return {
+        "squared": SquaredLoss(X, y, weights, intercept),
+        "logistic": LogisticLoss(X, np.where(y > 0, 1.0, -1.0), weights, intercept),
+        "multinomial": MultinomialLoss(X, np.digitize(y, [-1, 1]), weights, intercept),
+    }
+
+
+def _optimum(loss, penalty):
+    """By plain proximal gradient: slow, simple and independent of the others."""
+    return solve(loss, penalty, "ista", tol=1e-10, max_iter=200_000)
+
+
+@pytest.mark.parametrize("as_sparse", [True, False])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("name", ["squared", "logistic", "multinomial"])
+@pytest.mark.parametrize("penalty", [L1(2.0), ElasticNet(1.5, 0.7), L1(1.0, weights=None)])
+def test_exact_solvers_agree_on_the_elastic_net(name, as_sparse, intercept, penalty):
+    loss = _losses(as_sparse, intercept)[name]
+    best = _optimum(loss, penalty)
+    assert best.converged
+    for solver in ("cd", "owlqn", "fista"):
+        solution = solve(loss, penalty, solver, tol=1e-9, max_iter=20_000)
+        assert solution.converged, solver
+        assert solution.objective == pytest.approx(best.objective, rel=1e-10)
+        if name != "multinomial":  # with K intercepts the multinomial optimum is a line
+            np.testing.assert_allclose(solution.w, best.w, atol=1e-6)
+
+
+def test_adaptive_weights_reach_every_solver():
+    loss = _losses()["logistic"]
+    weights = np.linspace(0.0, 3.0, loss.p)
+    solutions = [solve(loss, L1(2.0, weights=weights), solver, tol=1e-9, max_iter=9_999) for solver in ("cd", "owlqn", "fista")]
+    for solution in solutions:
+        np.testing.assert_allclose(solution.w, solutions[0].w, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["squared", "logistic", "multinomial"])
+def test_smooth_solvers_agree(name):
+    loss = _losses()[name]
+    best = solve(loss, L2(1.0), "lbfgs", tol=1e-9)
+    for solver in ("cg", "newton", "owlqn", "fista", "cd"):
+        solution = solve(loss, L2(1.0), solver, tol=1e-8, max_iter=20_000)
+        assert solution.converged, solver
+        np.testing.assert_allclose(solution.w, best.w, atol=1e-5)
+
+
+def test_against_scikit_learn():
+    X, y = _data(n=60)
+    n = len(y)
+    lam = 3.0
+    np.testing.assert_allclose(
+        solve(SquaredLoss(X, y), L1(lam), tol=1e-10).w[:-1], Lasso(alpha=lam / n, tol=1e-12).fit(X, y).coef_, atol=1e-7
+    )
+    elastic = SkElasticNet(alpha=(lam + 2.0) / n, l1_ratio=lam / (lam + 2.0), tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(solve(SquaredLoss(X, y), ElasticNet(lam, 2.0), tol=1e-10).w[:-1], elastic.coef_, atol=1e-7)
+    np.testing.assert_allclose(solve(SquaredLoss(X, y), L2(lam), tol=1e-10).w[:-1], Ridge(alpha=lam).fit(X, y).coef_, atol=1e-6)
+    signs = np.where(y > 0, 1.0, -1.0)
+    peer = LogisticRegression(C=1 / lam, l1_ratio=1.0, solver="saga", tol=1e-12, max_iter=100_000).fit(X, signs)
+    ours = solve(LogisticLoss(X, signs), L1(lam), tol=1e-10)
+    np.testing.assert_allclose(ours.w[:-1], peer.coef_[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["lars", "irls"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_lasso_by_homotopy_and_reweighting(solver, intercept):
+    loss = _losses(intercept=intercept)["squared"]
+    best = solve(loss, L1(4.0), "cd", tol=1e-10)
+    np.testing.assert_allclose(solve(loss, L1(4.0), solver, tol=1e-9).w, best.w, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["sgd", "adagrad", "rda", "sage"])
+@pytest.mark.parametrize("name", ["logistic", "multinomial"])
+def test_stochastic_solvers_come_near(solver, name):
+    loss = _losses()[name]
+    penalty = ElasticNet(1.0, 1.0)
+    best = solve(loss, penalty, tol=1e-9)
+    null = solve(loss, penalty, tol=np.inf)
+    solution = solve(loss, penalty, solver, tol=1e-3, max_iter=300, batch=8)
+    assert solution.objective - best.objective < 0.05 * (null.objective - best.objective)
+
+
+def test_sage_converges_to_the_fista_optimum_without_noise():
+    loss = _losses()["squared"]
+    penalty = ElasticNet(2.0, 5.0)
+    best = solve(loss, penalty, "fista", tol=1e-9, max_iter=9_999)
+    solution = solve(loss, penalty, "sage", tol=1e-7, max_iter=9_999, batch=loss.n, strong_convexity=5.0)
+    assert solution.converged
+    np.testing.assert_allclose(solution.w, best.w, atol=1e-5)
+
+
+def test_cumulative_l1_gives_exact_zeros():
+    loss = _losses()["logistic"]
+    assert np.count_nonzero(solve(loss, L1(5.0), "sgd", max_iter=50).w == 0) > 0
+
+
+@pytest.mark.parametrize("as_sparse", [True, False])
+@pytest.mark.parametrize("name", ["squared", "logistic"])
+@pytest.mark.parametrize("l1", [0.0, 0.5])
+def test_group_descent_agrees_with_fista(name, as_sparse, l1):
+    loss = _losses(as_sparse)[name]
+    groups = Groups.from_lists([[0, 3, 4], [1, 2], [6, 7, 8, 9]], n_features=loss.p)  # 5, 10, 11 in no group
+    penalty = GroupL2(2.0, groups, l1=l1, l2=0.1)
+    best = solve(loss, penalty, "fista", tol=1e-10, max_iter=99_999)
+    solution = solve(loss, penalty, "cd", tol=1e-10)
+    assert solution.converged
+    np.testing.assert_allclose(solution.w, best.w, atol=1e-7)
+
+
+def test_wide_groups_do_without_a_gram_block(monkeypatch):
+    from spinney.optim.solvers.coordinate import groups as module
+
+    loss = _losses()["logistic"]
+    penalty = GroupL2(1.0, Groups.from_lists([list(range(6)), list(range(6, 12))], n_features=12))
+    with_blocks = solve(loss, penalty, "cd", tol=1e-9)
+    monkeypatch.setattr(module, "LARGEST_BLOCK", 0)
+    np.testing.assert_allclose(solve(loss, penalty, "cd", tol=1e-9).w, with_blocks.w, atol=1e-7)
+
+
+def test_column_passes_and_gram_matrix_agree(monkeypatch):
+    from spinney.optim.solvers.coordinate.columns import ColumnDesign
+
+    loss = _losses(as_sparse=True)["logistic"]
+    on_gram = solve(loss, L1(1.0), "cd", tol=1e-10)
+    monkeypatch.setattr(ColumnDesign, "gram_is_cheaper", lambda self, columns: False)
+    np.testing.assert_allclose(solve(loss, L1(1.0), "cd", tol=1e-10).w, on_gram.w, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["squared", "logistic"])
+@pytest.mark.parametrize("l1", [0.0, 0.5])
+def test_overlapping_groups_by_admm_and_by_fista(name, l1):
+    loss = _losses()[name]
+    groups = Groups.from_lists([[0, 1, 2, 3], [2, 3, 4, 5], [5, 6, 7], [8, 9, 10, 11], [0, 11]], n_features=loss.p)
+    penalty = OverlappingGroups(1.5, groups, l1=l1)
+    by_prox = solve(loss, penalty, "fista", tol=1e-7, max_iter=9_999)
+    by_copies = solve(loss, penalty, "admm", tol=1e-6, max_iter=3_000)
+    assert by_prox.converged
+    assert by_copies.converged
+    assert by_copies.objective == pytest.approx(by_prox.objective, rel=1e-8)
+    np.testing.assert_allclose(by_copies.w, by_prox.w, atol=1e-4)
+
+
+def test_latent_groups_by_duplication_and_by_prox():
+    loss = _losses()["squared"]
+    groups = Groups.from_lists([[0, 1, 2, 3], [2, 3, 4, 5], [5, 6, 7, 8, 9, 10, 11]], n_features=loss.p)
+    penalty = LatentGroups(3.0, groups)
+    copies = solve(loss, penalty, tol=1e-9, max_iter=20_000)
+    objective = copies.objective
+    assert loss.value_and_grad(copies.w)[0] + penalty.value(copies.w[:-1]) == pytest.approx(objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("tree", [TreeL2, TreeLinf])
+def test_tree_norms_give_rooted_supports(tree):
+    loss = _losses()["logistic"]
+    parent = np.array([-1, 0, 0, 1, 1, 2, 2, 3, 3, -1, 9, 9])
+    solution = solve(loss, tree(1.0, parent), tol=1e-8, max_iter=20_000)
+    assert solution.converged
+    active = solution.w[:-1] != 0
+    assert active.any()
+    assert all(active[parent[i]] for i in np.flatnonzero(active) if parent[i] >= 0)
+
+
+def test_non_negative_lasso():
+    loss = _losses()["squared"]
+    solution = solve(loss, NonNegative(L1(1.0)), tol=1e-8, max_iter=20_000)
+    assert solution.converged
+    assert np.all(solution.w[:-1] >= 0)
+    peer = Lasso(alpha=1.0 / loss.n, positive=True, tol=1e-12)
+    peer.fit(loss.X, loss.y, sample_weight=None)
+    unweighted = SquaredLoss(loss.X, loss.y)
+    np.testing.assert_allclose(solve(unweighted, NonNegative(L1(1.0)), tol=1e-10, max_iter=99_999).w[:-1], peer.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["squared", "logistic", "multinomial"])
+def test_lambda_max_empties_the_model(name):
+    loss = _losses()[name]
+    largest = lambda_max(loss, L1(1.0))
+    k = loss.n_params - loss.n_free
+    assert not np.any(solve(loss, L1(1.0001 * largest), "cd").w[:k])
+    assert np.any(solve(loss, L1(0.999 * largest), "cd").w[:k])
+
+
+def test_path_warm_starts_and_matches_single_fits():
+    loss = _losses()["logistic"]
+    for lam, solution in path(loss, L1(1.0), tol=1e-9):
+        np.testing.assert_allclose(solution.w, solve(loss, L1(lam), tol=1e-9).w, atol=1e-6)
+
+
+@given(st.integers(0, 10_000), st.floats(0.01, 0.9))
+@settings(max_examples=30, deadline=None)
+def test_certificate_bounds_the_distance_to_the_optimum(seed, ratio):
+    X, y = _data(seed, 20, 6)
+    loss = SquaredLoss(X, y, intercept=False)
+    penalty = L1(ratio * lambda_max(loss, L1(1.0)))
+    rough, fine = solve(loss, penalty, "fista", tol=1e-2), solve(loss, penalty, "cd", tol=1e-10)
+    residual = penalty.residual(rough.w, loss.value_and_grad(rough.w)[1])
+    # Convexity: f(w) − f(w*) ≤ ⟨g, w − w*⟩ for the subgradient g of smallest norm.
+    assert rough.objective - fine.objective <= residual @ (rough.w - fine.w) + 1e-9
+
+
+def test_huge_rare_and_constant_columns():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.zeros(30), np.ones(30), 1e6 * rng.standard_normal(30), np.eye(30)[0], rng.standard_normal(30)])
+    y = np.where(X[:, 4] > 0, 1.0, -1.0)
+    for loss in (LogisticLoss(X, y), MultinomialLoss(X, (y > 0).astype(int)), SquaredLoss(X, y)):
+        solution = solve(loss, L1(0.5), "cd", tol=1e-9)
+        assert solution.converged
+        assert np.all(np.isfinite(solution.w))
+
+
+def test_separable_data_without_penalty_says_that_it_did_not_converge():
+    loss = LogisticLoss(np.array([[-1.0], [1.0]]), [-1, 1])
+    solution = solve(loss, NoPenalty(), max_iter=5, tol=1e-12)
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        warn_unless_converged(solution, 1e-12)
+
+
+def test_interruption_keeps_what_was_learnt():
+    def interrupt(step, w):
+        if step.iteration == 2:
+            raise KeyboardInterrupt
+
+    loss = _losses()["logistic"]
+    solution = solve(loss, L1(0.1), "fista", tol=1e-12, callback=interrupt)
+    assert solution.interrupted
+    assert not solution.converged
+    assert np.any(solution.w)
+    resumed = solve(loss, L1(0.1), "fista", tol=1e-6, w0=solution.w, max_iter=9_999)
+    assert resumed.converged
+
+
+def test_callback_can_stop():
+    solution = solve(_losses()["logistic"], L1(0.1), "fista", tol=0.0, callback=lambda step, w: step.iteration == 3)
+    assert solution.n_iter == 3
+
+
+@pytest.mark.parametrize(
+    ("penalty", "solver", "match"),
+    [
+        (TreeL2(1.0, np.full(12, -1)), "owlqn", "fista"),
+        (TreeL2(1.0, np.full(12, -1)), "cd", "fista"),
+        (L1(1.0), "lbfgs", "smooth"),
+        (L1(1.0), "admm", "overlapping"),
+        (L1(1.0), "magic", "there is no solver"),
+        (L1(1.0), "irls", "squared"),
+        (L1(1.0), "lars", "squared"),
+        (TreeL2(1.0, np.full(12, -1)), "sgd", "rda"),
+    ],
+)
+def test_bad_pairs_fail_early_with_a_sentence(penalty, solver, match):
+    with pytest.raises(OptionError, match=match):
+        solve(_losses()["logistic"], penalty, solver)
+
+
+def test_results_repeat_bit_for_bit():
+    loss = _losses(as_sparse=True)["multinomial"]
+    for solver in ("cd", "owlqn", "sgd", "sage"):
+        first, second = (solve(loss, ElasticNet(0.5, 0.5), solver, max_iter=20).w for _ in range(2))
+        np.testing.assert_array_equal(first, second)

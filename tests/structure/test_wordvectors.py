@@ -1,0 +1,276 @@
+"""Word vectors: neighbours against a full sort, text files there and back and wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from spinney.errors import InputError, ModelFileError, OptionError
+from spinney.files import write_model
+from spinney.structure import WordVectors, wordvectors
+
+files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+
+
+def make(n: int, d: int, dtype: type = np.float64, seed: int = 0) -> WordVectors:
+    matrix = np.random.default_rng(seed).standard_normal((n, d)).astype(dtype)
+    return WordVectors([f"w{i}" for i in range(n)], matrix)
+
+
+def naive(matrix: np.ndarray, query: np.ndarray, metric: str) -> np.ndarray:
+    matrix, query = matrix.astype(np.float64), query.astype(np.float64)
+    scores = matrix @ query
+    if metric == "cosine":
+        lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(query)
+        scores = np.divide(scores, lengths, out=np.zeros_like(scores), where=lengths > 0)
+    return scores
+
+
+# -- vectors of words -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_looking_up(sparse):
+    dense = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
+    vectors = WordVectors(["a", "b", "c"], sp.csr_array(dense) if sparse else dense)
+    assert (len(vectors), vectors.dimension, vectors.is_sparse) == (3, 3, sparse)
+    assert vectors["a"].tolist() == [1, 0, 2]
+    assert "a" in vectors
+    assert "z" not in vectors
+    with pytest.raises(KeyError, match="z"):
+        vectors["z"]
+    assert vectors.encode(["c", "z", "a"]).tolist() == [2, -1, 0]
+    rows = vectors.rows(["c", "z", "a", "c"])
+    assert sp.issparse(rows) == sparse
+    expected = [[0, 3, 0], [0, 0, 0], [1, 0, 2], [0, 3, 0]]
+    assert (rows.toarray() if sparse else rows).tolist() == expected
+    assert vectors.rows([]).shape == (0, 3)
+
+
+def test_dtypes_and_layout():
+    for dtype, kept in [(np.float32, np.float32), (np.float64, np.float64), (int, np.float64)]:
+        matrix = np.ones((2, 3), dtype=dtype)
+        assert WordVectors(["a", "b"], matrix).matrix.dtype == kept
+        assert WordVectors(["a", "b"], sp.coo_array(matrix)).matrix.dtype == kept
+    assert WordVectors(["a", "b"], np.ones((3, 2)).T).matrix.flags.c_contiguous
+    assert repr(make(2, 3, np.float32)) == "WordVectors(2 words, 3 dimensions, float32)"
+
+
+def test_nothing_changes():
+    matrix = np.ones((1, 2))
+    vectors = WordVectors(["a"], matrix)
+    with pytest.raises(ValueError, match="read-only"):
+        vectors["a"][0] = 2
+    matrix[0, 0] = 2  # the caller may still write: only our view is closed
+    csr = sp.csr_array(np.ones((1, 2)))
+    assert not WordVectors(["a"], csr).matrix.data.flags.writeable
+    assert csr.data.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("words", "matrix", "message"),
+    [
+        (["a", "a"], np.ones((2, 2)), "the word 'a' appears twice"),
+        (["a"], np.ones((2, 2)), "1 words but 2 vectors"),
+        (["a"], np.ones(2), "word vectors are a matrix of numbers, one row a word"),
+        (["a"], [["x"]], "word vectors are a matrix of numbers, one row a word"),
+        (["a"], np.ones((1, 0)), "word vectors are a matrix of numbers, one row a word"),
+        (["a"], sp.csr_array((1, 0)), "word vectors are a matrix of numbers, one row a word"),
+    ],
+)
+def test_bad_vectors(words, matrix, message):
+    with pytest.raises(OptionError) as caught:
+        WordVectors(words, matrix)
+    assert str(caught.value) == message
+
+
+# -- neighbours -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_neighbours_against_a_full_sort(metric, dtype, sparse):
+    vectors = make(300, 8, dtype)
+    if sparse:
+        vectors = WordVectors(vectors.words, sp.csr_array(vectors.matrix))
+    dense = make(300, 8, dtype).matrix
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    for word in ("w0", "w17"):
+        scores = naive(dense, dense[int(word[1:])], metric)
+        best = [i for i in np.argsort(-scores, kind="stable") if f"w{i}" != word][:12]
+        found = vectors.neighbours(word, 12, metric)
+        assert [name for name, _ in found] == [f"w{i}" for i in best]
+        np.testing.assert_allclose([score for _, score in found], scores[best], rtol=0, atol=tolerance)
+    query = np.random.default_rng(1).standard_normal(8)
+    scores = naive(dense, query, metric)
+    best = np.argsort(-scores, kind="stable")[:5]
+    assert [name for name, _ in vectors.neighbours(query, 5, metric)] == [f"w{i}" for i in best]
+
+
+small_integers = hnp.arrays(
+    np.float64, st.tuples(st.integers(1, 8), st.integers(1, 3)), elements=st.integers(-2, 2).map(float)
+)
+
+
+@given(small_integers, st.integers(1, 10))
+def test_equals_keep_their_order(matrix, k):
+    vectors = WordVectors([str(i) for i in range(len(matrix))], matrix)
+    scores = matrix @ matrix.T
+    indices, found = vectors.nearest(matrix, k, "dot")
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(indices, expected)
+    np.testing.assert_array_equal(found, np.take_along_axis(scores, expected, axis=1))
+
+
+def test_blocks_give_what_one_product_gives(monkeypatch):
+    vectors = make(50, 6)
+    whole = vectors.nearest(vectors.matrix, 4)
+    monkeypatch.setattr(wordvectors, "_SCORES_AT_ONCE", 160)  # three queries at a time
+    parts = vectors.nearest(vectors.matrix, 4)
+    np.testing.assert_array_equal(parts[0], whole[0])
+    np.testing.assert_allclose(parts[1], whole[1], atol=1e-14)
+    np.testing.assert_array_equal(whole[0][:, 0], np.arange(50))
+
+
+def test_zeros_and_extremes():
+    matrix = np.array([[0.0, 0.0], [1e-30, 0.0], [3e30, 0.0], [0.0, 1.0]], dtype=np.float32)
+    vectors = WordVectors(["zero", "tiny", "huge", "other"], matrix)
+    assert vectors.neighbours("tiny", 3) == [("huge", 1.0), ("zero", 0.0), ("other", 0.0)]
+    assert [score for _, score in vectors.neighbours("zero", 3)] == [0.0, 0.0, 0.0]
+
+
+def test_options_of_neighbours():
+    vectors = make(3, 2)
+    assert len(vectors.neighbours("w0", 10)) == 2
+    assert len(vectors.neighbours(np.ones(2), 10)) == 3
+    with pytest.raises(InputError, match="'cat' is not among the 3 words"):
+        vectors.neighbours("cat")
+    with pytest.raises(OptionError, match="k must be at least 1, not 0"):
+        vectors.neighbours(np.ones(2), 0)
+    with pytest.raises(OptionError, match="the metric is 'cosine' or 'dot', not 'l2'"):
+        vectors.neighbours("w0", metric="l2")
+    with pytest.raises(OptionError, match="vectors have 2 numbers here, not 3"):
+        vectors.neighbours(np.ones(3))
+    with pytest.raises(OptionError, match="some vectors have numbers that are not finite"):
+        WordVectors(["a", "b"], [[np.nan, 1.0], [1.0, 1.0]]).neighbours("b")
+
+
+# -- files ------------------------------------------------------------------------------------------------
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+separators = "\0\t\n\v\f\r\x1c\x1d\x1e\x1f "
+tame_words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=separators), min_size=1)
+floats32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+@files
+@given(st.data(), st.sampled_from([np.float32, np.float64]), st.booleans())
+def test_model_file_round_trip(tmp_path, data, dtype, sparse):
+    chosen = data.draw(st.lists(words, unique=True, max_size=5))
+    matrix = data.draw(hnp.arrays(dtype, (len(chosen), 3), elements=floats32))
+    vectors = WordVectors(chosen, sp.csr_array(matrix) if sparse else matrix)
+    vectors.save(tmp_path / "vectors.spinney")
+    back = WordVectors.load(tmp_path / "vectors.spinney")
+    assert (back.words, back.is_sparse, back.matrix.dtype) == (chosen, sparse, dtype)
+    np.testing.assert_array_equal(back.matrix.toarray() if sparse else back.matrix, matrix)
+    assert np.asarray(back.rows(chosen).sum()).shape == ()
+
+
+@files
+@given(st.data(), st.booleans(), st.booleans())
+def test_word2vec_round_trip(tmp_path, data, sparse, header):
+    chosen = data.draw(st.lists(tame_words, unique=True, min_size=0 if header else 1, max_size=5))
+    matrix = data.draw(hnp.arrays(np.float32, (len(chosen), 2), elements=floats32))
+    path = tmp_path / "vectors.txt"
+    WordVectors(chosen, sp.csr_array(matrix) if sparse else matrix).write_word2vec(path)
+    if not header:
+        text = path.read_bytes().partition(b"\n")[2]
+        if text.startswith(b"\xef\xbb\xbf"):
+            return  # a first word that begins with a byte-order mark
+        path.write_bytes(text)
+    back = WordVectors.read_word2vec(path)
+    assert (back.words, back.matrix.dtype) == (chosen, np.float32)
+    np.testing.assert_array_equal(back.matrix, matrix)
+
+
+def test_word2vec_variants(tmp_path):
+    path = tmp_path / "vectors.txt.gz"
+    vectors = make(3000, 30, np.float32)
+    vectors.write_word2vec(path)  # several blocks
+    np.testing.assert_array_equal(WordVectors.read_word2vec(path).matrix, vectors.matrix)
+    path = tmp_path / "vectors.txt"
+    for text in (
+        "2 3\na 1 2 3\nb 4 5 6e0\n",
+        "a 1 2 3\nb 4 5 6",
+        "2 3\na 1 2 3 \nb 4 5 6 \n",
+        "2\t3\r\na\t1\t2\t3\r\nb\t4\t5\t6\r\n",
+        "a  1.0 +2  3\nb 4 5 .6e1\n",
+    ):
+        path.write_text(text)
+        back = WordVectors.read_word2vec(path)
+        assert (back.words, back.matrix.tolist()) == (["a", "b"], [[1, 2, 3], [4, 5, 6]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ": no word vectors: the file is empty"),
+        ("word\n", ":1: no numbers (a word and its vector are needed on each line)"),
+        ("3 0\n", ":1: no numbers (a word and its vector are needed on each line)"),
+        ("a 1 2\nb 1\nc 1 2\n", ":2: 1 numbers where 2 are needed"),
+        ("a 1 2\nb 1 2\nc 1 2 3\n", ":3: 3 numbers where 2 are needed"),
+        ("2 3\na 1 2\nb 1 2\n", ":2: 2 numbers where 3 are needed"),
+        ("a 1 2\n\nb 1 2\n", ":2: 0 numbers where 2 are needed"),
+        ("a 1 2\nb 1\nc 1 2 3\n", ":2: 1 numbers where 2 are needed"),
+        ("a 1 2\nb 1 x\n", ":2: 'x' is not a number"),
+        ("a 1 2\nb 1 2,5\n", ":2: '2,5' is not a number"),
+        ("a 1 2\nb 1 0x1p3\n", ":2: '0x1p3' is not a number"),
+        ("a 1 2\nb nan 2\n", ":2: 'nan' is not a number of a vector"),
+        ("a 1 2\nb 1e40 2\n", ":2: '1e40' is not a number of a vector"),
+        ("a 1 2\nb 1 2\na 1 2\n", ":3: the word 'a' again (first on line 1)"),
+        (
+            "3 2\na 1 2\nb 1 2\n",
+            ": the first line promises 3 words, but 2 follow (the file is incomplete, or two were joined)",
+        ),
+    ],
+)
+def test_bad_word2vec_files(tmp_path, text, message):
+    path = tmp_path / "vectors.txt"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        WordVectors.read_word2vec(path)
+    assert str(caught.value) == f"{path}{message}"
+
+
+def test_lines_are_counted_across_blocks(tmp_path):
+    path = tmp_path / "vectors.txt"
+    vectors = make(5000, 20)
+    vectors.write_word2vec(path)
+    lines = path.read_text().split("\n")
+    lines[4321] = "w4320 0.5"
+    path.write_text("\n".join(lines))
+    with pytest.raises(InputError, match=r"vectors.txt:4322: 1 numbers where 20 are needed"):
+        WordVectors.read_word2vec(path)
+
+
+def test_words_that_word2vec_cannot_hold(tmp_path):
+    for word in ("New York", "", "a\tb"):
+        with pytest.raises(OptionError, match="cannot stand before a space: use `save` instead"):
+            WordVectors([word], [[1.0]]).write_word2vec(tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_damaged_model_file(tmp_path):
+    path = tmp_path / "vectors.spinney"
+    tensors = {"matrix": np.ones((2, 2))}
+    write_model(path, "structure/WordVectors", {"sparse": False}, tensors, {"words": ["a"]})
+    with pytest.raises(ModelFileError, match=r"vectors\.spinney: damaged: 1 words but 2 vectors"):
+        WordVectors.load(path)
+    write_model(path, "structure/WordVectors", {"sparse": True}, tensors, {"words": ["a", "b"]})
+    with pytest.raises(ModelFileError, match=r"damaged: no tensor 'matrix\.data'"):
+        WordVectors.load(path)

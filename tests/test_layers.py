@@ -1,0 +1,73 @@
+"""Imports go downward only, tasks do not import each other, and the front door opens quickly."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import spinney
+
+ROOT = Path(spinney.__file__).parent
+# From the top down; packages on one line do not import each other.
+LAYERS = [
+    {"cli"},
+    {"report"},
+    {"tagging", "classify", "temporal", "lm", "parsing", "classes", "embed"},
+    {"evaluate"},
+    {"structure"},
+    {"inference"},
+    {"optim"},
+    {"corpus"},
+    {"parallel"},
+    {"files", "progress"},
+    {"errors"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def _imports(path: Path) -> set[str]:
+    """The Spinney packages that a file imports at run time (not for types alone)."""
+    tree = ast.parse(path.read_text())
+    typing_only = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "spinney":
+            assert node.level == 0
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        if isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("spinney.")}
+    return found
+
+
+def test_imports_go_downward():
+    wrong = []
+    for path in ROOT.rglob("*.py"):
+        package = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        if package == "__init__":
+            continue
+        assert package in LEVEL, f"{package} has no place in the layers"
+        for imported in _imports(path) - {package, "__version__"}:
+            if LEVEL[imported] <= LEVEL[package]:
+                wrong.append(f"{path.relative_to(ROOT)} imports {imported}")
+    assert wrong == []
+
+
+def test_kernel_modules_hold_kernels_only():
+    for path in ROOT.rglob("*_kernels.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef):
+                assert any("njit" in ast.unparse(decorator) for decorator in node.decorator_list), (path, node.name)
+
+
+def test_the_command_line_loads_nothing_heavy():
+    code = "import sys, spinney.cli.main; print([m for m in ('numba', 'scipy', 'sklearn', 'numpy') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
