@@ -16,12 +16,13 @@ from spinney.structure import Groups
 
 @parametrize_with_checks(
     [
-        LinearRegressor("l1", lam=0.1),
-        LinearRegressor("l2"),
-        LinearClassifier("l1", lam=0.1),
-        LinearClassifier("l2"),
-        LinearClassifierCV("l1", cv=3, n_lams=5),
-        LinearRegressorCV("l1", cv=3, n_lams=5),
+        # One check asks that weights and repetitions agree to 1e-7: fits must be that fine.
+        LinearRegressor("l1", lam=0.1, tol=1e-12),
+        LinearRegressor("l2", tol=1e-12),
+        LinearClassifier("l1", lam=0.1, tol=1e-12),
+        LinearClassifier("l2", tol=1e-12),
+        LinearClassifierCV("l1", cv=3, n_lams=5, tol=1e-12),
+        LinearRegressorCV("l1", cv=3, n_lams=5, tol=1e-12),
     ]
 )
 def test_scikit_learn_conventions(estimator, check):

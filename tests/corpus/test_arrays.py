@@ -111,6 +111,8 @@ def test_failure_leaves_no_folder(make, tmp_path):
     path = make(CONLLU + "bad\n")
     with pytest.raises(InputError, match=":6: 1 columns"):
         read_arrays(path, "conllu", folder=tmp_path / "a")
+    with pytest.raises(InputError, match="no sentences"):
+        read_arrays(make("\n"), "conllu", folder=tmp_path / "a")
     assert [p.name for p in tmp_path.iterdir()] == ["file.txt"]
 
 
@@ -140,6 +142,8 @@ def test_fixed_vocabulary_for_conllu_and_lines(make):
     with pytest.raises(InputError, match="'z' is not in the vocabulary"):
         read_arrays(make("a z\n"), "lines", vocabulary=train.vocabulary)
     assert sentence_arrays([["a"]], vocabulary=train.vocabulary).ids.tolist() == [0]
+    nothing = Vocabulary.from_tokens([])
+    assert sentence_arrays([[]], vocabulary=nothing).vocabulary is nothing
 
 
 def test_words_of_skipped_sentences_are_not_in_the_vocabulary(make):

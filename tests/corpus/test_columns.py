@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spinney.corpus import ReadReport, columns, read_arrays, read_columns, write_columns
+from spinney.corpus.compressed import read_chunks
 from spinney.errors import InputError, OptionError
 
 FIELD = st.text(
@@ -94,7 +95,7 @@ def test_latin_1(make):
 
 def test_lines_may_be_forgotten(make, monkeypatch):
     monkeypatch.setattr(columns, "_REMEMBERED", 5)
-    monkeypatch.setattr("spinney.corpus.compressed.CHUNK", 16)
+    monkeypatch.setattr("spinney.corpus.lines.read_chunks", lambda path: read_chunks(path, 16))
     sentences = [[(f"w{i * j % 7}", f"t{j}") for j in range(3)] for i in range(50)]
     path = make("", "a.txt")
     write_columns(path, sentences)

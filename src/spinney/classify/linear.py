@@ -192,10 +192,11 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
 
 
 def _unpacked(loss: LinearLoss, w: Vector) -> tuple[Vector, Vector]:
-    """Coefficients, one row an output, and intercepts."""
+    """Coefficients, one row an output, and intercepts (of several: with mean 0, since only differences matter)."""
     W = w.reshape(-1, loss.n_outputs)
     coef = np.ascontiguousarray(W[: loss.p].T)
-    return coef, W[loss.p].copy() if loss.intercept else np.zeros(loss.n_outputs)
+    intercept = W[loss.p].copy() if loss.intercept else np.zeros(loss.n_outputs)
+    return coef, intercept - intercept.mean() if loss.n_outputs > 1 else intercept
 
 
 class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]

@@ -35,7 +35,7 @@ class TextModel:
     >>> model.predict(["so much fun"]).tolist()
     ['+']
     >>> model.strongest(1)
-    {'-': [('dull', ...)], '+': [('fun', ...)]}
+    {'+': [('fun', ...)], '-': [('dull', ...)]}
     """
 
     def __init__(self, estimator: Estimator, features: TextFeatures | None = None) -> None:

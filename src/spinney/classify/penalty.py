@@ -35,7 +35,7 @@ def make_penalty(
     Examples
     --------
     >>> make_penalty("elasticnet", 2.0, l2=0.5).describe()
-    'elastic net, λ = 2, ridge 0.5'
+    'elastic net, λ = 2, ℓ2 = 0.5'
     """
     if isinstance(name, Penalty):
         return name
@@ -43,6 +43,8 @@ def make_penalty(
         names = ", ".join(sorted(SIMPLE | GROUPED | FROM_DESIGN))
         raise OptionError(f"there is no penalty {name!r}; there are {names}")
     if name in GROUPED:
+        if groups is not None and X is not None and groups.n_features != X.shape[1]:
+            raise OptionError(f"the groups are over {groups.n_features} features, but the data have {X.shape[1]}")
         return _grouped(name, lam, l1, l2, groups, n_outputs)
     if name in FROM_DESIGN:
         return _from_design(name, lam, X, n_outputs)

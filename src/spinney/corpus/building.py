@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -101,25 +102,28 @@ def read_arrays(
     known |= {name: (label_vocabularies or {}).get(name) for name in labels}
     numberings = {name: Numbering() if v is None else v.numbering() for name, v in known.items()}
 
-    def batches() -> Iterator[Batch]:
-        for path in files:
-            if format == "columns":
-                yield from column_batches(
-                    path, numberings, encoding=encoding, on_error=on_error, report=report, docstart=docstart
-                )
-            elif format == "conllu":
-                yield from conllu_batches(
-                    path, numberings, heads=heads, encoding=encoding, on_error=on_error, report=report
-                )
-            else:
-                read = read_tokenized if format == "lines" else read_prose
-                sentences = read(path, encoding=encoding, on_error=on_error, report=report)
-                yield from sentence_batches(sentences, numberings[0])
+    def batches(path: FilePath) -> Iterator[Batch]:
+        if format == "columns":
+            return column_batches(
+                path, numberings, encoding=encoding, on_error=on_error, report=report, docstart=docstart
+            )
+        if format == "conllu":
+            return conllu_batches(
+                path, numberings, heads=heads, encoding=encoding, on_error=on_error, report=report
+            )
+        read = read_tokenized if format == "lines" else read_prose
+        sentences = read(path, encoding=encoding, on_error=on_error, report=report)
+        return sentence_batches(sentences, numberings[0])
 
-    arrays = _collected(batches(), known, numberings, heads, _Cut(min_count, max_size, unknown), folder)
-    if not arrays.n_tokens:
-        raise InputError("no sentences", path=", ".join(map(str, files)))
-    return arrays
+    def all_batches() -> Iterator[Batch]:
+        n = 0
+        for batch in chain.from_iterable(map(batches, files)):
+            n += len(batch.lengths)
+            yield batch
+        if not n:
+            raise InputError("no sentences", path=", ".join(map(str, files)))
+
+    return _collected(all_batches(), known, numberings, heads, _Cut(min_count, max_size, unknown), folder)
 
 
 def sentence_arrays(
@@ -165,13 +169,14 @@ def _collected(
         raise OptionError("min_count and max_size need an unknown symbol for the words they cut")
     with nullcontext() if folder is None else writing_folder(folder, INDEX) as temporary:
         offsets, columns, parents = gather(batches, names, heads, temporary)
-        cuts = [cut] + [_Cut()] * (len(names) - 1)
-        vocabularies = [
-            known[name] or _renumbered(ids, numberings[name], cut)
-            for name, ids, cut in zip(names, columns, cuts)
-        ]
-        labels = {name: Labels(*pair) for name, pair in zip(names[1:], list(zip(columns, vocabularies))[1:])}
-        arrays = TokenArrays(columns[0], offsets, vocabularies[0], parents, labels)
+        numbered: dict[ColumnName, Labels] = {}
+        for name, ids in zip(names, columns):
+            vocabulary = known[name]
+            if vocabulary is None:
+                vocabulary = _renumbered(ids, numberings[name], _Cut() if numbered else cut)
+            numbered[name] = Labels(ids, vocabulary)
+        words = numbered.pop(names[0])
+        arrays = TokenArrays(words.ids, offsets, words.vocabulary, parents, numbered)
         if temporary is not None:
             arrays.save_words(temporary)
     return arrays if folder is None else TokenArrays.load(folder)

@@ -47,9 +47,8 @@ def read_chunks(path: FilePath, size: int = CHUNK) -> Iterator[bytes]:
 def open_bytes(path: FilePath, mode: str = "r") -> BinaryIO:
     """Open a file of bytes (``-`` is standard input or output), compressed as its suffix says.
 
-    Suffixes are .gz, .xz, .bz2 and .zst; ``mode`` is ``"r"`` or ``"w"``.
-    To write a file whole or not at all, use
-    :func:`spinney.corpus.writing_bytes`.
+    Suffixes are .gz, .xz, .bz2 and .zst; ``mode`` is ``"r"`` or ``"w"``. To write a file whole or not at all,
+    use :func:`spinney.corpus.writing_bytes`.
 
     Examples
     --------

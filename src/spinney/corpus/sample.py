@@ -36,6 +36,8 @@ _THEMES: Final = {
 }
 _THEME: Final = {topic: theme for theme, topics in _THEMES.items() for topic in topics.split()}
 
+_EMPHASIS: Final = re.compile(r"(\*\*?)(\w[\w .-]*)\1")
+
 
 def sample_documents() -> list[Document]:
     """The prose of Python's manual, a document a topic, labelled with its theme.
@@ -72,11 +74,12 @@ def sample_sentences() -> list[list[str]]:
 
 def _prose(text: str) -> str:
     paragraphs = re.split(r"\n\s*\n", text)
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs if _is_prose(paragraph))
+    prose = (" ".join(paragraph.split()) for paragraph in paragraphs if _is_prose(paragraph))
+    return "\n\n".join(_EMPHASIS.sub(r"\2", paragraph) for paragraph in prose)
 
 
 def _is_prose(paragraph: str) -> bool:
     """Whether a paragraph is sentences: it ends as one, has some words, and most of what it has are words."""
     tokens = paragraph.split()
-    words = [token for token in tokens if re.fullmatch(r"[\"“(]?[A-Za-z’'-]+[\"”).,:;]*", token)]
+    words = [token for token in tokens if re.fullmatch(r"[\"“`(*]*[A-Za-z’'-]+[\"”`*).,:;]*", token)]
     return tokens[-1:] != [] and tokens[-1][-1] in ".:!?)" and len(words) > max(4, 0.7 * len(tokens))

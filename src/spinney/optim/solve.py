@@ -18,6 +18,8 @@ from spinney.optim.solvers import SOLVERS
 
 Solver = Callable[..., Vector]
 
+SMALL = 500  # parameters for which Newton's method needs no second thought
+
 
 class ConvergenceWarning(UserWarning):
     """A solver stopped before its solution was optimal to the tolerance."""
@@ -112,7 +114,8 @@ def choose_solver(loss: Loss, penalty: Penalty) -> str:
     if isinstance(penalty, pen.GroupL2) and linear and not isinstance(loss, MultinomialLoss):
         return "cd"
     if hasattr(penalty, "grad"):
-        return "lbfgs"
+        # Few parameters: Newton is as fast, and exact where L-BFGS ends in the rounding of the objective.
+        return "newton" if linear and loss.n_params <= SMALL else "lbfgs"
     if hasattr(penalty, "l1_l2"):
         return "cd" if linear else "owlqn"
     return "fista"

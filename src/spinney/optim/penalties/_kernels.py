@@ -96,7 +96,7 @@ def tree_l2_prox(w, node, parent, radius):
             gamma[v] *= gamma[parent[v]]
     for i in range(w.size):
         if node[i] >= 0:
-            w[i] *= gamma[node[i]]
+            w[i] = w[i] * gamma[node[i]] + 0.0  # no negative zeros
 
 
 @njit(cache=True, nogil=True)

@@ -136,7 +136,7 @@ class GroupL2(Penalty):
     def prox(self, w: Vector, step: float) -> None:
         shrink = 1.0 / (1.0 + step * self.l2)
         x = soft_threshold(w, step * self.l1) if self.l1 else w
-        w[:] = self._block_threshold(x, step * self.lam * self._weights) * shrink
+        w[:] = self._block_threshold(x, step * self.lam * self._weights) * shrink + 0.0  # no negative zeros
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
         norms = self._norms(w)

@@ -26,7 +26,12 @@ def _consensus(w: Vector, parts: Vector, groups: FlatGroups, radius: Vector, bal
 
     tol = TOLERANCE * float(np.max(np.abs(w), initial=0.0))
     u, _ = group_admm(w, parts, groups.ptr, groups.members, radius, balls, tol, MAX_ITER)
-    return np.asarray(u)
+    return _with_signs(u, w)
+
+
+def _with_signs(u: Vector, w: Vector) -> Vector:
+    """``u``, with zeros where its sign is not that of ``w``: neither problem changes a sign, but rounding may."""
+    return np.where(u * w > 0, u, 0.0)
 
 
 class _Overlapping(Penalty):
@@ -79,7 +84,7 @@ class OverlappingGroups(_Overlapping):
     9.0
     >>> penalty.prox(w, step=1.0)
     >>> w.round(4).tolist()
-    [2.3181, 2.2729, 0.0]
+    [2.2929, 2.2929, 0.0]
     """
 
     name: ClassVar[str] = "overlapping groups"
@@ -119,20 +124,17 @@ class OverlappingGroups(_Overlapping):
         With u the prox at λ, ⟨grad, u⟩/Ω(u) = λ + ‖u‖²/Ω(u) is a lower bound of the dual norm, better than λ: this is
         Newton's method and climbs to it. Coordinates in no group of positive weight are left out.
         """
-        weights = self.groups.weights
+        members, weights = self.groups.members, self.groups.weights
         held = self._gather(weights[self._labels]) > 0
         target = np.where(held, soft_threshold(grad, self.l1), 0.0)
-        parts = np.zeros(self.groups.members.size)
-        positive = weights > 0
-        norms = self._norms(target[self.groups.members] / np.maximum(self._gather(np.ones(parts.size)), 1.0)[self.groups.members])
-        lam = float(np.max(norms[positive] / weights[positive], initial=0.0)) * 0.0
+        u, parts, lam = target, np.zeros(members.size), 0.0
         while True:
-            u = _consensus(target, parts, self.groups, lam * weights, balls=False)
-            size = float(weights @ self._norms(u[self.groups.members]))
+            size = float(weights @ self._norms(u[members]))
             rise = float(u @ u) / size if size > 0 else 0.0
             lam += rise
             if rise <= 1e-9 * lam:
                 return lam
+            u = _consensus(target, parts, self.groups, lam * weights, balls=False)
 
     def describe(self) -> str:
         more = "".join(f", {name} = {value:g}" for name, value in (("ℓ1", self.l1), ("ℓ2", self.l2)) if value)
@@ -215,7 +217,7 @@ class LatentGroups(_Overlapping):
         """w less its projection on the intersection of the dual cylinders ‖u_g‖ ≤ step·λ·weights_g."""
         radius = step * self.lam * self.groups.weights
         _consensus(w, self._start, self.groups, radius, balls=True)
-        w[self._covered] = self._gather(self._start)[self._covered]
+        w[:] = np.where(self._covered, _with_signs(self._gather(self._start), w), w)
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
         """On the groups that carry w the subgradient is unique; elsewhere it is free within what is left of the cylinders.
@@ -231,7 +233,7 @@ class LatentGroups(_Overlapping):
         free = np.where(carried, 0.0, grad)
         parts = np.zeros(members.size)
         _consensus(free, parts, self.groups, radius, balls=True)
-        return np.where(self._covered & ~carried, self._gather(parts), grad + u)
+        return np.where(self._covered & ~carried, _with_signs(self._gather(parts), free), grad + u)
 
     def lambda_max(self, grad: Vector) -> float:
         """max_g ‖grad_g‖/weights_g."""

@@ -96,7 +96,7 @@ def rda(
     penalty = problem.penalty
     w = w.copy()
     average, t = np.zeros_like(w), 0
-    gamma = gamma if gamma is not None else 10.0 / _step(problem, None)
+    gamma = gamma if gamma is not None else 1.0 / _step(problem, None)
     for estimate in _passes(problem, monitor, lambda: w, batch, seed):
         t += 1
         average += (estimate(w)[1] - average) / t
