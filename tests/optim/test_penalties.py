@@ -78,6 +78,7 @@ class Case:
     value: Callable[[np.ndarray], float]  # at λ = 1, straight from the definition
     norm: bool = True  # positively homogeneous, and 0 at λ = 0
     zero: bool = True  # lambda_max is exact: w = 0 is optimal from there on and not before
+    above: float = 1e-6  # how far above, relatively, the residual at 0 must vanish
     tol: float = 1e-9  # of prox and residual
     dt: float = 1e-6  # step of finite differences of the value
     n: int = N
@@ -134,6 +135,7 @@ CASES: dict[str, Case] = {
     "overlap": Case(
         lambda lam: OverlappingGroups(lam, OVERLAP),
         lambda w: sum(o * np.linalg.norm(w[g]) for o, g in zip(OVERLAP.weights, subsets(OVERLAP))),
+        above=1e-2,
     ),
     "sparse overlap": Case(
         lambda lam: OverlappingGroups(lam, OVERLAP, l1=0.2, l2=0.1),
@@ -141,6 +143,7 @@ CASES: dict[str, Case] = {
         + 0.2 * l1(w)
         + 0.05 * squares(w),
         norm=False,
+        above=1e-2,
     ),
     "latent": Case(lambda lam: LatentGroups(lam, OVERLAP), latent_norm, tol=1e-6, dt=1e-4),
     "total variation": Case(Fused, tv),
@@ -346,9 +349,9 @@ def test_lambda_max_is_where_zero_becomes_optimal(case: Case) -> None:
         lam = penalty.lambda_max(grad)
         zero = np.zeros(case.n)
         assert lam > 0
-        assert penalty.with_lam(lam * 1.000001).violation(zero, grad) <= 1e-9
+        assert penalty.with_lam(lam * (1 + case.above)).violation(zero, grad) <= 1e-9
         assert penalty.with_lam(lam * 0.9999).violation(zero, grad) > 1e-7
-        assert np.abs(proxed(penalty.with_lam(lam * 1.000001), -0.1 * grad, 0.1)).max() <= 1e-12
+        assert np.abs(proxed(penalty.with_lam(lam * (1 + case.above)), -0.1 * grad, 0.1)).max() <= 1e-12
 
 
 @CONVEX
@@ -571,6 +574,22 @@ def test_overlapping_prox_has_no_duality_gap() -> None:
         gap = penalty.value(u) - sum(x @ u[g] for x, g in zip(xi, subsets(groups)))
         assert abs(gap) <= 1e-12 * (w @ w)
         assert penalty.violation(u, u - w) <= 1e-10
+
+
+def test_overlapping_lambda_max_is_the_dual_norm() -> None:
+    """Bracketed: ⟨grad, u⟩/Ω(u) from below for any u, a split of the gradient among the groups from above."""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        groups = random_overlap(rng, 12, 8)
+        penalty = OverlappingGroups(1.0, groups)
+        grad = np.where(np.isin(np.arange(12), groups.members), rng.standard_normal(12), 0.0)
+        lam = penalty.lambda_max(grad)
+        u = proxed(penalty, grad, lam * (1 - 1e-5))
+        assert grad @ u / penalty.value(u) == pytest.approx(lam, rel=1e-5)
+        assert grad @ u <= lam * penalty.value(u) * (1 + 1e-9)
+        shared = np.bincount(groups.members, minlength=12)[groups.members]
+        split = penalty._start + (grad - penalty._gather(penalty._start))[groups.members] / shared
+        assert np.max(penalty._norms(split) / groups.weights) == pytest.approx(lam, rel=1e-4)
 
 
 def test_latent_prox_has_no_duality_gap() -> None:

@@ -108,7 +108,7 @@ class _Tour:
         families = sorted({name[:5] for name in features.names})
         place = {family: g for g, family in enumerate(families)}
         groups = Groups.from_labels([place[name[:5]] for name in features.names], names=families)
-        model = TextModel(LinearClassifier("group", lam_ratio=0.1, groups=groups), features)
+        model = TextModel(LinearClassifier("group", lam_ratio=0.1, groups=groups, tol=1e-4), features)
         model.fit_matrix(X, [self.labels[i] for i in self.train])
         norms = model.group_norms() or []
         kept = [family for family, norm in norms if norm > 0]
@@ -134,7 +134,7 @@ class _Tour:
         place = {name: j for j, name in enumerate(features.names)}
         parent = np.array([place[name.split()[0]] if " " in name else -1 for name in features.names])
         labels = ["statements" if self.labels[i] == "statements" else "other" for i in self.train]
-        model = TextModel(LinearClassifier(TreeL2(1.0, parent), lam_ratio=0.05), features)
+        model = TextModel(LinearClassifier(TreeL2(1.0, parent), lam_ratio=0.05, tol=1e-4), features)
         model.fit_matrix(X, labels)
         weights = model.coef[0]
         active = np.flatnonzero(weights)
@@ -142,11 +142,10 @@ class _Tour:
         orphans = sum(weights[parent[j]] == 0 for j in phrases)
         self.say(
             f"   {len(active)} of {len(weights):,} words and pairs are active; {len(phrases)} are pairs, and {orphans} of these lack "
-            "their first word:"
+            "their first word. Weights for the theme statements:"
         )
-        strongest = sorted(phrases, key=lambda j: -abs(weights[j]))[:6]
-        for j in strongest:
-            self.say(f"   [green]{features.names[parent[j]]}[/green] → {features.names[j]}  {-weights[j]:+.2f}")
+        for j in sorted(phrases, key=lambda j: -abs(weights[j]))[:6]:
+            self.say(f"   [green]{features.names[parent[j]]}[/green] → {features.names[j]}  {weights[j]:+.2f}")
         return {"active": len(active), "pairs": len(phrases), "orphans": int(orphans)}
 
     def solvers(self) -> list[dict[str, Any]]:
@@ -158,8 +157,8 @@ class _Tour:
         loss = LogisticLoss(X, [1.0 if label == "objects" else -1.0 for label in self.labels])
         penalty = L1(0.05 * lambda_max(loss, L1(1.0)))
         rows = []
-        for name in ("cd", "owlqn", "fista", "sage"):
-            solution = solve(loss, penalty, name, tol=1e-4, max_iter=1000 if name != "sage" else 20, w0=None)
+        for name in ("cd", "owlqn", "fista"):
+            solution = solve(loss, penalty, name, tol=1e-4)
             rows.append(
                 {
                     "solver": name,

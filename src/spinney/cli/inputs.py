@@ -136,7 +136,7 @@ def _svmlight(path: str) -> Inputs:
     for name, values in (("feature value", X.data), ("target", y)):
         if not np.all(np.isfinite(values)):
             raise InputError(f"a {name} is not a finite number", path=path, remedy="remove NaN and inf")
-    labels = [f"{target:g}" for target in y]
+    labels = [str(int(target)) if target.is_integer() else repr(target) for target in y.tolist()]
     return Inputs(X, labels, [str(i + 1) for i in range(len(labels))], False, sources=[path])
 
 

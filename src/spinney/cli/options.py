@@ -18,10 +18,13 @@ OnError = Annotated[str, typer.Option(help="What to do with bad input: raise, or
 
 
 def begin(quiet: bool) -> None:
-    """Set up what goes to standard error."""
+    """Set up what goes to standard error: notes, warnings as single lines, bars."""
+    import warnings
+
     from spinney import progress
 
     progress.configure(quiet=quiet)
+    warnings.showwarning = lambda message, *_, **__: progress.log.warning(" ".join(str(message).split()))
 
 
 def emit(as_json: bool, facts: dict[str, Any], show: Callable[[], None]) -> None:

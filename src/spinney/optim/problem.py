@@ -37,7 +37,7 @@ class Monitor:
     """Records each iterate and decides when to stop: one rule and one certificate for all solvers.
 
     A solver calls ``monitor(w, value, grad)`` with the smooth loss and its gradient at each iterate and returns
-    when the answer is true.
+    when the answer is true. ``residual`` is the smallest element of the subdifferential at the last iterate.
     """
 
     problem: Problem
@@ -47,13 +47,15 @@ class Monitor:
     callback: Callback | None = None
     trace: list[Step] = field(default_factory=list)
     w: Vector = field(default_factory=lambda: np.empty(0))
+    residual: Vector = field(default_factory=lambda: np.empty(0))
     started: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
         self.penalty = self.problem.penalty
 
     def __call__(self, w: Vector, value: float, grad: Vector) -> bool:
-        violation = self.penalty.violation(w, grad) / self.scale
+        self.residual = self.penalty.residual(w, grad)
+        violation = float(np.max(np.abs(self.residual), initial=0.0)) / self.scale
         step = Step(
             len(self.trace), time.perf_counter() - self.started, value + self.penalty.value(w), violation
         )

@@ -336,24 +336,23 @@ def group_admm(w, parts, ptr, members, radius, balls, tol, max_iter):
 
     f_g is radius_g‖u_g‖ or, with ``balls``, the constraint ‖u_g‖ ≤ radius_g. One copy of u_g for each group, by ADMM
     with over-relaxation and a penalty rho that balances the two residuals; ``parts``, the multipliers, start from what
-    is given and end with w = u + Σ_g parts_g, where parts_g ∈ ∂f_g(u_g). A group that the first kind of f_g
-    makes zero is exactly zero in u; a group strictly inside its ball has parts_g exactly zero.
+    is given and end with w = u + Σ_g parts_g, where parts_g ∈ ∂f_g(u_g). A group strictly inside its ball has
+    parts_g exactly zero.
     """
     relax, rho = 1.6, 1.0
-    held_by = np.zeros(w.size)
-    pull = np.zeros(w.size)  # Σ_g over the copies of a coordinate: copy − multiplier/rho
     u = w.copy()
+    held_by = np.zeros(w.size)
+    pull = np.zeros(w.size)  # Σ over the copies of a coordinate: copy − multiplier/rho
+    copies = np.empty(members.size)
     for k in range(members.size):
         held_by[members[k]] += 1.0
         u[members[k]] -= parts[k]
-    copies = np.empty(members.size)
-    is_zero = np.zeros(ptr.size - 1, np.bool_)
     for k in range(members.size):
         copies[k] = u[members[k]]
-        parts[k] /= rho
         pull[members[k]] += copies[k] - parts[k]
     apart, moved = np.inf, np.inf
-    for iteration in range(max_iter):
+    balance_next, balance_after = 20, 20.0
+    for iteration in range(1, max_iter + 1):
         for i in range(w.size):
             u[i] = (w[i] + rho * pull[i]) / (1.0 + rho * held_by[i])
             pull[i] = 0.0
@@ -368,7 +367,6 @@ def group_admm(w, parts, ptr, members, radius, balls, tol, max_iter):
                 scale = radius[g] / norm if norm > radius[g] else 1.0
             else:
                 scale = 1.0 - radius[g] / (rho * norm) if rho * norm > radius[g] else 0.0
-                is_zero[g] = scale == 0.0
             for k in range(ptr[g], ptr[g + 1]):
                 new = scale * parts[k]
                 apart = max(apart, abs(u[members[k]] - new))
@@ -378,18 +376,17 @@ def group_admm(w, parts, ptr, members, radius, balls, tol, max_iter):
                 pull[members[k]] += new - parts[k]
         if apart <= tol and moved <= tol:
             break
-        if iteration % 20 == 19 and iteration < 2000 and (apart > 5.0 * moved or moved > 5.0 * apart):
-            change = 2.0 if apart > moved else 0.5
+        if iteration == balance_next:  # ever more rarely, so that ADMM converges
+            balance_after *= 1.3
+            balance_next += int(balance_after)
+            change = min(max(np.sqrt(apart / max(moved, 1e-300)), 0.1), 10.0)
             rho *= change
             pull[:] = 0.0
             for k in range(members.size):
                 parts[k] /= change
                 pull[members[k]] += copies[k] - parts[k]
-    for g in range(ptr.size - 1):
-        for k in range(ptr[g], ptr[g + 1]):
-            parts[k] *= rho
-            if is_zero[g]:
-                u[members[k]] = 0.0
+    for k in range(members.size):
+        parts[k] *= rho
     return u, max(apart, moved)
 
 

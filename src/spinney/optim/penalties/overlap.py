@@ -18,20 +18,23 @@ from spinney.optim.penalties.groups import FlatGroups, GroupL2, checked_groups, 
 
 TOLERANCE = 1e-13
 MAX_ITER = 10_000
+#: Entries of a prox under this fraction of the largest entry of its argument are taken for zeros.
+TINY = 1e-10
 
 
 def _consensus(w: Vector, parts: Vector, groups: FlatGroups, radius: Vector, balls: bool) -> Vector:
     """argmin_u ½‖u − w‖² plus Σ radius_g‖u_g‖, or under ‖u_g‖ ≤ radius_g; ``parts`` is where to start and the dual."""
     from spinney.optim.penalties._kernels import group_admm
 
-    tol = TOLERANCE * float(np.max(np.abs(w), initial=0.0))
-    u, _ = group_admm(w, parts, groups.ptr, groups.members, radius, balls, tol, MAX_ITER)
-    return _with_signs(u, w)
+    largest = float(np.max(np.abs(w), initial=0.0))
+    u, _ = group_admm(w, parts, groups.ptr, groups.members, radius, balls, TOLERANCE * largest, MAX_ITER)
+    return np.asarray(u)
 
 
-def _with_signs(u: Vector, w: Vector) -> Vector:
-    """``u``, with zeros where its sign is not that of ``w``: neither problem changes a sign, but rounding may."""
-    return np.where(u * w > 0, u, 0.0)
+def _tidy(u: Vector, w: Vector) -> Vector:
+    """``u``, a prox of ``w``, with the zeros that rounding hides: what is tiny, and what has not the sign of ``w``."""
+    largest = np.max(np.abs(w), initial=0.0)
+    return np.where((u * w > 0) & (np.abs(u) > TINY * largest), u, 0.0)
 
 
 class _Overlapping(Penalty):
@@ -105,8 +108,8 @@ class OverlappingGroups(_Overlapping):
     def prox(self, w: Vector, step: float) -> None:
         """Soft threshold, then the groups (both keep signs and zeros, so the composition is exact), then ℓ2²."""
         x = soft_threshold(w, step * self.l1)
-        x = _consensus(x, self._start, self.groups, step * self.lam * self.groups.weights, balls=False)
-        w[:] = x / (1.0 + step * self.l2)
+        u = _consensus(x, self._start, self.groups, step * self.lam * self.groups.weights, balls=False)
+        w[:] = _tidy(u, x) / (1.0 + step * self.l2)
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
         """Closed form but for the zero groups, where it is the prox of their norms alone: a small quadratic program."""
@@ -116,7 +119,7 @@ class OverlappingGroups(_Overlapping):
         smooth = grad + (self.l2 + self._gather(rate[self._labels])) * w
         smooth = np.where(w == 0, soft_threshold(smooth, self.l1), smooth + self.l1 * np.sign(w))
         radius = np.where(norms == 0, self.lam * weights, 0.0)
-        return _consensus(smooth, np.zeros(members.size), self.groups, radius, balls=False)
+        return _tidy(_consensus(smooth, np.zeros(members.size), self.groups, radius, balls=False), smooth)
 
     def lambda_max(self, grad: Vector) -> float:
         """The dual norm of soft(grad, l1), to a relative 1e-9.
@@ -217,7 +220,7 @@ class LatentGroups(_Overlapping):
         """w less its projection on the intersection of the dual cylinders ‖u_g‖ ≤ step·λ·weights_g."""
         radius = step * self.lam * self.groups.weights
         _consensus(w, self._start, self.groups, radius, balls=True)
-        w[:] = np.where(self._covered, _with_signs(self._gather(self._start), w), w)
+        w[:] = np.where(self._covered, _tidy(self._gather(self._start), w), w)
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
         """On the groups that carry w the subgradient is unique; elsewhere it is free within what is left of the cylinders.
@@ -233,7 +236,7 @@ class LatentGroups(_Overlapping):
         free = np.where(carried, 0.0, grad)
         parts = np.zeros(members.size)
         _consensus(free, parts, self.groups, radius, balls=True)
-        return np.where(self._covered & ~carried, _with_signs(self._gather(parts), free), grad + u)
+        return np.where(self._covered & ~carried, _tidy(self._gather(parts), free), grad + u)
 
     def lambda_max(self, grad: Vector) -> float:
         """max_g ‖grad_g‖/weights_g."""

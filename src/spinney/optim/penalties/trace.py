@@ -115,10 +115,10 @@ class TraceLasso(Penalty):
         return self.lam * np.einsum("ki,ki->i", self._root, U @ V.T)
 
     def prox(self, w: Vector, step: float) -> None:
-        """Not exactly sparse: coordinates that ought to be 0 come out below 1e-9 of the largest, and are set to 0."""
-        rest = _outside(w, self._root, np.eye(w.size), step * self.lam, float(self._squares.max(initial=0.0)))
-        rest[np.abs(rest) <= 1e-9 * np.max(np.abs(rest), initial=0.0)] = 0.0
-        w[:] = rest
+        """Entries that come out under 1e-9 of the largest of ``w``, or with the wrong sign, are zeros but for rounding."""
+        u = _outside(w, self._root, np.eye(w.size), step * self.lam, float(self._squares.max(initial=0.0)))
+        largest = np.max(np.abs(w), initial=0.0)
+        w[:] = np.where((u * w > 0) & (np.abs(u) > 1e-9 * largest), u, 0.0)
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
         """Smallest over the free multiplier M of Prop. 6: ‖M‖_op ≤ 1, UᵀM = 0, MV = 0."""

@@ -41,7 +41,7 @@ def coordinate_descent(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
         grad = loss.pull_back(r)
         if monitor(w, value, grad):
             return w
-        working = model.working_set(w[:k], inner.residual(w[:k], grad[:k]))
+        working = model.working_set(w[:k], monitor.residual[:k])
         target = model.minimise(w, margins, r, grad, working)
         w, margins, value, r = _line_search(problem, loss, w, target, margins, value, grad)
 

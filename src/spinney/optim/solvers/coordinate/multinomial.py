@@ -11,7 +11,7 @@ from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
 from spinney.optim.solvers.coordinate.model import MAX_PASSES, l1_vector_and_l2, model_tolerance, support_and_violators
 from spinney.progress import announcing_compilation
 
-LARGEST_MOVE = 2.0  # how far one weight may move any margin in one step
+LARGEST_MOVE = 4.0  # how far one weight may move any margin in one step
 
 
 class MultinomialModel:

@@ -1,0 +1,5 @@
+"""``python -m spinney``."""
+
+from spinney.cli.main import main
+
+main()

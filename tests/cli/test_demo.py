@@ -1,0 +1,18 @@
+"""The tour runs, tells the truth, and leaves a model behind."""
+
+import json
+
+from spinney.cli.main import run
+
+
+def test_demo(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(["demo", "--json", "--quiet"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["corpus"]["documents"] > 70
+    assert facts["classifier"]["accuracy"] > 0.7
+    assert facts["tree"]["orphans"] == 0
+    assert len({round(row["objective"], 2) for row in facts["solvers"]}) == 1
+    assert run(["classify", "inspect", "demo.spinney"]) == 0
+    assert run(["demo", "--quiet"]) == 0
+    assert "Try next" in capsys.readouterr().out
