@@ -29,8 +29,9 @@ lint: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks all
 
-docs:
-	@echo "The documentation is plain Markdown so far: see docs/."
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Spinney needs Python 3.11 or newer; set PYTHON=python3.11")'
@@ -46,6 +47,10 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.installed-bench: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	touch $@ $(VENV)/.installed $(VENV)/.installed-dev
+
+$(VENV)/.installed-docs: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	touch $@ $(VENV)/.installed $(VENV)/.installed-dev
 
 clean:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from benchmarks.harness import Contestant, publish, race, table
 from scipy import sparse
 
+from benchmarks.harness import Contestant, publish, race, table
 from spinney.optim import GroupL2, LogisticLoss, SquaredLoss, lambda_max, solve
 from spinney.structure import Groups
 
@@ -18,7 +18,9 @@ OURS = [1e-2, 1e-3, 3e-4, 1e-4, 1e-5, 1e-7]
 def main() -> None:
     """Run all parts and write the table."""
     groups = Groups.from_labels(np.arange(P) // WIDTH)
-    sections = [f"{P:,} features in {P // WIDTH:,} groups of {WIDTH}, 20 of them active, weights √size; no intercept.\n"]
+    sections = [
+        f"{P:,} features in {P // WIDTH:,} groups of {WIDTH}, 20 of them active, weights √size; no intercept.\n"
+    ]
     X, y = _dense(500)
     for ratio in (0.3, 0.1):
         loss = SquaredLoss(X, y, intercept=False)
@@ -29,13 +31,20 @@ def main() -> None:
         rows = race(contestants, _objective(loss, penalty), rounds=2)
         sections.append(table(f"Squared loss, dense 500 × {P:,}, λ = {ratio} λ_max", rows))
     X, y = _sparse(5_000)
-    for name, loss in (("Squared", SquaredLoss(X, y, intercept=False)), ("Logistic", LogisticLoss(X, np.sign(y), intercept=False))):
+    for name, loss in (
+        ("Squared", SquaredLoss(X, y, intercept=False)),
+        ("Logistic", LogisticLoss(X, np.sign(y), intercept=False)),
+    ):
         penalty = GroupL2(0.3 * lambda_max(loss, GroupL2(1.0, groups)), groups)
         contestants = [_spinney(loss, penalty)]
         if name == "Squared":
             contestants.append(_group_lasso(X.tocsr(), y, penalty))
         rows = race(contestants, _objective(loss, penalty), rounds=2)
-        sections.append(table(f"{name} loss, sparse 5,000 × {P:,} (1 %), λ = 0.3 λ_max (skglm refuses sparse input)", rows))
+        sections.append(
+            table(
+                f"{name} loss, sparse 5,000 × {P:,} (1 %), λ = 0.3 λ_max (skglm refuses sparse input)", rows
+            )
+        )
     publish("groups", sections)
 
 

@@ -10,12 +10,12 @@ import time
 from typing import Any
 
 import numpy as np
+
 from benchmarks.data import newsgroups
 from benchmarks.harness import Contestant, publish, race, table
-
 from spinney.optim import (
-    ElasticNet,
     L1,
+    ElasticNet,
     LogisticLoss,
     MultinomialLoss,
     Penalty,
@@ -33,27 +33,41 @@ def main() -> None:
     """Run all parts and write the table."""
     X, labels = newsgroups()
     y = np.where(labels < 10, 1.0, -1.0)
-    sections = [f"20 Newsgroups, {X.shape[0]:,} documents, {X.shape[1]:,} features, {X.nnz:,} entries; no intercept.\n"]
+    sections = [
+        f"20 Newsgroups, {X.shape[0]:,} documents, {X.shape[1]:,} features, {X.nnz:,} entries; no intercept.\n"
+    ]
     loss = LogisticLoss(X, y, intercept=False)
     largest = lambda_max(loss, L1(1.0))
     for ratio in RATIOS:
         lam = ratio * largest
         rows = race(
-            [_spinney(loss, L1(lam)), _celer(X, y, lam), _skglm(X, y, lam, 0.0), _liblinear(X, y, lam), _saga(X, y, lam, 0.0)],
+            [
+                _spinney(loss, L1(lam)),
+                _celer(X, y, lam),
+                _skglm(X, y, lam, 0.0),
+                _liblinear(X, y, lam),
+                _saga(X, y, lam, 0.0),
+            ],
             _objective(loss, L1(lam)),
         )
         sections.append(table(f"ℓ1 logistic, λ = {ratio} λ_max", rows))
     for ratio in RATIOS[1:3]:
         penalty = ElasticNet(ratio * largest, ratio * largest)
         rows = race(
-            [_spinney(loss, penalty), _skglm(X, y, penalty.lam, penalty.l2), _saga(X, y, penalty.lam, penalty.l2)],
+            [
+                _spinney(loss, penalty),
+                _skglm(X, y, penalty.lam, penalty.l2),
+                _saga(X, y, penalty.lam, penalty.l2),
+            ],
             _objective(loss, penalty),
         )
         sections.append(table(f"Elastic-net logistic, λ = l2 = {ratio} λ_max", rows))
     multinomial = MultinomialLoss(X, labels, intercept=False)
     lam = 0.03 * lambda_max(multinomial, L1(1.0))
     rows = race(
-        [_spinney(multinomial, L1(lam)), _saga(X, labels, lam, 0.0, 20)], _objective(multinomial, L1(lam)), rounds=1
+        [_spinney(multinomial, L1(lam)), _saga(X, labels, lam, 0.0, 20)],
+        _objective(multinomial, L1(lam)),
+        rounds=1,
     )
     sections.append(table("ℓ1 multinomial, 20 classes, λ = 0.03 λ_max", rows))
     sections += [_path(X, y), _memory(), _first_call()]
@@ -71,7 +85,11 @@ def _spinney(loss: Any, penalty: Penalty) -> Contestant:
 def _celer(X: Any, y: Any, lam: float) -> Contestant:
     from celer import LogisticRegression
 
-    return Contestant("celer", lambda tol: LogisticRegression(C=1 / lam, tol=tol).fit(X, y).coef_, [1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
+    return Contestant(
+        "celer",
+        lambda tol: LogisticRegression(C=1 / lam, tol=tol).fit(X, y).coef_,
+        [1e-2, 1e-3, 1e-4, 1e-5, 1e-6],
+    )
 
 
 def _skglm(X: Any, y: Any, lam: float, l2: float) -> Contestant:
@@ -170,7 +188,9 @@ def _memory() -> str:
     with tempfile.TemporaryDirectory() as folder:
         archive = os.path.join(folder, "newsgroups.npz")
         subprocess.run([sys.executable, "-c", _MEASURED, archive], check=True)
-        out = subprocess.run([sys.executable, "-c", _FIT, archive], check=True, capture_output=True, text=True).stdout
+        out = subprocess.run(
+            [sys.executable, "-c", _FIT, archive], check=True, capture_output=True, text=True
+        ).stdout
     data, extra = map(float, out.split())
     return (
         "### Memory of a fit (λ = 0.01 λ_max)\n\n"
@@ -190,7 +210,9 @@ def _first_call() -> str:
                 started = time.perf_counter()
                 subprocess.run([sys.executable, "-c", code.format(k=classes)], check=True, env=environment)
                 seconds.append(time.perf_counter() - started)
-        lines.append(f"{kind}: first {seconds[0]:.1f} s, then {seconds[1]:.1f} s: compiling took {seconds[0] - seconds[1]:.1f} s.")
+        lines.append(
+            f"{kind}: first {seconds[0]:.1f} s, then {seconds[1]:.1f} s: compiling took {seconds[0] - seconds[1]:.1f} s."
+        )
     return "### First call\n\n" + "\n".join(lines) + "\n"
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from benchmarks.harness import publish
 
+from benchmarks.harness import publish
 from spinney.optim import TreeL2, TreeLinf
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -130,7 +130,9 @@ def _against_spams(n: int = 1_000_000) -> str:
                 out = spams.proximalTree(U, tree, regul=name, lambda1=0.1, numThreads=1)
                 theirs = min(theirs, time.perf_counter() - started)
             gap = float(np.max(np.abs(w[order] - np.ravel(out))))
-            lines.append(f"| {name} | {shape} | {ours:.3f} | {theirs:.3f} | {ours / theirs:.2f} | {gap:.1e} |")
+            lines.append(
+                f"| {name} | {shape} | {ours:.3f} | {theirs:.3f} | {ours / theirs:.2f} | {gap:.1e} |"
+            )
     return "\n".join(lines) + "\n"
 
 

@@ -64,7 +64,10 @@ def test_kernel_modules_hold_kernels_only():
     for path in ROOT.rglob("*_kernels.py"):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef):
-                assert any("njit" in ast.unparse(decorator) for decorator in node.decorator_list), (path, node.name)
+                assert any("njit" in ast.unparse(decorator) for decorator in node.decorator_list), (
+                    path,
+                    node.name,
+                )
 
 
 def test_the_command_line_loads_nothing_heavy():

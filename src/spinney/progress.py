@@ -157,7 +157,7 @@ def task(name: str, total: float | None = None) -> Iterator[Task]:
 
 
 @contextmanager
-def announcing_compilation(what: str, patience: float = 1.0) -> Iterator[None]:
+def announcing_compilation(what: str, patience: float = 2.0) -> Iterator[None]:
     """Say that ``what`` is being compiled if the body takes longer than ``patience`` seconds; once a process.
 
     Examples

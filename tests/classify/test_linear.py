@@ -53,7 +53,9 @@ def test_parity_with_scikit_learn(cancer, iris):
     np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-5)
     X, y = load_diabetes(return_X_y=True)
     np.testing.assert_allclose(
-        LinearRegressor("l1", lam=100.0, tol=1e-9).fit(X, y).coef_, Lasso(alpha=100.0 / len(y), tol=1e-10).fit(X, y).coef_, atol=1e-3
+        LinearRegressor("l1", lam=100.0, tol=1e-9).fit(X, y).coef_,
+        Lasso(alpha=100.0 / len(y), tol=1e-10).fit(X, y).coef_,
+        atol=1e-3,
     )
 
 
@@ -61,7 +63,11 @@ def test_sparse_and_dense_agree(iris):
     X, y = iris
     dense = LinearClassifier("elasticnet", lam=1.0, l2=0.5, tol=1e-9).fit(X, y)
     for make in (sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array):
-        np.testing.assert_allclose(LinearClassifier("elasticnet", lam=1.0, l2=0.5, tol=1e-9).fit(make(X), y).coef_, dense.coef_, atol=1e-6)
+        np.testing.assert_allclose(
+            LinearClassifier("elasticnet", lam=1.0, l2=0.5, tol=1e-9).fit(make(X), y).coef_,
+            dense.coef_,
+            atol=1e-6,
+        )
 
 
 GROUPS = Groups.from_lists([[0, 1, 2], [3, 4, 5, 6], list(range(7, 30))], n_features=30)
@@ -101,7 +107,9 @@ def test_every_penalty_by_name(cancer, penalty, more):
     assert regressor.score(X, X[:, 0] + X[:, 5]) > 0.8
 
 
-@pytest.mark.parametrize("penalty", ["group", "sparse-group", "group-linf", "tree-l2", "tree-linf", "overlap", "latent"])
+@pytest.mark.parametrize(
+    "penalty", ["group", "sparse-group", "group-linf", "tree-l2", "tree-linf", "overlap", "latent"]
+)
 def test_groups_hold_all_classes_of_a_feature(iris, penalty):
     X, y = iris
     groups = Groups.from_lists([[0], [1], [2, 3]], n_features=4)
@@ -146,7 +154,9 @@ def test_lam_ratio_and_certificate(cancer):
 def test_sample_weights_repeat_examples(iris):
     X, y = iris
     weights = np.random.default_rng(0).integers(0, 3, len(y))
-    repeated = LinearClassifier("l1", lam=1.0, tol=1e-9).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    repeated = LinearClassifier("l1", lam=1.0, tol=1e-9).fit(
+        np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    )
     weighted = LinearClassifier("l1", lam=1.0, tol=1e-9).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
 
@@ -173,7 +183,12 @@ def test_cross_validation_prefers_the_sparser_of_equals(cancer):
         (lambda X, y: LinearClassifier("l1", lam_ratio=2.0).fit(X, y), "lam_ratio"),
         (lambda X, y: LinearClassifier("l1", solver="magic").fit(X, y), "no solver"),
         (lambda X, y: LinearClassifier("l1").fit(X, y, sample_weight=-np.ones(len(y))), "weights"),
-        (lambda X, y: LinearClassifier("group", groups=Groups.from_lists([[0, 1]], n_features=7)).fit(X, y), "7"),
+        (
+            lambda X, y: LinearClassifier("group", groups=Groups.from_lists([[0, 1]], n_features=7)).fit(
+                X, y
+            ),
+            "7",
+        ),
     ],
 )
 def test_bad_options_get_one_sentence(cancer, make, match):

@@ -26,7 +26,9 @@ def test_tfidf_equals_scikit_learns():
 
 
 @pytest.mark.parametrize("weighting", ["tfidf", "counts", "binary"])
-@pytest.mark.parametrize("labels", [LABELS, ["a", "b", "c", "c", "a"], [1, 2, 1, 2, 2], [True, False, True, True, False]])
+@pytest.mark.parametrize(
+    "labels", [LABELS, ["a", "b", "c", "c", "a"], [1, 2, 1, 2, 2], [True, False, True, True, False]]
+)
 def test_classifier_round_trip(tmp_path, weighting, labels):
     model = TextModel(LinearClassifier("l1", lam=0.01), TextFeatures(weighting, ngrams=2)).fit(TEXTS, labels)
     model.save(tmp_path / "m.spinney")

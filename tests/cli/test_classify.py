@@ -50,13 +50,18 @@ def table(tmp_path):
 @pytest.fixture
 def model(tmp_path, table, spinney):
     path = tmp_path / "reviews.spinney"
-    assert spinney("classify", "fit", table, "--model", path, "--features", "counts", "--lam", 0.1, "--quiet")[0] == 0
+    assert (
+        spinney("classify", "fit", table, "--model", path, "--features", "counts", "--lam", 0.1, "--quiet")[0]
+        == 0
+    )
     return path
 
 
 def test_a_folder_from_fit_to_inspect(spinney, folder, tmp_path):
     path = tmp_path / "m.spinney"
-    code, out, _ = spinney("classify", "fit", folder, "--model", path, "--penalty", "l1", "--lam-ratio", 0.05, "--json")
+    code, out, _ = spinney(
+        "classify", "fit", folder, "--model", path, "--penalty", "l1", "--lam-ratio", 0.05, "--json"
+    )
     assert code == 0
     facts = json.loads(out)
     assert facts["violation"] <= 1e-5
@@ -74,7 +79,12 @@ def test_a_folder_from_fit_to_inspect(spinney, folder, tmp_path):
 
 
 def test_human_tables(spinney, folder, table, model):
-    for command in (["fit", table, "--model", model], ["eval", model, table], ["inspect", model], ["path", table, "--dev", table]):
+    for command in (
+        ["fit", table, "--model", model],
+        ["eval", model, table],
+        ["inspect", model],
+        ["path", table, "--dev", table],
+    ):
         code, out, _ = spinney("classify", *command)
         assert code == 0
         assert len(out.splitlines()) > 4
@@ -85,7 +95,9 @@ def test_cross_validation_and_resuming(spinney, folder, tmp_path):
     code, out, _ = spinney("classify", "fit", folder, "--model", path, "--cv", 3, "--json", "--threads", 2)
     assert code == 0
     lam = json.loads(out)["lam"]
-    code, out, _ = spinney("classify", "fit", folder, "--model", tmp_path / "b.spinney", "--lam", lam, "--init", path, "--json")
+    code, out, _ = spinney(
+        "classify", "fit", folder, "--model", tmp_path / "b.spinney", "--lam", lam, "--init", path, "--json"
+    )
     assert code == 0
     assert json.loads(out)["n_iter"] <= 1  # nothing was left to do
 
@@ -125,7 +137,12 @@ def test_svmlight_and_regression(spinney, tmp_path):
     X = rng.standard_normal((40, 6))
     dump_svmlight_file(X, X[:, 0] * 2 + 1, str(tmp_path / "d.svm"), zero_based=False)
     path = tmp_path / "m.spinney"
-    assert spinney("classify", "fit", tmp_path / "d.svm", "--model", path, "--regression", "--lam", 0.01, "--quiet")[0] == 0
+    assert (
+        spinney(
+            "classify", "fit", tmp_path / "d.svm", "--model", path, "--regression", "--lam", 0.01, "--quiet"
+        )[0]
+        == 0
+    )
     scores = json.loads(spinney("classify", "eval", path, tmp_path / "d.svm", "--json")[1])
     assert scores["r2"] > 0.99
     assert json.loads(spinney("classify", "inspect", path, "--json")[1])["strongest"]["value"][0][0] == "1"
@@ -133,9 +150,32 @@ def test_svmlight_and_regression(spinney, tmp_path):
 
 def test_groups_from_a_file(spinney, table, tmp_path):
     groups = tmp_path / "groups.json"
-    groups.write_text(json.dumps({"groups": [{"name": "joy", "members": ["fun", "good", "great"]}, {"name": "woe", "members": ["bad", "dull"]}]}))
+    groups.write_text(
+        json.dumps(
+            {
+                "groups": [
+                    {"name": "joy", "members": ["fun", "good", "great"]},
+                    {"name": "woe", "members": ["bad", "dull"]},
+                ]
+            }
+        )
+    )
     path = tmp_path / "m.spinney"
-    command = ["classify", "fit", table, "--model", path, "--features", "counts", "--penalty", "group", "--lam", 0.3, "--groups", groups]
+    command = [
+        "classify",
+        "fit",
+        table,
+        "--model",
+        path,
+        "--features",
+        "counts",
+        "--penalty",
+        "group",
+        "--lam",
+        0.3,
+        "--groups",
+        groups,
+    ]
     assert spinney(*command, "--quiet")[0] == 0
     kept = json.loads(spinney("classify", "inspect", path, "--json")[1])["groups"]
     assert set(kept) == {"joy", "woe"}
@@ -172,7 +212,11 @@ def test_mistakes_get_one_line(spinney, table, folder, model, tmp_path):
     _refused(fit(file("hole.csv", "text,label\na,x\n,y\n")), "hole.csv", "empty", "--on-error skip")
     _refused(fit(file("one.csv", "text,label\nsome words,x\nmore words,x\n")), "one class")
     _refused(fit(file("ragged.csv", "text,label\na b,x\nc d,y,z\n")), "ragged.csv:3")
-    _refused(fit(file("latin.csv", "text,label\ncaf\xe9,x\nthe,y\n".encode("latin-1"))), "latin.csv:2", "--encoding latin-1")
+    _refused(
+        fit(file("latin.csv", "text,label\ncaf\xe9,x\nthe,y\n".encode("latin-1"))),
+        "latin.csv:2",
+        "--encoding latin-1",
+    )
     _refused(fit(table, "--text", "body"), "body", "text")
     _refused(fit(file("nan.svm", "1 1:nan\n0 1:2\n")), "nan.svm")
     _refused(fit(file("bad.svm", "1 1:2\n0 x:2\n")), "bad.svm:2")
@@ -187,7 +231,9 @@ def test_mistakes_get_one_line(spinney, table, folder, model, tmp_path):
     _refused(fit(table, "--regression"), "not a number")
     _refused(fit(table, "--on-error", "shrug"), "--on-error")
     _refused(fit(table, "--unknown"), "--unknown")
-    _refused(spinney("classify", "fit", table, "--model", tmp_path / "no" / "such" / "m.spinney"), "no such folder")
+    _refused(
+        spinney("classify", "fit", table, "--model", tmp_path / "no" / "such" / "m.spinney"), "no such folder"
+    )
     _refused(spinney("classify", "fit", table), "--model")
     for bad in ([[0, 99]], [[-1]]):
         groups = file("groups.json", json.dumps({"groups": [{"members": members} for members in bad]}))

@@ -55,7 +55,7 @@ def test_fields(make):
     [
         SENTENCE + "\n" + GOOD,
         GOOD + "# c\n" + "0.1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n" + "1-3\tb\t_\t_\t_\t_\t_\t_\t_\t_\n" + GOOD,
-        "# a tree-less sentence\n" + tree("_", "_"),
+        "# a tree-less sentence,\twith a tab in its comment\n" + tree("_", "_"),
     ],
 )
 def test_exact_round_trip(make, tmp_path, text):
@@ -220,6 +220,8 @@ def test_writer_refuses_what_it_could_not_read_back(tmp_path):
     for bad in (Sentence(["a\tb"]), Sentence(["a\nb"]), Sentence(["a"], comments=["# a\nb"])):
         with pytest.raises(InputError, match="sentence 1 has a tab or line end"):
             write_conllu(path, [bad])
+    with pytest.raises(InputError, match="sentence 1 has a comment without #"):
+        write_conllu(path, [Sentence(["a"], comments=["text = a"])])
     with pytest.raises(InputError, match="sentence 2 has columns of unequal length"):
         write_conllu(path, [Sentence(["a"]), Sentence(["a", "b"], heads=[0])])
     assert not list(tmp_path.iterdir())

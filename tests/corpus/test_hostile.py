@@ -22,7 +22,8 @@ from spinney.errors import InputError
 FRAGMENTS = [
     b"1\tw\t_\t_\t_\t_\t0\t_\t_\t_\n", b"2\tw\t_\t_\t_\t_\t1\t_\t_\t_\n", b"1-2\tw\t_\t_\t_\t_\t_\t_\t_\t_\n",
     b"# c\n", b"\n", b"\r\n", b"\t", b" ", b"(S", b")", b"a b\n", b"a\tb,c\n", b'"', b",",
-    b"(S (A b))\n", b"1 2:3\n", b"-DOCSTART- O\n", b"\xff", b"\x00", b"\xc3\xa9", b"\xef\xbb\xbf", b"\xc2\x85", b"1.1", b"_", b"-1:",
+    b"(S (A b))\n", b"1 2:3\n", b"-DOCSTART- O\n", b"\xff", b"\x00", b"\xef\xbb\xbf",
+    b"\xc3\xa9", b"\xc2\x85", b"1.1", b"_", b"-1:",
 ]  # fmt: skip
 BYTES = st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=4), max_size=14).map(b"".join)
 

@@ -33,7 +33,10 @@ def test_derivatives_by_finite_differences(intercept, as_sparse, weighted):
         np.testing.assert_allclose(grad, numeric, atol=1e-5)
         H = np.column_stack([loss.hess_vec(w)(e) for e in np.eye(loss.n_params)])
         numeric = np.column_stack(
-            [(loss.value_and_grad(w + 1e-6 * e)[1] - loss.value_and_grad(w - 1e-6 * e)[1]) / 2e-6 for e in np.eye(loss.n_params)]
+            [
+                (loss.value_and_grad(w + 1e-6 * e)[1] - loss.value_and_grad(w - 1e-6 * e)[1]) / 2e-6
+                for e in np.eye(loss.n_params)
+            ]
         )
         np.testing.assert_allclose(H, numeric, atol=1e-6)
         np.testing.assert_allclose(loss.hess_diag(w), np.diag(H), atol=1e-10)

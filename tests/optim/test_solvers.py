@@ -73,7 +73,10 @@ def test_exact_solvers_agree_on_the_elastic_net(name, as_sparse, intercept, pena
 def test_adaptive_weights_reach_every_solver():
     loss = _losses()["logistic"]
     weights = np.linspace(0.0, 3.0, loss.p)
-    solutions = [solve(loss, L1(2.0, weights=weights), solver, tol=1e-9, max_iter=9_999) for solver in ("cd", "owlqn", "fista")]
+    solutions = [
+        solve(loss, L1(2.0, weights=weights), solver, tol=1e-9, max_iter=9_999)
+        for solver in ("cd", "owlqn", "fista")
+    ]
     for solution in solutions:
         np.testing.assert_allclose(solution.w, solutions[0].w, atol=1e-6)
 
@@ -95,13 +98,21 @@ def test_against_scikit_learn():
     n = len(y)
     lam = 3.0
     np.testing.assert_allclose(
-        solve(SquaredLoss(X, y), L1(lam), tol=1e-10).w[:-1], Lasso(alpha=lam / n, tol=1e-12).fit(X, y).coef_, atol=1e-7
+        solve(SquaredLoss(X, y), L1(lam), tol=1e-10).w[:-1],
+        Lasso(alpha=lam / n, tol=1e-12).fit(X, y).coef_,
+        atol=1e-7,
     )
     elastic = SkElasticNet(alpha=(lam + 2.0) / n, l1_ratio=lam / (lam + 2.0), tol=1e-12).fit(X, y)
-    np.testing.assert_allclose(solve(SquaredLoss(X, y), ElasticNet(lam, 2.0), tol=1e-10).w[:-1], elastic.coef_, atol=1e-7)
-    np.testing.assert_allclose(solve(SquaredLoss(X, y), L2(lam), tol=1e-10).w[:-1], Ridge(alpha=lam).fit(X, y).coef_, atol=1e-6)
+    np.testing.assert_allclose(
+        solve(SquaredLoss(X, y), ElasticNet(lam, 2.0), tol=1e-10).w[:-1], elastic.coef_, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        solve(SquaredLoss(X, y), L2(lam), tol=1e-10).w[:-1], Ridge(alpha=lam).fit(X, y).coef_, atol=1e-6
+    )
     signs = np.where(y > 0, 1.0, -1.0)
-    peer = LogisticRegression(C=1 / lam, l1_ratio=1.0, solver="saga", tol=1e-12, max_iter=100_000).fit(X, signs)
+    peer = LogisticRegression(C=1 / lam, l1_ratio=1.0, solver="saga", tol=1e-12, max_iter=100_000).fit(
+        X, signs
+    )
     ours = solve(LogisticLoss(X, signs), L1(lam), tol=1e-10)
     np.testing.assert_allclose(ours.w[:-1], peer.coef_[0], atol=1e-6)
 
@@ -175,7 +186,9 @@ def test_column_passes_and_gram_matrix_agree(monkeypatch):
 @pytest.mark.parametrize("l1", [0.0, 0.5])
 def test_overlapping_groups_by_admm_and_by_fista(name, l1):
     loss = _losses()[name]
-    groups = Groups.from_lists([[0, 1, 2, 3], [2, 3, 4, 5], [5, 6, 7], [8, 9, 10, 11], [0, 11]], n_features=loss.p)
+    groups = Groups.from_lists(
+        [[0, 1, 2, 3], [2, 3, 4, 5], [5, 6, 7], [8, 9, 10, 11], [0, 11]], n_features=loss.p
+    )
     penalty = OverlappingGroups(1.5, groups, l1=l1)
     by_prox = solve(loss, penalty, "fista", tol=1e-7, max_iter=9_999)
     by_copies = solve(loss, penalty, "admm", tol=1e-6, max_iter=3_000)
@@ -191,7 +204,9 @@ def test_latent_groups_by_duplication_and_by_prox():
     penalty = LatentGroups(3.0, groups)
     copies = solve(loss, penalty, tol=1e-9, max_iter=20_000)
     objective = copies.objective
-    assert loss.value_and_grad(copies.w)[0] + penalty.value(copies.w[:-1]) == pytest.approx(objective, rel=1e-7)
+    assert loss.value_and_grad(copies.w)[0] + penalty.value(copies.w[:-1]) == pytest.approx(
+        objective, rel=1e-7
+    )
 
 
 @pytest.mark.parametrize("tree", [TreeL2, TreeLinf])
@@ -213,7 +228,9 @@ def test_non_negative_lasso():
     peer = Lasso(alpha=1.0 / loss.n, positive=True, tol=1e-12)
     peer.fit(loss.X, loss.y, sample_weight=None)
     unweighted = SquaredLoss(loss.X, loss.y)
-    np.testing.assert_allclose(solve(unweighted, NonNegative(L1(1.0)), tol=1e-10, max_iter=99_999).w[:-1], peer.coef_, atol=1e-6)
+    np.testing.assert_allclose(
+        solve(unweighted, NonNegative(L1(1.0)), tol=1e-10, max_iter=99_999).w[:-1], peer.coef_, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", ["squared", "logistic", "multinomial"])
@@ -245,7 +262,9 @@ def test_certificate_bounds_the_distance_to_the_optimum(seed, ratio):
 
 def test_huge_rare_and_constant_columns():
     rng = np.random.default_rng(0)
-    X = np.column_stack([np.zeros(30), np.ones(30), 1e6 * rng.standard_normal(30), np.eye(30)[0], rng.standard_normal(30)])
+    X = np.column_stack(
+        [np.zeros(30), np.ones(30), 1e6 * rng.standard_normal(30), np.eye(30)[0], rng.standard_normal(30)]
+    )
     y = np.where(X[:, 4] > 0, 1.0, -1.0)
     for loss in (LogisticLoss(X, y), MultinomialLoss(X, (y > 0).astype(int)), SquaredLoss(X, y)):
         solution = solve(loss, L1(0.5), "cd", tol=1e-9)
@@ -275,7 +294,9 @@ def test_interruption_keeps_what_was_learnt():
 
 
 def test_callback_can_stop():
-    solution = solve(_losses()["logistic"], L1(0.1), "fista", tol=0.0, callback=lambda step, w: step.iteration == 3)
+    solution = solve(
+        _losses()["logistic"], L1(0.1), "fista", tol=0.0, callback=lambda step, w: step.iteration == 3
+    )
     assert solution.n_iter == 3
 
 

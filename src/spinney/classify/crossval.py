@@ -51,21 +51,27 @@ class _CrossValidated:
         self.max_iter = max_iter
 
     # The base classes read these; here λ is chosen, not given.
-    lam = 1.0
-    lam_ratio = None
-    warm_start = False
+    lam: float = 1.0
+    lam_ratio: float | None = None
+    warm_start: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Choose λ by cross-validation, then fit at that λ on all data."""
         checked_X, codes = self._checked(X, y)  # type: ignore[attr-defined]
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, checked_X, dtype=np.float64)
+        weights = (
+            None
+            if sample_weight is None
+            else _check_sample_weight(sample_weight, checked_X, dtype=np.float64)
+        )
         loss, penalty = self._problem(checked_X, codes, weights)  # type: ignore[attr-defined]
         if self.n_lams < 1 or not 0 < self.lam_min_ratio < 1:
             raise OptionError("n_lams must be ≥ 1 and lam_min_ratio lie between 0 and 1")
         self.lams_ = lambda_grid(lambda_max(loss, penalty), self.n_lams, self.lam_min_ratio)
         rows = checked_X.tocsr() if hasattr(checked_X, "tocsr") else checked_X
         y = np.asarray(y)
-        folds = list(check_cv(self.cv, codes, classifier=isinstance(self, LinearClassifier)).split(rows, codes))
+        folds = list(
+            check_cv(self.cv, codes, classifier=isinstance(self, LinearClassifier)).split(rows, codes)
+        )
 
         def scores(fold: tuple[Any, Any]) -> Vector:
             train, test = fold
@@ -89,7 +95,17 @@ class _CrossValidated:
     def _plain(self) -> Any:
         """The model without the choice of λ."""
         plain = LinearClassifier if isinstance(self, LinearClassifier) else LinearRegressor
-        names = ("penalty", "l1", "l2", "groups", "feature_weights", "solver", "fit_intercept", "tol", "max_iter")
+        names = (
+            "penalty",
+            "l1",
+            "l2",
+            "groups",
+            "feature_weights",
+            "solver",
+            "fit_intercept",
+            "tol",
+            "max_iter",
+        )
         return plain(**{name: getattr(self, name) for name in names})
 
 

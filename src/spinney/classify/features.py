@@ -101,7 +101,8 @@ class TextFeatures:
     def parts(self) -> Parts:
         """For a model file."""
         header = {
-            name: getattr(self, name) for name in ("weighting", "ngrams", "min_count", "lowercase", "stop_words")
+            name: getattr(self, name)
+            for name in ("weighting", "ngrams", "min_count", "lowercase", "stop_words")
         }
         return Parts(header, {} if self.idf is None else {"idf": self.idf}, {"names": self.names})
 

@@ -170,13 +170,21 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         """
         X, y = self._checked(X, y)
         loss, penalty = self._problem(X, y, sample_weight)
-        grid = lambda_grid(lambda_max(loss, penalty), n, ratio) if lams is None else np.asarray(lams, dtype=np.float64)
+        grid = (
+            lambda_grid(lambda_max(loss, penalty), n, ratio)
+            if lams is None
+            else np.asarray(lams, dtype=np.float64)
+        )
         points = []
-        for lam, solution in path(loss, penalty, grid, solver=self.solver, tol=self.tol, max_iter=self.max_iter):
+        for lam, solution in path(
+            loss, penalty, grid, solver=self.solver, tol=self.tol, max_iter=self.max_iter
+        ):
             coef, intercept = _unpacked(loss, solution.w)
             active = int(np.count_nonzero(coef))
             points.append(
-                PathPoint(lam, coef, intercept, active, solution.objective, solution.violation, solution.seconds)
+                PathPoint(
+                    lam, coef, intercept, active, solution.objective, solution.violation, solution.seconds
+                )
             )
         return points
 

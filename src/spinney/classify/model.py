@@ -72,7 +72,9 @@ class TextModel:
         """Carry over the weights of all features and classes that the two models share, by their names."""
         outputs = sorted({str(label) for label in targets}) if self.is_classifier else ["value"]
         if init.is_classifier != self.is_classifier or sorted(init.outputs) != outputs:
-            raise InputError(f"the model to start from has the classes {', '.join(init.outputs)}, not those of the data")
+            raise InputError(
+                f"the model to start from has the classes {', '.join(init.outputs)}, not those of the data"
+            )
         place = {name: j for j, name in enumerate(init.names)}
         columns = np.array([place.get(name, -1) for name in self.names_of(width)])
         coef = np.where(columns >= 0, init.coef[:, columns], 0.0)
@@ -150,12 +152,19 @@ class TextModel:
 
         estimator = self.estimator
         plain = str | int | float | None
-        parameters = {name: value for name, value in estimator.get_params().items() if isinstance(value, plain)}
+        parameters = {
+            name: value for name, value in estimator.get_params().items() if isinstance(value, plain)
+        }
         header = {"parameters": parameters, "facts": self.facts, "text": self.features is not None}
-        tensors = {"intercept": np.atleast_1d(estimator.intercept_), **csr_tensors("coef", csr_array(self.coef))}
+        tensors = {
+            "intercept": np.atleast_1d(estimator.intercept_),
+            **csr_tensors("coef", csr_array(self.coef)),
+        }
         strings = {}
         if self.is_classifier:
-            kind = {"i": "int", "u": "int", "f": "float", "b": "bool"}.get(estimator.classes_.dtype.kind, "str")
+            kind = {"i": "int", "u": "int", "f": "float", "b": "bool"}.get(
+                estimator.classes_.dtype.kind, "str"
+            )
             header["class_type"] = kind
             strings["classes"] = [str(label) for label in estimator.classes_]
         parts = {"features": self.features.parts()} if self.features else {}
@@ -210,6 +219,10 @@ def _labels(file: ModelFile) -> Any:
     if kind not in ("int", "float", "str"):
         raise file.error(f"damaged: no such class type: {kind!r}")
     try:
-        return np.array(texts) if kind == "str" else np.array(texts, dtype=float if kind == "float" else np.int64)
+        return (
+            np.array(texts)
+            if kind == "str"
+            else np.array(texts, dtype=float if kind == "float" else np.int64)
+        )
     except ValueError:
         raise file.error("damaged: the class labels are not numbers") from None

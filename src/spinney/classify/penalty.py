@@ -44,7 +44,9 @@ def make_penalty(
         raise OptionError(f"there is no penalty {name!r}; there are {names}")
     if name in GROUPED:
         if groups is not None and X is not None and groups.n_features != X.shape[1]:
-            raise OptionError(f"the groups are over {groups.n_features} features, but the data have {X.shape[1]}")
+            raise OptionError(
+                f"the groups are over {groups.n_features} features, but the data have {X.shape[1]}"
+            )
         return _grouped(name, lam, l1, l2, groups, n_outputs)
     if name in FROM_DESIGN:
         return _from_design(name, lam, X, n_outputs)
@@ -71,8 +73,9 @@ def _grouped(
         raise OptionError(f"the penalty {name} needs groups: give groups= (--groups FILE.json)")
     groups = _over_outputs(groups, n_outputs)
     if name in ("tree-l2", "tree-linf"):
-        tree = pen.TreeL2 if name == "tree-l2" else pen.TreeLinf
-        return tree.from_groups(lam, groups)
+        tree: Any = pen.TreeL2 if name == "tree-l2" else pen.TreeLinf
+        penalty: Penalty = tree.from_groups(lam, groups)
+        return penalty
     if name == "group-linf":
         return pen.GroupLinf(lam, groups)
     if name == "latent":
@@ -98,7 +101,9 @@ def _from_design(name: str, lam: float, X: Any, n_outputs: int) -> Penalty:
     if name == "nuclear":
         return pen.Nuclear(lam, (X.shape[1], n_outputs))
     if n_outputs > 1:
-        raise OptionError(f"the penalty {name} is for regression and for two classes, not for {n_outputs} outputs")
+        raise OptionError(
+            f"the penalty {name} is for regression and for two classes, not for {n_outputs} outputs"
+        )
     dense = np.asarray(X.todense()) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     norms = np.linalg.norm(dense, axis=0)
     unit = dense / np.where(norms > 0, norms, 1.0)

@@ -19,10 +19,15 @@ app = typer.Typer(
 )
 
 Train = Annotated[str, typer.Argument(help="A folder of folders (one a class), a CSV, TSV or svmlight file.")]
-Data = Annotated[str, typer.Argument(help="Documents: a folder, a CSV, TSV or svmlight file, or lines; - is standard input.")]
+Data = Annotated[
+    str,
+    typer.Argument(help="Documents: a folder, a CSV, TSV or svmlight file, or lines; - is standard input."),
+]
 ModelIn = Annotated[str, typer.Argument(help="A model file that fit wrote.")]
 Format = Annotated[str, typer.Option(help="auto, folder, csv, tsv, svmlight or lines.")]
-Text = Annotated[str, typer.Option(help="The column of the text (its name, or its number from 0 with --no-header).")]
+Text = Annotated[
+    str, typer.Option(help="The column of the text (its name, or its number from 0 with --no-header).")
+]
 Label = Annotated[str, typer.Option(help="The column of the label.")]
 Header = Annotated[bool, typer.Option(help="Whether tables have a line of column names.")]
 Features = Annotated[str, typer.Option(help="tfidf, counts or binary.")]
@@ -39,7 +44,9 @@ PenaltyName = Annotated[
 ]
 L1 = Annotated[float, typer.Option(help="The ℓ1 part of group penalties.")]
 L2 = Annotated[float, typer.Option(help="The ridge part of elasticnet and group penalties.")]
-GroupsFile = Annotated[str | None, typer.Option(help="A JSON file of groups of words, for the group and tree penalties.")]
+GroupsFile = Annotated[
+    str | None, typer.Option(help="A JSON file of groups of words, for the group and tree penalties.")
+]
 SolverName = Annotated[str, typer.Option(help="auto, cd, lbfgs, owlqn, fista, admm, irls, newton, …")]
 Tol = Annotated[float, typer.Option(help="Largest violation of optimality at which a fit counts as done.")]
 MaxIter = Annotated[int, typer.Option(help="Iterations at most.")]
@@ -63,7 +70,9 @@ def fit(
     stop_words: StopWords = None,
     penalty: PenaltyName = "l1",
     lam: Annotated[float | None, typer.Option(help="The strength λ (sum of losses).  [default: 1]")] = None,
-    lam_ratio: Annotated[float | None, typer.Option(help="λ as a share of the λ that empties the model.")] = None,
+    lam_ratio: Annotated[
+        float | None, typer.Option(help="λ as a share of the λ that empties the model.")
+    ] = None,
     cv: Annotated[int | None, typer.Option(help="Choose λ by cross-validation with so many folds.")] = None,
     l1: L1 = 0.0,
     l2: L2 = 0.0,
@@ -72,7 +81,9 @@ def fit(
     tol: Tol = 1e-5,
     max_iter: MaxIter = 1000,
     regression: Regression = False,
-    init: Annotated[str | None, typer.Option(help="Start from this model (resume, or continue on more data).")] = None,
+    init: Annotated[
+        str | None, typer.Option(help="Start from this model (resume, or continue on more data).")
+    ] = None,
     threads: Threads = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -87,9 +98,18 @@ def fit(
     from spinney.classify import TextModel
 
     read = read_inputs(
-        train, format, text=text, label=label, header=header, need_labels=True, encoding=encoding, on_error=on_error
+        train,
+        format,
+        text=text,
+        label=label,
+        header=header,
+        need_labels=True,
+        encoding=encoding,
+        on_error=on_error,
     )
-    estimator = _estimator(regression, cv, threads, seed, penalty, lam, lam_ratio, l1, l2, solver, tol, max_iter)
+    estimator = _estimator(
+        regression, cv, threads, seed, penalty, lam, lam_ratio, l1, l2, solver, tol, max_iter
+    )
     fitted = TextModel(estimator, _features(read, features, ngrams, min_count, lowercase, stop_words))
     X = fitted.features.fit_transform(read.inputs) if fitted.features else read.inputs
     if groups is not None:
@@ -120,7 +140,9 @@ def fit(
 def apply(
     model: ModelIn,
     data: Data = "-",
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write; - is standard output.")] = "-",
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
+    ] = "-",
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
     format: Format = "auto",
     text: Text = "text",
@@ -138,13 +160,22 @@ def apply(
 
     fitted = TextModel.load(model)
     read = read_inputs(
-        data, format, text=text, label="", header=header, need_labels=False, encoding=encoding, on_error=on_error
+        data,
+        format,
+        text=text,
+        label="",
+        header=header,
+        need_labels=False,
+        encoding=encoding,
+        on_error=on_error,
     )
     _check_kind(fitted, read, model, data)
     predicted = fitted.predict(read.inputs)
     chances = fitted.predict_proba(read.inputs) if proba else None
     if as_json:
-        rows: list[dict[str, Any]] = [{"id": id, "label": value} for id, value in zip(read.ids, predicted.tolist())]
+        rows: list[dict[str, Any]] = [
+            {"id": id, "label": value} for id, value in zip(read.ids, predicted.tolist())
+        ]
         if chances is not None:
             for row, chance in zip(rows, chances.tolist()):
                 row["proba"] = dict(zip(fitted.outputs, chance))
@@ -184,14 +215,23 @@ def eval(
 
     fitted = TextModel.load(model)
     read = read_inputs(
-        data, format, text=text, label=label, header=header, need_labels=True, encoding=encoding, on_error=on_error
+        data,
+        format,
+        text=text,
+        label=label,
+        header=header,
+        need_labels=True,
+        encoding=encoding,
+        on_error=on_error,
     )
     _check_kind(fitted, read, model, data)
     if fitted.is_classifier:
         refuse_unseen(read, fitted.outputs, data, on_error)
         predicted = [str(value) for value in fitted.predict(read.inputs)]
         assert read.labels is not None
-        scores = classification_scores(read.labels, predicted, fitted.predict_proba(read.inputs), fitted.outputs)
+        scores = classification_scores(
+            read.labels, predicted, fitted.predict_proba(read.inputs), fitted.outputs
+        )
     else:
         scores = dict(regression_scores(_targets(read, True, data), fitted.predict(read.inputs)))
     scores |= {"active": fitted.facts.get("n_active"), "skipped": read.skipped}
@@ -224,7 +264,11 @@ def inspect(
         show_words(strongest)
         if kept is not None:
             selected = [row for row in kept if row[1] > 0]
-            show_rows(f"Groups: {len(selected)} selected, {len(kept) - len(selected)} removed", ["group", "norm"], selected[:top])
+            show_rows(
+                f"Groups: {len(selected)} selected, {len(kept) - len(selected)} removed",
+                ["group", "norm"],
+                selected[:top],
+            )
 
     emit(as_json, facts, show)
 
@@ -280,7 +324,14 @@ def path(
         for i, point in enumerate(found):
             scores[i] = float(estimator.at(point).score(dev_X, truth))
     rows = [
-        {"lam": p.lam, "active": p.active, "objective": p.objective, "violation": p.violation, "seconds": p.seconds, "dev": s}
+        {
+            "lam": p.lam,
+            "active": p.active,
+            "objective": p.objective,
+            "violation": p.violation,
+            "seconds": p.seconds,
+            "dev": s,
+        }
         for p, s in zip(found, scores)
     ]
 
@@ -311,7 +362,14 @@ def _estimator(
 
     if not tol > 0 or max_iter < 1:
         raise OptionError("--tol must be > 0 and --max-iter ≥ 1")
-    common: dict[str, Any] = {"penalty": penalty, "l1": l1, "l2": l2, "solver": solver, "tol": tol, "max_iter": max_iter}
+    common: dict[str, Any] = {
+        "penalty": penalty,
+        "l1": l1,
+        "l2": l2,
+        "solver": solver,
+        "tol": tol,
+        "max_iter": max_iter,
+    }
     if cv is None:
         plain = LinearRegressor if regression else LinearClassifier
         return plain(lam=1.0 if lam is None else lam, lam_ratio=lam_ratio, **common)
@@ -319,17 +377,25 @@ def _estimator(
         raise OptionError(f"--cv needs at least 2 folds, not {cv}")
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    folds = KFold(cv, shuffle=True, random_state=seed) if regression else StratifiedKFold(cv, shuffle=True, random_state=seed)
+    folds = (
+        KFold(cv, shuffle=True, random_state=seed)
+        if regression
+        else StratifiedKFold(cv, shuffle=True, random_state=seed)
+    )
     chosen = LinearRegressorCV if regression else LinearClassifierCV
     return chosen(cv=folds, threads=threads or default_threads(), **common)
 
 
-def _features(read: Inputs, weighting: Any, ngrams: int, min_count: int, lowercase: bool, stop_words: str | None) -> Any:
+def _features(
+    read: Inputs, weighting: Any, ngrams: int, min_count: int, lowercase: bool, stop_words: str | None
+) -> Any:
     from spinney.classify import TextFeatures
 
     if not read.is_text:
         return None
-    return TextFeatures(weighting, ngrams=ngrams, min_count=min_count, lowercase=lowercase, stop_words=stop_words)
+    return TextFeatures(
+        weighting, ngrams=ngrams, min_count=min_count, lowercase=lowercase, stop_words=stop_words
+    )
 
 
 def _targets(read: Inputs, regression: bool, path: str) -> Any:
@@ -343,7 +409,9 @@ def _targets(read: Inputs, regression: bool, path: str) -> Any:
             if not np.isfinite(float(label)):
                 raise ValueError
         except ValueError:
-            raise InputError(f"document {id}: {label!r} is not a number", path=path, remedy="drop --regression") from None
+            raise InputError(
+                f"document {id}: {label!r} is not a number", path=path, remedy="drop --regression"
+            ) from None
     return np.array(read.labels, dtype=np.float64)
 
 

@@ -35,8 +35,12 @@ def demo(
         tour.say("")
         tour.say(f"[bold]The classifier is in {model}.[/bold] Try next:")
         tour.say(f"  spinney classify inspect {model} --top 20")
-        tour.say(f"  echo 'the loop ends when the iterator is exhausted' | spinney classify apply {model} - --proba")
-        tour.say("  spinney classify fit FOLDER --model my.spinney --penalty l1 --cv 5     (one folder a class)")
+        tour.say(
+            f"  echo 'the loop ends when the iterator is exhausted' | spinney classify apply {model} - --proba"
+        )
+        tour.say(
+            "  spinney classify fit FOLDER --model my.spinney --penalty l1 --cv 5     (one folder a class)"
+        )
 
     emit(as_json, facts, farewell)
 
@@ -91,7 +95,9 @@ class _Tour:
             f"   The Lasso keeps {facts['active']:,} of {facts['parameters']:,} weights (λ by cross-validation) and is right on "
             f"{facts['accuracy']:.0%} of held-out paragraphs; always guessing the commonest theme, {self._majority():.0%}."
         )
-        self.say(f"   Certificate: no optimality condition is violated by more than {facts['violation']:.0e}.")
+        self.say(
+            f"   Certificate: no optimality condition is violated by more than {facts['violation']:.0e}."
+        )
         if self.talk:
             from spinney.report.tables import show_words
 
@@ -145,7 +151,9 @@ class _Tour:
             "their first word. Weights for the theme statements:"
         )
         for j in sorted(phrases, key=lambda j: -abs(weights[j]))[:6]:
-            self.say(f"   [green]{features.names[parent[j]]}[/green] → {features.names[j]}  {weights[j]:+.2f}")
+            self.say(
+                f"   [green]{features.names[parent[j]]}[/green] → {features.names[j]}  {weights[j]:+.2f}"
+            )
         return {"active": len(active), "pairs": len(phrases), "orphans": int(orphans)}
 
     def solvers(self) -> list[dict[str, Any]]:
@@ -173,7 +181,14 @@ class _Tour:
             from spinney.report.tables import show_rows
 
             cells = [
-                [r["solver"], r["iterations"], f"{r['seconds']:.2f}", f"{r['objective']:.4f}", f"{r['violation']:.1e}", r["active"]]
+                [
+                    r["solver"],
+                    r["iterations"],
+                    f"{r['seconds']:.2f}",
+                    f"{r['objective']:.4f}",
+                    f"{r['violation']:.1e}",
+                    r["active"],
+                ]
                 for r in rows
             ]
             show_rows("", ["solver", "iterations", "seconds", "objective", "violation", "active"], cells)

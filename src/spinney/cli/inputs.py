@@ -11,7 +11,14 @@ from typing import Any
 from spinney.errors import InputError, OptionError
 
 FORMATS = ("auto", "folder", "csv", "tsv", "svmlight", "lines")
-_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
 _COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 
 
@@ -86,7 +93,9 @@ def read_inputs(
         if on_error == "raise":
             where = read.ids[full.index(False)]
             raise InputError(
-                f"document {where} is empty", path=path, remedy="remove it, or pass over such with --on-error skip"
+                f"document {where} is empty",
+                path=path,
+                remedy="remove it, or pass over such with --on-error skip",
             )
         read.keep(full)
     if not len(read):
@@ -95,7 +104,14 @@ def read_inputs(
 
 
 def _documents(
-    path: str, format: str, text: str, label: str, header: bool, need_labels: bool, encoding: str, on_error: Any
+    path: str,
+    format: str,
+    text: str,
+    label: str,
+    header: bool,
+    need_labels: bool,
+    encoding: str,
+    on_error: Any,
 ) -> tuple[list[Any], int]:
     from spinney.corpus import Document, ReadReport, open_text, read_folder, read_table
 
@@ -104,7 +120,9 @@ def _documents(
     if format == "folder":
         documents = list(read_folder(path, **how))
         if need_labels and all(document.label is None for document in documents):
-            raise InputError("documents without labels", path=path, remedy="put each class into a folder of its own")
+            raise InputError(
+                "documents without labels", path=path, remedy="put each class into a folder of its own"
+            )
     elif format in ("csv", "tsv"):
         columns: list[Any] = [int(name) if not header and name.isdigit() else name for name in (text, label)]
         documents = list(
@@ -120,7 +138,9 @@ def _documents(
     else:
         if need_labels:
             raise InputError(
-                "lines of text carry no labels", path=path, remedy="give a folder, a CSV, TSV or svmlight file, or --format"
+                "lines of text carry no labels",
+                path=path,
+                remedy="give a folder, a CSV, TSV or svmlight file, or --format",
             )
         with open_text(path, encoding=encoding) as lines:
             documents = [Document(line.rstrip("\r\n"), None, str(i)) for i, line in enumerate(lines, start=1)]

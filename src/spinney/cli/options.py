@@ -11,7 +11,9 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on standard error.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads (default: all processors).", show_default=False)]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="Threads (default: all processors).", show_default=False)
+]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Encoding = Annotated[str, typer.Option(help="Character encoding of the input.")]
 OnError = Annotated[str, typer.Option(help="What to do with bad input: raise, or skip and count.")]

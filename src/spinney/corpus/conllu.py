@@ -143,8 +143,11 @@ def write_conllu(path: FilePath, sentences: Iterable[Sentence]) -> None:
                     f"sentence {number} has columns of unequal length", path=os.fspath(path)
                 ) from None
             rows = len(sentence) + len(sentence.extras)
-            if text.count("\t") != 9 * rows or text.count("\n") != rows + len(sentence.comments) - 1:
+            tabs = text.count("\t") - sum(comment.count("\t") for comment in sentence.comments)
+            if tabs != 9 * rows or text.count("\n") != rows + len(sentence.comments) - 1:
                 raise InputError(f"sentence {number} has a tab or line end in a field", path=os.fspath(path))
+            if not all(comment.startswith("#") for comment in sentence.comments):
+                raise InputError(f"sentence {number} has a comment without #", path=os.fspath(path))
             file.write(text + "\n\n")
 
 

@@ -10,7 +10,10 @@ from numpy.typing import ArrayLike
 
 
 def classification_scores(
-    truth: Sequence[Any], predicted: Sequence[Any], proba: ArrayLike | None = None, classes: Sequence[Any] = ()
+    truth: Sequence[Any],
+    predicted: Sequence[Any],
+    proba: ArrayLike | None = None,
+    classes: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """Accuracy, macro-averaged F1, precision, recall and F1 of each class and, given probabilities, the mean log loss.
 

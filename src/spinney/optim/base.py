@@ -28,8 +28,15 @@ class Loss(Protocol):
     and, for coordinate methods, the design matrix of :class:`spinney.optim.losses.LinearLoss`.
     """
 
-    n_params: int
-    n_free: int
+    @property
+    def n_params(self) -> int:
+        """Length of the parameter vector."""
+        ...
+
+    @property
+    def n_free(self) -> int:
+        """How many of its last coordinates are never penalised."""
+        ...
 
     def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
         """The loss and its gradient at ``w``."""
@@ -85,10 +92,14 @@ class GroupArrays(Protocol):
     :class:`spinney.structure.Groups` is one; so is any object with these four attributes.
     """
 
-    ptr: NDArray[np.int64]
-    members: NDArray[np.int32]
-    weights: Vector
-    n_features: int
+    @property
+    def ptr(self) -> NDArray[np.int64]: ...
+    @property
+    def members(self) -> NDArray[np.int32]: ...
+    @property
+    def weights(self) -> Vector: ...
+    @property
+    def n_features(self) -> int: ...
 
 
 class Step(NamedTuple):

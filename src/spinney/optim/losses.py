@@ -20,7 +20,7 @@ from spinney.optim.base import Vector
 Design = Any  # a C- or F-ordered float64 array, or a SciPy CSR or CSC matrix
 
 
-def as_design(X: ArrayLike | Design) -> Design:
+def as_design(X: Any) -> Design:
     """``X`` as float64, keeping the layout (CSR, CSC or dense) where it can be used as it is."""
     if sparse.issparse(X):
         X = X if X.format in ("csr", "csc") else X.tocsr()
@@ -52,7 +52,9 @@ class LinearLoss:
         self.n, self.p = self.X.shape
         self.y = np.ascontiguousarray(y, dtype=np.float64)
         self.sample_weight: Vector = (
-            np.ones(self.n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+            np.ones(self.n)
+            if sample_weight is None
+            else np.ascontiguousarray(sample_weight, dtype=np.float64)
         )
         if len(self.y) != self.n or len(self.sample_weight) != self.n:
             raise OptionError(
@@ -65,7 +67,7 @@ class LinearLoss:
     @property
     def n_params(self) -> int:
         """Length of the parameter vector, intercepts included."""
-        return (self.p + self.intercept) * self.n_outputs
+        return int(self.p + self.intercept) * self.n_outputs
 
     @property
     def n_free(self) -> int:
@@ -77,7 +79,7 @@ class LinearLoss:
     def margins(self, w: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
         """X·w + b, for all examples or for some."""
         X = self.X if rows is None else self.X[rows]
-        m = X @ w[: self.p]
+        m: Vector = X @ w[: self.p]
         return m + w[self.p] if self.intercept else m
 
     def pull_back(self, r: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
@@ -149,7 +151,9 @@ class LinearLoss:
             rows = np.sort(order[start : start + size])
             scale = self.n / len(rows)
 
-            def estimate(w: Vector, rows: NDArray[np.intp] = rows, scale: float = scale) -> tuple[float, Vector]:
+            def estimate(
+                w: Vector, rows: NDArray[np.intp] = rows, scale: float = scale
+            ) -> tuple[float, Vector]:
                 value, r = self.pointwise(self.margins(w, rows), self.y[rows], self.sample_weight[rows])
                 return scale * value, scale * self.pull_back(r, rows)
 
@@ -206,7 +210,7 @@ class LogisticLoss(LinearLoss):
         return float(s @ np.logaddexp(0.0, -ym)), -s * y * expit(-ym)
 
     def curvature(self, m: Vector) -> Vector:
-        g = expit(m)
+        g: Vector = expit(m)
         return self.sample_weight * g * (1.0 - g)
 
     def null_point(self) -> Vector:
@@ -250,7 +254,7 @@ class MultinomialLoss(LinearLoss):
     def margins(self, w: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
         W = w.reshape(-1, self.n_outputs)
         X = self.X if rows is None else self.X[rows]
-        M = X @ W[: self.p]
+        M: Vector = X @ W[: self.p]
         return M + W[self.p] if self.intercept else M
 
     def pull_back(self, r: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
@@ -271,7 +275,7 @@ class MultinomialLoss(LinearLoss):
 
     def curvature(self, m: Vector) -> Vector:
         """The diagonal sᵢ·pᵢₖ(1 − pᵢₖ) of each example's Hessian."""
-        P = softmax(m, axis=1)
+        P: Vector = softmax(m, axis=1)
         return self.sample_weight[:, None] * P * (1.0 - P)
 
     def hess_vec(self, w: Vector) -> Callable[[Vector], Vector]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from spinney.optim.base import Loss, Penalty, Step, Vector
 from spinney.optim.penalties import Partial
+from spinney.progress import Task
 
 Callback = Callable[[Step, Vector], bool | None]
 
@@ -49,6 +50,7 @@ class Monitor:
     w: Vector = field(default_factory=lambda: np.empty(0))
     residual: Vector = field(default_factory=lambda: np.empty(0))
     started: float = field(default_factory=time.perf_counter)
+    progress: Task | None = None
 
     def __post_init__(self) -> None:
         self.penalty = self.problem.penalty
@@ -61,6 +63,8 @@ class Monitor:
         )
         self.trace.append(step)
         self.w = w.copy()
+        if self.progress:
+            self.progress.update(1, note=f"objective {step.objective:.6g}, violation {violation:.1e}")
         wants_stop = bool(self.callback(step, w)) if self.callback else False
         return wants_stop or self.converged or len(self.trace) > self.max_iter
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from spinney import progress
 from spinney.errors import OptionError
 from spinney.optim import penalties as pen
 from spinney.optim.base import Loss, Penalty, Solution, Vector
@@ -80,12 +81,14 @@ def solve(
     function = SOLVERS[name] if isinstance(name, str) else name
     null = _null_point(loss)
     monitor = Monitor(problem, tol, max_iter, _scale(loss, null), callback)
+    label = name if isinstance(name, str) else getattr(name, "__name__", "custom")
     w = null if w0 is None else np.array(w0, dtype=np.float64)
     if len(w) != loss.n_params:
         raise OptionError(f"w0 has {len(w)} coordinates where the problem has {loss.n_params}")
     interrupted = False
     try:
-        function(problem, w, monitor, **options)
+        with progress.task(f"solving by {label}") as monitor.progress:
+            function(problem, w, monitor, **options)
     except KeyboardInterrupt:
         if not monitor.trace:
             raise
@@ -97,7 +100,7 @@ def solve(
         last.violation,
         monitor.converged,
         last.iteration,
-        name if isinstance(name, str) else getattr(name, "__name__", "custom"),
+        label,
         time.perf_counter() - monitor.started,
         interrupted,
         monitor.trace,
@@ -140,7 +143,12 @@ def lambda_grid(largest: float, n: int = 50, ratio: float = 1e-2) -> Vector:
 
 
 def path(
-    loss: Loss, penalty: Penalty, lams: Sequence[float] | Vector | None = None, *, w0: Vector | None = None, **how: Any
+    loss: Loss,
+    penalty: Penalty,
+    lams: Sequence[float] | Vector | None = None,
+    *,
+    w0: Vector | None = None,
+    **how: Any,
 ) -> Iterator[tuple[float, Solution]]:
     """Solutions along a grid of strengths, each warm-started at the one before.
 
@@ -202,7 +210,9 @@ class _OnCopies:
         return value, np.append(grad[:k][self.members], grad[k:])
 
     def null_point(self) -> Vector:
-        return np.append(np.zeros(len(self.members)), _null_point(self.loss)[self.loss.n_params - self.n_free :])
+        return np.append(
+            np.zeros(len(self.members)), _null_point(self.loss)[self.loss.n_params - self.n_free :]
+        )
 
 
 def _solve_on_copies(loss: Loss, penalty: pen.LatentGroups, solver: str | Solver, **how: Any) -> Solution:

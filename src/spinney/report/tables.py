@@ -64,7 +64,13 @@ def show_path(points: Sequence[PathPoint], scores: Sequence[float | None]) -> No
     rows = []
     for point, score in zip(points, scores):
         bar = "█" * round(30 * point.active / most)
-        row = [f"{point.lam:.4g}", point.active, f"{point.objective:.6g}", f"{point.violation:.1e}", f"{point.seconds:.2f}"]
+        row = [
+            f"{point.lam:.4g}",
+            point.active,
+            f"{point.objective:.6g}",
+            f"{point.violation:.1e}",
+            f"{point.seconds:.2f}",
+        ]
         rows.append([*row, *([f"{score:.4f}"] if scored and score is not None else []), bar])
     header = ["λ", "active", "objective", "violation", "seconds", *(["dev score"] if scored else []), ""]
     show_rows("Regularisation path", header, rows)

@@ -38,9 +38,7 @@ class Fused(Penalty):
     name: ClassVar[str] = "fused"
     clips_to_nonnegative: ClassVar[bool] = False  # clipping changes the differences
 
-    def __init__(
-        self, lam: float, l1: float = 0.0, l2: float = 0.0, chains: ArrayLike | None = None
-    ) -> None:
+    def __init__(self, lam: float, l1: float = 0.0, l2: float = 0.0, chains: ArrayLike | None = None) -> None:
         self.lam = checked_strength("lam", lam)
         self.l1 = checked_strength("l1", l1)
         self.l2 = checked_strength("l2", l2)

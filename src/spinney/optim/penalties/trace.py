@@ -72,7 +72,9 @@ class TraceLasso(Penalty):
         """
         s, V = np.linalg.eigh(np.asarray(gram, dtype=np.float64))
         if np.any(s < -1e-10 * np.abs(s).max(initial=0.0)):
-            raise OptionError(f"a Gram matrix is positive semi-definite; the smallest eigenvalue is {s.min():g}")
+            raise OptionError(
+                f"a Gram matrix is positive semi-definite; the smallest eigenvalue is {s.min():g}"
+            )
         return cls(lam, np.sqrt(np.maximum(s, 0.0))[:, None] * V.T)
 
     @classmethod
@@ -156,6 +158,7 @@ def _outside(c: Vector, A: Matrix, B: Matrix, radius: float, curvature: float) -
     if radius == 0 or curvature == 0 or A.shape[0] == 0 or B.shape[1] == 0:
         return c.copy()
     scale = float(np.max(np.abs(c), initial=0.0))
+    rounding = 1e-13 * scale * max(scale, radius * float(np.sqrt(curvature)))
     Z = Y = np.zeros((A.shape[0], B.shape[1]))
     momentum, before = 1.0, c
     for iteration in range(MAX_ITER):
@@ -172,7 +175,7 @@ def _outside(c: Vector, A: Matrix, B: Matrix, radius: float, curvature: float) -
             rest = c - z
             reach = radius * nuclear_norm((A * rest) @ B)
             settled = np.max(np.abs(rest - before)) <= 1e-12 * scale
-            if settled and reach - float(rest @ z) <= 1e-13 * max(reach, scale**2):
+            if settled and reach - float(rest @ z) <= max(1e-13 * reach, rounding):
                 break
             before = rest
     return c - _diagonal(A, Z, B)

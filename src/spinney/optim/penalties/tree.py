@@ -88,7 +88,11 @@ class TreeL2(Forest):
     name: ClassVar[str] = "tree ℓ2"
 
     def __init__(
-        self, lam: float, parent: ArrayLike, node_of: ArrayLike | None = None, weights: ArrayLike | None = None
+        self,
+        lam: float,
+        parent: ArrayLike,
+        node_of: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> None:
         super().__init__(lam, parent, node_of, weights)
 
@@ -127,9 +131,7 @@ class TreeL2(Forest):
         """
         from spinney.optim.penalties._kernels import tree_l2_dual
 
-        return _dual_norm(
-            lambda lam: tree_l2_dual(grad * grad, self._node, self._parent, self._weights, lam)
-        )
+        return _dual_norm(lambda lam: tree_l2_dual(grad * grad, self._node, self._parent, self._weights, lam))
 
 
 class LinfForest(Forest):

@@ -30,7 +30,9 @@ def admm(problem: Problem, w: Vector, monitor: Monitor, *, rho: float | None = N
         return _groups(problem, problem.inner, w, monitor, rho)
     if isinstance(problem.inner, TraceLasso):
         return _trace(problem, problem.inner, w, monitor, rho)
-    raise OptionError(f"solver 'admm' is for overlapping groups and the trace Lasso; use 'fista' for {problem.inner.describe()}")
+    raise OptionError(
+        f"solver 'admm' is for overlapping groups and the trace Lasso; use 'fista' for {problem.inner.describe()}"
+    )
 
 
 class _Pulled:
@@ -47,7 +49,9 @@ class _Pulled:
         return value + 0.5 * float(self.pull @ away**2), grad
 
 
-def _pulled_minimiser(problem: Problem, monitor: Monitor, l1: float, l2: float) -> Callable[[Vector, Vector, Vector], Vector]:
+def _pulled_minimiser(
+    problem: Problem, monitor: Monitor, l1: float, l2: float
+) -> Callable[[Vector, Vector, Vector], Vector]:
     """The function (pull, centre, start) ↦ argmin loss + pull to the centre + elastic net."""
     loss = problem.loss
     if isinstance(loss, SquaredLoss) and l1 == 0 and loss.p <= 5_000:
@@ -101,7 +105,9 @@ def _initial_rho(loss: Loss, n: int, rho: float | None) -> float:
     return 1.0
 
 
-def _groups(problem: Problem, penalty: OverlappingGroups, w: Vector, monitor: Monitor, rho: float | None) -> Vector:
+def _groups(
+    problem: Problem, penalty: OverlappingGroups, w: Vector, monitor: Monitor, rho: float | None
+) -> Vector:
     k, groups = problem.n_penalised, penalty.groups
     members, starts = groups.members, groups.ptr[:-1]
     group_of = np.repeat(np.arange(len(groups.weights)), np.diff(groups.ptr))
@@ -152,4 +158,3 @@ def _trace(problem: Problem, penalty: TraceLasso, w: Vector, monitor: Monitor, r
         Lam += rho * (PW - M)
         primal, dual = np.linalg.norm(PW - M), rho * np.linalg.norm(M - M_old)
         rho = _adapted(rho, float(primal), float(dual)) if iteration < 100 else rho
-

@@ -69,7 +69,7 @@ def newton(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
     def hessp(at: Vector, v: Vector) -> Vector:
         product = loss.hess_vec(at)(v)
         # Smooth penalties are quadratic: their gradient is linear, so it is its own Hessian product.
-        product[:k] += inner.grad(v[:k])
+        product[:k] += inner.grad(v[:k])  # type: ignore[attr-defined]
         return np.asarray(product)
 
     return _scipy("trust-ncg", problem, w, monitor, hessp=hessp, options={"maxiter": 10**9, "gtol": 0.0})

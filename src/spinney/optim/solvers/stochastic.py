@@ -1,4 +1,4 @@
-"""Stochastic solvers: one iteration is one shuffled pass in mini-batches. Quick to a fair solution, slow to a fine one."""
+"""Stochastic solvers: an iteration is a shuffled pass in mini-batches. Quick to a fair solution, slow to a fine one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ Estimate = Callable[[Vector], tuple[float, Vector]]
 
 
 def _passes(
-    problem: Problem, monitor: Monitor, iterate: Callable[[], Vector], batch: int, seed: int
+    problem: Problem, monitor: Monitor, w: Vector, batch: int, seed: int
 ) -> Iterator[Estimate]:
-    """Mini-batch estimates, pass after pass, until the monitor is content with the iterate at a pass's end."""
+    """Mini-batch estimates, pass after pass, until the monitor is content with ``w`` (changed in place) at a pass's end."""
     if not hasattr(problem.loss, "minibatches"):
-        raise OptionError("a stochastic solver needs a loss with minibatches(); use 'lbfgs', 'owlqn' or 'fista'")
+        raise OptionError(
+            "a stochastic solver needs a loss with minibatches(); use 'lbfgs', 'owlqn' or 'fista'"
+        )
     rng = np.random.default_rng(seed)
-    while not monitor(iterate(), *problem.loss.value_and_grad(iterate())):
+    while not monitor(w, *problem.loss.value_and_grad(w)):
         yield from problem.loss.minibatches(batch, rng)
 
 
@@ -44,7 +46,13 @@ def _step(problem: Problem, step: float | None) -> float:
 
 
 def sgd(
-    problem: Problem, w: Vector, monitor: Monitor, *, batch: int = 32, step: float | None = None, seed: int = 0
+    problem: Problem,
+    w: Vector,
+    monitor: Monitor,
+    *,
+    batch: int = 32,
+    step: float | None = None,
+    seed: int = 0,
 ) -> Vector:
     """Stochastic gradient descent with the cumulative ℓ1 penalty of Tsuruoka, Tsujii & Ananiadou (2009).
 
@@ -55,11 +63,10 @@ def sgd(
     k = problem.n_penalised
     w = w.copy()
     tau0 = _step(problem, step)
-    due, received, i, N = np.zeros_like(w), np.zeros_like(w), 0, None
-    for estimate in _passes(problem, monitor, lambda: w, batch, seed):
-        N = N or max(1, -(-getattr(problem.loss, "n", batch) // batch))
+    due, received = np.zeros_like(w), np.zeros_like(w)
+    N = max(1, -(-getattr(problem.loss, "n", batch) // batch))  # mini-batches in a pass
+    for i, estimate in enumerate(_passes(problem, monitor, w, batch, seed)):
         tau = tau0 / (1.0 + i / N)
-        i += 1
         grad = estimate(w)[1]
         grad[:k] += l2 * w[:k]
         w -= tau * grad
@@ -79,7 +86,7 @@ def adagrad(
     k = problem.n_penalised
     w = w.copy()
     squares = np.zeros_like(w)
-    for estimate in _passes(problem, monitor, lambda: w, batch, seed):
+    for estimate in _passes(problem, monitor, w, batch, seed):
         grad = estimate(w)[1]
         grad[:k] += l2 * w[:k]
         squares += grad * grad
@@ -90,18 +97,23 @@ def adagrad(
 
 
 def rda(
-    problem: Problem, w: Vector, monitor: Monitor, *, batch: int = 32, gamma: float | None = None, seed: int = 0
+    problem: Problem,
+    w: Vector,
+    monitor: Monitor,
+    *,
+    batch: int = 32,
+    gamma: float | None = None,
+    seed: int = 0,
 ) -> Vector:
     """Regularised dual averaging (Xiao 2010): w minimises ⟨ḡ, w⟩ + penalty + γ/(2√t)‖w‖²; any penalty with a prox."""
     penalty = problem.penalty
     w = w.copy()
-    average, t = np.zeros_like(w), 0
+    average = np.zeros_like(w)
     gamma = gamma if gamma is not None else 1.0 / _step(problem, None)
-    for estimate in _passes(problem, monitor, lambda: w, batch, seed):
-        t += 1
+    for t, estimate in enumerate(_passes(problem, monitor, w, batch, seed), start=1):
         average += (estimate(w)[1] - average) / t
         reach = np.sqrt(t) / gamma
-        w = -reach * average
+        w[:] = -reach * average
         penalty.prox(w, reach)
     return w
 
@@ -126,13 +138,12 @@ def sage(
     b = lip * (1e-3 if noise is None else noise)
     w, z = w.copy(), w.copy()
     tau = delta = 1.0
-    rho, t = lip + mu, 0
-    for estimate in _passes(problem, monitor, lambda: w, batch, seed):
+    rho = lip + mu
+    for t, estimate in enumerate(_passes(problem, monitor, w, batch, seed), start=1):
         wbar = (1.0 - tau) * w + tau * z
-        w = wbar - estimate(wbar)[1] / rho
+        w[:] = wbar - estimate(wbar)[1] / rho
         penalty.prox(w, 1.0 / rho)
         z = (rho * tau * z + (mu - rho) * wbar + rho * w) / (rho * tau + mu)
-        t += 1
         if mu > 0:
             rho = lip + mu / delta
             tau = 0.5 * (np.sqrt(4.0 * delta + delta * delta) - delta)

@@ -93,7 +93,30 @@ def sparse_group_threshold(v, l1, lam):
         v[a] *= shrink
 
 
-@njit(f8(READ, ROWS, ENDS, ENDS, COLUMNS, COLUMNS, READ, ENDS, READ, WRITE, READ, WRITE, READ, f8, f8, f8, f8, i8), cache=True, nogil=True)
+@njit(
+    f8(
+        READ,
+        ROWS,
+        ENDS,
+        ENDS,
+        COLUMNS,
+        COLUMNS,
+        READ,
+        ENDS,
+        READ,
+        WRITE,
+        READ,
+        WRITE,
+        READ,
+        f8,
+        f8,
+        f8,
+        f8,
+        i8,
+    ),
+    cache=True,
+    nogil=True,
+)
 def group_passes(
     data, indices, indptr, ptr, members, groups, blocks, block_ptr, bounds, w, h, q, lam, l1, l2,
     intercept_curvature, tol, max_passes,

@@ -21,7 +21,12 @@ WRITE = f8[::1]
 MATRIX = f8[:, ::1]
 ROWS = Array(i4, 1, "C", readonly=True)
 ENDS = COLUMNS = Array(i8, 1, "C", readonly=True)
-REASSOCIATE = {"reassoc", "contract", "nsz", "arcp"}  # lets dot products use SIMD; NaN and inf keep their meaning
+REASSOCIATE = {
+    "reassoc",
+    "contract",
+    "nsz",
+    "arcp",
+}  # lets dot products use SIMD; NaN and inf keep their meaning
 
 
 @njit(f8(f8, f8), cache=True, nogil=True)

@@ -18,7 +18,31 @@ from spinney.optim.solvers.coordinate._kernels import (
 )
 
 
-@njit(f8(READ, ROWS, ENDS, COLUMNS, COLUMNS, READ, READ, READ, MATRIX, MATRIX, READ, MATRIX, WRITE, READ, f8, READ, f8, i8), cache=True, nogil=True, fastmath=REASSOCIATE)
+@njit(
+    f8(
+        READ,
+        ROWS,
+        ENDS,
+        COLUMNS,
+        COLUMNS,
+        READ,
+        READ,
+        READ,
+        MATRIX,
+        MATRIX,
+        READ,
+        MATRIX,
+        WRITE,
+        READ,
+        f8,
+        READ,
+        f8,
+        i8,
+    ),
+    cache=True,
+    nogil=True,
+    fastmath=REASSOCIATE,
+)
 def multinomial_passes(
     data, indices, indptr, features, classes, start_slope, start, reach, W, P, s, D, S, l1, l2, intercept, tol,
     max_passes,

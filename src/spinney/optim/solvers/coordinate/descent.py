@@ -26,7 +26,9 @@ def coordinate_descent(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
         model = MultinomialModel(problem, loss, monitor)
     elif isinstance(loss, LinearLoss) and hasattr(inner, "l1_l2"):
         model = ElasticNetModel(problem, loss, monitor)
-    elif isinstance(loss, LinearLoss) and isinstance(inner, GroupL2) and not isinstance(loss, MultinomialLoss):
+    elif (
+        isinstance(loss, LinearLoss) and isinstance(inner, GroupL2) and not isinstance(loss, MultinomialLoss)
+    ):
         model = GroupModel(inner, loss, monitor)
     else:
         raise OptionError(

@@ -8,7 +8,12 @@ from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
 from spinney.optim.problem import Monitor, Problem
 from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
-from spinney.optim.solvers.coordinate.model import MAX_PASSES, l1_vector_and_l2, model_tolerance, support_and_violators
+from spinney.optim.solvers.coordinate.model import (
+    MAX_PASSES,
+    l1_vector_and_l2,
+    model_tolerance,
+    support_and_violators,
+)
 from spinney.progress import announcing_compilation
 
 
@@ -41,7 +46,17 @@ class ElasticNetModel:
         def descend(columns: Columns, curvature: Vector, max_passes: int) -> float:
             return float(
                 elastic_net_passes(
-                    *self.design.arrays, columns, curvature, w, h, q, self.l1, self.l2, free_curvature, tol, max_passes
+                    *self.design.arrays,
+                    columns,
+                    curvature,
+                    w,
+                    h,
+                    q,
+                    self.l1,
+                    self.l2,
+                    free_curvature,
+                    tol,
+                    max_passes,
                 )
             )
 
@@ -56,7 +71,12 @@ class ElasticNetModel:
         return w
 
     def _descend_on_gram(self, support: Columns, w: Vector, h: Vector, q: Vector, tol: float) -> None:
-        from spinney.optim.solvers.coordinate._kernels import column_slopes, gram_descent, move_along_columns, move_intercept
+        from spinney.optim.solvers.coordinate._kernels import (
+            column_slopes,
+            gram_descent,
+            move_along_columns,
+            move_intercept,
+        )
 
         G = self.design.gram(support, h)
         slope = column_slopes(*self.design.arrays, support, q)

@@ -53,7 +53,19 @@ class GroupModel:
         bounds = group_bounds(*of_groups, blocks, block_ptr, h)
         for _ in range(MAX_PASSES):
             worst = group_passes(
-                *of_groups, blocks, block_ptr, bounds, w, h, q, self.lam, self.l1, self.l2, free_curvature, tol, 10
+                *of_groups,
+                blocks,
+                block_ptr,
+                bounds,
+                w,
+                h,
+                q,
+                self.lam,
+                self.l1,
+                self.l2,
+                free_curvature,
+                tol,
+                10,
             )
             if worst <= tol:
                 break

@@ -8,7 +8,12 @@ from spinney.optim.base import Vector
 from spinney.optim.losses import MultinomialLoss
 from spinney.optim.problem import Monitor, Problem
 from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
-from spinney.optim.solvers.coordinate.model import MAX_PASSES, l1_vector_and_l2, model_tolerance, support_and_violators
+from spinney.optim.solvers.coordinate.model import (
+    MAX_PASSES,
+    l1_vector_and_l2,
+    model_tolerance,
+    support_and_violators,
+)
 from spinney.progress import announcing_compilation
 
 LARGEST_MOVE = 4.0  # how far one weight may move any margin in one step
@@ -43,8 +48,22 @@ class MultinomialModel:
         def descend(pairs: Columns, max_passes: int) -> float:
             return float(
                 multinomial_passes(
-                    *self.design.arrays, pairs // K, pairs % K, grad[pairs], w[pairs], self.reach[pairs // K],
-                    W, P, self.loss.sample_weight, D, S, self.l1[pairs], self.l2, free_slope, tol, max_passes,
+                    *self.design.arrays,
+                    pairs // K,
+                    pairs % K,
+                    grad[pairs],
+                    w[pairs],
+                    self.reach[pairs // K],
+                    W,
+                    P,
+                    self.loss.sample_weight,
+                    D,
+                    S,
+                    self.l1[pairs],
+                    self.l2,
+                    free_slope,
+                    tol,
+                    max_passes,
                 )  # fmt: skip
             )
 
