@@ -112,7 +112,8 @@ def publish(name: str, sections: Sequence[str]) -> None:
         for module in ("numpy", "scipy", "numba", "sklearn", "celer", "skglm")
         if module in sys.modules and hasattr(sys.modules[module], "__version__")
     )
-    head = f"# Benchmark: {name}\n\nPython {platform.python_version()}, {versions}; best of several interleaved rounds.\n"
+    python = platform.python_version()
+    head = f"# Benchmark: {name}\n\nPython {python}, {versions}; best of several interleaved rounds.\n"
     text = "\n".join([head, *sections])
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.md").write_text(text)

@@ -200,7 +200,10 @@ def _memory() -> str:
 
 def _first_call() -> str:
     """Seconds that compiling adds to the first fit on a machine (cold cache against warm)."""
-    code = "import numpy as np; from spinney.classify import LinearClassifier as C; C('l1', 0.1).fit(np.eye(9), np.arange(9) % {k})"
+    code = (
+        "import numpy as np\nfrom spinney.classify import LinearClassifier\n"
+        "LinearClassifier('l1', 0.1).fit(np.eye(9), np.arange(9) % {k})"
+    )
     lines = []
     for kind, classes in (("two classes", 2), ("three classes", 3)):
         with tempfile.TemporaryDirectory() as cache:
@@ -211,7 +214,8 @@ def _first_call() -> str:
                 subprocess.run([sys.executable, "-c", code.format(k=classes)], check=True, env=environment)
                 seconds.append(time.perf_counter() - started)
         lines.append(
-            f"{kind}: first {seconds[0]:.1f} s, then {seconds[1]:.1f} s: compiling took {seconds[0] - seconds[1]:.1f} s."
+            f"{kind}: first {seconds[0]:.1f} s, then {seconds[1]:.1f} s: "
+            f"compiling took {seconds[0] - seconds[1]:.1f} s."
         )
     return "### First call\n\n" + "\n".join(lines) + "\n"
 

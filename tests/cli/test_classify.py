@@ -277,7 +277,7 @@ def test_interrupting_saves_what_was_learnt(folder, tmp_path):
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     time.sleep(8)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert target.exists()
     assert "Traceback" not in err

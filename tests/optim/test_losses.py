@@ -28,7 +28,7 @@ def test_derivatives_by_finite_differences(intercept, as_sparse, weighted):
     rng = np.random.default_rng(0)
     for loss in _losses(intercept, as_sparse, weighted, rng):
         w = rng.standard_normal(loss.n_params)
-        value, grad = loss.value_and_grad(w)
+        _, grad = loss.value_and_grad(w)
         numeric = approx_fprime(w, lambda w, loss=loss: loss.value_and_grad(w)[0], 1e-7)
         np.testing.assert_allclose(grad, numeric, atol=1e-5)
         H = np.column_stack([loss.hess_vec(w)(e) for e in np.eye(loss.n_params)])

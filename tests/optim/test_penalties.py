@@ -8,6 +8,7 @@ direction of steepest descent: ⟨grad, −r⟩ + h'(u; −r) = −‖r‖².
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -95,7 +96,7 @@ def squares(w: np.ndarray) -> float:
 
 
 def tv(w: np.ndarray) -> float:
-    return float(sum(abs(b - a) for a, b in zip(w[:-1], w[1:])))
+    return float(sum(abs(b - a) for a, b in itertools.pairwise(w)))
 
 
 CASES: dict[str, Case] = {

@@ -178,8 +178,11 @@ def test_column_passes_and_gram_matrix_agree(monkeypatch):
 
     loss = _losses(as_sparse=True)["logistic"]
     on_gram = solve(loss, L1(1.0), "cd", tol=1e-10)
-    monkeypatch.setattr(ColumnDesign, "gram_is_cheaper", lambda self, columns: False)
-    np.testing.assert_allclose(solve(loss, L1(1.0), "cd", tol=1e-10).w, on_gram.w, atol=1e-8)
+    for passes in (0, 1, 1_000_000):
+        monkeypatch.setattr(
+            ColumnDesign, "passes_worth_a_gram_matrix", lambda self, columns, passes=passes: passes
+        )
+        np.testing.assert_allclose(solve(loss, L1(1.0), "cd", tol=1e-10).w, on_gram.w, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["squared", "logistic"])

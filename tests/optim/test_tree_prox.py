@@ -28,7 +28,7 @@ def linf_prox(x: np.ndarray, kappa: float) -> np.ndarray:
         return 0 * x
     ordered = np.sort(np.abs(x))[::-1]
     thresholds = (np.cumsum(ordered) - kappa) / np.arange(1, x.size + 1)
-    r = thresholds[np.flatnonzero(ordered > thresholds)[-1]]
+    r = thresholds[np.flatnonzero(ordered >= thresholds)[-1]]
     return np.sign(x) * np.minimum(np.abs(x), r)
 
 
@@ -91,7 +91,9 @@ def test_the_eight_node_example() -> None:
         atol=5e-5,
     )
     np.testing.assert_allclose(
-        proxed(TreeLinf(0.8, EIGHT_PARENT), EIGHT_VALUES), [3, 4, 5.48, 5.48, 4.2, 5.48, 5.48, 5.48], atol=1e-12
+        proxed(TreeLinf(0.8, EIGHT_PARENT), EIGHT_VALUES),
+        [3, 4, 5.48, 5.48, 4.2, 5.48, 5.48, 5.48],
+        atol=1e-12,
     )
 
 
@@ -178,7 +180,9 @@ def test_collapsed_trees_are_expanded_trees(forest: Any, data: Any) -> None:
     u = proxed(small, w)
     np.testing.assert_allclose(u[source], proxed(big, w[source]), atol=1e-12)
     grad = np.round(np.random.default_rng(0).standard_normal(w.size), 1)
-    np.testing.assert_allclose(small.residual(u, grad)[source], big.residual(u[source], grad[source]), atol=1e-12)
+    np.testing.assert_allclose(
+        small.residual(u, grad)[source], big.residual(u[source], grad[source]), atol=1e-12
+    )
     assert small.lambda_max(grad) == pytest.approx(big.lambda_max(grad[source]), abs=1e-12)
 
 
@@ -241,7 +245,9 @@ def test_agrees_with_spams() -> None:
     }
     w = rng.standard_normal(n)
     for name, penalty in (("tree-l2", TreeL2), ("tree-linf", TreeLinf)):
-        theirs = spams.proximalTree(np.asfortranarray(w[:, None]), tree, numThreads=1, lambda1=0.1, regul=name)[:, 0]
+        theirs = spams.proximalTree(
+            np.asfortranarray(w[:, None]), tree, numThreads=1, lambda1=0.1, regul=name
+        )[:, 0]
         ours = proxed(penalty(0.1, sorted_parent, weights=tree["eta_g"]), w)
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
 

@@ -1,7 +1,7 @@
 """Linear regressors and classifiers with any penalty, in scikit-learn's conventions.
 
-Objectives are **sums** over examples: ``Σᵢ sᵢ·loss(xᵢ·w + b, yᵢ) + λΩ(w)``, the intercept never penalised. scikit-learn's
-``C`` is 1/λ; the ``alpha`` of its Lasso is λ/n.
+Objectives are **sums** over examples: ``Σᵢ sᵢ·loss(xᵢ·w + b, yᵢ) + λΩ(w)``, the intercept never penalised.
+scikit-learn's ``C`` is 1/λ; the ``alpha`` of its Lasso is λ/n.
 """
 
 from __future__ import annotations
@@ -213,9 +213,9 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     Parameters
     ----------
     penalty : str or Penalty
-        ``none``, ``l2`` (ridge), ``l1`` (Lasso), ``elasticnet``, ``l0``, ``fused``, ``group``, ``sparse-group``,
-        ``group-linf``, ``tree-l2``, ``tree-linf``, ``overlap``, ``latent`` (these take ``groups``), ``trace``, ``pairwise``,
-        ``nuclear``; or an object of :mod:`spinney.optim`.
+        ``none``, ``l2`` (ridge), ``l1`` (Lasso), ``elasticnet``, ``l0``, ``fused``, ``trace``, ``pairwise``,
+        ``nuclear``; with ``groups`` also ``group``, ``sparse-group``, ``group-linf``, ``tree-l2``, ``tree-linf``,
+        ``overlap``, ``latent``; or an object of :mod:`spinney.optim`.
     lam : float
         The strength λ, in the units of the sum (not the mean) of losses.
     lam_ratio : float, optional
@@ -270,8 +270,8 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
 class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
     """Logistic regression (two classes) or multinomial regression (more) with any penalty.
 
-    Takes the parameters and leaves the attributes of :class:`LinearRegressor`. With more than two classes ``coef_`` has a
-    row for each class, and a group of features holds their weights in all classes.
+    Takes the parameters and leaves the attributes of :class:`LinearRegressor`. With more than two classes ``coef_``
+    has a row for each class, and a group of features holds their weights in all classes.
 
     Examples
     --------

@@ -78,8 +78,8 @@ class _Tour:
         words = sum(len(text.split()) for text in self.texts)
         self.heading(1, "A corpus that is always there")
         self.say(
-            f"   Python's own manual: {len(self.documents)} topics, {len(self.texts):,} paragraphs, {words:,} words, in "
-            f"{len(set(self.labels))} themes: {', '.join(sorted(set(self.labels)))}."
+            f"   Python's own manual: {len(self.documents)} topics, {len(self.texts):,} paragraphs, {words:,} words, "
+            f"in {len(set(self.labels))} themes: {', '.join(sorted(set(self.labels)))}."
         )
         return {"documents": len(self.documents), "paragraphs": len(self.texts), "words": words}
 
@@ -92,8 +92,9 @@ class _Tour:
         self.model.save(self.path)
         facts = self._scored(self.model)
         self.say(
-            f"   The Lasso keeps {facts['active']:,} of {facts['parameters']:,} weights (λ by cross-validation) and is right on "
-            f"{facts['accuracy']:.0%} of held-out paragraphs; always guessing the commonest theme, {self._majority():.0%}."
+            f"   The Lasso keeps {facts['active']:,} of {facts['parameters']:,} weights (λ by cross-validation) and is "
+            f"right on {facts['accuracy']:.0%} of held-out paragraphs; always guessing the commonest theme, "
+            f"{self._majority():.0%}."
         )
         self.say(
             f"   Certificate: no optimality condition is violated by more than {facts['violation']:.0e}."
@@ -120,8 +121,8 @@ class _Tour:
         kept = [family for family, norm in norms if norm > 0]
         facts = self._scored(model) | {"families": len(norms), "kept": len(kept)}
         self.say(
-            f"   A group Lasso over {len(norms):,} families (words with the same first five letters) keeps {len(kept)}; "
-            f"{facts['accuracy']:.0%} right."
+            f"   A group Lasso over {len(norms):,} families (words with the same first five letters) keeps "
+            f"{len(kept)}; {facts['accuracy']:.0%} right."
         )
         for family in [family for family in kept if len(groups[place[family]]) > 2][:5]:
             words = [features.names[j] for j in groups[place[family]]]
@@ -147,8 +148,8 @@ class _Tour:
         phrases = [j for j in active if parent[j] >= 0]
         orphans = sum(weights[parent[j]] == 0 for j in phrases)
         self.say(
-            f"   {len(active)} of {len(weights):,} words and pairs are active; {len(phrases)} are pairs, and {orphans} of these lack "
-            "their first word. Weights for the theme statements:"
+            f"   {len(active)} of {len(weights):,} words and pairs are active; {len(phrases)} are pairs, and "
+            f"{orphans} of these lack their first word. Weights for the theme statements:"
         )
         for j in sorted(phrases, key=lambda j: -abs(weights[j]))[:6]:
             self.say(

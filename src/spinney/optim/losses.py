@@ -207,7 +207,10 @@ class LogisticLoss(LinearLoss):
 
     def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
         ym = y * m
-        return float(s @ np.logaddexp(0.0, -ym)), -s * y * expit(-ym)
+        small = np.exp(-np.abs(ym))  # one exponential gives both, and never overflows
+        value = float(np.sum(s * (np.maximum(-ym, 0.0) + np.log1p(small))))
+        against = np.where(ym >= 0, small, 1.0) / (1.0 + small)  # the probability of the other label
+        return value, -s * y * against
 
     def curvature(self, m: Vector) -> Vector:
         g: Vector = expit(m)

@@ -35,6 +35,7 @@ def solve(
     max_iter: int = 1000,
     w0: Vector | None = None,
     callback: Callback | None = None,
+    scale: float | None = None,
     **options: Any,
 ) -> Solution:
     """Minimise ``loss(w) + penalty(w)``.
@@ -54,6 +55,8 @@ def solve(
         Where to start; the null model (all penalised coordinates 0) when absent.
     callback : callable, optional
         Called as ``callback(step, w)`` after each iteration; a true answer stops the solver.
+    scale : float, optional
+        The ∞-norm of the gradient at the null model, where it is known already (:func:`gradient_scale`).
     **options
         Passed on to the solver.
 
@@ -72,17 +75,16 @@ def solve(
     """
     if isinstance(penalty, pen.LatentGroups):
         return _solve_on_copies(
-            loss, penalty, solver, tol=tol, max_iter=max_iter, callback=callback, **options
+            loss, penalty, solver, tol=tol, max_iter=max_iter, callback=callback, scale=scale, **options
         )
     problem = Problem(loss, penalty)
     name = choose_solver(loss, penalty) if solver == "auto" else solver
     if isinstance(name, str) and name not in SOLVERS:
         raise OptionError(f"there is no solver {name!r}; there are {', '.join(SOLVERS)} and auto")
     function = SOLVERS[name] if isinstance(name, str) else name
-    null = _null_point(loss)
-    monitor = Monitor(problem, tol, max_iter, _scale(loss, null), callback)
+    monitor = Monitor(problem, tol, max_iter, gradient_scale(loss) if scale is None else scale, callback)
     label = name if isinstance(name, str) else getattr(name, "__name__", "custom")
-    w = null if w0 is None else np.array(w0, dtype=np.float64)
+    w = _null_point(loss) if w0 is None else np.array(w0, dtype=np.float64)
     if len(w) != loss.n_params:
         raise OptionError(f"w0 has {len(w)} coordinates where the problem has {loss.n_params}")
     interrupted = False
@@ -163,8 +165,9 @@ def path(
     """
     if lams is None:
         lams = lambda_grid(lambda_max(loss, penalty))
+    scale = gradient_scale(loss)
     for lam in lams:
-        solution = solve(loss, penalty.with_lam(lam), w0=w0, **how)
+        solution = solve(loss, penalty.with_lam(lam), w0=w0, scale=scale, **how)
         w0 = solution.w
         yield float(lam), solution
         if solution.interrupted:
@@ -186,8 +189,9 @@ def _null_point(loss: Loss) -> Vector:
     return np.asarray(loss.null_point()) if hasattr(loss, "null_point") else np.zeros(loss.n_params)
 
 
-def _scale(loss: Loss, null: Vector) -> float:
-    largest = float(np.max(np.abs(loss.value_and_grad(null)[1]), initial=0.0))
+def gradient_scale(loss: Loss) -> float:
+    """The ∞-norm of the gradient at the null model: the unit in which violations are told."""
+    largest = float(np.max(np.abs(loss.value_and_grad(_null_point(loss))[1]), initial=0.0))
     return largest if largest > 0 else 1.0
 
 

@@ -164,7 +164,7 @@ class ElasticNet(Penalty):
 
     def value(self, w: Vector) -> float:
         size = np.abs(w) if self.weights is None else self.weights * np.abs(w)
-        return self.lam * float(size.sum()) + 0.5 * self.l2 * float(w @ w)
+        return self.lam * float(size.sum()) + (0.5 * self.l2 * float(w @ w) if self.l2 else 0.0)
 
     def prox(self, w: Vector, step: float) -> None:
         threshold = step * self._l1
@@ -173,8 +173,12 @@ class ElasticNet(Penalty):
             w /= 1.0 + step * self.l2
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
-        smooth = grad + self.l2 * w
-        return np.where(w == 0, soft_threshold(smooth, self._l1), smooth + self._l1 * np.sign(w))
+        smooth = grad + self.l2 * w if self.l2 else grad
+        residual = soft_threshold(smooth, self._l1)
+        active = np.flatnonzero(w)  # few, as a rule
+        l1 = self._l1 if self.weights is None else self.lam * self.weights[active]
+        residual[active] = smooth[active] + l1 * np.sign(w[active])
+        return residual
 
     def lambda_max(self, grad: Vector) -> float:
         """max_i |grad_i|/weights_i, over the coordinates of positive weight."""

@@ -26,7 +26,7 @@ def shrink_singular_values(M: Matrix, threshold: float) -> Matrix:
     """
     U, s, Vt = np.linalg.svd(M, full_matrices=False)
     kept = s > threshold
-    return (U[:, kept] * (s[kept] - threshold)) @ Vt[kept]
+    return np.asarray((U[:, kept] * (s[kept] - threshold)) @ Vt[kept])
 
 
 def nuclear_norm(M: Matrix) -> float:

@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.errors import OptionError
 from spinney.optim.base import GroupArrays, Penalty, Vector, checked_strength
 from spinney.optim.penalties.elastic import soft_threshold
 from spinney.optim.penalties.groups import FlatGroups, GroupL2, checked_groups, labels
@@ -62,7 +63,8 @@ class _Overlapping(Penalty):
 
     def _gather(self, copies: Vector) -> Vector:
         """Sum of the copies of each coordinate."""
-        return np.bincount(self.groups.members, weights=copies, minlength=self.groups.n_features)
+        total: Vector = np.bincount(self.groups.members, weights=copies, minlength=self.groups.n_features)
+        return total
 
     def describe(self) -> str:
         return f"{self.name}, {self.groups.weights.size} groups, λ = {self.lam:g}"
@@ -127,9 +129,9 @@ class OverlappingGroups(_Overlapping):
     def lambda_max(self, grad: Vector) -> float:
         """The dual norm of soft(grad, l1): an upper bound that is within 1e-6 of a lower one.
 
-        ⟨grad, u⟩/Ω(u) is a lower bound for every u. With u the prox at λ it is λ + ‖u‖²/Ω(u), better than λ: climbing from
-        bound to bound is Newton's method. Splitting the gradient among the groups, as ADMM does, gives upper bounds.
-        Coordinates in no group of positive weight are left out.
+        ⟨grad, u⟩/Ω(u) is a lower bound for every u. With u the prox at λ it is λ + ‖u‖²/Ω(u), better than λ: climbing
+        from bound to bound is Newton's method. Splitting the gradient among the groups, as ADMM does, gives upper
+        bounds. Coordinates in no group of positive weight are left out.
         """
         members = self.groups.members
         positive = self.groups.weights > 0
@@ -188,6 +190,10 @@ class LatentGroups(_Overlapping):
 
     def __init__(self, lam: float, groups: GroupArrays) -> None:
         super().__init__(lam, groups)
+        if np.any(self.groups.weights == 0):
+            raise OptionError(
+                "latent groups need positive weights: one of weight 0 would carry anything for free"
+            )
         self._covered = self._gather(np.ones(self.groups.members.size)) > 0
 
     @property
@@ -234,7 +240,7 @@ class LatentGroups(_Overlapping):
         w[:] = np.where(self._covered, _tidy(self._gather(self._start), w), w)
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
-        """On the groups that carry w the subgradient is unique; elsewhere it is free within what is left of the cylinders.
+        """On the groups that carry w the subgradient is unique; elsewhere it is free in what is left of the cylinders.
 
         Accurate to about 1e-8 of the gradient, from the decomposition of w.
         """

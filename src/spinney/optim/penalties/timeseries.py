@@ -13,8 +13,8 @@ from spinney.optim.base import Penalty, Vector, checked_strength
 class TimeSeries(Penalty):
     """½λ Σ_i w_iᵀA(α)w_i, where w_i is the series of feature i (Yogatama 2015, §3).
 
-    A(α) is tridiagonal, with 1 on the diagonal and α beside it: the precision of a Gaussian prior. α = 0 leaves the times
-    independent (then it is :class:`L2`); α near −½ makes neighbouring times agree.
+    A(α) is tridiagonal, with 1 on the diagonal and α beside it: the precision of a Gaussian prior. α = 0 leaves the
+    times independent (then it is :class:`L2`); α near −½ makes neighbouring times agree.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class TimeSeries(Penalty):
         limit = 1.0 / (2.0 * np.cos(np.pi / (n_times + 1))) if n_times > 1 else np.inf
         if not abs(alpha) < limit:
             raise OptionError(
-                f"alpha must lie between ±{limit:.6g} for {n_times} times to give a positive definite prior, not {alpha:g}"
+                f"alpha must lie between ±{limit:.6g} for a prior on {n_times} times to be proper, not {alpha:g}"
             )
         self.n_times, self.alpha = int(n_times), float(alpha)
 

@@ -58,7 +58,7 @@ class TraceLasso(Penalty):
             raise OptionError("P must be a matrix of finite numbers")
         k, n = self.P.shape
         # Prop. 3: any root of the Gram matrix serves, and a tall P has a smaller one.
-        self._root: Matrix = np.linalg.qr(self.P, mode="r") if k > n else self.P
+        self._root: Matrix = np.asarray(np.linalg.qr(self.P, mode="r")) if k > n else self.P
         self._squares = np.einsum("ki,ki->i", self.P, self.P)
 
     @classmethod
@@ -114,10 +114,10 @@ class TraceLasso(Penalty):
     def subgradient(self, w: Vector) -> Vector:
         """One element of ∂λΩ_P(w): λ·diag(PᵀUVᵀ), where P Diag(w) = U S Vᵀ (Prop. 6, with M = 0)."""
         U, V, _, _ = range_and_complement(self._root * w)
-        return self.lam * np.einsum("ki,ki->i", self._root, U @ V.T)
+        return self.lam * _diagonal(self._root, U, V)
 
     def prox(self, w: Vector, step: float) -> None:
-        """Entries that come out under 1e-9 of the largest of ``w``, or with the wrong sign, are zeros but for rounding."""
+        """Entries that come out under 1e-9 of the largest, or with the wrong sign, are zeros but for rounding."""
         u = _outside(w, self._root, np.eye(w.size), step * self.lam, float(self._squares.max(initial=0.0)))
         largest = np.max(np.abs(w), initial=0.0)
         w[:] = np.where((u * w > 0) & (np.abs(u) > 1e-9 * largest), u, 0.0)
@@ -125,7 +125,7 @@ class TraceLasso(Penalty):
     def residual(self, w: Vector, grad: Vector) -> Vector:
         """Smallest over the free multiplier M of Prop. 6: ‖M‖_op ≤ 1, UᵀM = 0, MV = 0."""
         U, V, U0, V0 = range_and_complement(self._root * w)
-        fixed = grad + self.lam * np.einsum("ki,ki->i", self._root, U @ V.T)
+        fixed = grad + self.lam * _diagonal(self._root, U, V)
         return _outside(fixed, U0.T @ self._root, V0, self.lam, float(self._squares.max(initial=0.0)))
 
     def dual_bounds(self, u: Vector) -> DualBounds:
@@ -146,7 +146,7 @@ class TraceLasso(Penalty):
         )
 
     def lambda_max(self, grad: Vector) -> float:
-        """‖P Diag(grad)‖_op (for unit columns): an upper bound, so that w = 0 is optimal there, though perhaps below too."""
+        """‖P Diag(grad)‖_op (for unit columns): an upper bound. w = 0 is optimal there, and perhaps already below."""
         return self.dual_bounds(grad).upper
 
 
@@ -183,4 +183,5 @@ def _outside(c: Vector, A: Matrix, B: Matrix, radius: float, curvature: float) -
 
 def _diagonal(A: Matrix, Z: Matrix, B: Matrix) -> Vector:
     """a_iᵀZb_i for each i."""
-    return np.einsum("ki,ki->i", A, Z @ B.T)
+    product: Vector = np.einsum("ki,ki->i", A, Z @ B.T)
+    return product

@@ -175,7 +175,7 @@ class LinfForest(Forest):
         towards = -sign * grad
         lowest = np.where(largest == 0, 0.0, -np.inf)
         caps = tree_linf_caps(towards, self._copies, node, parent, self._radius, lowest)
-        return -sign * np.minimum(towards, caps[node])
+        return np.asarray(-sign * np.minimum(towards, caps[node]))
 
     def lambda_max(self, grad: Vector) -> float:
         """The dual norm of the gradient, by Newton's method on a piecewise linear function: exact.

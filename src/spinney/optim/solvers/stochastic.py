@@ -13,10 +13,8 @@ from spinney.optim.problem import Monitor, Problem
 Estimate = Callable[[Vector], tuple[float, Vector]]
 
 
-def _passes(
-    problem: Problem, monitor: Monitor, w: Vector, batch: int, seed: int
-) -> Iterator[Estimate]:
-    """Mini-batch estimates, pass after pass, until the monitor is content with ``w`` (changed in place) at a pass's end."""
+def _passes(problem: Problem, monitor: Monitor, w: Vector, batch: int, seed: int) -> Iterator[Estimate]:
+    """Mini-batch estimates, pass after pass, until the monitor is content with ``w``, which changes in place."""
     if not hasattr(problem.loss, "minibatches"):
         raise OptionError(
             "a stochastic solver needs a loss with minibatches(); use 'lbfgs', 'owlqn' or 'fista'"

@@ -12,6 +12,7 @@ from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
 
 Columns = NDArray[np.int64]
+NEVER = 1_000_000
 
 
 @dataclass
@@ -22,6 +23,7 @@ class ColumnDesign:
     indices: NDArray[np.int32]
     indptr: NDArray[np.int64]
     dense: Vector | None
+    n_rows: int
 
     @classmethod
     def of(cls, loss: LinearLoss) -> ColumnDesign:
@@ -32,10 +34,12 @@ class ColumnDesign:
                 X = loss.X = X.tocsc()
             if not X.has_sorted_indices:
                 X = loss.X = X.sorted_indices()
-            return cls(X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64), None)
+            return cls(
+                X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64), None, X.shape[0]
+            )
         X = loss.X = np.asfortranarray(X)
         n, p = X.shape
-        return cls(X.ravel(order="K"), np.empty(0, np.int32), np.arange(p + 1, dtype=np.int64) * n, X)
+        return cls(X.ravel(order="K"), np.empty(0, np.int32), np.arange(p + 1, dtype=np.int64) * n, X, n)
 
     @property
     def arrays(self) -> tuple[Vector, NDArray[np.int32], NDArray[np.int64]]:
@@ -59,7 +63,23 @@ class ColumnDesign:
 
         return np.asarray(sparse_gram(*self.arrays, columns, h))
 
-    def gram_is_cheaper(self, columns: Columns) -> bool:
-        """Whether some tens of passes over these columns cost more than their Gram matrix, which fits in memory."""
+    def passes_worth_a_gram_matrix(self, columns: Columns) -> int:
+        """After how many passes over these columns it is time to compute their Gram matrix and iterate on that.
+
+        About as many as cost the same; never, where passes on the matrix would cost more than passes on the columns or
+        the matrix would need more memory than the data.
+        """
         entries = int((self.indptr[columns + 1] - self.indptr[columns]).sum())
-        return len(columns) ** 2 <= min(8 * entries, max(len(self.data), 10_000))
+        if len(columns) ** 2 > min(8 * entries, max(3 * len(self.data) // 2, 10_000)):
+            return NEVER
+        # A sparse example adds the square of its entries, a dense block is a fast matrix product.
+        worth = len(columns) // 32 if self.dense is not None else entries // (2 * self.n_rows)
+        return max(worth, 3)
+
+    def change_of_margins(self, columns: Columns, change: Vector, intercept: bool) -> Vector:
+        """X·change (and its last coordinate, the intercept's), where only these columns change."""
+        from spinney.optim.solvers.coordinate._kernels import move_along_columns
+
+        out = np.full(self.n_rows, change[-1] if intercept else 0.0)
+        move_along_columns(*self.arrays, columns, change[columns], np.ones(self.n_rows), out)
+        return out

@@ -7,6 +7,8 @@ cyclic descent, and searches along the step.
 
 from __future__ import annotations
 
+import numpy as np
+
 from spinney.errors import OptionError
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss, MultinomialLoss
@@ -44,25 +46,41 @@ def coordinate_descent(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
         if monitor(w, value, grad):
             return w
         working = model.working_set(w[:k], monitor.residual[:k])
-        target = model.minimise(w, margins, r, grad, working)
-        w, margins, value, r = _line_search(problem, loss, w, target, margins, value, grad)
+        target, change = model.minimise(w, margins, r, grad, working)
+        penalty_value = monitor.trace[-1].objective - value
+        w, margins, value, r = _line_search(
+            problem, loss, w, target, margins, change, value, penalty_value, grad
+        )
 
 
 def _line_search(
-    problem: Problem, loss: LinearLoss, w: Vector, target: Vector, margins: Vector, value: float, grad: Vector
+    problem: Problem,
+    loss: LinearLoss,
+    w: Vector,
+    target: Vector,
+    margins: Vector,
+    change: Vector,
+    value: float,
+    penalty_value: float,
+    grad: Vector,
 ) -> tuple[Vector, Vector, float, Vector]:
-    """Backtrack from ``target`` towards ``w`` until the objective falls by its share of the predicted decrease."""
+    """Backtrack from ``target`` towards ``w`` until the objective falls by its share of the predicted decrease.
+
+    Returns the point found, its margins, its loss and the derivative of the loss in the margins.
+    """
     penalty = problem.penalty
-    direction = target - w
-    change = loss.margins(direction)
-    before = penalty.value(w)
-    predicted = min(float(grad @ direction) + penalty.value(target) - before, 0.0)
+    moved = np.flatnonzero(target != w)
+    direction = target[moved] - w[moved]
+    candidate, candidate_penalty = target, penalty.value(target)
+    predicted = min(float(grad[moved] @ direction) + candidate_penalty - penalty_value, 0.0)
     size = 1.0
     while True:
-        candidate = target if size == 1.0 else w + size * direction
         new_margins = margins + size * change
         new_value, r = loss.pointwise(new_margins, loss.y, loss.sample_weight)
-        bound = value + before + 1e-4 * size * predicted
-        if new_value + penalty.value(candidate) <= bound + 1e-12 * abs(bound) or size < 1e-10:
+        bound = value + penalty_value + 1e-4 * size * predicted
+        if new_value + candidate_penalty <= bound + 1e-12 * abs(bound) or size < 1e-10:
             return candidate, new_margins, new_value, r
         size /= 2
+        candidate = w.copy()
+        candidate[moved] += size * direction
+        candidate_penalty = penalty.value(candidate)

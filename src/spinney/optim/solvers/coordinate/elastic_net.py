@@ -20,8 +20,8 @@ from spinney.progress import announcing_compilation
 class ElasticNetModel:
     """One margin an example (squared, logistic), units are coordinates.
 
-    Between passes over the working set, its non-zero part is iterated on its small Gram matrix where that is
-    cheaper than passing over columns.
+    Between passes over the working set its non-zero part is passed over alone and, when that takes as long as
+    computing its small Gram matrix would, iterated on that matrix.
     """
 
     def __init__(self, problem: Problem, loss: LinearLoss, monitor: Monitor) -> None:
@@ -34,41 +34,29 @@ class ElasticNetModel:
     def working_set(self, w: Vector, residual: Vector) -> Columns:
         return support_and_violators(w, np.abs(residual))
 
-    def minimise(self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns) -> Vector:
+    def minimise(
+        self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns
+    ) -> tuple[Vector, Vector]:
         from spinney.optim.solvers.coordinate._kernels import column_curvatures, elastic_net_passes
 
         h = self.loss.curvature(margins)
-        q, w = r.copy(), w.copy()
+        q, start, w = r.copy(), w, w.copy()
         tol = model_tolerance(self.loss, self.monitor)
         curvature = column_curvatures(*self.design.arrays, working, h) + self.l2
-        free_curvature = float(h.sum()) if self.loss.intercept else 0.0
+        strength = (self.l1, self.l2, float(h.sum()) if self.loss.intercept else 0.0)
 
-        def descend(columns: Columns, curvature: Vector, max_passes: int) -> float:
-            return float(
-                elastic_net_passes(
-                    *self.design.arrays,
-                    columns,
-                    curvature,
-                    w,
-                    h,
-                    q,
-                    self.l1,
-                    self.l2,
-                    free_curvature,
-                    tol,
-                    max_passes,
-                )
-            )
+        def descend(columns: Columns, curvature: Vector, max_passes: int) -> bool:
+            point = (columns, curvature, w, h, q)
+            return bool(elastic_net_passes(*self.design.arrays, *point, *strength, tol, max_passes) <= tol)
 
         for _ in range(MAX_PASSES):
-            if descend(working, curvature, 1) <= tol:
+            if descend(working, curvature, 1):
                 break
             active = w[working] != 0
-            if self.design.gram_is_cheaper(working[active]):
-                self._descend_on_gram(working[active], w, h, q, tol)
-            else:
-                descend(working[active], curvature[active], MAX_PASSES)
-        return w
+            support = working[active]
+            if not descend(support, curvature[active], self.design.passes_worth_a_gram_matrix(support)):
+                self._descend_on_gram(support, w, h, q, tol)
+        return w, self.design.change_of_margins(working, w - start, self.loss.intercept)
 
     def _descend_on_gram(self, support: Columns, w: Vector, h: Vector, q: Vector, tol: float) -> None:
         from spinney.optim.solvers.coordinate._kernels import (

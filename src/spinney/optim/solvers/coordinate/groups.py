@@ -38,11 +38,13 @@ class GroupModel:
         np.maximum.at(violations, self.group_of, np.abs(residual))
         return support_and_violators(active, violations)
 
-    def minimise(self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns) -> Vector:
+    def minimise(
+        self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns
+    ) -> tuple[Vector, Vector]:
         from spinney.optim.solvers.coordinate._group_kernels import group_blocks, group_bounds, group_passes
 
         h = np.ascontiguousarray(self.loss.curvature(margins))
-        q, w = r.copy(), w.copy()
+        q, start, w = r.copy(), w, w.copy()
         tol = model_tolerance(self.loss, self.monitor)
         free_curvature = float(h.sum()) if self.loss.intercept else 0.0
         widths = self.ptr[working + 1] - self.ptr[working]
@@ -69,4 +71,5 @@ class GroupModel:
             )
             if worst <= tol:
                 break
-        return w
+        columns = np.flatnonzero(w[: self.loss.p] != start[: self.loss.p])
+        return w, self.design.change_of_margins(columns, w - start, self.loss.intercept)

@@ -22,8 +22,10 @@ class Model(Protocol):
         """The units to work on, given the penalised weights and their violations."""
         ...
 
-    def minimise(self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns) -> Vector:
-        """The minimiser of the model at ``w`` plus the penalty over the working set.
+    def minimise(
+        self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns
+    ) -> tuple[Vector, Vector]:
+        """The minimiser of the model at ``w`` plus the penalty over the working set, and the change of the margins.
 
         ``r`` is the derivative of the loss in the margins, ``grad`` that in the parameters.
         """
@@ -43,8 +45,8 @@ def support_and_violators(active: Vector, violations: Vector) -> Columns:
 
 
 def model_tolerance(loss: LinearLoss, monitor: Monitor) -> float:
-    """Inexact Newton: solve each model to a fraction of the violation. A squared loss is its own model: solve it well."""
-    forcing = 0.01 if isinstance(loss, SquaredLoss) else 0.1
+    """Inexact Newton: solve each model to a fraction of the violation (of a squared loss: a small one)."""
+    forcing = 0.01 if isinstance(loss, SquaredLoss) else 0.05
     return max(forcing * monitor.violation, 0.3 * monitor.absolute_tol)
 
 

@@ -33,7 +33,9 @@ class MultinomialModel:
     def working_set(self, w: Vector, residual: Vector) -> Columns:
         return support_and_violators(w, np.abs(residual))
 
-    def minimise(self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns) -> Vector:
+    def minimise(
+        self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns
+    ) -> tuple[Vector, Vector]:
         from scipy.special import softmax
 
         from spinney.optim.solvers.coordinate._multinomial_kernels import multinomial_passes
@@ -46,29 +48,12 @@ class MultinomialModel:
         tol = model_tolerance(self.loss, self.monitor)
 
         def descend(pairs: Columns, max_passes: int) -> float:
-            return float(
-                multinomial_passes(
-                    *self.design.arrays,
-                    pairs // K,
-                    pairs % K,
-                    grad[pairs],
-                    w[pairs],
-                    self.reach[pairs // K],
-                    W,
-                    P,
-                    self.loss.sample_weight,
-                    D,
-                    S,
-                    self.l1[pairs],
-                    self.l2,
-                    free_slope,
-                    tol,
-                    max_passes,
-                )  # fmt: skip
-            )
+            at_start = (pairs // K, pairs % K, grad[pairs], w[pairs], self.reach[pairs // K])
+            state = (W, P, self.loss.sample_weight, D, S, self.l1[pairs], self.l2, free_slope)
+            return float(multinomial_passes(*self.design.arrays, *at_start, *state, tol, max_passes))
 
         for _ in range(MAX_PASSES):
             if descend(working, 1) <= tol:
                 break
             descend(working[W.ravel()[working] != 0], MAX_PASSES)
-        return W.ravel()
+        return W.ravel(), D.T
