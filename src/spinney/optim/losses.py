@@ -78,9 +78,16 @@ class LinearLoss:
 
     def margins(self, w: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
         """X·w + b, for all examples or for some."""
-        X = self.X if rows is None else self.X[rows]
-        m: Vector = X @ w[: self.p]
+        m = self._times(w[: self.p]) if rows is None else self.X[rows] @ w[: self.p]
         return m + w[self.p] if self.intercept else m
+
+    def _times(self, v: Vector) -> Vector:
+        """X·v, by the columns that matter where these are few and at hand."""
+        if sparse.issparse(self.X) and self.X.format == "csc":
+            active = np.flatnonzero(v != 0)  # comparing first is ten times faster
+            if 10 * len(active) < self.p:
+                return np.asarray(self.X[:, active] @ v[active])
+        return np.asarray(self.X @ v)
 
     def pull_back(self, r: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
         """Xᵀ·r (and Σr for the intercept): from derivatives in the margins to a gradient."""

@@ -166,12 +166,27 @@ def path(
     if lams is None:
         lams = lambda_grid(lambda_max(loss, penalty))
     scale = gradient_scale(loss)
-    for lam in lams:
+    before: tuple[float, Vector] | None = None
+    for lam in map(float, lams):
         solution = solve(loss, penalty.with_lam(lam), w0=w0, scale=scale, **how)
-        w0 = solution.w
-        yield float(lam), solution
+        w0 = _predicted(before, (lam, solution.w), lam * lam / before[0] if before else lam)
+        before = (lam, solution.w)
+        yield lam, solution
         if solution.interrupted:
             return
+
+
+def _predicted(before: tuple[float, Vector] | None, now: tuple[float, Vector], lam: float) -> Vector:
+    """The next point of a path on the line through the last two; weights that would change sign stay."""
+    w = now[1]
+    if before is None or before[0] == now[0]:
+        return w
+    active = np.flatnonzero(w != 0)
+    here = w[active]
+    ahead = here + (lam - now[0]) / (now[0] - before[0]) * (here - before[1][active])
+    w = w.copy()
+    w[active] = np.where(ahead * here > 0, ahead, here)
+    return w
 
 
 def warn_unless_converged(solution: Solution, tol: float) -> None:

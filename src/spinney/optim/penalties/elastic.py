@@ -175,7 +175,7 @@ class ElasticNet(Penalty):
     def residual(self, w: Vector, grad: Vector) -> Vector:
         smooth = grad + self.l2 * w if self.l2 else grad
         residual = soft_threshold(smooth, self._l1)
-        active = np.flatnonzero(w)  # few, as a rule
+        active = np.flatnonzero(w != 0)  # few, as a rule
         l1 = self._l1 if self.weights is None else self.lam * self.weights[active]
         residual[active] = smooth[active] + l1 * np.sign(w[active])
         return residual

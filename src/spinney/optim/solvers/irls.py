@@ -59,17 +59,18 @@ def irls(problem: Problem, w: Vector, monitor: Monitor, *, decay: float = 0.1, m
     unit = float(np.max(here**2, initial=0.0)) or 1.0
     mu, smallest_mu = (WARM if warm else COLD) * unit, SMALLEST_MU * unit
     mixer = Mixer(memory)
-    plain, best, settled = here, np.inf, monitor.absolute_tol
+    recent: deque[float] = deque(maxlen=max(memory, 1))
+    plain, settled = here, monitor.absolute_tol
     iteration = 0
     while True:
         D, size = norm.weights(here, mu)
         objective = fit.value(here) + size
-        if objective > best and here is not plain:  # mixing led uphill, where the plain iteration never does
+        if here is not plain and objective > max(recent):  # mixing led uphill, where the plain iteration never does
             mixer.forget()
             here = plain
             D, size = norm.weights(here, mu)
             objective = fit.value(here) + size
-        best = objective
+        recent.append(objective)
         plain = fit.ridge(D)
         at_rest = (
             mu == smallest_mu and float(np.max(np.abs(fit.gradient(here) + D * here), initial=0.0)) <= settled

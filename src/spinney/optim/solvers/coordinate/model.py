@@ -34,13 +34,11 @@ class Model(Protocol):
 
 def support_and_violators(active: Vector, violations: Vector) -> Columns:
     """The active units and the worst violators among the others: twice the support at most, or 200."""
-    support = np.flatnonzero(active)
-    outside = violations.copy()
-    outside[support] = 0.0
-    violators = np.flatnonzero(outside)
+    support = np.flatnonzero(active != 0)
+    violators = np.flatnonzero((violations != 0) & (active == 0))
     room = max(len(support), SMALLEST_WORKING_SET - len(support))
     if len(violators) > room:
-        violators = violators[np.argpartition(-outside[violators], room)[:room]]
+        violators = violators[np.argpartition(-violations[violators], room)[:room]]
     return np.sort(np.concatenate([support, violators])).astype(np.int64)
 
 
