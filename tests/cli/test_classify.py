@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def table(tmp_path):
     path = tmp_path / "reviews.csv"
-    path.write_text('text,label\ngood fun,pos\n"great, great fun",pos\ndull film,neg\nbad and dull,neg\n')
+    path.write_text('text,label\ngood fun,pos\n"great, great fun",pos\ndull film,neg\nbad and dull,neg\nlong and slow,neg\n')
     return path
 
 

@@ -117,6 +117,7 @@ class Solution:
 
     ``violation`` is the distance from ``-grad`` to the subdifferential in the ∞-norm, divided by the ∞-norm of
     the gradient of the loss at the null model: a pure number that means the same for every solver and data set.
+    ``grad`` is the gradient of the loss at ``w``.
     """
 
     w: Vector
@@ -126,6 +127,7 @@ class Solution:
     n_iter: int
     solver: str
     seconds: float
+    grad: Vector
     interrupted: bool = False
     trace: list[Step] = field(default_factory=list)
 

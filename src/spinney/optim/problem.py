@@ -48,6 +48,7 @@ class Monitor:
     callback: Callback | None = None
     trace: list[Step] = field(default_factory=list)
     w: Vector = field(default_factory=lambda: np.empty(0))
+    grad: Vector = field(default_factory=lambda: np.empty(0))
     residual: Vector = field(default_factory=lambda: np.empty(0))
     started: float = field(default_factory=time.perf_counter)
     progress: Task | None = None
@@ -56,6 +57,7 @@ class Monitor:
         self.penalty = self.problem.penalty
 
     def __call__(self, w: Vector, value: float, grad: Vector) -> bool:
+        self.grad = grad
         self.residual = self.penalty.residual(w, grad)
         violation = float(np.max(np.abs(self.residual), initial=0.0)) / self.scale
         step = Step(

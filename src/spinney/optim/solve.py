@@ -104,6 +104,7 @@ def solve(
         last.iteration,
         label,
         time.perf_counter() - monitor.started,
+        monitor.grad,
         interrupted,
         monitor.trace,
     )
@@ -165,28 +166,33 @@ def path(
     """
     if lams is None:
         lams = lambda_grid(lambda_max(loss, penalty))
-    scale = gradient_scale(loss)
-    before: tuple[float, Vector] | None = None
+    how["scale"] = gradient_scale(loss)
+    descends = how.get("solver", "auto") in ("auto", "cd") and choose_solver(loss, penalty) == "cd"
+    last: list[tuple[float, Solution]] = []
     for lam in map(float, lams):
-        solution = solve(loss, penalty.with_lam(lam), w0=w0, scale=scale, **how)
-        w0 = _predicted(before, (lam, solution.w), lam * lam / before[0] if before else lam)
-        before = (lam, solution.w)
+        if last:
+            w0, guess = _predicted(last, lam)
+            how |= {"guess": guess} if descends else {}
+        solution = solve(loss, penalty.with_lam(lam), w0=w0, **how)
+        last = [*last[-1:], (lam, solution)]
         yield lam, solution
         if solution.interrupted:
             return
 
 
-def _predicted(before: tuple[float, Vector] | None, now: tuple[float, Vector], lam: float) -> Vector:
-    """The next point of a path on the line through the last two; weights that would change sign stay."""
-    w = now[1]
-    if before is None or before[0] == now[0]:
-        return w
-    active = np.flatnonzero(w != 0)
-    here = w[active]
-    ahead = here + (lam - now[0]) / (now[0] - before[0]) * (here - before[1][active])
-    w = w.copy()
-    w[active] = np.where(ahead * here > 0, ahead, here)
-    return w
+def _predicted(last: list[tuple[float, Solution]], lam: float) -> tuple[Vector, Vector]:
+    """The next point of a path and the gradient there, on the line through the last two; no weight changes sign."""
+    now_lam, now = last[-1]
+    lam_before, before = last[0]
+    if lam_before == now_lam:
+        return now.w, now.grad
+    ahead = (lam - now_lam) / (now_lam - lam_before)
+    active = np.flatnonzero(now.w != 0)
+    here = now.w[active]
+    there = here + ahead * (here - before.w[active])
+    w = now.w.copy()
+    w[active] = np.where(there * here > 0, there, here)
+    return w, now.grad + ahead * (now.grad - before.grad)
 
 
 def warn_unless_converged(solution: Solution, tol: float) -> None:

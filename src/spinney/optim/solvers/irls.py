@@ -2,15 +2,17 @@
 
 A norm is the smallest of the quadratics that touch it. Each iteration takes the one that touches it at the current
 weights (smoothed by μ, so that it exists where weights are 0), solves the ridge regression that is left, and lets
-μ fall (Grave 2014, §6.4 and §7.3.1). The fixed-point iteration is linear near the solution and slow where a weight
-is on its way to 0; Anderson's mixing of the last few iterates takes some five times fewer.
+μ fall (Grave 2014, §6.3 and §7.3.1). The plain iteration is slow where a weight is small or on its way to 0; mixing
+the last few iterates after Anderson takes about five times fewer.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from typing import Protocol
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,66 +26,91 @@ from spinney.optim.problem import Monitor, Problem
 
 Mask = NDArray[np.bool_]
 
-SMALLEST_MU = 10 * np.finfo(np.float64).eps  # Grave 2014, §7.3.1; times the square of the largest weight
-COLD, WARM = 1.0, 1e-4  # where μ starts, in the same units
-NEARLY_ZERO = (
-    10.0  # in units of √μ: what ends at 0 comes out as √μ·t/√(1 − t²), where t is its share of the bound
-)
-SMALL = 1e-3  # a weight under this share of the largest that does not settle is on its way to 0
+# μ is in units of the square of the largest weight.
+COLD, WARM = 1.0, 1e-4  # where it starts
+SMALLEST_MU = 10 * np.finfo(np.float64).eps  # where it ends (Grave 2014, §7.3.1)
+TINIEST_MU = 1e-24  # where it goes once the weights that are clearly 0 have been removed
+NEARLY_ZERO = 10.0  # in units of √μ: what ends at 0 comes out as √μ·t/√(1 − t²), t < 1 its share of the bound
+FALLEN = 0.1  # what then falls to this share of itself is 0 too
+MOST_TIDYING = 100  # iterations
 CHECK_EVERY = 10  # the certificate costs more than an iteration
 LARGEST_FALL = 0.1  # a mixed iterate keeps this share of each weight: from 0, none comes back soon
 
 
-def irls(problem: Problem, w: Vector, monitor: Monitor, *, decay: float = 0.1, memory: int = 5) -> Vector:
+def irls(problem: Problem, w: Vector, monitor: Monitor, *, decay: float = 0.1, memory: int = 10) -> Vector:
     """Minimise a squared loss with an ℓ1, elastic-net or trace-Lasso penalty.
 
     Starts from ``w`` with a small μ if ``w`` is not 0, else from ridge regression with a large one: at a tiny μ, w = 0
-    is almost a fixed point. The certificate is taken when the smoothed problem is solved and every tenth iteration,
-    at weights whose nearly zero part is set to 0.
+    is almost a fixed point. The certificate is taken every tenth iteration, and when the smoothed problem is solved:
+    then at weights whose nearly zero part has been removed, for only exact zeros can have a certificate.
 
     Parameters
     ----------
     decay : float
-        What μ is multiplied by after each iteration, down to ten times machine epsilon (of the weights squared).
+        What μ is multiplied by after each iteration.
     memory : int
         How many earlier iterates are mixed in; 0 for the plain iteration of the thesis.
     """
-    norm = _norm_of(problem)
-    loss = problem.loss
+    loss, norm = problem.loss, _norm_of(problem)
     assert isinstance(loss, SquaredLoss)
     fit = LeastSquares.centred(loss)
-    here = w[: problem.n_penalised].copy()
-    warm = bool(np.any(here))
-    if not warm:
-        here = fit.ridge(np.full(loss.p, max(fit.mean_curvature, 1e-12)))
-    unit = float(np.max(here**2, initial=0.0)) or 1.0
-    mu, smallest_mu = (WARM if warm else COLD) * unit, SMALLEST_MU * unit
+    ridge, given = fit.ridge(np.full(loss.p, max(fit.mean_curvature, 1e-12))), w[: problem.n_penalised]
+    unit = float(np.max(ridge**2, initial=0.0)) or 1.0
+    start, mu = (given, WARM * unit) if np.any(given) else (ridge, COLD * unit)
+    iterates = _iterate(fit, norm, start, mu, SMALLEST_MU * unit, decay, memory)
+    settled = monitor.absolute_tol
+    for i, (image, slope, smoothest) in enumerate(iterates):
+        at_rest = smoothest and float(np.max(np.abs(slope), initial=0.0)) <= settled
+        if at_rest or i % CHECK_EVERY == 0:
+            tidy = _tidied(fit, norm, image, unit, settled, memory) if at_rest else image
+            w = np.append(tidy, fit.y_mean - fit.x_mean @ tidy) if loss.intercept else tidy
+            if monitor(w, *loss.value_and_grad(w)):
+                break
+            settled *= 0.5 if at_rest else 1.0
+    return w
+
+
+class Iterate(NamedTuple):
+    image: Vector  # where the plain iteration leads
+    slope: Vector  # gradient of the smoothed problem where it comes from
+    smoothest: bool  # whether μ has reached its end
+
+
+def _iterate(
+    fit: LeastSquares, norm: Reweighted, here: Vector, mu: float, smallest_mu: float, decay: float, memory: int
+) -> Iterator[Iterate]:
+    """The mixed iteration, without end."""
     mixer = Mixer(memory)
     recent: deque[float] = deque(maxlen=max(memory, 1))
-    plain, settled = here, monitor.absolute_tol
-    iteration = 0
+    image = here
     while True:
         D, size = norm.weights(here, mu)
         objective = fit.value(here) + size
-        if here is not plain and objective > max(recent):  # mixing led uphill, where the plain iteration never does
-            mixer.forget()
-            here = plain
+        if here is not image and objective > max(recent):  # uphill, where the plain iteration never leads
+            mixer = Mixer(memory)
+            here = image
             D, size = norm.weights(here, mu)
             objective = fit.value(here) + size
         recent.append(objective)
-        plain = fit.ridge(D)
-        at_rest = (
-            mu == smallest_mu and float(np.max(np.abs(fit.gradient(here) + D * here), initial=0.0)) <= settled
-        )
-        if at_rest or iteration % CHECK_EVERY == 0:
-            tidy = _tidied(fit, norm, plain, mu, monitor.absolute_tol) if mu == smallest_mu else plain
-            w = np.append(tidy, fit.y_mean - fit.x_mean @ tidy) if loss.intercept else tidy
-            if monitor(w, *loss.value_and_grad(w)):
-                return w
-            settled *= 0.5 if at_rest else 1.0
-        here = mixer.mix(here, plain)
+        image = fit.ridge(D)
+        yield Iterate(image, fit.gradient(here) + D * here, mu == smallest_mu)
+        here = mixer.mix(here, image)
         mu = max(decay * mu, smallest_mu)
-        iteration += 1
+
+
+def _tidied(fit: LeastSquares, norm: Reweighted, w: Vector, unit: float, tol: float, memory: int) -> Vector:
+    """What is clearly 0 set to 0 and the rest iterated on, so near to μ = 0 that what is small or 0 shows which it is."""
+    kept = norm.support(w, SMALLEST_MU * unit)
+    tidy = np.zeros(len(w))
+    if not kept.any():
+        return tidy
+    fit, norm, mu = fit.on(kept), norm.on(kept), TINIEST_MU * unit
+    for image, slope, _ in islice(_iterate(fit, norm, w[kept], mu, mu, 1.0, memory), MOST_TIDYING):
+        present = np.abs(image) > FALLEN * np.abs(w[kept])
+        if float(np.max(np.abs(slope[present]), initial=0.0)) <= 0.1 * tol:
+            break
+    tidy[kept] = np.where(present, image, 0.0)
+    return tidy
 
 
 class LeastSquares:
@@ -129,11 +156,11 @@ class Reweighted(Protocol):
     """A norm, seen as the smallest of the quadratics ½ Σ D_j w_j² + constant that touch it."""
 
     def weights(self, w: Vector, mu: float) -> tuple[Vector, float]:
-        """The D that touches at ``w``, and the smoothed norm there; with μ = 0, only what is not 0 counts."""
+        """The D that touches at ``w``, and the smoothed norm there."""
         ...
 
     def support(self, w: Vector, mu: float) -> Mask:
-        """The weights of the solution of the problem smoothed by ``mu`` that are not 0 without smoothing."""
+        """Which weights of a solution of the problem smoothed by ``mu`` may not be 0 without smoothing."""
         ...
 
     def on(self, kept: Mask) -> Reweighted:
@@ -149,9 +176,7 @@ class Lasso:
 
     def weights(self, w: Vector, mu: float) -> tuple[Vector, float]:
         root = np.sqrt(w**2 + mu)
-        return self.l1 / np.maximum(root, 1e-300) + self.l2, float(self.l1 @ root) + 0.5 * self.l2 * float(
-            w @ w
-        )
+        return self.l1 / root + self.l2, float(self.l1 @ root) + 0.5 * self.l2 * float(w @ w)
 
     def support(self, w: Vector, mu: float) -> Mask:
         return np.asarray((np.abs(w) > NEARLY_ZERO * np.sqrt(mu)) | (self.l1 == 0))
@@ -164,29 +189,39 @@ class Trace:
     """λ‖P Diag(w)‖_*: D = λ·diag(PᵀS⁻¹P) with S = (P Diag(w)²Pᵀ + μI)^½."""
 
     def __init__(self, lam: float, P: Vector) -> None:
-        self.lam, self.P = lam, P
+        self.lam, self.P = lam, smallest_root(P)
 
     def weights(self, w: Vector, mu: float) -> tuple[Vector, float]:
-        if mu > 0:
-            s, U = np.linalg.eigh((self.P * w**2) @ self.P.T)
-            roots = np.sqrt(np.maximum(s, 0.0) + mu)
-        else:  # the eigenvalues would lose half of the digits
-            U, roots, _ = np.linalg.svd(self.P * w, full_matrices=False)
-            U, roots = U[:, roots > 0], roots[roots > 0]
+        U, s = left_singular(self.P * w, mu)
+        roots = np.sqrt(s**2 + mu)
         return self.lam * ((self.P.T @ U) ** 2 @ (1.0 / roots)), self.lam * float(roots.sum())
 
     def support(self, w: Vector, mu: float) -> Mask:
         """The largest weights, as many as the rank of P Diag(w) allows."""
-        s = np.linalg.eigvalsh((self.P * w**2) @ self.P.T)
-        rank = int(np.sum(s > NEARLY_ZERO**2 * mu))
-        return largest_of_rank(self.P, w, rank)
+        s = np.linalg.svd(self.P * w, compute_uv=False)
+        return largest_of_rank(self.P, w, int(np.sum(s > NEARLY_ZERO * np.sqrt(mu))))
 
     def on(self, kept: Mask) -> Trace:
         return Trace(self.lam, self.P[:, kept])
 
 
+def left_singular(M: Vector, mu: float) -> tuple[Vector, Vector]:
+    """All left singular vectors and singular values of a wide M, good enough for (MMᵀ + μI)^½."""
+    if mu > 1e-8 * float(np.sum(M**2)):
+        squares, U = np.linalg.eigh(M @ M.T)
+        return U, np.sqrt(np.maximum(squares, 0.0))
+    # The squares would lose half of the digits, and with them every small weight.
+    U, s, _ = np.linalg.svd(np.linalg.qr(M.T, mode="r").T)
+    return U, s
+
+
+def smallest_root(P: Vector) -> Vector:
+    """P, or a matrix with fewer rows and the same Gram matrix, which is all that matters (Grave 2014, Prop. 3)."""
+    return np.asarray(np.linalg.qr(P, mode="r")) if P.shape[0] > P.shape[1] else P
+
+
 def largest_of_rank(P: Vector, w: Vector, rank: int) -> Mask:
-    """The largest columns of P Diag(w), as many as keep the rank within ``rank``; all if that is no restriction."""
+    """The largest columns of P Diag(w), as many as keep its rank within ``rank``; all where that is no restriction."""
     kept = np.ones(len(w), dtype=bool)
     if rank < min(P.shape):
         order = np.argsort(-np.linalg.norm(P, axis=0) * np.abs(w))
@@ -203,12 +238,8 @@ class Mixer:
         self.images: deque[Vector] = deque(maxlen=memory + 1)
         self.steps: deque[Vector] = deque(maxlen=memory + 1)
 
-    def forget(self) -> None:
-        self.images.clear()
-        self.steps.clear()
-
     def mix(self, point: Vector, image: Vector) -> Vector:
-        """The point to go on from, given that the iteration maps ``point`` to ``image``."""
+        """Where to go on from, given that the iteration leads from ``point`` to ``image``."""
         self.images.append(image)
         self.steps.append(image - point)
         if len(self.steps) < 2:
@@ -219,41 +250,19 @@ class Mixer:
         return np.where(np.abs(mixed) < least, np.copysign(least, image), mixed)
 
 
-def _tidied(fit: LeastSquares, norm: Reweighted, w: Vector, mu: float, tol: float) -> Vector:
-    """Weights that are nearly 0 set to 0, and the others fitted anew: only exact zeros can have a certificate."""
-    kept = norm.support(w, mu)
-    tidy = np.where(kept, w, 0.0)
-    for _ in range(10):
-        if not kept.any():
-            break
-        fit_kept, norm_kept = fit.on(kept), norm.on(kept)
-        D, _ = norm_kept.weights(tidy[kept], 0.0)
-        tidy[kept] = fit_kept.ridge(D)
-        D, _ = norm_kept.weights(tidy[kept], 0.0)
-        slope = np.zeros(len(w))
-        slope[kept] = np.abs(fit_kept.gradient(tidy[kept]) + D * tidy[kept])
-        falling = (slope > tol) & (np.abs(tidy) < SMALL * np.abs(tidy).max())
-        if not falling.any():
-            break
-        kept &= ~falling
-        tidy[~kept] = 0.0
-    return tidy
-
-
 def _norm_of(problem: Problem) -> Reweighted:
     inner, k = problem.inner, problem.n_penalised
     if isinstance(problem.loss, SquaredLoss):
         if isinstance(inner, TraceLasso):
-            return Trace(inner.lam, root_of(inner, k))
+            return Trace(inner.lam, checked_factor(inner, k))
         if hasattr(inner, "l1_l2"):
             l1, l2 = inner.l1_l2(k)
             return Lasso(np.broadcast_to(l1, k), float(l2))
     raise OptionError("solver 'irls' needs a squared loss with an l1, elastic-net or trace-Lasso penalty")
 
 
-def root_of(penalty: TraceLasso, n: int) -> Vector:
-    """P, or a smaller matrix with the same Gram matrix, which is all that matters (Grave 2014, Prop. 3)."""
-    rows, columns = penalty.P.shape
-    if columns != n:
-        raise OptionError(f"P has {columns} columns where the problem has {n} penalised weights")
-    return np.asarray(np.linalg.qr(penalty.P, mode="r")) if rows > columns else penalty.P
+def checked_factor(penalty: TraceLasso, n: int) -> Vector:
+    """P, if it has a column for each of the ``n`` penalised weights."""
+    if penalty.P.shape[1] != n:
+        raise OptionError(f"P has {penalty.P.shape[1]} columns where the problem has {n} penalised weights")
+    return penalty.P

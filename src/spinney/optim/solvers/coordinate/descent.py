@@ -16,71 +16,71 @@ from spinney.optim.penalties import GroupL2
 from spinney.optim.problem import Monitor, Problem
 from spinney.optim.solvers.coordinate.elastic_net import ElasticNetModel
 from spinney.optim.solvers.coordinate.groups import GroupModel
-from spinney.optim.solvers.coordinate.model import Model
+from spinney.optim.solvers.coordinate.model import Model, Point, model_tolerance
 from spinney.optim.solvers.coordinate.multinomial import MultinomialModel
 
 
-def coordinate_descent(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
-    """Minimise a squared, logistic or multinomial loss with an elastic-net or (sparse) group penalty."""
-    loss, inner, k = problem.loss, problem.inner, problem.n_penalised
-    model: Model
-    if isinstance(loss, MultinomialLoss) and hasattr(inner, "l1_l2"):
-        model = MultinomialModel(problem, loss, monitor)
-    elif isinstance(loss, LinearLoss) and hasattr(inner, "l1_l2"):
-        model = ElasticNetModel(problem, loss, monitor)
-    elif (
-        isinstance(loss, LinearLoss) and isinstance(inner, GroupL2) and not isinstance(loss, MultinomialLoss)
-    ):
-        model = GroupModel(inner, loss, monitor)
-    else:
-        raise OptionError(
-            "solver 'cd' needs a squared or logistic loss with an elastic-net or group penalty, or a multinomial "
-            f"loss with an elastic net; use 'fista' for {inner.describe()}"
-        )
+def coordinate_descent(
+    problem: Problem, w: Vector, monitor: Monitor, *, guess: Vector | None = None
+) -> Vector:
+    """Minimise a squared, logistic or multinomial loss with an elastic-net or (sparse) group penalty.
+
+    ``guess`` is an estimate of the gradient at ``w`` from which the first working set is chosen, so that a step along a
+    path costs one gradient and not two.
+    """
+    model = _model(problem)
+    loss, k, penalty = problem.loss, problem.n_penalised, problem.penalty
     assert isinstance(loss, LinearLoss)
-    w = w.copy()
-    margins = loss.margins(w)
-    value, r = loss.pointwise(margins, loss.y, loss.sample_weight)
+    point = Point.at(loss, w.copy())
     while True:
-        grad = loss.pull_back(r)
-        if monitor(w, value, grad):
-            return w
-        working = model.working_set(w[:k], monitor.residual[:k])
-        target, change = model.minimise(w, margins, r, grad, working)
-        penalty_value = monitor.trace[-1].objective - value
-        w, margins, value, r = _line_search(
-            problem, loss, w, target, margins, change, value, penalty_value, grad
-        )
+        if guess is not None and not isinstance(model, MultinomialModel):
+            grad, guess = guess, None
+            residual = penalty.residual(point.w, grad)
+        else:
+            grad = loss.pull_back(point.r)
+            if monitor(point.w, point.value, grad):
+                return point.w
+            residual = monitor.residual
+        tol = model_tolerance(loss, float(np.max(np.abs(residual), initial=0.0)), monitor.absolute_tol)
+        working = model.working_set(point.w[:k], residual[:k])
+        target, change = model.minimise(point, grad, working, tol)
+        point = _line_search(problem, loss, point, target, change, grad)
+
+
+def _model(problem: Problem) -> Model:
+    loss, inner = problem.loss, problem.inner
+    if isinstance(loss, MultinomialLoss) and hasattr(inner, "l1_l2"):
+        return MultinomialModel(problem, loss)
+    if isinstance(loss, LinearLoss) and hasattr(inner, "l1_l2"):
+        return ElasticNetModel(problem, loss)
+    if isinstance(loss, LinearLoss) and isinstance(inner, GroupL2) and not isinstance(loss, MultinomialLoss):
+        return GroupModel(inner, loss)
+    raise OptionError(
+        "solver 'cd' needs a squared or logistic loss with an elastic-net or group penalty, or a multinomial "
+        f"loss with an elastic net; use 'fista' for {inner.describe()}"
+    )
 
 
 def _line_search(
-    problem: Problem,
-    loss: LinearLoss,
-    w: Vector,
-    target: Vector,
-    margins: Vector,
-    change: Vector,
-    value: float,
-    penalty_value: float,
-    grad: Vector,
-) -> tuple[Vector, Vector, float, Vector]:
-    """Backtrack from ``target`` towards ``w`` until the objective falls by its share of the predicted decrease.
+    problem: Problem, loss: LinearLoss, point: Point, target: Vector, change: Vector, grad: Vector
+) -> Point:
+    """Backtrack from ``target`` towards ``point`` until the objective falls by its share of the predicted decrease.
 
-    Returns the point found, its margins, its loss and the derivative of the loss in the margins.
+    ``change`` is that of the margins on the whole way.
     """
     penalty = problem.penalty
-    moved = np.flatnonzero(target != w)
-    direction = target[moved] - w[moved]
-    candidate, candidate_penalty = target, penalty.value(target)
-    predicted = min(float(grad[moved] @ direction) + candidate_penalty - penalty_value, 0.0)
-    size = 1.0
+    moved = np.flatnonzero(target != point.w)
+    direction = target[moved] - point.w[moved]
+    before, after = penalty.value(point.w), penalty.value(target)
+    predicted = min(float(grad[moved] @ direction) + after - before, 0.0)
+    candidate, size = target, 1.0
     while True:
-        new_margins = margins + size * change
-        new_value, r = loss.pointwise(new_margins, loss.y, loss.sample_weight)
-        bound = value + penalty_value + 1e-4 * size * predicted
-        if new_value + candidate_penalty <= bound + 1e-12 * abs(bound) or size < 1e-10:
-            return candidate, new_margins, new_value, r
+        margins = point.margins + size * change
+        value, r = loss.pointwise(margins, loss.y, loss.sample_weight)
+        bound = point.value + before + 1e-4 * size * predicted
+        if value + after <= bound + 1e-12 * abs(bound) or size < 1e-10:
+            return Point(candidate, margins, value, r)
         size /= 2
-        candidate = w.copy()
+        candidate = point.w.copy()
         candidate[moved] += size * direction
-        candidate_penalty = penalty.value(candidate)
+        after = penalty.value(candidate)

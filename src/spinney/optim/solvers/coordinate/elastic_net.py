@@ -6,12 +6,12 @@ import numpy as np
 
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
-from spinney.optim.problem import Monitor, Problem
+from spinney.optim.problem import Problem
 from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
 from spinney.optim.solvers.coordinate.model import (
     MAX_PASSES,
+    Point,
     l1_vector_and_l2,
-    model_tolerance,
     support_and_violators,
 )
 from spinney.progress import announcing_compilation
@@ -24,8 +24,8 @@ class ElasticNetModel:
     computing its small Gram matrix would, iterated on that matrix.
     """
 
-    def __init__(self, problem: Problem, loss: LinearLoss, monitor: Monitor) -> None:
-        self.loss, self.monitor = loss, monitor
+    def __init__(self, problem: Problem, loss: LinearLoss) -> None:
+        self.loss = loss
         self.l1, self.l2 = l1_vector_and_l2(problem)
         self.design = ColumnDesign.of(loss)
         with announcing_compilation("coordinate descent"):
@@ -34,14 +34,11 @@ class ElasticNetModel:
     def working_set(self, w: Vector, residual: Vector) -> Columns:
         return support_and_violators(w, np.abs(residual))
 
-    def minimise(
-        self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns
-    ) -> tuple[Vector, Vector]:
+    def minimise(self, point: Point, grad: Vector, working: Columns, tol: float) -> tuple[Vector, Vector]:
         from spinney.optim.solvers.coordinate._kernels import column_curvatures, elastic_net_passes
 
-        h = self.loss.curvature(margins)
-        q, start, w = r.copy(), w, w.copy()
-        tol = model_tolerance(self.loss, self.monitor)
+        h = self.loss.curvature(point.margins)
+        q, w = point.r.copy(), point.w.copy()
         curvature = column_curvatures(*self.design.arrays, working, h) + self.l2
         strength = (self.l1, self.l2, float(h.sum()) if self.loss.intercept else 0.0)
 
@@ -56,7 +53,7 @@ class ElasticNetModel:
             support = working[active]
             if not descend(support, curvature[active], self.design.passes_worth_a_gram_matrix(support)):
                 self._descend_on_gram(support, w, h, q, tol)
-        return w, self.design.change_of_margins(working, w - start, self.loss.intercept)
+        return w, self.design.change_of_margins(working, w - point.w, self.loss.intercept)
 
     def _descend_on_gram(self, support: Columns, w: Vector, h: Vector, q: Vector, tol: float) -> None:
         from spinney.optim.solvers.coordinate._kernels import (

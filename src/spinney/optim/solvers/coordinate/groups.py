@@ -7,9 +7,8 @@ import numpy as np
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
 from spinney.optim.penalties import GroupL2
-from spinney.optim.problem import Monitor
 from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
-from spinney.optim.solvers.coordinate.model import MAX_PASSES, model_tolerance, support_and_violators
+from spinney.optim.solvers.coordinate.model import MAX_PASSES, Point, support_and_violators
 from spinney.progress import announcing_compilation
 
 LARGEST_BLOCK = 128  # groups wider than this are not worth a Gram block
@@ -18,8 +17,8 @@ LARGEST_BLOCK = 128  # groups wider than this are not worth a Gram block
 class GroupModel:
     """One margin an example, units are groups; coordinates in no group are groups of their own without a norm."""
 
-    def __init__(self, penalty: GroupL2, loss: LinearLoss, monitor: Monitor) -> None:
-        self.loss, self.monitor = loss, monitor
+    def __init__(self, penalty: GroupL2, loss: LinearLoss) -> None:
+        self.loss = loss
         self.l1, self.l2 = float(penalty.l1), float(penalty.l2)
         self.design = ColumnDesign.of(loss)
         with announcing_compilation("group coordinate descent"):
@@ -38,14 +37,11 @@ class GroupModel:
         np.maximum.at(violations, self.group_of, np.abs(residual))
         return support_and_violators(active, violations)
 
-    def minimise(
-        self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns
-    ) -> tuple[Vector, Vector]:
+    def minimise(self, point: Point, grad: Vector, working: Columns, tol: float) -> tuple[Vector, Vector]:
         from spinney.optim.solvers.coordinate._group_kernels import group_blocks, group_bounds, group_passes
 
-        h = np.ascontiguousarray(self.loss.curvature(margins))
-        q, start, w = r.copy(), w, w.copy()
-        tol = model_tolerance(self.loss, self.monitor)
+        h = np.ascontiguousarray(self.loss.curvature(point.margins))
+        q, w = point.r.copy(), point.w.copy()
         free_curvature = float(h.sum()) if self.loss.intercept else 0.0
         widths = self.ptr[working + 1] - self.ptr[working]
         areas = np.where(widths <= LARGEST_BLOCK, widths**2, 0)
@@ -71,5 +67,5 @@ class GroupModel:
             )
             if worst <= tol:
                 break
-        columns = np.flatnonzero(w[: self.loss.p] != start[: self.loss.p])
-        return w, self.design.change_of_margins(columns, w - start, self.loss.intercept)
+        columns = np.flatnonzero(w[: self.loss.p] != point.w[: self.loss.p])
+        return w, self.design.change_of_margins(columns, w - point.w, self.loss.intercept)

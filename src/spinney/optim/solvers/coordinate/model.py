@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss, SquaredLoss
-from spinney.optim.problem import Monitor, Problem
+from spinney.optim.problem import Problem
 from spinney.optim.solvers.coordinate.columns import Columns
 
 SMALLEST_WORKING_SET = 200
 MAX_PASSES = 1000
+
+
+class Point(NamedTuple):
+    """Weights, and what the loss makes of them: margins, value, and derivative ``r`` in the margins."""
+
+    w: Vector
+    margins: Vector
+    value: float
+    r: Vector
+
+    @classmethod
+    def at(cls, loss: LinearLoss, w: Vector) -> Self:
+        """The point of these weights."""
+        margins = loss.margins(w)
+        return cls(w, margins, *loss.pointwise(margins, loss.y, loss.sample_weight))
 
 
 class Model(Protocol):
@@ -22,12 +37,10 @@ class Model(Protocol):
         """The units to work on, given the penalised weights and their violations."""
         ...
 
-    def minimise(
-        self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns
-    ) -> tuple[Vector, Vector]:
-        """The minimiser of the model at ``w`` plus the penalty over the working set, and the change of the margins.
+    def minimise(self, point: Point, grad: Vector, working: Columns, tol: float) -> tuple[Vector, Vector]:
+        """The minimiser of the model at ``point`` plus the penalty over the working set, and the change of the margins.
 
-        ``r`` is the derivative of the loss in the margins, ``grad`` that in the parameters.
+        ``tol`` is the largest violation to leave.
         """
         ...
 
@@ -42,10 +55,10 @@ def support_and_violators(active: Vector, violations: Vector) -> Columns:
     return np.sort(np.concatenate([support, violators])).astype(np.int64)
 
 
-def model_tolerance(loss: LinearLoss, monitor: Monitor) -> float:
+def model_tolerance(loss: LinearLoss, violation: float, final: float) -> float:
     """Inexact Newton: solve each model to a fraction of the violation (of a squared loss: a small one)."""
     forcing = 0.01 if isinstance(loss, SquaredLoss) else 0.05
-    return max(forcing * monitor.violation, 0.3 * monitor.absolute_tol)
+    return max(forcing * violation, 0.3 * final)
 
 
 def l1_vector_and_l2(problem: Problem) -> tuple[Vector, float]:

@@ -6,12 +6,12 @@ import numpy as np
 
 from spinney.optim.base import Vector
 from spinney.optim.losses import MultinomialLoss
-from spinney.optim.problem import Monitor, Problem
+from spinney.optim.problem import Problem
 from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
 from spinney.optim.solvers.coordinate.model import (
     MAX_PASSES,
+    Point,
     l1_vector_and_l2,
-    model_tolerance,
     support_and_violators,
 )
 from spinney.progress import announcing_compilation
@@ -22,8 +22,8 @@ LARGEST_MOVE = 4.0  # how far one weight may move any margin in one step
 class MultinomialModel:
     """K margins an example; units are pairs of a feature and a class."""
 
-    def __init__(self, problem: Problem, loss: MultinomialLoss, monitor: Monitor) -> None:
-        self.loss, self.monitor = loss, monitor
+    def __init__(self, problem: Problem, loss: MultinomialLoss) -> None:
+        self.loss = loss
         self.l1, self.l2 = l1_vector_and_l2(problem)
         self.design = ColumnDesign.of(loss)
         with announcing_compilation("multinomial coordinate descent"):
@@ -33,22 +33,19 @@ class MultinomialModel:
     def working_set(self, w: Vector, residual: Vector) -> Columns:
         return support_and_violators(w, np.abs(residual))
 
-    def minimise(
-        self, w: Vector, margins: Vector, r: Vector, grad: Vector, working: Columns
-    ) -> tuple[Vector, Vector]:
+    def minimise(self, point: Point, grad: Vector, working: Columns, tol: float) -> tuple[Vector, Vector]:
         from scipy.special import softmax
 
         from spinney.optim.solvers.coordinate._multinomial_kernels import multinomial_passes
 
         K = self.loss.n_outputs
-        P = np.ascontiguousarray(softmax(margins, axis=1).T)
+        P = np.ascontiguousarray(softmax(point.margins, axis=1).T)
         D, S = np.zeros_like(P), np.zeros(self.loss.n)
-        W = w.reshape(-1, K).copy()
+        W = point.w.reshape(-1, K).copy()
         free_slope = grad[-K:] if self.loss.intercept else np.empty(0)
-        tol = model_tolerance(self.loss, self.monitor)
 
         def descend(pairs: Columns, max_passes: int) -> float:
-            at_start = (pairs // K, pairs % K, grad[pairs], w[pairs], self.reach[pairs // K])
+            at_start = (pairs // K, pairs % K, grad[pairs], point.w[pairs], self.reach[pairs // K])
             state = (W, P, self.loss.sample_weight, D, S, self.l1[pairs], self.l2, free_slope)
             return float(multinomial_passes(*self.design.arrays, *at_start, *state, tol, max_passes))
 
