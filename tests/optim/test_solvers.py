@@ -21,6 +21,7 @@ from spinney.optim import (
     NonNegative,
     NoPenalty,
     OverlappingGroups,
+    PairwiseElasticNet,
     SquaredLoss,
     TreeL2,
     TreeLinf,
@@ -210,6 +211,16 @@ def test_latent_groups_by_duplication_and_by_prox():
     assert loss.value_and_grad(copies.w)[0] + penalty.value(copies.w[:-1]) == pytest.approx(
         objective, rel=1e-7
     )
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_pairwise_elastic_net_by_descent_and_by_prox(intercept):
+    loss = _losses(intercept=intercept)["squared"]
+    penalty = PairwiseElasticNet.from_design(0.7, loss.X / np.linalg.norm(loss.X, axis=0))
+    by_prox = solve(loss, penalty, "fista", tol=1e-8, max_iter=20_000)
+    by_descent = solve(loss, penalty, "cd", tol=1e-9)
+    assert by_descent.converged
+    np.testing.assert_allclose(by_descent.w, by_prox.w, atol=1e-5)
 
 
 @pytest.mark.parametrize("tree", [TreeL2, TreeLinf])

@@ -119,6 +119,8 @@ def choose_solver(loss: Loss, penalty: Penalty) -> str:
         return "admm"
     if isinstance(penalty, pen.GroupL2) and linear and not isinstance(loss, MultinomialLoss):
         return "cd"
+    if isinstance(penalty, pen.PairwiseElasticNet) and isinstance(loss, SquaredLoss):
+        return "cd"
     if hasattr(penalty, "grad"):
         # Few parameters: Newton is as fast, and exact where L-BFGS ends in the rounding of the objective.
         return "newton" if linear and loss.n_params <= SMALL else "lbfgs"

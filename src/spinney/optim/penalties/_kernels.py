@@ -94,6 +94,8 @@ def tree_l2_prox(w, node, parent, radius):
     for v in range(parent.size):
         if parent[v] >= 0:
             gamma[v] *= gamma[parent[v]]
+            if gamma[v] < 1e-150:  # deep down a long chain: subnormal numbers would be ten times as slow
+                gamma[v] = 0.0
     for i in range(w.size):
         if node[i] >= 0:
             w[i] = w[i] * gamma[node[i]] + 0.0  # no negative zeros
@@ -423,10 +425,9 @@ def group_admm(w, parts, ptr, members, radius, latent, tol, max_iter):
 
 
 @njit(cache=True, nogil=True)
-def nonnegative_quadratic(x, target, matrix, kappa, tol, max_sweeps):
-    """Minimise ½‖x − target‖² + kappa·xᵀ matrix x over x ≥ 0 by coordinate descent, in place; the sweeps it took."""
-    product = matrix @ x
-    for sweep in range(max_sweeps):
+def nonnegative_quadratic(x, product, target, matrix, kappa, tol, max_sweeps):
+    """Minimise ½‖x − target‖² + kappa·xᵀ matrix x over x ≥ 0 by coordinate descent; ``product`` is matrix @ x."""
+    for _ in range(max_sweeps):
         moved = 0.0
         for i in range(x.size):
             others = product[i] - matrix[i, i] * x[i]
@@ -438,5 +439,4 @@ def nonnegative_quadratic(x, target, matrix, kappa, tol, max_sweeps):
                 x[i] = new
                 moved = max(moved, abs(change))
         if moved <= tol:
-            return sweep + 1
-    return max_sweeps
+            break

@@ -87,8 +87,10 @@ class Fused(Penalty):
         rest = grad + self.l2 * w + self.l1 * np.sign(w)
         rest[1:] += jumps
         rest[:-1] -= jumps
-        runs = np.union1d(self._ptr(w.size), np.flatnonzero(np.diff(w)) + 1)
-        tv_prox(rest, runs.astype(np.int64), self.lam)
+        starts_run = np.zeros(w.size + 1, dtype=bool)
+        starts_run[self._ptr(w.size)] = True
+        starts_run[1:-1] |= w[1:] != w[:-1]
+        tv_prox(rest, np.flatnonzero(starts_run), self.lam)
         return np.where(w == 0, soft_threshold(rest, self.l1), rest)
 
     def lambda_max(self, grad: Vector) -> float:

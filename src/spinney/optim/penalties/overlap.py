@@ -18,10 +18,10 @@ from spinney.optim.base import GroupArrays, Penalty, Vector, checked_strength
 from spinney.optim.penalties.elastic import soft_threshold
 from spinney.optim.penalties.groups import FlatGroups, GroupL2, checked_groups, labels
 
-#: A split is found when nothing moves by more than this fraction of the largest entry; sweeps that fail give way to
-#: ADMM.
+#: A split is found when nothing moves by more than this fraction of the largest entry. Sweeps that do not get there
+#: give way to ADMM, for so many iterations at most and so many updates of a copy in all.
 TOLERANCE, MAX_SWEEPS = 1e-14, 1_000
-TOLERANCE_ADMM, MAX_ADMM = 1e-13, 10_000
+TOLERANCE_ADMM, MAX_ADMM, MAX_UPDATES = 1e-13, 10_000, 300_000_000
 #: Entries of a prox under this fraction of the largest entry of its argument are taken for zeros.
 TINY = 1e-10
 MAX_BOUNDS = 50
@@ -65,7 +65,8 @@ class _Overlapping(Penalty):
         tol, tol_admm = TOLERANCE * largest, TOLERANCE_ADMM * largest
         if group_sweeps(w - self._gather(parts), parts, *arrays, tol, MAX_SWEEPS) > tol:
             other = parts.copy()
-            found = group_admm(w, other, *arrays, tol_admm, MAX_ADMM) <= tol_admm
+            max_iter = min(MAX_ADMM, MAX_UPDATES // parts.size)
+            found = group_admm(w, other, *arrays, tol_admm, max_iter) <= tol_admm
             if found or self._cost(w, other, radius) < self._cost(w, parts, radius):
                 parts[:] = other
         return w - self._gather(parts)

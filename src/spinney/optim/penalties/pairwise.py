@@ -76,7 +76,7 @@ class PairwiseElasticNet(Penalty):
         target = np.abs(w)
         size = target.copy()
         tol = 1e-15 * float(target.max(initial=0.0))
-        nonnegative_quadratic(size, target, self.P, step * self.lam, tol, 100_000)
+        nonnegative_quadratic(size, self.P @ size, target, self.P, step * self.lam, tol, 100_000)
         w[:] = np.copysign(size, w) + 0.0
 
     def residual(self, w: Vector, grad: Vector) -> Vector:

@@ -13,6 +13,7 @@ from spinney.optim.solvers.owlqn import owlqn
 from spinney.optim.solvers.proximal import fista, ista
 from spinney.optim.solvers.smooth import conjugate_gradient, lbfgs, newton
 from spinney.optim.solvers.stochastic import adagrad, rda, sage, sgd
+from spinney.optim.solvers.subgradient import subgradient
 
 SOLVERS: dict[str, Callable[..., Vector]] = {
     "cd": coordinate_descent,
@@ -29,4 +30,5 @@ SOLVERS: dict[str, Callable[..., Vector]] = {
     "adagrad": adagrad,
     "rda": rda,
     "sage": sage,
+    "subgradient": subgradient,
 }

@@ -8,7 +8,6 @@ the last few iterates after Anderson takes about five times fewer.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
@@ -31,18 +30,26 @@ COLD, WARM = 1.0, 1e-4  # where it starts
 SMALLEST_MU = 10 * np.finfo(np.float64).eps  # where it ends (Grave 2014, §7.3.1)
 TINIEST_MU = 1e-24  # where it goes once the weights that are clearly 0 have been removed
 NEARLY_ZERO = 10.0  # in units of √μ: what ends at 0 comes out as √μ·t/√(1 − t²), t < 1 its share of the bound
-FALLEN = 0.1  # what then falls to this share of itself is 0 too
-MOST_TIDYING = 100  # iterations
-CHECK_EVERY = 10  # the certificate costs more than an iteration
+FALLEN = 0.1  # what then falls to this share of itself, and still falls, is 0 too
+MOST_TIDYING, MOST_ATTEMPTS = 300, 4  # iterations near μ = 0, and how often to try
+FIRST_CHECK = 10
 LARGEST_FALL = 0.1  # a mixed iterate keeps this share of each weight: from 0, none comes back soon
 
 
-def irls(problem: Problem, w: Vector, monitor: Monitor, *, decay: float = 0.1, memory: int = 10) -> Vector:
+def irls(
+    problem: Problem,
+    w: Vector,
+    monitor: Monitor,
+    *,
+    decay: float = 0.1,
+    memory: int = 10,
+    check_every: int | None = None,
+) -> Vector:
     """Minimise a squared loss with an ℓ1, elastic-net or trace-Lasso penalty.
 
     Starts from ``w`` with a small μ if ``w`` is not 0, else from ridge regression with a large one: at a tiny μ, w = 0
-    is almost a fixed point. The certificate is taken every tenth iteration, and when the smoothed problem is solved:
-    then at weights whose nearly zero part has been removed, for only exact zeros can have a certificate.
+    is almost a fixed point. When the smoothed problem is solved, what is nearly 0 is removed, for only exact zeros can
+    have a certificate.
 
     Parameters
     ----------
@@ -50,6 +57,9 @@ def irls(problem: Problem, w: Vector, monitor: Monitor, *, decay: float = 0.1, m
         What μ is multiplied by after each iteration.
     memory : int
         How many earlier iterates are mixed in; 0 for the plain iteration of the thesis.
+    check_every : int, optional
+        How often to take the certificate, which costs more than an iteration. By default at the start, after 10, 20,
+        40, 80, … iterations, and whenever the smoothed problem is solved.
     """
     loss, norm = problem.loss, _norm_of(problem)
     assert isinstance(loss, SquaredLoss)
@@ -58,16 +68,26 @@ def irls(problem: Problem, w: Vector, monitor: Monitor, *, decay: float = 0.1, m
     unit = float(np.max(ridge**2, initial=0.0)) or 1.0
     start, mu = (given, WARM * unit) if np.any(given) else (ridge, COLD * unit)
     iterates = _iterate(fit, norm, start, mu, SMALLEST_MU * unit, decay, memory)
-    settled = monitor.absolute_tol
+    settled, attempts = monitor.absolute_tol, 0
     for i, (image, slope, smoothest) in enumerate(iterates):
         at_rest = smoothest and float(np.max(np.abs(slope), initial=0.0)) <= settled
-        if at_rest or i % CHECK_EVERY == 0:
-            tidy = _tidied(fit, norm, image, unit, settled, memory) if at_rest else image
+        if at_rest or is_due(i, check_every) or i >= monitor.max_iter:
+            tidy = image
+            if at_rest:
+                kept = np.ones(len(image), dtype=bool) if attempts % 2 else norm.support(image, SMALLEST_MU * unit)
+                tidy = _tidied(fit, norm, image, kept, TINIEST_MU * unit, settled, memory)
+                settled, attempts = 0.1 * settled, attempts + 1
             w = np.append(tidy, fit.y_mean - fit.x_mean @ tidy) if loss.intercept else tidy
-            if monitor(w, *loss.value_and_grad(w)):
+            if monitor(w, *loss.value_and_grad(w)) or attempts == MOST_ATTEMPTS or i >= monitor.max_iter:
                 break
-            settled *= 0.5 if at_rest else 1.0
     return w
+
+
+def is_due(iteration: int, check_every: int | None) -> bool:
+    """Whether the certificate is to be taken after this iteration: after 0, 10, 20, 40, … if nothing else is asked."""
+    if check_every is not None:
+        return iteration % check_every == 0
+    return iteration == 0 or (iteration % FIRST_CHECK == 0 and (iteration // FIRST_CHECK).bit_count() == 1)
 
 
 class Iterate(NamedTuple):
@@ -98,18 +118,21 @@ def _iterate(
         mu = max(decay * mu, smallest_mu)
 
 
-def _tidied(fit: LeastSquares, norm: Reweighted, w: Vector, unit: float, tol: float, memory: int) -> Vector:
-    """What is clearly 0 set to 0 and the rest iterated on, so near to μ = 0 that what is small or 0 shows which it is."""
-    kept = norm.support(w, SMALLEST_MU * unit)
+def _tidied(
+    fit: LeastSquares, norm: Reweighted, w: Vector, kept: Mask, mu: float, tol: float, memory: int
+) -> Vector:
+    """The kept weights iterated on, so near to μ = 0 that what is small and what is 0 part company."""
     tidy = np.zeros(len(w))
     if not kept.any():
         return tidy
-    fit, norm, mu = fit.on(kept), norm.on(kept), TINIEST_MU * unit
+    fit, norm = fit.on(kept), norm.on(kept)
     for image, slope, _ in islice(_iterate(fit, norm, w[kept], mu, mu, 1.0, memory), MOST_TIDYING):
-        present = np.abs(image) > FALLEN * np.abs(w[kept])
-        if float(np.max(np.abs(slope[present]), initial=0.0)) <= 0.1 * tol:
+        restless = np.abs(slope) > 0.1 * tol
+        gone = np.abs(image) <= NEARLY_ZERO * np.sqrt(mu)
+        if not np.any(restless & ~gone):
             break
-    tidy[kept] = np.where(present, image, 0.0)
+    gone |= restless & (np.abs(image) <= FALLEN * np.abs(w[kept]))
+    tidy[kept] = np.where(gone, 0.0, image)
     return tidy
 
 
@@ -197,9 +220,10 @@ class Trace:
         return self.lam * ((self.P.T @ U) ** 2 @ (1.0 / roots)), self.lam * float(roots.sum())
 
     def support(self, w: Vector, mu: float) -> Mask:
-        """The largest weights, as many as the rank of P Diag(w) allows."""
-        s = np.linalg.svd(self.P * w, compute_uv=False)
-        return largest_of_rank(self.P, w, int(np.sum(s > NEARLY_ZERO * np.sqrt(mu))))
+        """All where P Diag(w) has full rank: the norm is smooth there, and nothing draws weights to 0."""
+        M, least = self.P * w, NEARLY_ZERO * np.sqrt(mu)
+        smooth = np.linalg.svd(M, compute_uv=False)[-1] > least
+        return np.asarray((np.linalg.norm(M, axis=0) > least) | smooth)
 
     def on(self, kept: Mask) -> Trace:
         return Trace(self.lam, self.P[:, kept])
@@ -218,17 +242,6 @@ def left_singular(M: Vector, mu: float) -> tuple[Vector, Vector]:
 def smallest_root(P: Vector) -> Vector:
     """P, or a matrix with fewer rows and the same Gram matrix, which is all that matters (Grave 2014, Prop. 3)."""
     return np.asarray(np.linalg.qr(P, mode="r")) if P.shape[0] > P.shape[1] else P
-
-
-def largest_of_rank(P: Vector, w: Vector, rank: int) -> Mask:
-    """The largest columns of P Diag(w), as many as keep its rank within ``rank``; all where that is no restriction."""
-    kept = np.ones(len(w), dtype=bool)
-    if rank < min(P.shape):
-        order = np.argsort(-np.linalg.norm(P, axis=0) * np.abs(w))
-        sizes = range(1, len(w) + 1)
-        m = bisect_right(sizes, rank, key=lambda m: int(np.linalg.matrix_rank(P[:, order[:m]])))
-        kept[order[m:]] = False
-    return kept
 
 
 class Mixer:

@@ -11,13 +11,14 @@ import numpy as np
 
 from spinney.errors import OptionError
 from spinney.optim.base import Vector
-from spinney.optim.losses import LinearLoss, MultinomialLoss
-from spinney.optim.penalties import GroupL2
+from spinney.optim.losses import LinearLoss, MultinomialLoss, SquaredLoss
+from spinney.optim.penalties import GroupL2, PairwiseElasticNet
 from spinney.optim.problem import Monitor, Problem
 from spinney.optim.solvers.coordinate.elastic_net import ElasticNetModel
 from spinney.optim.solvers.coordinate.groups import GroupModel
 from spinney.optim.solvers.coordinate.model import Model, Point, model_tolerance
 from spinney.optim.solvers.coordinate.multinomial import MultinomialModel
+from spinney.optim.solvers.coordinate.pairwise import pairwise_descent
 
 
 def coordinate_descent(
@@ -28,6 +29,8 @@ def coordinate_descent(
     ``guess`` is an estimate of the gradient at ``w`` from which the first working set is chosen, so that a step along a
     path costs one gradient and not two.
     """
+    if isinstance(problem.loss, SquaredLoss) and isinstance(problem.inner, PairwiseElasticNet):
+        return pairwise_descent(problem, w, monitor)
     model = _model(problem)
     loss, k, penalty = problem.loss, problem.n_penalised, problem.penalty
     assert isinstance(loss, LinearLoss)
