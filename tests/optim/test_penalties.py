@@ -343,7 +343,7 @@ def test_residual_vanishes_at_an_optimum_and_only_there(case: Case) -> None:
     penalty = case.make(2.0)
     step = 1.0 / np.linalg.norm(X, 2) ** 2
     w = np.zeros(case.n)
-    for _ in range(600):
+    for _ in range(600 if case.tol < 1e-8 else 150):
         w -= step * X.T @ (X @ w - y)
         penalty.prox(w, step)
     assert penalty.violation(w, X.T @ (X @ w - y)) <= 100 * case.tol
@@ -608,7 +608,7 @@ def test_overlapping_lambda_max_is_the_dual_norm() -> None:
         grad = np.where(np.isin(np.arange(12), groups.members), rng.standard_normal(12), 0.0)
         lam = penalty.lambda_max(grad)
         best = 0.0
-        for _ in range(200):  # climb: each prox is a better direction
+        for _ in range(40):  # climb: each prox is a better direction
             u = proxed(penalty, grad, lam * (1 - 1e-3) if best == 0 else best)
             best = max(best, grad @ u / penalty.value(u)) if np.any(u) else best
         assert best <= lam * (1 + 1e-12)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spinney.errors import OptionError
-from spinney.optim.penalties import TreeL2, TreeLinf
+from spinney.optim.penalties import OverlappingGroups, TreeL2, TreeLinf
 
 # Nelakanti 2014, Fig. 2.1: 3 → 4 → {6 → 6 → {5, 7}, 7 → 7}.
 EIGHT_PARENT = [-1, 0, 1, 2, 3, 3, 1, 6]
@@ -310,3 +310,17 @@ def test_an_empty_forest_penalises_nothing() -> None:
         np.testing.assert_array_equal(proxed(penalty, w), w)
         np.testing.assert_array_equal(penalty.residual(w, w), w)
         assert penalty.lambda_max(w) == 0.0
+
+
+def test_groups_of_the_structure_package() -> None:
+    """Their arrays are frozen; kernels must not be compiled a second time for that."""
+    from spinney.optim.penalties import _kernels
+    from spinney.structure import Groups
+
+    groups = Groups.from_lists([[0, 1, 2, 3], [1, 2], [3]], n_features=5, weights="ones")
+    w = np.array([3.0, 1.0, -2.0, 0.5, 9.0])
+    same = TreeL2(0.3, [-1, 0, 0], [0, 1, 1, 2, -1])
+    np.testing.assert_allclose(proxed(TreeL2.from_groups(0.3, groups), w), proxed(same, w), atol=1e-14)
+    np.testing.assert_allclose(proxed(OverlappingGroups(0.3, groups), w), proxed(same, w), atol=1e-12)
+    assert len(_kernels.tree_l2_prox.signatures) == 1
+    assert len(_kernels.group_sweeps.signatures) == 1

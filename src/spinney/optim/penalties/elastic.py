@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import OptionError
 from spinney.optim.base import Penalty, Vector, checked_strength
@@ -33,9 +33,14 @@ def soft_threshold(x: Vector, threshold: float | Vector) -> Vector:
     return x - np.clip(x, -threshold, threshold)
 
 
+def for_kernels[Scalar: np.generic](values: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
+    """``values`` as kernels take them: of that type, contiguous, and writeable (to Numba a frozen array is another type)."""
+    return np.require(values, dtype, ["C", "W"])
+
+
 def checked_weights(weights: ArrayLike, n: int | None = None, what: str = "weights") -> Vector:
     """``weights`` as a vector of finite numbers ≥ 0 (of length ``n``), or an OptionError."""
-    checked = np.ascontiguousarray(weights, dtype=np.float64)
+    checked = for_kernels(weights, np.float64)
     if checked.ndim != 1 or (n is not None and checked.size != n):
         raise OptionError(f"{what} must be a vector" + (f" of length {n}" if n is not None else ""))
     if not (np.all(np.isfinite(checked)) and np.all(checked >= 0)):

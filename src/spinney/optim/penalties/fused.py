@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import OptionError
 from spinney.optim.base import Penalty, Vector, checked_strength
-from spinney.optim.penalties.elastic import soft_threshold
+from spinney.optim.penalties.elastic import for_kernels, soft_threshold
 
 
 class Fused(Penalty):
@@ -42,7 +42,7 @@ class Fused(Penalty):
         self.lam = checked_strength("lam", lam)
         self.l1 = checked_strength("l1", l1)
         self.l2 = checked_strength("l2", l2)
-        self.chains = None if chains is None else np.ascontiguousarray(chains, dtype=np.int64)
+        self.chains = None if chains is None else for_kernels(chains, np.int64)
         if self.chains is not None and (
             self.chains.size == 0 or self.chains[0] != 0 or np.any(np.diff(self.chains) < 0)
         ):

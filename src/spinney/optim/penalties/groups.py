@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import OptionError
 from spinney.optim.base import GroupArrays, Penalty, Vector, checked_strength
-from spinney.optim.penalties.elastic import checked_weights, soft_threshold
+from spinney.optim.penalties.elastic import checked_weights, for_kernels, soft_threshold
 from spinney.optim.penalties.tree import LinfForest
 
 
@@ -43,8 +43,8 @@ class FlatGroups:
 
 def checked_groups(groups: GroupArrays) -> FlatGroups:
     """The four arrays with the dtypes that kernels expect, or an OptionError when they contradict each other."""
-    ptr = np.ascontiguousarray(groups.ptr, dtype=np.int64)
-    members = np.ascontiguousarray(groups.members, dtype=np.int32)
+    ptr = for_kernels(groups.ptr, np.int64)
+    members = for_kernels(groups.members, np.int32)
     n = int(groups.n_features)
     if ptr.ndim != 1 or ptr.size == 0 or ptr[0] != 0 or ptr[-1] != members.size or np.any(np.diff(ptr) < 0):
         raise OptionError("groups: ptr must rise from 0 to the number of members")

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import OptionError
 from spinney.optim.base import Penalty, Vector, checked_strength
-from spinney.optim.penalties.elastic import checked_weights
+from spinney.optim.penalties.elastic import checked_weights, for_kernels
 
 Index = NDArray[np.int32]
 
@@ -131,7 +131,8 @@ class TreeL2(Forest):
         """
         from spinney.optim.penalties._kernels import tree_l2_dual
 
-        return _dual_norm(lambda lam: tree_l2_dual(grad * grad, self._node, self._parent, self._weights, lam))
+        squares = grad * grad
+        return _dual_norm(lambda lam: tree_l2_dual(squares, self._node, self._parent, self._weights, lam))
 
 
 class LinfForest(Forest):
@@ -184,11 +185,9 @@ class LinfForest(Forest):
         """
         from spinney.optim.penalties._kernels import tree_linf_dual
 
-        copies = np.append(self._copies, 1.0)[self._node]
+        sizes = np.append(self._copies, 1.0)[self._node] * np.abs(grad)
         weights = self._weights * self._copies
-        return _dual_norm(
-            lambda lam: tree_linf_dual(copies * np.abs(grad), self._node, self._parent, weights, lam)
-        )
+        return _dual_norm(lambda lam: tree_linf_dual(sizes, self._node, self._parent, weights, lam))
 
 
 class TreeLinf(LinfForest):
@@ -239,7 +238,7 @@ def _indices(what: str, values: ArrayLike) -> Index:
         raise OptionError(f"{what} must be a vector of whole numbers")
     if given.size and given.min() < -1:
         raise OptionError(f"{what} must be ≥ -1")
-    return np.ascontiguousarray(given, dtype=np.int32)
+    return for_kernels(given, np.int32)
 
 
 def _sorted_nodes(parent: Index) -> tuple[Index, Index]:
