@@ -6,8 +6,8 @@ Protocol. Support {1 … k}, weights uniform on [-1, 1]; rows of X normal with c
 correlation 0.8, (3) Toeplitz 0.95^|i-j|; y = Xw + noise with signal-to-noise ratio 11. The thesis leaves open, and we
 choose: the ratio is one of powers; columns are scaled to unit norm; each estimator is taken at its best strength on a
 grid (the elastic net on a grid of pairs), best for the very figure that is shown; the estimation error is
-‖ŵ − w‖²/‖w‖²; a weight is in the estimated support if it exceeds a hundredth of the largest. Of the thesis's figures only
-the orderings survive.
+‖ŵ − w‖²/‖w‖²; a weight is in the estimated support if it exceeds a hundredth of the largest. Of the thesis's figures
+only the orderings survive.
 """
 
 from __future__ import annotations
@@ -272,7 +272,8 @@ def claims(
                 theirs = np.mean([found[setting, k, rival][0] for k in ks])
                 holds = "holds" if mine < theirs else "does not hold"
                 lines.append(
-                    f"- setting {setting}, {title}: trace Lasso ahead of {rival}: {holds} ({mine:.3f} against {theirs:.3f})"
+                    f"- setting {setting}, {title}: trace Lasso ahead of {rival}: {holds} "
+                    f"({mine:.3f} against {theirs:.3f})"
                 )
     k = supports[0][0]
     lasso, trace = error[1, k, "Lasso"][0], error[1, k, "trace Lasso"][0]
@@ -356,8 +357,8 @@ def main() -> None:
     text = "\n".join(
         [
             "# Trace Lasso: Grave (2014), section 7.5, replicated\n",
-            f"{runs} draws of each problem (thesis: 20); mean ± standard error; best in bold. What the thesis reports: "
-            "in setting 1 the Lasso is best for very sparse models and the trace Lasso a little behind; in settings 2 "
+            f"{runs} draws of each problem (thesis: 20); mean ± standard error; best in bold. The thesis reports: in "
+            "setting 1 the Lasso is best for very sparse models and the trace Lasso a little behind; in settings 2 "
             "and 3 the trace Lasso is best of all, the pairwise elastic net next, the elastic net ahead of the Lasso.\n",
             study_table("Estimation error ‖ŵ − w‖²/‖w‖² (p = 1024, n = 256)", large, error, 3),
             study_table("Support recovery: Hamming distance (p = 512, n = 128)", small, support, 1),

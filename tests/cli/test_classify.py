@@ -43,7 +43,14 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def table(tmp_path):
     path = tmp_path / "reviews.csv"
-    path.write_text('text,label\ngood fun,pos\n"great, great fun",pos\ndull film,neg\nbad and dull,neg\nlong and slow,neg\n')
+    rows = [
+        "good fun,pos",
+        '"great, great fun",pos',
+        "dull film,neg",
+        "bad and dull,neg",
+        "long and slow,neg",
+    ]
+    path.write_text("\n".join(["text,label", *rows]) + "\n")
     return path
 
 

@@ -140,7 +140,7 @@ CASES: dict[str, Case] = {
     "overlap": Case(
         lambda lam: OverlappingGroups(lam, OVERLAP),
         lambda w: sum(o * np.linalg.norm(w[g]) for o, g in zip(OVERLAP.weights, subsets(OVERLAP))),
-        above=1e-2,
+        above=1e-3,
     ),
     "sparse overlap": Case(
         lambda lam: OverlappingGroups(lam, OVERLAP, l1=0.2, l2=0.1),
@@ -150,7 +150,7 @@ CASES: dict[str, Case] = {
             + 0.05 * squares(w)
         ),
         norm=False,
-        above=1e-2,
+        above=1e-3,
     ),
     "latent": Case(lambda lam: LatentGroups(lam, OVERLAP), latent_norm, tol=1e-6, dt=1e-4),
     "total variation": Case(Fused, tv),

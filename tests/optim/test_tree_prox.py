@@ -317,7 +317,7 @@ def test_groups_of_the_structure_package() -> None:
     from spinney.optim.penalties import _kernels
     from spinney.structure import Groups
 
-    groups = Groups.from_lists([[0, 1, 2, 3], [1, 2], [3]], n_features=5, weights="ones")
+    groups = Groups.from_lists([[0, 1, 2, 3], [1, 2], [3]], n_features=5, weights=np.ones(3))
     w = np.array([3.0, 1.0, -2.0, 0.5, 9.0])
     same = TreeL2(0.3, [-1, 0, 0], [0, 1, 1, 2, -1])
     np.testing.assert_allclose(proxed(TreeL2.from_groups(0.3, groups), w), proxed(same, w), atol=1e-14)

@@ -12,10 +12,10 @@ Two capabilities, found by attribute, let solvers do more than a prox step:
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from spinney.errors import OptionError
 from spinney.optim.base import Penalty, Vector, checked_strength
@@ -33,8 +33,8 @@ def soft_threshold(x: Vector, threshold: float | Vector) -> Vector:
     return x - np.clip(x, -threshold, threshold)
 
 
-def for_kernels[Scalar: np.generic](values: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
-    """``values`` as kernels take them: of that type, contiguous, and writeable (to Numba a frozen array is another type)."""
+def for_kernels(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
+    """``values`` as kernels take them: of one type, contiguous, and writeable, or Numba would compile them anew."""
     return np.require(values, dtype, ["C", "W"])
 
 

@@ -133,7 +133,11 @@ class OverlappingGroups(_Overlapping):
         w[:] = _tidy(u, x) / (1.0 + step * self.l2)
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
-        """Closed form but for the zero groups, where it is the prox of their norms alone: a small quadratic program."""
+        """Closed form but for the zero groups, where it is the prox of their norms alone: a small quadratic program.
+
+        That program is solved to about 1e-9 of the gradient, unless the zero groups hold by a hair: when they do so by
+        less than a thousandth of λ, the residual may come out too large, by up to 1e-4 of the gradient.
+        """
         weights = self.groups.weights
         norms = self._norms(w[self.groups.members])
         rate = np.divide(self.lam * weights, norms, out=np.zeros_like(norms), where=norms > 0)

@@ -8,6 +8,7 @@ an exact prox on the copies: Yogatama 2015, §5.4, where ρ adapts so that prima
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -89,11 +90,11 @@ def _pulled_least_squares(loss: SquaredLoss, l2: float) -> Callable[[Vector, Vec
     if loss.intercept:
         X = np.hstack([X, np.ones((loss.n, 1))])
     gram, target = X.T @ (loss.sample_weight[:, None] * X), X.T @ (loss.sample_weight * loss.y)
-    cached: dict[str, object] = {}
+    cached: dict[str, Any] = {"pull": np.empty(0)}
 
     def minimise(pull: Vector, centre: Vector, start: Vector) -> Vector:
         k = len(pull)
-        if not np.array_equal(cached.get("pull", ()), pull):
+        if not np.array_equal(cached["pull"], pull):
             system = gram.copy()
             system[np.arange(k), np.arange(k)] += pull + l2
             cached["pull"], cached["factor"] = pull.copy(), linalg.cho_factor(system)

@@ -30,7 +30,8 @@ COLD, WARM = 1.0, 1e-4  # where it starts
 SMALLEST_MU = 10 * np.finfo(np.float64).eps  # where it ends (Grave 2014, §7.3.1)
 TINIEST_MU = 1e-24  # where it goes once the weights that are clearly 0 have been removed
 NEARLY_ZERO = 10.0  # in units of √μ: what ends at 0 comes out as √μ·t/√(1 − t²), t < 1 its share of the bound
-FALLEN, SMALL = 0.1, 1e-6  # what then falls to this share of itself or of the unit, and still falls, is 0 too
+ZERO = 1e-10  # what is then under this share of the largest weight is 0
+FALLEN, SMALL = 0.1, 1e-6  # what has fallen to this share of itself or of the largest, and still falls, is 0 too
 MOST_TIDYING, MOST_ATTEMPTS = 300, 4  # iterations near μ = 0, and how often to try
 FIRST_CHECK = 10
 LARGEST_FALL = 0.1  # a mixed iterate keeps this share of each weight: from 0, none comes back soon
@@ -125,13 +126,13 @@ def _tidied(
     tidy = np.zeros(len(w))
     if not kept.any():
         return tidy
-    fit, norm = fit.on(kept), norm.on(kept)
+    fit, norm, unit = fit.on(kept), norm.on(kept), np.sqrt(mu / TINIEST_MU)
     for image, slope, _ in islice(_iterate(fit, norm, w[kept], mu, mu, 1.0, memory), MOST_TIDYING):
         restless = np.abs(slope) > 0.1 * tol
-        gone = np.abs(image) <= NEARLY_ZERO * np.sqrt(mu)
+        gone = np.abs(image) <= ZERO * unit
         if not np.any(restless & ~gone):
             break
-    gone |= restless & (np.abs(image) <= np.maximum(FALLEN * np.abs(w[kept]), SMALL * np.sqrt(mu / TINIEST_MU)))
+    gone |= restless & (np.abs(image) <= np.maximum(FALLEN * np.abs(w[kept]), SMALL * unit))
     tidy[kept] = np.where(gone, 0.0, image)
     return tidy
 

@@ -1,0 +1,96 @@
+"""Trace-Lasso solvers: IRLS and ADMM agree with each other, with FISTA, and with the limiting cases."""
+
+import numpy as np
+import pytest
+from scipy.linalg import toeplitz
+
+from spinney.optim import L1, GroupL2, LogisticLoss, SquaredLoss, TraceLasso, lambda_max, path, solve
+from spinney.structure import Groups
+
+
+def _problem(seed, n, p, correlation=0.0, intercept=False, weighted=False):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) @ np.linalg.cholesky(toeplitz(correlation ** np.arange(p))).T
+    X /= np.linalg.norm(X, axis=0)
+    w = np.zeros(p)
+    w[: p // 3] = rng.uniform(-1, 1, p // 3)
+    y = X @ w + 0.05 * rng.standard_normal(n)
+    weights = rng.uniform(0.5, 1.5, n) if weighted else None
+    return X, SquaredLoss(X, y, weights, intercept)
+
+
+def _agree(loss, penalty, tol=1e-8):
+    irls = solve(loss, penalty, "irls", tol=tol, max_iter=300)
+    admm = solve(loss, penalty, "admm", tol=tol, max_iter=100)
+    assert irls.converged
+    assert irls.objective == pytest.approx(admm.objective, rel=1e-8)
+    np.testing.assert_allclose(irls.w, admm.w, atol=1e-6)
+    return irls
+
+
+@pytest.mark.parametrize(("n", "p"), [(12, 20), (30, 10)])
+@pytest.mark.parametrize("correlation", [0.0, 0.8])
+@pytest.mark.parametrize("more", [{}, {"intercept": True, "weighted": True}])
+def test_irls_and_admm_agree_to_1e_6(n, p, correlation, more):
+    X, loss = _problem(0, n, p, correlation, **more)
+    penalty = TraceLasso(1.0, X)
+    solution = _agree(loss, penalty.with_lam(0.1 * lambda_max(loss, penalty)))
+    assert np.any(solution.w[:p])
+
+
+def test_family_with_another_matrix():
+    _, loss = _problem(1, 25, 12)
+    P = np.random.default_rng(2).standard_normal((5, 12))
+    penalty = TraceLasso(1.0, P / np.linalg.norm(P, axis=0))
+    _agree(loss, penalty.with_lam(0.2 * lambda_max(loss, penalty)))
+
+
+def test_identity_gives_the_lasso():
+    _, loss = _problem(3, 30, 12)
+    lam = 0.1 * lambda_max(loss, L1(1.0))
+    lasso = solve(loss, L1(lam), "cd", tol=1e-10)
+    for solver in ("irls", "admm"):
+        solution = solve(loss, TraceLasso.l1(lam, 12), solver, tol=1e-8, max_iter=300)
+        np.testing.assert_allclose(solution.w, lasso.w, atol=1e-6)
+
+
+@pytest.mark.parametrize("groups", [[list(range(12))], [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]])
+def test_shared_directions_give_groups(groups):
+    """One row of ones is the ℓ2 norm, a row for each group the group Lasso."""
+    _, loss = _problem(4, 30, 12)
+    flat = Groups.from_lists(groups, n_features=12, weights="unit")
+    penalty = GroupL2(1.0, flat)
+    penalty = penalty.with_lam(0.3 * lambda_max(loss, penalty))
+    by_groups = solve(loss, penalty, "cd", tol=1e-10)
+    trace = TraceLasso.l2(penalty.lam, 12) if len(groups) == 1 else TraceLasso.group(penalty.lam, flat)
+    for solver in ("irls", "admm"):
+        np.testing.assert_allclose(solve(loss, trace, solver, tol=1e-8, max_iter=300).w, by_groups.w, atol=1e-6)
+
+
+def test_logistic_loss_by_admm_and_by_prox():
+    X, squared = _problem(5, 30, 8, 0.5)
+    loss = LogisticLoss(X, np.where(squared.y > 0, 1.0, -1.0))
+    penalty = TraceLasso(1.0, X)
+    penalty = penalty.with_lam(0.2 * lambda_max(loss, penalty))
+    admm = solve(loss, penalty, "admm", tol=1e-7, max_iter=100)
+    fista = solve(loss, penalty, "fista", tol=1e-6, max_iter=500)
+    assert admm.converged
+    assert admm.objective == pytest.approx(fista.objective, rel=1e-7)
+    np.testing.assert_allclose(admm.w, fista.w, atol=1e-3)
+
+
+def test_path_starts_empty_and_fills():
+    X, loss = _problem(6, 20, 12, 0.5)
+    solutions = [solution for _, solution in path(loss, TraceLasso(1.0, X), tol=1e-6, max_iter=50)]
+    assert np.max(np.abs(solutions[0].w)) < 1e-6
+    assert np.count_nonzero(np.abs(solutions[-1].w) > 1e-3) > 4
+    assert all(solution.converged for solution in solutions)
+
+
+def test_subgradient_descent_falls_slowly():
+    X, loss = _problem(7, 20, 10)
+    penalty = TraceLasso(0.05, X)
+    best = solve(loss, penalty, "irls", tol=1e-8, max_iter=300)
+    rough = solve(loss, penalty, "subgradient", max_iter=200)
+    start = loss.value_and_grad(np.zeros(10))[0]
+    assert best.objective < rough.objective < 0.5 * (start + best.objective)
