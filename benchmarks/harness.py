@@ -25,11 +25,15 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass
 class Contestant:
-    """A solver: ``run(setting)`` returns a solution, for settings from loose to tight."""
+    """A solver: ``run(setting)`` returns a solution, for settings from loose to tight.
+
+    A ``slow`` one runs once at each setting: no warm-up, no rounds.
+    """
 
     name: str
     run: Callable[[Any], Any]
     settings: Sequence[Any]
+    slow: bool = False
 
 
 @dataclass
@@ -65,19 +69,26 @@ def _race(
     size: Callable[[Any], int],
 ) -> list[Row]:
     for contestant in contestants:
-        contestant.run(contestant.settings[0])  # compile, load, touch
+        if not contestant.slow:
+            contestant.run(contestant.settings[0])  # compile, load, touch
     optimum = objective(contestants[0].run(contestants[0].settings[-1]))
     chosen: list[tuple[Any, float, int]] = []
-    for contestant in contestants:
+    best = [np.inf] * len(contestants)
+    for i, contestant in enumerate(contestants):
         for setting in contestant.settings:
+            print(f"{contestant.name} at {setting} …", file=sys.stderr, flush=True)
+            started = time.perf_counter()
             solution = contestant.run(setting)
+            if contestant.slow:
+                best[i] = time.perf_counter() - started
             excess = (objective(solution) - optimum) / abs(optimum)
             if excess <= accuracy:
                 break
         chosen.append((setting, excess, size(solution)))
-    best = [np.inf] * len(contestants)
     for _ in range(rounds):
         for i, contestant in enumerate(contestants):
+            if contestant.slow:
+                continue
             gc.collect()
             started = time.perf_counter()
             contestant.run(chosen[i][0])

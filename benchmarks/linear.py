@@ -133,7 +133,7 @@ def _saga(X: Any, y: Any, lam: float, l2: float, classes: int = 2) -> Contestant
         )  # fmt: skip
         return model.fit(rows, y).coef_.T
 
-    return Contestant("saga (epochs)", run, [100, 300] if classes > 2 else [30, 100, 300])
+    return Contestant("saga (epochs)", run, [100] if classes > 2 else [30, 100, 300], slow=True)
 
 
 def _path(X: Any, y: Any) -> str:
