@@ -358,8 +358,8 @@ def main() -> None:
         [
             "# Trace Lasso: Grave (2014), section 7.5, replicated\n",
             f"{runs} draws of each problem (thesis: 20); mean ± standard error; best in bold. The thesis reports: in "
-            "setting 1 the Lasso is best for very sparse models and the trace Lasso a little behind; in settings 2 and 3 "
-            "the trace Lasso is best of all, the pairwise elastic net next, the elastic net ahead of the Lasso.\n",
+            "setting 1 the Lasso is best for very sparse models and the trace Lasso a little behind; in settings 2 and "
+            "3 the trace Lasso is best of all, the pairwise elastic net next, the elastic net ahead of the Lasso.\n",
             study_table("Estimation error ‖ŵ − w‖²/‖w‖² (p = 1024, n = 256)", large, error, 3),
             study_table("Support recovery: Hamming distance (p = 512, n = 128)", small, support, 1),
             convergence_table(curves),

@@ -13,7 +13,9 @@ DATA = os.environ.get("SPINNEY_DATA", "")
 ARCHIVE = Path(DATA) / "20newsgroups" / "20news-bydate.tar.xz"
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not ARCHIVE.is_file(), reason="needs 20 Newsgroups in the folder that SPINNEY_DATA names"),
+    pytest.mark.skipif(
+        not ARCHIVE.is_file(), reason="needs 20 Newsgroups in the folder that SPINNEY_DATA names"
+    ),
 ]
 
 
@@ -28,7 +30,10 @@ def newsgroups(tmp_path_factory):
 def test_twenty_newsgroups_with_l1(newsgroups, tmp_path, capsys):
     model = str(tmp_path / "news.spinney")
     train, test = (str(newsgroups / f"20news-bydate-{part}") for part in ("train", "test"))
-    assert run(["classify", "fit", train, "--encoding", "latin-1", "--model", model, "--lam", "0.3", "--json"]) == 0
+    assert (
+        run(["classify", "fit", train, "--encoding", "latin-1", "--model", model, "--lam", "0.3", "--json"])
+        == 0
+    )
     facts = json.loads(capsys.readouterr().out)
     assert facts["documents"] == 11_314
     assert facts["violation"] < 1e-4

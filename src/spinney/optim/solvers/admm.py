@@ -7,21 +7,18 @@ an exact prox on the copies: Yogatama 2015, §5.4, where ρ adapts so that prima
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from spinney.errors import OptionError
 from spinney.optim.base import Loss, Vector
 from spinney.optim.losses import SquaredLoss
 from spinney.optim.penalties import L2, ElasticNet, OverlappingGroups, TraceLasso
+from spinney.optim.penalties.trace import shrink_singular_values
 from spinney.optim.problem import Monitor, Problem
-from spinney.optim.solvers.irls import checked_factor, is_due, smallest_root
 from spinney.optim.solvers.owlqn import owlqn
 from spinney.optim.solvers.smooth import newton
 
@@ -30,33 +27,15 @@ NEARLY_ZERO = 3.0
 EXACTNESS = 1e-3  # of the w-step, as a share of the tolerance
 SMALL = 2_000  # parameters for which the w-step is solved by Newton's method
 RELAXATION = 1.6
-GROSS, SLIGHT, FACTOR = 10.0, 3.0, 2.0  # ρ doubles or halves when one residual is so many times the other
-ADAPTING = 1000  # iterations of the trace Lasso after which ρ stays, without which nothing is proved
-RELAXATION = 1.6  # Boyd et al. 2011, §3.4.3
+GROSS, FACTOR = 10.0, 2.0  # ρ doubles or halves when one residual is ten times the other
 
 
-def admm(
-    problem: Problem,
-    w: Vector,
-    monitor: Monitor,
-    *,
-    rho: float | None = None,
-    check_every: int | None = None,
-) -> Vector:
-    """Alternating direction method of multipliers, for overlapping groups and the trace Lasso, with any smooth loss.
-
-    Parameters
-    ----------
-    rho : float, optional
-        Where the pull between weights and copies starts; the average curvature of the loss by default.
-    check_every : int, optional
-        How often to take the certificate of a trace Lasso, which costs more than an iteration. By default at the
-        start, after 10, 20, 40, 80, … iterations, and whenever weights and copies agree.
-    """
+def admm(problem: Problem, w: Vector, monitor: Monitor, *, rho: float | None = None) -> Vector:
+    """Alternating direction method of multipliers, for overlapping groups and the trace Lasso."""
     if isinstance(problem.inner, OverlappingGroups):
         return _groups(problem, problem.inner, w, monitor, rho)
     if isinstance(problem.inner, TraceLasso):
-        return _trace(problem, problem.inner, w, monitor, rho, check_every)
+        return _trace(problem, problem.inner, w, monitor, rho)
     raise OptionError(
         f"solver 'admm' is for overlapping groups and the trace Lasso; use 'fista' for {problem.inner.describe()}"
     )
@@ -126,10 +105,10 @@ def _pulled_least_squares(loss: SquaredLoss, l2: float) -> Callable[[Vector, Vec
     return minimise
 
 
-def _adapted(rho: float, primal: float, dual: float, imbalance: float) -> float:
-    if primal > imbalance * dual:
+def _adapted(rho: float, primal: float, dual: float) -> float:
+    if primal > GROSS * dual:
         return rho * FACTOR
-    if dual > imbalance * primal:
+    if dual > GROSS * primal:
         return rho / FACTOR
     return rho
 
@@ -174,67 +153,31 @@ def _groups(
         v_old, v = v, shrink[group_of] * z
         u = u + rho * (v - w[members])
         primal, dual = np.linalg.norm(v - w[members]), rho * np.linalg.norm(v - v_old)
-        rho = _adapted(rho, float(primal), float(dual), GROSS) if iteration < 100 else rho
+        rho = _adapted(rho, float(primal), float(dual)) if iteration < 100 else rho
 
 
-def _trace(
-    problem: Problem, penalty: TraceLasso, w: Vector, monitor: Monitor, rho: float | None, check_every: int | None
-) -> Vector:
-    """M = P Diag(w), with multiplier Λ (Grave 2014, §7.3.2), over-relaxed."""
-    loss, k = problem.loss, problem.n_penalised
-    P = smallest_root(checked_factor(penalty, k))
+def _trace(problem: Problem, penalty: TraceLasso, w: Vector, monitor: Monitor, rho: float | None) -> Vector:
+    k, P = problem.n_penalised, penalty.P
     columns = np.einsum("ij,ij->j", P, P)  # squared norms: 1 for unit columns
     minimise = _pulled_minimiser(problem, monitor, 0.0, 0.0)
-    rho = _initial_rho(loss, k, rho)
+    rho = _initial_rho(problem.loss, k, rho)
+    w = w.copy()
     M = P * w[:k]
     Lam = np.zeros_like(M)
-    settled = monitor.absolute_tol
-    for iteration in count():
-        if iteration == 0:
-            at_rest = False
-        else:
-            centre = np.einsum("ij,ij->j", P, M - Lam / rho) / np.maximum(columns, 1e-300)
-            w = minimise(rho * columns, centre, w)
-            PW, M_old = P * w[:k], M
-            relaxed = RELAXATION * PW + (1.0 - RELAXATION) * M
-            M, rank = _shrunk(relaxed + Lam / rho, penalty.lam / rho)
-            Lam += rho * (relaxed - M)
-            apart, moved = PW - M, M - M_old
-            # The gradient of the loss is −diag(PᵀΛ) up to the second, and Λ a subgradient at P Diag(w) up to the first.
-            slopes = rho * np.einsum("kij,ij->kj", np.array([apart, moved]), P)
-            at_rest = float(np.max(np.abs(slopes), initial=0.0)) <= settled
-        if at_rest or is_due(iteration, check_every) or iteration >= monitor.max_iter:
+    iteration = next_look = 0
+    while True:
+        if iteration >= next_look:
+            next_look = max(iteration + FIRST_LOOK, int(RARER * iteration))
+            # A weight no larger than its disagreement with its copy is 0: what is only nearly 0 has no certificate.
+            apart = np.linalg.norm(P * w[:k] - M, axis=0)
             tidy = w.copy()
-            if at_rest:
-                tidy[:k][~largest_of_rank(P, w[:k], rank)] = 0.0
-                settled *= 0.3
-            if monitor(tidy, *loss.value_and_grad(tidy)) or iteration >= monitor.max_iter:
+            tidy[:k][np.abs(w[:k]) * np.sqrt(columns) <= NEARLY_ZERO * apart] = 0.0
+            if monitor(tidy, *problem.loss.value_and_grad(tidy)):
                 return tidy
-        if 0 < iteration < ADAPTING:
-            primal = np.linalg.norm(apart) / max(np.linalg.norm(PW), np.linalg.norm(M), 1e-300)
-            dual = rho * np.linalg.norm(moved) / max(np.linalg.norm(Lam), 1e-300)
-            rho = _adapted(rho, float(primal), float(dual), SLIGHT)
-    raise AssertionError  # count() has no end
-
-
-def _shrunk(A: Vector, threshold: float) -> tuple[Vector, int]:
-    """A with its singular values lowered by ``threshold``, and the rank that is left; A has few rows.
-
-    Through AAᵀ, which is four times faster than a decomposition of A: only values over the threshold count, and those
-    lose no more than the square of the threshold's share of the largest.
-    """
-    squares, U = np.linalg.eigh(A @ A.T)
-    kept = squares > threshold**2
-    U, s = U[:, kept], np.sqrt(squares[kept])
-    return (U * (1.0 - threshold / s)) @ (U.T @ A), int(kept.sum())
-
-
-def largest_of_rank(P: Vector, w: Vector, rank: int) -> NDArray[np.bool_]:
-    """The largest columns of P Diag(w), as many as keep its rank within ``rank``; all where that is no restriction."""
-    kept = np.ones(len(w), dtype=bool)
-    if rank < min(P.shape):
-        order = np.argsort(-np.linalg.norm(P, axis=0) * np.abs(w))
-        sizes = range(1, len(w) + 1)
-        m = bisect_right(sizes, rank, key=lambda m: int(np.linalg.matrix_rank(P[:, order[:m]])))
-        kept[order[m:]] = False
-    return kept
+        iteration += 1
+        centre = np.einsum("ij,ij->j", M - Lam / rho, P) / np.maximum(columns, 1e-300)
+        w = minimise(rho * columns, centre, w)
+        # ρ stays: of the size of the loss's curvature it does well, and balancing residuals makes it far too small.
+        relaxed = RELAXATION * P * w[:k] + (1.0 - RELAXATION) * M
+        M = shrink_singular_values(relaxed + Lam / rho, penalty.lam / rho)
+        Lam += rho * (relaxed - M)

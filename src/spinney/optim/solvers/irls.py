@@ -30,8 +30,7 @@ COLD, WARM = 1.0, 1e-4  # where it starts
 SMALLEST_MU = 10 * np.finfo(np.float64).eps  # where it ends (Grave 2014, §7.3.1)
 TINIEST_MU = 1e-24  # where it goes once the weights that are clearly 0 have been removed
 NEARLY_ZERO = 10.0  # in units of √μ: what ends at 0 comes out as √μ·t/√(1 − t²), t < 1 its share of the bound
-ZERO = 1e-10  # what is then under this share of the largest weight is 0
-FALLEN, SMALL = 0.1, 1e-6  # what has fallen to this share of itself or of the largest, and still falls, is 0 too
+FALLEN, SMALL = 0.1, 1e-6  # what then falls to this share of itself or of the unit, and still falls, is 0 too
 MOST_TIDYING, MOST_ATTEMPTS = 300, 4  # iterations near μ = 0, and how often to try
 FIRST_CHECK = 10
 LARGEST_FALL = 0.1  # a mixed iterate keeps this share of each weight: from 0, none comes back soon
@@ -75,7 +74,11 @@ def irls(
         if at_rest or is_due(i, check_every) or i >= monitor.max_iter:
             tidy = image
             if at_rest:
-                kept = np.ones(len(image), dtype=bool) if attempts % 2 else norm.support(image, SMALLEST_MU * unit)
+                kept = (
+                    np.ones(len(image), dtype=bool)
+                    if attempts % 2
+                    else norm.support(image, SMALLEST_MU * unit)
+                )
                 tidy = _tidied(fit, norm, image, kept, TINIEST_MU * unit, settled, memory)
                 settled, attempts = 0.1 * settled, attempts + 1
             w = np.append(tidy, fit.y_mean - fit.x_mean @ tidy) if loss.intercept else tidy
@@ -98,7 +101,13 @@ class Iterate(NamedTuple):
 
 
 def _iterate(
-    fit: LeastSquares, norm: Reweighted, here: Vector, mu: float, smallest_mu: float, decay: float, memory: int
+    fit: LeastSquares,
+    norm: Reweighted,
+    here: Vector,
+    mu: float,
+    smallest_mu: float,
+    decay: float,
+    memory: int,
 ) -> Iterator[Iterate]:
     """The mixed iteration, without end."""
     mixer = Mixer(memory)
@@ -126,13 +135,15 @@ def _tidied(
     tidy = np.zeros(len(w))
     if not kept.any():
         return tidy
-    fit, norm, unit = fit.on(kept), norm.on(kept), np.sqrt(mu / TINIEST_MU)
+    fit, norm = fit.on(kept), norm.on(kept)
     for image, slope, _ in islice(_iterate(fit, norm, w[kept], mu, mu, 1.0, memory), MOST_TIDYING):
         restless = np.abs(slope) > 0.1 * tol
-        gone = np.abs(image) <= ZERO * unit
+        gone = np.abs(image) <= NEARLY_ZERO * np.sqrt(mu)
         if not np.any(restless & ~gone):
             break
-    gone |= restless & (np.abs(image) <= np.maximum(FALLEN * np.abs(w[kept]), SMALL * unit))
+    gone |= restless & (
+        np.abs(image) <= np.maximum(FALLEN * np.abs(w[kept]), SMALL * np.sqrt(mu / TINIEST_MU))
+    )
     tidy[kept] = np.where(gone, 0.0, image)
     return tidy
 
@@ -236,7 +247,7 @@ def left_singular(M: Vector, mu: float) -> tuple[Vector, Vector]:
         squares, U = np.linalg.eigh(M @ M.T)
         return U, np.sqrt(np.maximum(squares, 0.0))
     # The squares would lose half of the digits, and with them every small weight.
-    U, s, _ = np.linalg.svd(np.linalg.qr(M.T, mode="r").T)
+    U, s, _ = np.linalg.svd(np.asarray(np.linalg.qr(M.T, mode="r")).T)
     return U, s
 
 

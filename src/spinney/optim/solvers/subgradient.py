@@ -16,7 +16,9 @@ def subgradient(problem: Problem, w: Vector, monitor: Monitor, *, step: float | 
     """
     loss, inner, k = problem.loss, problem.inner, problem.n_penalised
     if not hasattr(inner, "subgradient"):
-        raise OptionError(f"solver 'subgradient' needs a penalty that offers one; use 'fista' for {inner.describe()}")
+        raise OptionError(
+            f"solver 'subgradient' needs a penalty that offers one; use 'fista' for {inner.describe()}"
+        )
     w = w.copy()
     if step is None:
         step = 1.0 / float(loss.lipschitz()) if hasattr(loss, "lipschitz") else 1.0
