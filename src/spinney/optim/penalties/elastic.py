@@ -169,7 +169,7 @@ class ElasticNet(Penalty):
 
     def value(self, w: Vector) -> float:
         size = np.abs(w) if self.weights is None else self.weights * np.abs(w)
-        return self.lam * float(size.sum()) + (0.5 * self.l2 * float(w @ w) if self.l2 else 0.0)
+        return self.lam * float(size.sum()) + (0.5 * self.l2 * float(np.square(w).sum()) if self.l2 else 0.0)
 
     def prox(self, w: Vector, step: float) -> None:
         threshold = step * self._l1
