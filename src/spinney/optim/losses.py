@@ -186,6 +186,18 @@ class SquaredLoss(LinearLoss):
     def curvature(self, m: Vector) -> Vector:
         return self.sample_weight
 
+    def centred(self) -> tuple[Vector, Vector, Vector, float]:
+        """Dense X and y with sample weights and intercept worked in: rows times √s, columns less their means.
+
+        Then the means of the columns and of y, which give the intercept back (0 without one).
+        """
+        X = np.asarray(self.X.todense()) if sparse.issparse(self.X) else self.X
+        s, root = self.sample_weight, np.sqrt(self.sample_weight)
+        if not self.intercept:
+            return root[:, None] * X, root * self.y, np.zeros(self.p), 0.0
+        x_mean, y_mean = np.average(X, axis=0, weights=s), float(np.average(self.y, weights=s))
+        return root[:, None] * (X - x_mean), root * (self.y - y_mean), x_mean, y_mean
+
     def null_point(self) -> Vector:
         w = np.zeros(self.n_params)
         if self.intercept:

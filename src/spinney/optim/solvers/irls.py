@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import linalg
 
 from spinney.errors import OptionError
 from spinney.optim.base import Vector
@@ -159,13 +159,8 @@ class LeastSquares:
 
     @classmethod
     def centred(cls, loss: SquaredLoss) -> LeastSquares:
-        """Rows times √s and columns less their means, which give the intercept back."""
-        X = np.asarray(loss.X.todense()) if sparse.issparse(loss.X) else loss.X
-        s, root = loss.sample_weight, np.sqrt(loss.sample_weight)
-        if not loss.intercept:
-            return cls(root[:, None] * X, root * loss.y, np.zeros(loss.p), 0.0)
-        x_mean, y_mean = np.average(X, axis=0, weights=s), float(np.average(loss.y, weights=s))
-        return cls(root[:, None] * (X - x_mean), root * (loss.y - y_mean), x_mean, y_mean)
+        """That of a loss."""
+        return cls(*loss.centred())
 
     def on(self, kept: Mask) -> LeastSquares:
         """The problem over some of the weights."""

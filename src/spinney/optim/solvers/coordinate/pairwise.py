@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from spinney.optim.base import Vector
 from spinney.optim.losses import SquaredLoss
@@ -22,15 +21,11 @@ def pairwise_descent(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
     loss, penalty, k = problem.loss, problem.inner, problem.n_penalised
     assert isinstance(loss, SquaredLoss)
     assert isinstance(penalty, PairwiseElasticNet)
-    X = np.asarray(loss.X.todense()) if sparse.issparse(loss.X) else loss.X
-    s = loss.sample_weight
-    x_mean = np.average(X, axis=0, weights=s) if loss.intercept else np.zeros(loss.p)
-    y_mean = float(np.average(loss.y, weights=s)) if loss.intercept else 0.0
-    centred = X - x_mean
-    G = np.ascontiguousarray(centred.T @ (s[:, None] * centred))
+    X, y, x_mean, y_mean = loss.centred()
+    G = np.ascontiguousarray(X.T @ X)
     P = np.array(penalty.P, dtype=np.float64, order="C")
     coefficients = w[:k].copy()
-    slope = G @ coefficients - centred.T @ (s * (loss.y - y_mean))
+    slope = G @ coefficients - X.T @ y
     pull = P @ np.abs(coefficients)
     while True:
         w = np.append(coefficients, y_mean - x_mean @ coefficients) if loss.intercept else coefficients.copy()
