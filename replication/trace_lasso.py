@@ -319,7 +319,7 @@ def plot(
         for name in ESTIMATORS:
             means, errors = zip(*(error[setting, k, name] for k in supports))
             axis.errorbar(supports, means, errors, label=name, marker="o", markersize=3)
-        axis.set(title=f"{setting}: {DESIGNS[setting]}", xlabel="support size k", xscale="log")
+        axis.set(title=f"{setting}: {DESIGNS[setting]}", xlabel="support size k")
     axes[0].set_ylabel("estimation error")
     axes[0].legend(fontsize=7)
     figure.tight_layout()
