@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli.inputs import Inputs, read_inputs, refuse_unseen
+from spinney.cli.inputs import Inputs, check_target, read_inputs, refuse_unseen
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.errors import InputError, OptionError
 
@@ -93,7 +93,7 @@ def fit(
     begin(quiet)
     if sum(option is not None for option in (lam, lam_ratio, cv)) > 1:
         raise OptionError("--lam, --lam-ratio and --cv are three ways to one λ: give one")
-    _check_target(model)
+    check_target(model)
     started = time.perf_counter()
     from spinney.classify import TextModel
 
@@ -419,17 +419,6 @@ def _check_kind(fitted: TextModel, read: Inputs, model: str, data: str) -> None:
     if (fitted.features is not None) != read.is_text:
         needs, has = ("text", "numbers") if fitted.features else ("svmlight numbers", "text")
         raise InputError(f"holds {has}, but {model} was trained on {needs}", path=data)
-
-
-def _check_target(path: str) -> None:
-    """Find out before hours of work that the model cannot be written."""
-    import os
-
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise InputError("no such folder", path=folder, remedy="make it first")
-    if os.path.isdir(path) or not os.access(folder, os.W_OK):
-        raise InputError("cannot be written", path=path)
 
 
 def _show_fit(fitted: TextModel, path: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -177,3 +178,12 @@ def refuse_unseen(read: Inputs, known: Sequence[str], path: str, on_error: str) 
     read.keep([label in seen for label in read.labels])
     if not len(read):
         raise InputError("no document has a label that was seen in training", path=path)
+
+
+def check_target(path: str) -> None:
+    """Find out before hours of work that the model cannot be written."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise InputError("no such folder", path=folder, remedy="make it first")
+    if os.path.isdir(path) or not os.access(folder, os.W_OK):
+        raise InputError("cannot be written", path=path)

@@ -11,6 +11,7 @@ from spinney.corpus.building import read_arrays, sentence_arrays
 from spinney.corpus.columns import read_columns, write_columns
 from spinney.corpus.compressed import open_bytes
 from spinney.corpus.conllu import Sentence, read_conllu, write_conllu
+from spinney.corpus.crfsuite import read_crfsuite
 from spinney.corpus.documents import Document, read_folder, read_table
 from spinney.corpus.lines import ReadReport, read_lines
 from spinney.corpus.opening import open_text, writing, writing_bytes
@@ -32,6 +33,7 @@ __all__ = [
     "read_arrays",
     "read_columns",
     "read_conllu",
+    "read_crfsuite",
     "read_folder",
     "read_lines",
     "read_prose",

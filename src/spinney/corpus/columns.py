@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -19,6 +19,7 @@ from spinney.corpus.batches import Batch, ColumnName, numbered
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.lines import Block, OnError, ReadReport, fields, parse_blocks, read_stanza_blocks
 from spinney.corpus.opening import writing
+from spinney.corpus.vocabulary import Numbering
 from spinney.errors import InputError, OptionError
 
 DocStart = Literal["drop", "keep"]
@@ -68,21 +69,32 @@ def read_columns(
 
 def column_batches(
     path: FilePath,
-    numberings: Mapping[ColumnName, Mapping[str, int]],
+    numberings: Mapping[ColumnName, Mapping[str, int]] | Callable[[], Numbering],
     *,
+    width: int | None = None,
     encoding: str = "utf-8",
     on_error: OnError = "raise",
     report: ReadReport | None = None,
     docstart: DocStart = "drop",
 ) -> Iterator[Batch]:
-    """The columns of ``numberings`` as numbers, many sentences at a time; else as :func:`read_columns`."""
+    """The columns of ``numberings`` as numbers, many sentences at a time; else as :func:`read_columns`.
+
+    A function gives the one numbering of all columns; it is asked before each batch, so that an endless file
+    can go on with a fresh one. With ``width``, the first row too must have as many fields.
+    """
     report = ReadReport() if report is None else report
-    rows = _Rows(docstart)
+    rows = _Rows(docstart, width)
 
     def parse(block: Block) -> Batch:
+        if callable(numberings) and (pool := numberings()) is not rows.pool:
+            rows.forget()
+            rows.pool = pool
         lines = rows.parse(block)
         is_row = lines != _BLANK
-        columns = {name: rows.numbers(name, number)[lines[is_row]] for name, number in numberings.items()}
+        number_of: Mapping[ColumnName, Mapping[str, int]] = (
+            dict.fromkeys(range(rows.width), rows.pool) if callable(numberings) else numberings
+        )
+        columns = {name: rows.numbers(name, number)[lines[is_row]] for name, number in number_of.items()}
         for name, column in columns.items():
             unknown = np.flatnonzero(column < 0)
             if unknown.size:
@@ -112,11 +124,13 @@ def write_columns(path: FilePath, sentences: Iterable[Sequence[Sequence[str]]], 
 class _Rows(dict[str, int]):
     """Distinct lines: line to row number; and of each row its ``fields``, and by column their ``codes``."""
 
-    def __init__(self, docstart: DocStart) -> None:
+    def __init__(self, docstart: DocStart, wanted: int | None = None) -> None:
         if docstart not in ("drop", "keep"):
             raise OptionError(f"docstart must be 'drop' or 'keep', not {docstart!r}")
         self.docstart = docstart
-        self.width = 0
+        self.wanted = wanted
+        self.pool = Numbering()
+        self.width = wanted or 0
         self.fields: list[Row] = []
         self.codes: dict[ColumnName, array[int]] = {}
 
@@ -147,18 +161,25 @@ class _Rows(dict[str, int]):
         codes.frombytes(numbered(new, number).tobytes())
         return np.frombuffer(codes, np.int32)
 
+    def forget(self) -> None:
+        """Start afresh."""
+        self.clear()
+        self.fields.clear()
+        self.codes.clear()
+
     def parse(self, block: Block) -> NDArray[np.int32]:
         """The row number of each line of a block."""
         if len(self) > _REMEMBERED:
-            self.clear()
-            self.fields.clear()
-            self.codes.clear()
+            self.forget()
         lines = block.decode().split("\n")
         numbers = np.fromiter(map(self.__getitem__, lines), np.int32, len(lines))
         ragged = np.flatnonzero(numbers == _RAGGED)
         if ragged.size:
             line = int(ragged[0])
-            what = f"{len(fields(lines[line]))} columns where the lines before have {self.width}"
+            others = (
+                f"the lines before have {self.width}" if self.wanted is None else f"{self.width} are wanted"
+            )
+            what = f"{len(fields(lines[line]))} columns where {others}"
             raise block.error(what, line, "a missing field, or white space inside one")
         return numbers
 

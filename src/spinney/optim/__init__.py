@@ -5,12 +5,13 @@ optimal. :func:`path` walks a grid of strengths with warm starts.
 """
 
 from spinney.optim.base import GroupArrays, Loss, Penalty, Solution, Step
-from spinney.optim.losses import LinearLoss, LogisticLoss, MultinomialLoss, SquaredLoss
+from spinney.optim.losses import EntropyRegularised, LinearLoss, LogisticLoss, MultinomialLoss, SquaredLoss
 from spinney.optim.penalties import *  # noqa: F403
 from spinney.optim.penalties import __all__ as _penalties
 from spinney.optim.solve import (
     ConvergenceWarning,
     choose_solver,
+    gradient_scale,
     lambda_grid,
     lambda_max,
     path,
@@ -22,6 +23,7 @@ from spinney.optim.solvers import SOLVERS
 __all__ = [
     "SOLVERS",
     "ConvergenceWarning",
+    "EntropyRegularised",
     "GroupArrays",
     "LinearLoss",
     "LogisticLoss",
@@ -32,6 +34,7 @@ __all__ = [
     "SquaredLoss",
     "Step",
     "choose_solver",
+    "gradient_scale",
     "lambda_grid",
     "lambda_max",
     "path",

@@ -1,4 +1,4 @@
-"""Losses of linear models: squared, logistic and multinomial, over a sparse or dense design matrix.
+"""Losses of linear models over a sparse or dense design matrix: squared, logistic, multinomial, with entropy.
 
 All are sums Σᵢ sᵢ·ℓ(yᵢ, mᵢ) over examples, where the margins are m = Xw + b and sᵢ are sample weights. The
 parameter vector is ``[w, b]``: weights first, intercepts last and never penalised.
@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.special import expit, logsumexp, softmax
 
 from spinney.errors import OptionError
-from spinney.optim.base import Vector
+from spinney.optim.base import Vector, checked_strength
 
 Design = Any  # a C- or F-ordered float64 array, or a SciPy CSR or CSC matrix
 
@@ -316,3 +316,81 @@ class MultinomialLoss(LinearLoss):
             if np.all(totals > 0):
                 w[-self.n_outputs :] = np.log(totals) - np.log(totals).mean()
         return w
+
+
+class EntropyRegularised:
+    """A classification loss plus ρ Σᵤ sᵤ H(p(·|xᵤ)): predictions at unlabelled examples should be sure.
+
+    Entropy regularisation (Grandvalet & Bengio 2004; Sokolovska 2010, eq. 4.9). **Not convex**: start the solver at
+    the optimum of ``loss`` alone (``w0=``), or near it.
+
+    Parameters
+    ----------
+    loss : LogisticLoss or MultinomialLoss
+        Over the labelled examples.
+    X : array or sparse matrix of shape (m, p)
+        The unlabelled examples.
+    rho : float
+        ρ, the price of a nat of entropy, in the units of a sum of losses.
+    sample_weight : array of shape (m,), optional
+        The sᵤ, for instance the known probabilities q(xᵤ).
+
+    Examples
+    --------
+    >>> loss = LogisticLoss([[1.0], [-1.0]], [1, -1], intercept=False)
+    >>> round(EntropyRegularised(loss, [[2.0]], rho=1.0).value_and_grad(np.zeros(1))[0], 4)  # three coins
+    2.0794
+    """
+
+    def __init__(
+        self,
+        loss: LogisticLoss | MultinomialLoss,
+        X: Design,
+        rho: float,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        self.loss = loss
+        self.rho = checked_strength("rho", rho)
+        X = as_design(X)
+        # The same model over other rows; its margins are used, its labels are not.
+        self.unlabelled: LogisticLoss | MultinomialLoss
+        if isinstance(loss, MultinomialLoss):
+            labels = np.zeros(X.shape[0])
+            self.unlabelled = MultinomialLoss(X, labels, sample_weight, loss.intercept, loss.n_outputs)
+        else:
+            self.unlabelled = LogisticLoss(X, np.ones(X.shape[0]), sample_weight, loss.intercept)
+        if self.unlabelled.p != loss.p:
+            raise OptionError(
+                f"the unlabelled examples have {self.unlabelled.p} features, the labelled {loss.p}"
+            )
+
+    @property
+    def n_params(self) -> int:
+        """Length of the parameter vector, intercepts included."""
+        return self.loss.n_params
+
+    @property
+    def n_free(self) -> int:
+        """How many of the last coordinates are intercepts."""
+        return self.loss.n_free
+
+    def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
+        """The criterion and its gradient at ``w``."""
+        value, grad = self.loss.value_and_grad(w)
+        m, s = self.unlabelled.margins(w), self.unlabelled.sample_weight
+        if m.ndim == 1:
+            small = np.exp(-np.abs(m))
+            rarer = small / (1.0 + small)  # the probability of the less likely class
+            entropy = np.log1p(small) + np.abs(m) * rarer
+            slope = -m * rarer / (1.0 + small)  # dH/dm = −m p(1 − p)
+        else:
+            log_p = m - logsumexp(m, axis=1, keepdims=True)
+            P = np.exp(log_p)
+            entropy = -(P * log_p).sum(axis=1)
+            slope, s = -P * (log_p + entropy[:, None]), s[:, None]  # ∂H/∂m_k = −p_k (log p_k + H)
+        value += self.rho * float(self.unlabelled.sample_weight @ entropy)
+        return value, grad + self.rho * self.unlabelled.pull_back(s * slope)
+
+    def null_point(self) -> Vector:
+        """That of the labelled loss: a point of reference, here no optimum."""
+        return self.loss.null_point()

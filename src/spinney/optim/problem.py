@@ -38,7 +38,8 @@ class Monitor:
     """Records each iterate and decides when to stop: one rule and one certificate for all solvers.
 
     A solver calls ``monitor(w, value, grad)`` with the smooth loss and its gradient at each iterate and returns
-    when the answer is true. ``residual`` is the smallest element of the subdifferential at the last iterate.
+    when the answer is true. One that knows the residual and will not change ``w`` afterwards gives it along, and saves
+    two large arrays. ``residual`` is the smallest element of the subdifferential at the last iterate.
     """
 
     problem: Problem
@@ -56,15 +57,15 @@ class Monitor:
     def __post_init__(self) -> None:
         self.penalty = self.problem.penalty
 
-    def __call__(self, w: Vector, value: float, grad: Vector) -> bool:
+    def __call__(self, w: Vector, value: float, grad: Vector, residual: Vector | None = None) -> bool:
         self.grad = grad
-        self.residual = self.penalty.residual(w, grad)
-        violation = float(np.max(np.abs(self.residual), initial=0.0)) / self.scale
+        self.residual = self.penalty.residual(w, grad) if residual is None else residual
+        violation = largest(self.residual) / self.scale
         step = Step(
             len(self.trace), time.perf_counter() - self.started, value + self.penalty.value(w), violation
         )
         self.trace.append(step)
-        self.w = w.copy()
+        self.w = w.copy() if residual is None else w
         if self.progress:
             self.progress.update(1, note=f"objective {step.objective:.6g}, violation {violation:.1e}")
         wants_stop = bool(self.callback(step, w)) if self.callback else False
@@ -84,3 +85,8 @@ class Monitor:
     def converged(self) -> bool:
         """Whether the last iterate is optimal to the tolerance."""
         return bool(self.trace) and self.trace[-1].violation <= self.tol
+
+
+def largest(x: Vector) -> float:
+    """The ∞-norm, without a copy of x."""
+    return max(float(x.max(initial=0.0)), -float(x.min(initial=0.0)))

@@ -84,7 +84,8 @@ def solve(
     function = SOLVERS[name] if isinstance(name, str) else name
     monitor = Monitor(problem, tol, max_iter, gradient_scale(loss) if scale is None else scale, callback)
     label = name if isinstance(name, str) else getattr(name, "__name__", "custom")
-    w = _null_point(loss) if w0 is None else np.array(w0, dtype=np.float64)
+    # Solvers leave what they start from as it is, so there is no need of a copy, which may be large.
+    w = _null_point(loss) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
     if len(w) != loss.n_params:
         raise OptionError(f"w0 has {len(w)} coordinates where the problem has {loss.n_params}")
     interrupted = False
@@ -97,7 +98,7 @@ def solve(
         interrupted = True
     last = monitor.trace[-1]
     return Solution(
-        monitor.w,
+        monitor.w.copy() if monitor.w is w0 else monitor.w,
         last.objective,
         last.violation,
         monitor.converged,

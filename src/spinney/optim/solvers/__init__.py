@@ -9,9 +9,10 @@ from spinney.optim.solvers.admm import admm
 from spinney.optim.solvers.coordinate import coordinate_descent
 from spinney.optim.solvers.irls import irls
 from spinney.optim.solvers.lars import lars
+from spinney.optim.solvers.lbfgs import lbfgs
 from spinney.optim.solvers.owlqn import owlqn
 from spinney.optim.solvers.proximal import fista, ista
-from spinney.optim.solvers.smooth import conjugate_gradient, lbfgs, newton
+from spinney.optim.solvers.smooth import conjugate_gradient, newton
 from spinney.optim.solvers.stochastic import adagrad, rda, sage, sgd
 from spinney.optim.solvers.subgradient import subgradient
 

@@ -1,4 +1,4 @@
-"""Solvers for smooth problems: L-BFGS and nonlinear conjugate gradient, by SciPy, and Newton."""
+"""Solvers for smooth problems: nonlinear conjugate gradient, by SciPy, and Newton."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from spinney.errors import OptionError
 from spinney.optim.base import Vector
 from spinney.optim.problem import Monitor, Problem
 
+_PIECE = 1 << 14
 
-class _Smooth:
-    """Loss plus smooth penalty, remembering its last evaluation so that the monitor costs no second one."""
+
+class Smooth:
+    """Loss plus smooth penalty; of the last evaluation it keeps what the monitor asks for, the loss alone."""
 
     def __init__(self, problem: Problem, solver: str) -> None:
         if not hasattr(problem.inner, "grad"):
@@ -23,39 +25,64 @@ class _Smooth:
                 f"use 'owlqn', 'cd' or 'fista' for {problem.inner.describe()}"
             )
         self.loss, self.inner, self.k = problem.loss, problem.inner, problem.n_penalised
-        self.at: Vector | None = None
 
     def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
-        self.at = w.copy()
         self.value, self.loss_grad = self.loss.value_and_grad(w)
-        grad = self.loss_grad.copy()
-        grad[: self.k] += self.inner.grad(w[: self.k])
+        # A new array even where there is nothing to add: the monitor keeps the gradient of the loss alone.
+        grad = np.empty_like(w)
+        grad[: self.k] = self.inner.grad(w[: self.k])
+        grad[: self.k] += self.loss_grad[: self.k]
+        grad[self.k :] = self.loss_grad[self.k :]
         return self.value + self.inner.value(w[: self.k]), grad
 
-    def report(self, w: Vector, monitor: Monitor) -> bool:
-        if self.at is None or not np.array_equal(self.at, w):
-            self.value_and_grad(w)
-        return monitor(w, self.value, self.loss_grad)
+    def in_place(self, w: Vector) -> tuple[float, Vector]:
+        """The same, in the array that the loss gave, where the penalty is a plain ridge: no second large array."""
+        if not hasattr(self.inner, "l1_l2"):
+            return self.value_and_grad(w)
+        value, grad = self.loss.value_and_grad(w)
+        self._add_ridge(w, grad, 1.0)
+        return value + self.inner.value(w[: self.k]), grad
+
+    def loss_gradient(self, w: Vector, grad: Vector) -> Vector:
+        """The gradient of the loss alone, out of that of the objective; in the same array where that can be."""
+        if not hasattr(self.inner, "l1_l2"):
+            grad = grad.copy()
+            grad[: self.k] -= self.inner.grad(w[: self.k])
+            return grad
+        self._add_ridge(w, grad, -1.0)
+        return grad
+
+    def _add_ridge(self, w: Vector, grad: Vector, sign: float) -> None:
+        l2 = sign * float(self.inner.l1_l2(self.k)[1])  # type: ignore[attr-defined]
+        if l2:
+            for start in range(0, self.k, _PIECE):  # pieces that stay in the cache
+                part = slice(start, min(start + _PIECE, self.k))
+                grad[part] += l2 * w[part]
 
 
 def _scipy(method: str, problem: Problem, w: Vector, monitor: Monitor, **more: object) -> Vector:
-    smooth = _Smooth(problem, method.lower())
-    if smooth.report(w, monitor):
-        return w
+    smooth = Smooth(problem, method.lower())
+    at: Vector | None = None  # where it was evaluated last: the monitor shall cost no second evaluation
+
+    def evaluate(w: Vector) -> tuple[float, Vector]:
+        nonlocal at
+        at = w.copy()
+        return smooth.value_and_grad(w)
+
+    def reported(w: Vector) -> bool:
+        if at is None or not np.array_equal(at, w):
+            evaluate(w)
+        return monitor(w, smooth.value, smooth.loss_grad)
 
     def callback(xk: Vector) -> None:
-        if smooth.report(xk, monitor):
+        if reported(xk):
             raise StopIteration
 
+    if reported(w):
+        return w
     # SciPy's own stopping rules are switched off: the monitor decides.
-    result = minimize(smooth.value_and_grad, w, jac=True, method=method, callback=callback, **more)
+    result = minimize(evaluate, w, jac=True, method=method, callback=callback, **more)
     return np.asarray(result.x)
-
-
-def lbfgs(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 20) -> Vector:
-    """Limited-memory BFGS."""
-    options = {"maxiter": 10**9, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0, "maxcor": memory}
-    return _scipy("L-BFGS-B", problem, w, monitor, options=options)
 
 
 def conjugate_gradient(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
@@ -70,12 +97,12 @@ def newton(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
     and so stop at the square root of machine precision.
     """
     loss, inner, k = problem.loss, problem.inner, problem.n_penalised
-    smooth = _Smooth(problem, "newton")
+    smooth = Smooth(problem, "newton")
     if not hasattr(loss, "hess_vec"):
         raise OptionError("solver 'newton' needs a loss with Hessian-vector products; use 'lbfgs'")
     w = w.copy()
     objective, grad = smooth.value_and_grad(w)
-    while not smooth.report(w, monitor):
+    while not monitor(w, smooth.value, smooth.loss_grad):
         curvature = loss.hess_vec(w)
 
         def product(v: Vector, curvature: Callable[[Vector], Vector] = curvature) -> Vector:

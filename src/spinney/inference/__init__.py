@@ -1,0 +1,1 @@
+"""Sum-product and max-product on chains, trees and charts: the kernels that all models share."""

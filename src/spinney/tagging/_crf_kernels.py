@@ -1,0 +1,72 @@
+"""Scores of labels out of the weights of observations, and gradients back.
+
+Weights are rows over the labels: dense, ``W[o, y]``, or sparse, ``w[e]`` for the labels ``labels[e]``, row[o] <= e <
+row[o+1]. ``values`` is empty where every observation counts 1.
+"""
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def add_scores(ptr, ids, values, W, scores):
+    """scores[t, y] = Σ of W[o, y] over the observations o of token t."""
+    Y = W.shape[1]
+    for t in range(len(ptr) - 1):
+        score = scores[t]
+        for y in range(Y):
+            score[y] = 0.0
+        for k in range(ptr[t], ptr[t + 1]):
+            row = W[ids[k]]
+            if len(values):
+                value = values[k]
+                for y in range(Y):
+                    score[y] += value * row[y]
+            else:
+                for y in range(Y):
+                    score[y] += row[y]
+
+
+@njit(cache=True, nogil=True)
+def add_sparse_scores(ptr, ids, values, row, labels, w, scores):
+    """The same with sparse rows."""
+    for t in range(len(ptr) - 1):
+        score = scores[t]
+        for y in range(len(score)):
+            score[y] = 0.0
+        for k in range(ptr[t], ptr[t + 1]):
+            o = ids[k]
+            value = values[k] if len(values) else 1.0
+            for e in range(row[o], row[o + 1]):
+                score[labels[e]] += value * w[e]
+
+
+@njit(cache=True, nogil=True)
+def gather_gradient(first, last, ptr, tokens, values, residuals, gradient):
+    """gradient[o, y] = Σ of residuals[t, y] over the tokens t with observation o, for o from first to last."""
+    Y = residuals.shape[1]
+    for o in range(first, last):
+        g = gradient[o]
+        for y in range(Y):
+            g[y] = 0.0
+        for k in range(ptr[o], ptr[o + 1]):
+            residual = residuals[tokens[k]]
+            if len(values):
+                value = values[k]
+                for y in range(Y):
+                    g[y] += value * residual[y]
+            else:
+                for y in range(Y):
+                    g[y] += residual[y]
+
+
+@njit(cache=True, nogil=True)
+def gather_sparse_gradient(first, last, ptr, tokens, values, residuals, row, labels, gradient):
+    """The same with sparse rows."""
+    for o in range(first, last):
+        for e in range(row[o], row[o + 1]):
+            gradient[e] = 0.0
+        for k in range(ptr[o], ptr[o + 1]):
+            residual = residuals[tokens[k]]
+            value = values[k] if len(values) else 1.0
+            for e in range(row[o], row[o + 1]):
+                gradient[e] += value * residual[labels[e]]

@@ -1,0 +1,157 @@
+"""Sentences of columns, every cell a number: what the patterns of a tagger look at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.corpus.batches import numbered
+from spinney.corpus.columns import DocStart, column_batches
+from spinney.corpus.compressed import FilePath
+from spinney.corpus.lines import OnError, ReadReport
+from spinney.corpus.vocabulary import Numbering
+from spinney.errors import InputError
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Sentences of tokens with several columns each, and one pool of strings for all of them.
+
+    Parameters
+    ----------
+    offsets
+        Sentence ``i`` is tokens ``offsets[i]`` to ``offsets[i+1]``.
+    symbols
+        ``symbols[d, t]`` is the number in ``pool`` of the string in column ``d`` of token ``t``.
+    pool
+        The strings, numbered; it may hold more than these sentences need, and may grow.
+
+    Examples
+    --------
+    >>> columns = Columns.from_sentences([[("the", "DT"), ("dog", "NN")], [("the", "DT")]])
+    >>> columns.symbols
+    array([[0, 1, 0],
+           [2, 3, 2]], dtype=int32)
+    >>> columns.offsets, columns.strings(1)
+    (array([0, 2, 3]), ['DT', 'NN', 'DT'])
+    """
+
+    offsets: NDArray[np.int64]
+    symbols: NDArray[np.int32]
+    pool: Numbering
+
+    @classmethod
+    def from_sentences(
+        cls, sentences: Iterable[Sequence[Sequence[str]]], pool: Numbering | None = None
+    ) -> Columns:
+        """Sentences as lists of rows, each row the strings of one token."""
+        pool = Numbering() if pool is None else pool
+        sentences = list(sentences)
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        rows = list(chain.from_iterable(sentences))
+        width = len(rows[0]) if rows else 0
+        for place, row in enumerate(rows):
+            if len(row) != width or isinstance(row, str):
+                what = f"token {place} is {row!r}, not a row of {width} columns as the first"
+                raise InputError(what, remedy="give each token as a tuple of strings")
+        columns = [numbered(column, pool) for column in zip(*rows)]
+        symbols = np.array(columns, np.int32).reshape(width, len(rows))
+        return cls(np.concatenate([[0], np.cumsum(lengths)]), symbols, pool)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return len(self.symbols)
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens in all sentences."""
+        return int(self.offsets[-1])
+
+    def strings(self, column: int) -> list[str]:
+        """The strings of one column, token by token."""
+        texts = list(self.pool)
+        return [texts[symbol] for symbol in self.symbols[column].tolist()]
+
+
+def read_column_batches(
+    path: FilePath,
+    pool: Numbering,
+    *,
+    width: int | None = None,
+    pool_limit: int | None = None,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+    docstart: DocStart = "drop",
+) -> Iterator[Columns]:
+    """The sentences of a column file (``-``: of standard input), many at a time, all columns in one pool.
+
+    All rows have ``width`` columns, or as many as the first; else as :func:`spinney.corpus.read_columns`.
+    Beyond ``pool_limit`` strings, the batches that follow have a new pool: memory stays bounded.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "train.txt")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("He PRP\\nran\\tVBD\\n\\nStop VB\\n")
+    >>> for columns in read_column_batches(path, Numbering()):
+    ...     print(len(columns), columns.strings(0))
+    1 ['He', 'ran']
+    1 ['Stop']
+    """
+
+    def current_pool() -> Numbering:
+        nonlocal pool
+        if pool_limit is not None and len(pool) > pool_limit:
+            pool = Numbering()
+        return pool
+
+    batches = column_batches(
+        path,
+        current_pool,
+        width=width,
+        encoding=encoding,
+        on_error=on_error,
+        report=report,
+        docstart=docstart,
+    )
+    for batch in batches:
+        if batch.columns and len(batch.lengths):
+            offsets = np.concatenate([[0], np.cumsum(batch.lengths)])
+            yield Columns(offsets, np.stack(list(batch.columns.values())), pool)
+
+
+def read_all(
+    paths: FilePath | Sequence[FilePath],
+    pool: Numbering | None = None,
+    *,
+    width: int | None = None,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+    docstart: DocStart = "drop",
+) -> Columns:
+    """All sentences of one column file or of several, which must have equally many columns."""
+    pool = Numbering() if pool is None else pool
+    batches: list[Columns] = []
+    for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
+        for batch in read_column_batches(
+            path, pool, width=width, encoding=encoding, on_error=on_error, report=report, docstart=docstart
+        ):
+            batches.append(batch)
+            width = batch.width
+    if not batches:
+        return Columns(np.zeros(1, np.int64), np.empty((width or 0, 0), np.int32), pool)
+    lengths = np.concatenate([np.diff(batch.offsets) for batch in batches])
+    symbols = np.concatenate([batch.symbols for batch in batches], axis=1)
+    return Columns(np.concatenate([[0], np.cumsum(lengths)]), symbols, pool)

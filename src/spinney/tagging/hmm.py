@@ -1,0 +1,225 @@
+"""Hidden Markov models of labelled sentences: trained by counting (Sokolovska 2010, §2.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spinney.errors import InputError, OptionError
+from spinney.inference.chains import Chains
+from spinney.optim.base import checked_strength
+from spinney.tagging.sequences import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class HMM:
+    """A chain of labels, each of which emits one symbol; symbol −1 stands for any that is not known.
+
+    Parameters
+    ----------
+    initial : array [Y]
+        q(y), of the first label of a sentence.
+    transition : array [Y, Y]
+        a(y', y), from the label before, y', to the next.
+    emission : array [Y, S]
+        b(y, x), of the known symbols.
+    unknown : array [Y], optional
+        b(y, −1); by default what a row of ``emission`` lacks of 1.
+
+    Examples
+    --------
+    >>> from spinney.inference.decoding import viterbi
+    >>> hmm = HMM([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]])
+    >>> viterbi(hmm.chains([0, 1, 0, 1, 1, 1], [0, 3, 6]))[0]
+    array([0, 0, 0, 1, 1, 1], dtype=int32)
+    """
+
+    initial: Floats
+    transition: Floats
+    emission: Floats
+    unknown: Floats | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("initial", "transition", "emission"):
+            object.__setattr__(self, name, np.array(getattr(self, name), np.float64))
+        Y = len(self.initial)
+        if self.transition.shape != (Y, Y) or self.emission.ndim != 2 or len(self.emission) != Y:
+            raise OptionError(f"transition must be {Y} × {Y} and emission {Y} × symbols")
+        rest = np.maximum(1.0 - self.emission.sum(axis=1), 0.0)
+        rest[rest < 1e-12] = 0.0
+        unknown = rest if self.unknown is None else np.array(self.unknown, np.float64)
+        object.__setattr__(self, "unknown", unknown)
+        if unknown.shape != (Y,):
+            raise OptionError(f"unknown must have {Y} entries")
+        for name, law in (
+            ("initial", self.initial),
+            ("transition", self.transition),
+            ("emission", self._outcomes),
+        ):
+            if not np.all(law >= 0) or not np.allclose(law.sum(axis=-1), 1.0, rtol=0, atol=1e-8):
+                raise OptionError(f"{name} must hold probabilities that sum to 1")
+
+    @classmethod
+    def fit(
+        cls,
+        symbols: ArrayLike,
+        offsets: ArrayLike,
+        labels: ArrayLike,
+        n_labels: int,
+        n_symbols: int,
+        *,
+        smoothing: float = 0.1,
+    ) -> HMM:
+        """Relative frequencies, each event taken to have occurred ``smoothing`` times more than it did.
+
+        A token is called new if its symbol is −1 or occurs nowhere else; the share of them among the tokens of a label
+        is the probability that it emits an unknown symbol (Good & Turing: left out, they would not have been known).
+        The known symbols share the rest.
+
+        Parameters
+        ----------
+        symbols, labels : int array [T]
+            Of each token; a label below 0 is not known, and neither it nor its transitions are counted.
+        offsets : int array [N+1]
+            Sentence i is tokens ``offsets[i]`` to ``offsets[i+1]``.
+        n_labels, n_symbols : int
+        smoothing : float
+            0.1 was the best for words in a held-out part of CoNLL-2000; 0 makes what was not seen impossible.
+
+        Examples
+        --------
+        >>> hmm = HMM.fit([0, 1, 0, 1, 2, 0], [0, 3, 6], [0, 1, 0, 0, 1, 0], 2, 3, smoothing=0)
+        >>> hmm.transition.tolist(), hmm.unknown.tolist(), hmm.emission.tolist()
+        ([[0.0, 1.0], [1.0, 0.0]], [0.0, 0.5], [[0.75, 0.25, 0.0], [0.0, 0.25, 0.25]])
+        """
+        smoothing = checked_strength("smoothing", smoothing)
+        x, lines = _checked(symbols, offsets, n_symbols)
+        y = np.asarray(labels, np.int64)
+        if y.shape != x.shape or (y.size and y.max() >= n_labels):
+            raise InputError(f"labels must be of the {len(x)} tokens, and below {n_labels}")
+        first = lines[:-1][np.diff(lines) > 0]
+        follows = np.ones(len(x), np.bool_)
+        follows[first] = False
+        here = np.flatnonzero(follows & (y >= 0) & (np.roll(y, 1) >= 0))
+        starts = np.bincount(y[first][y[first] >= 0], minlength=n_labels)
+        moves = np.bincount(y[here - 1] * n_labels + y[here], minlength=n_labels**2)
+
+        known = (x >= 0) & (y >= 0)
+        emitted = np.bincount(y[known] * n_symbols + x[known], minlength=n_labels * n_symbols)
+        once = np.append(np.bincount(x[x >= 0], minlength=n_symbols) == 1, True)  # the last for symbol −1
+        new = np.bincount(y[once[x] & (y >= 0)], minlength=n_labels)
+        old = np.bincount(y[y >= 0], minlength=n_labels) - new
+        share = _shares(np.stack([new, old], axis=1), smoothing)
+        return cls(
+            _shares(starts, smoothing),
+            _shares(moves.reshape(n_labels, n_labels), smoothing),
+            _shares(emitted.reshape(n_labels, n_symbols), smoothing) * share[:, 1:],
+            share[:, 0],
+        )
+
+    @property
+    def n_labels(self) -> int:
+        """Y, the number of labels."""
+        return len(self.initial)
+
+    @property
+    def n_symbols(self) -> int:
+        """S, the number of known symbols."""
+        return int(self.emission.shape[1])
+
+    @property
+    def _outcomes(self) -> Floats:
+        """What a label emits, the unknown symbol last: where −1 points to."""
+        assert self.unknown is not None
+        return np.column_stack([self.emission, self.unknown])
+
+    def chains(self, symbols: ArrayLike, offsets: ArrayLike) -> Chains:
+        """These sentences for :mod:`spinney.inference.decoding`: the score of a labelling is log p(x, y)."""
+        x, lines = _checked(symbols, offsets, self.n_symbols)
+        with np.errstate(divide="ignore"):
+            scores = np.log(self._outcomes).T[x]
+            edges = np.log(np.vstack([self.transition, self.initial]))
+        return Chains(lines, scores, np.zeros(len(x), np.int32), edges[None])
+
+    def log_likelihood(self, symbols: ArrayLike, offsets: ArrayLike) -> Floats:
+        """log p(x) of each sentence, −inf where it is impossible, by the forward recursion on all of them at once.
+
+        Examples
+        --------
+        >>> hmm = HMM([1.0, 0.0], [[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [0.5, 0.5]])
+        >>> np.exp(hmm.log_likelihood([0, 0, 1, 1, 0], [0, 3, 5])).round(6)
+        array([0.25, 0.  ])
+        """
+        x, lines = _checked(symbols, offsets, self.n_symbols)
+        emits, lengths = self._outcomes.T, np.diff(lines)
+        total, alpha = np.zeros(len(lengths)), np.empty((len(lengths), self.n_labels))
+        alive = np.arange(len(lengths))
+        for t in range(int(lengths.max(initial=0))):
+            alive = alive[lengths[alive] > t]
+            a = alpha[alive] @ self.transition if t else np.tile(self.initial, (len(alive), 1))
+            a *= emits[x[lines[alive] + t]]
+            scale = a.sum(axis=1)
+            with np.errstate(divide="ignore"):
+                total[alive] += np.log(scale)
+            possible = scale > 0
+            alive = alive[possible]
+            alpha[alive] = a[possible] / scale[possible, None]
+        return total
+
+    def sample(
+        self, n: int, length: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+        """``n`` sentences of ``length`` tokens: their symbols, offsets and labels.
+
+        Examples
+        --------
+        >>> hmm = HMM([1.0, 0.0], [[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]])
+        >>> hmm.sample(2, 3, np.random.default_rng(0))
+        (array([1, 0, 1, 1, 0, 1], dtype=int32), array([0, 3, 6]), array([0, 1, 0, 0, 1, 0], dtype=int32))
+        """
+        labels = np.empty((n, length), np.int32)
+        for t in range(length):
+            if t == 0:
+                labels[:, 0] = _drawn(self.initial[None], np.zeros(n, np.int32), rng)
+            else:
+                labels[:, t] = _drawn(self.transition, labels[:, t - 1], rng)
+        symbols = _drawn(self._outcomes, labels.ravel(), rng)
+        symbols[symbols == self.n_symbols] = -1
+        return symbols, np.arange(n + 1) * length, labels.ravel()
+
+
+def _drawn(laws: Floats, rows: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
+    """An outcome for each entry of ``rows``, by the law that it names."""
+    u, out = rng.random(len(rows)), np.empty(len(rows), np.int32)
+    cumulated = np.cumsum(laws, axis=1)
+    for row in np.unique(rows):
+        here = rows == row
+        out[here] = np.searchsorted(cumulated[row] / cumulated[row, -1], u[here], side="right")
+    return out
+
+
+def _shares(counts: NDArray[np.int64], smoothing: float) -> Floats:
+    """Counts as probabilities along the last axis; even ones where nothing was counted."""
+    smooth = counts + smoothing
+    total = smooth.sum(axis=-1, keepdims=True)
+    even = np.full_like(smooth, 1.0 / max(counts.shape[-1], 1))
+    return np.asarray(np.divide(smooth, total, out=even, where=total > 0))
+
+
+def _checked(
+    symbols: ArrayLike, offsets: ArrayLike, n_symbols: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    x, lines = np.asarray(symbols, np.int64), np.asarray(offsets, np.int64)
+    if x.ndim != 1 or (x.size and not -1 <= x.min() <= x.max() < n_symbols):
+        raise InputError(f"symbols must be numbers below {n_symbols}, or -1 where unknown")
+    if (
+        lines.ndim != 1
+        or not lines.size
+        or lines[0] != 0
+        or lines[-1] != len(x)
+        or np.any(np.diff(lines) < 0)
+    ):
+        raise InputError(f"offsets must rise from 0 to the number of tokens, {len(x)}")
+    return x, lines

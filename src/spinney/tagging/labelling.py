@@ -1,0 +1,80 @@
+"""Label strings to numbers, with labels that are only half known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.corpus.vocabulary import Numbering
+from spinney.errors import InputError
+
+UNKNOWN, EITHER = "_", "|"
+
+
+def encode_labels(
+    symbols: NDArray[np.int32], pool: Numbering, *, partial: bool = False
+) -> tuple[NDArray[np.int32], NDArray[np.bool_], list[str]]:
+    """Numbers of labels, the sets of labels that stand for half-known ones, and the names of all labels, sorted.
+
+    With ``partial``, ``_`` is a label that is not known and ``PER|LOC`` one of several; as numbers they are ``-1 - k``,
+    where row k of the sets says which labels are possible.
+
+    Examples
+    --------
+    >>> pool = Numbering()
+    >>> symbols = np.array([pool[x] for x in ["O", "PER", "_", "PER|LOC"]], np.int32)
+    >>> labels, sets, names = encode_labels(symbols, pool, partial=True)
+    >>> labels.tolist(), names, sets.tolist()
+    ([1, 2, -1, -2], ['LOC', 'O', 'PER'], [[True, True, True], [True, False, True]])
+    """
+    texts = list(pool)
+    used, inverse = np.unique(symbols, return_inverse=True)
+    cells = [texts[symbol] for symbol in used.tolist()]
+    choices = [_choices(cell) if partial else [cell] for cell in cells]
+    names = sorted({name for several in choices for name in several})
+    if not names:
+        raise InputError("no label is known", remedy="label some tokens")
+    number = {name: i for i, name in enumerate(names)}
+    sets = [np.ones(len(names), np.bool_)]
+    numbers = np.empty(len(cells), np.int32)
+    for i, several in enumerate(choices):
+        if len(several) == 1:
+            numbers[i] = number[several[0]]
+        elif not several:
+            numbers[i] = -1
+        else:
+            numbers[i] = -1 - len(sets)
+            sets.append(np.isin(np.arange(len(names)), [number[name] for name in several]))
+    return numbers[inverse.reshape(-1)], np.array(sets), names
+
+
+def _choices(cell: str) -> list[str]:
+    """The labels that a cell leaves open; none says nothing."""
+    if cell == UNKNOWN:
+        return []
+    several = cell.split(EITHER)
+    if not all(several):
+        raise InputError(
+            f"label {cell!r} has an empty alternative", remedy="write labels as PER|LOC, or _ for any"
+        )
+    return sorted(set(several))
+
+
+def allowed_labels(symbols: NDArray[np.int32], pool: Numbering, names: Sequence[str]) -> NDArray[np.bool_]:
+    """For each token the labels that its cell leaves open: ``_`` all, ``PER|LOC`` two, ``O`` one."""
+    texts = list(pool)
+    number = {name: i for i, name in enumerate(names)}
+    used, inverse = np.unique(symbols, return_inverse=True)
+    rows = np.zeros((len(used), len(names)), np.bool_)
+    for i, symbol in enumerate(used.tolist()):
+        several = _choices(texts[symbol])
+        for name in several:
+            if name not in number:
+                raise InputError(
+                    f"label {name!r} was never seen in training", remedy="force known labels only"
+                )
+            rows[i, number[name]] = True
+        rows[i] |= not several
+    return rows[inverse.reshape(-1)]

@@ -1,0 +1,523 @@
+"""The negative conditional log-likelihood of a linear-chain CRF, and its gradient.
+
+    p(y|x) = exp Σ_t [ Σ_{o at t} μ(o, y_t) + Σ_{b at t} λ(b, y_{t−1}, y_t) ] / Z(x)        (Sokolovska 2010, §2.6)
+
+One pass goes through the sentences in blocks (scores, exponentials, forward-backward), leaves for each token the
+difference between expected and seen labels, and then goes through the *observations*, each of which gathers those
+differences over its tokens. So threads never write to the same place and need no copies of the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.errors import InputError, OptionError
+from spinney.optim.base import Vector
+from spinney.parallel import default_threads, map_reduce
+from spinney.tagging.sequences import Floats, Observations, Sequences
+from spinney.tagging.support import Shape, Support
+
+BLOCK = 4096  # tokens whose scores are held in the cache at once
+EDGES = 1 << 26  # potentials of label pairs held in memory by a shard at most
+SPARSE = 0.1  # share of label pairs with weights below which the sparse recursion is faster
+
+Estimate = Callable[[Vector], tuple[float, Vector]]
+
+
+class Kinds(NamedTuple):
+    """Tokens that have the same bigram observations are of one kind, and share a matrix of label-pair scores."""
+
+    of: NDArray[np.int32]
+    sums: Any  # kinds × bigram observations, sparse: λ of a kind is this times λ
+
+    @property
+    def n(self) -> int:
+        """How many kinds there are."""
+        return int(self.sums.shape[0])
+
+
+def token_kinds(seen: Observations) -> Kinds:
+    """Sort tokens into kinds."""
+    from scipy.sparse import csr_array
+
+    width = np.diff(seen.ptr)
+    if seen.values is None and len(width) and np.all(width == 1):
+        used, of = np.unique(seen.ids, return_inverse=True)
+        ptr, ids, values = np.arange(len(used) + 1), used, np.ones(len(used))
+    else:
+        rows: dict[bytes, int] = {}
+        of = np.empty(len(width), np.int64)
+        pieces: list[slice] = []
+        for t, (a, b) in enumerate(zip(seen.ptr[:-1].tolist(), seen.ptr[1:].tolist())):
+            key = seen.ids[a:b].tobytes()
+            key += b"" if seen.values is None else seen.values[a:b].tobytes()
+            of[t] = rows.setdefault(key, len(rows))
+            if of[t] == len(pieces):
+                pieces.append(slice(a, b))
+        ptr = np.cumsum([0] + [piece.stop - piece.start for piece in pieces])
+        ids = np.concatenate([seen.ids[:0]] + [seen.ids[piece] for piece in pieces])
+        weights = np.ones(len(seen.ids)) if seen.values is None else seen.values
+        values = np.concatenate([weights[:0]] + [weights[piece] for piece in pieces])
+    sums = csr_array((values, ids, ptr), shape=(len(ptr) - 1, seen.n))
+    return Kinds(of.astype(np.int32), sums)
+
+
+class OpenPairs(NamedTuple):
+    """The pairs of labels that have weights at each kind of token, whatever the weights are, zeros too."""
+
+    ptr: NDArray[np.int64]  # those of kind k are ptr[k] to ptr[k+1]
+    before: NDArray[np.int32]
+    here: NDArray[np.int32]
+    sums: Any  # pairs of kinds × bigram weights, sparse: scores are this times the weights
+
+    @classmethod
+    def of(cls, kinds: Kinds, support: Support, shape: Shape) -> OpenPairs:
+        """Those of a support. (A sparse product of kinds and weights would leave out the zeros.)"""
+        from scipy.sparse import csr_array
+
+        seen = kinds.sums.indices
+        width = np.diff(support.pair_row)[seen]
+        place = np.arange(width.sum()) + np.repeat(support.pair_row[seen] - np.cumsum(width) + width, width)
+        kind = np.repeat(np.repeat(np.arange(kinds.n), np.diff(kinds.sums.indptr)), width)
+        keys, at = np.unique(kind * shape.pairs + support.pairs[place], return_inverse=True)
+        sums = csr_array(
+            (np.repeat(kinds.sums.data, width), (at, place)), shape=(len(keys), len(support.pairs))
+        )
+        kind, pair = np.divmod(keys, shape.pairs)
+        before, here = np.divmod(pair.astype(np.int32), np.int32(shape.labels))
+        return cls(np.searchsorted(kind, np.arange(kinds.n + 1)), before, here, sums)
+
+
+@dataclass
+class Shard:
+    """Some sentences, on which one thread works, and the kinds of their tokens."""
+
+    first: int  # token
+    data: Sequences
+    kinds: Kinds
+    weights: Floats
+    partial: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, data: Sequences, start: int, stop: int, kinds: Kinds | None = None) -> Shard:
+        """Sentences ``start`` to ``stop``; ``kinds`` are those of all tokens, if they are known."""
+        part = data.part(start, stop)
+        first, end = int(data.offsets[start]), int(data.offsets[stop])
+        own = token_kinds(part.bigrams) if kinds is None else Kinds(kinds.of[first:end], kinds.sums)
+        weights = np.ones(len(part)) if part.weights is None else part.weights
+        return cls(first, part, own, weights, part.is_partial)
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Runs of sentences that have about BLOCK tokens."""
+        offsets = self.data.offsets
+        start = 0
+        while start < len(self.data):
+            stop = int(np.searchsorted(offsets, offsets[start] + BLOCK, side="right")) - 1
+            stop = min(max(stop, start + 1), len(self.data))
+            yield start, stop
+            start = stop
+
+
+class CRFLoss:
+    """Σ_i weight_i·(log Z(x_i) − score(y_i, x_i)), summed over sentences.
+
+    Tokens whose label is known only to lie in a set are summed over: the score becomes the log-sum-exp of all
+    labellings that agree with the sets (Tsuboi et al. 2008). Such a loss is not convex.
+
+    Parameters
+    ----------
+    data : Sequences
+        With labels.
+    n_labels : int
+    start : bool
+        Whether the first token of a sentence has bigram weights, from a start label.
+    support : Support, optional
+        Which weights there are; all by default.
+    threads : int, optional
+        By default one for each processor.
+
+    Examples
+    --------
+    >>> from spinney.tagging.sequences import Observations, Sequences
+    >>> seen = Observations(np.array([0, 1, 2]), np.array([0, 1], np.int32), n=2)
+    >>> data = Sequences(np.array([0, 2]), seen, Observations.always(2), labels=np.array([1, 0], np.int32))
+    >>> loss = CRFLoss(data, n_labels=2)
+    >>> value, gradient = loss.value_and_grad(np.zeros(loss.n_params))
+    >>> round(float(value / np.log(2)), 6), loss.shape.mu(gradient).tolist()
+    (2.0, [[0.5, -0.5], [-0.5, 0.5]])
+    """
+
+    n_free = 0
+
+    def __init__(
+        self,
+        data: Sequences,
+        n_labels: int,
+        *,
+        start: bool = True,
+        support: Support | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if data.labels is None:
+            raise InputError("sentences without labels cannot be learnt from")
+        if len(data.labels) and int(data.labels.max()) >= n_labels:
+            raise OptionError(f"a label number is above {n_labels - 1}")
+        self.data = data
+        self.threads = default_threads() if threads is None else threads
+        self.shape = Shape(data.unigrams.n, data.bigrams.n, n_labels, start)
+        self.support = support
+        self.n = len(data)
+        self._open_pairs: dict[int, OpenPairs | None] = {}  # by the kinds of a shard, which live as long
+
+    @property
+    def n_params(self) -> int:
+        """Length of the weight vector."""
+        return self.support.n_params if self.support else self.shape.n_params
+
+    @property
+    def n_mu(self) -> int:
+        """How many of the weights, the first, are those of unigrams."""
+        return self.support.n_unigrams if self.support else self.shape.n_mu
+
+    def restricted(self, support: Support | None) -> CRFLoss:
+        """The same loss with fewer weights; what was prepared for the data is shared."""
+        other = CRFLoss(
+            self.data, self.shape.labels, start=self.shape.start, support=support, threads=self.threads
+        )
+        other.shards, other.columns, other.gold_pairs = self.shards, self.columns, self.gold_pairs
+        return other
+
+    @cached_property
+    def shards(self) -> list[Shard]:
+        """The data in pieces of whole sentences: for threads, and so that no piece has too many kinds of tokens."""
+        data, Y = self.data, self.shape.labels
+        kinds = token_kinds(data.bigrams)
+        pieces = 4 * self.threads if self.threads > 1 else 1
+        if kinds.n * (Y + 1) * Y <= EDGES:
+            return [Shard.of(data, a, b, kinds) for a, b in even_cuts(data.offsets, pieces)]
+        # So many kinds that each piece had better know its own only.
+        pieces = max(pieces, -(-kinds.n * (Y + 1) * Y // EDGES) * 2)
+        return [Shard.of(data, a, b) for a, b in even_cuts(data.offsets, pieces)]
+
+    def open_pairs(self, kinds: Kinds) -> OpenPairs | None:
+        """The pairs of labels that kinds of tokens have weights for, unless they are so many that dense is faster."""
+        key = id(kinds.sums)
+        if key not in self._open_pairs:
+            assert self.support is not None
+            most = int(np.diff(self.support.pair_row)[kinds.sums.indices].sum())
+            few = most < SPARSE * max(kinds.n * self.shape.pairs, 1)
+            self._open_pairs[key] = OpenPairs.of(kinds, self.support, self.shape) if few else None
+        return self._open_pairs[key]
+
+    @cached_property
+    def columns(self) -> Any:
+        """For each unigram observation the tokens that have it, with their values."""
+        from scipy.sparse import csr_array
+
+        seen = self.data.unigrams
+        values = np.ones(len(seen.ids), np.int8) if seen.values is None else seen.values
+        columns = csr_array((values, seen.ids, seen.ptr), shape=(seen.n_tokens, seen.n)).tocsc()
+        columns.indptr = columns.indptr.astype(np.int64)
+        return columns
+
+    @cached_property
+    def gold_pairs(self) -> Any:
+        """How often each bigram observation was seen with each pair of labels in fully labelled sentences, weighted."""
+        from scipy.sparse import csr_array
+
+        data, shape = self.data, self.shape
+        assert data.labels is not None
+        weights = np.ones(len(data)) if data.weights is None else data.weights
+        token_weight = np.repeat(np.where(data.is_partial, 0.0, weights), data.lengths)
+        before = np.concatenate([[-1], data.labels[:-1]]).astype(np.int64)
+        starts = data.offsets[:-1][data.lengths > 0]
+        before[starts] = shape.labels
+        if not shape.start:
+            token_weight[starts] = 0.0
+        used = np.flatnonzero(token_weight)
+        pairs = before[used] * shape.labels + data.labels[used]
+        to_pair = csr_array((token_weight[used], (used, pairs)), shape=(data.n_tokens, shape.pairs))
+        seen = data.bigrams
+        values = np.ones(len(seen.ids)) if seen.values is None else seen.values
+        return csr_array((values, seen.ids, seen.ptr), shape=(data.n_tokens, seen.n)).T.tocsr() @ to_pair
+
+    def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
+        """The loss and its gradient at ``w``."""
+        residuals, gradient = self._residuals, np.empty(self.n_params)
+        edges = Edges(self, w)
+        edges.prepare(self.shards[0].kinds)  # here, lest each thread does it for itself
+        value, gradient[self.n_mu :] = map_reduce(
+            lambda shard: self._shard_pass(shard, w, edges, residuals),
+            self.shards,
+            threads=self.threads,
+            reduce=lambda one, other: (one[0] + other[0], one[1] + other[1]),
+        )
+        value -= edges.gold_score()
+        gradient[self.n_mu :] -= edges.gold
+        self.gather(residuals, gradient)
+        # Where all potentials of a token underflow log Z is −∞, which no line search may take for a low value.
+        return value if np.isfinite(value) else np.inf, gradient
+
+    @cached_property
+    def _residuals(self) -> Floats:
+        """Room for what each token leaves unexplained; new room at each pass would cost as much as the sums."""
+        return np.empty((self.data.n_tokens, self.shape.labels))
+
+    def _shard_pass(self, shard: Shard, w: Vector, edges: Edges, residuals: Floats) -> tuple[float, Floats]:
+        """Sums over the sentences of a shard; the residuals (expected minus seen) of its tokens are written."""
+        data, labels = shard.data, shard.data.labels
+        assert labels is not None
+        part = edges.of(shard.kinds)
+        longest = int(data.lengths.max(initial=0))
+        alpha, beta = np.empty((longest, self.shape.labels + 1)), np.empty((2, self.shape.labels))
+        value = 0.0
+        for start, stop in shard.blocks():
+            a, b = int(data.offsets[start]), int(data.offsets[stop])
+            psi = residuals[shard.first + a : shard.first + b]
+            offsets, kinds = data.offsets[start : stop + 1] - a, shard.kinds.of[a:b]
+            weights, unsure = shard.weights[start:stop], shard.partial[start:stop]
+            unigram_scores(data.unigrams.part(a, b), self.shape, self.support, w, psi)
+            sure = np.flatnonzero(np.repeat(~unsure, np.diff(offsets)))
+            seen = sure, labels[a:b][sure]
+            token_weight = np.repeat(weights, np.diff(offsets))
+            value -= float(token_weight[sure] @ psi[seen])
+            shift = psi.max(axis=1)
+            psi -= shift[:, None]
+            np.exp(psi, out=psi)
+            if np.any(unsure):
+                tokens, numerator, lines = _kept(data.part(start, stop), unsure, psi, self.shape.labels)
+            value += part.sum_product(offsets, kinds, psi, weights, shift, alpha, beta)
+            psi[seen] -= token_weight[sure]
+            if np.any(unsure):
+                value += part.sum_product(
+                    lines, kinds[tokens], numerator, -weights[unsure], shift[tokens], alpha, beta
+                )
+                psi[tokens] += numerator
+        return value, part.expected()
+
+    def gather(self, residuals: Floats, gradient: Vector) -> None:
+        """The gradient of the unigram weights, out of what each token leaves unexplained."""
+        from spinney.tagging._crf_kernels import gather_gradient, gather_sparse_gradient
+
+        columns, support = self.columns, self.support
+        values = np.empty(0) if self.data.unigrams.values is None else columns.data
+
+        def gather(part: tuple[int, int]) -> int:
+            where = (*part, columns.indptr, columns.indices, values, residuals)
+            if support is None:
+                gather_gradient(*where, self.shape.mu(gradient))
+            else:
+                gather_sparse_gradient(*where, support.row, support.labels, gradient)
+            return 0
+
+        map_reduce(gather, even_cuts(columns.indptr, 4 * self.threads), threads=self.threads)
+
+    def minibatches(self, batch: int, rng: np.random.Generator) -> Iterator[Estimate]:
+        """Estimates of the whole loss from random sentences, each sentence once a pass."""
+        order = rng.permutation(self.n)
+        for start in range(0, self.n, batch):
+            chosen = np.sort(order[start : start + batch])
+            part = CRFLoss(
+                self.data.take(chosen),
+                self.shape.labels,
+                start=self.shape.start,
+                support=self.support,
+                threads=1,
+            )
+            scale = self.n / len(chosen)
+
+            def estimate(w: Vector, part: CRFLoss = part, scale: float = scale) -> tuple[float, Vector]:
+                value, gradient = part.value_and_grad(w)
+                return scale * value, scale * gradient
+
+            yield estimate
+
+
+def unigram_scores(seen: Observations, shape: Shape, support: Support | None, w: Vector, out: Floats) -> None:
+    """The scores of labels at tokens, by their unigram observations."""
+    from spinney.tagging._crf_kernels import add_scores, add_sparse_scores
+
+    rows = seen.ptr, seen.ids, seen.flat_values
+    if support is None:
+        add_scores(*rows, shape.mu(w), out)
+    else:
+        add_sparse_scores(*rows, support.row, support.labels, w, out)
+
+
+def pair_scores(shape: Shape, support: Support | None, w: Vector) -> Any:
+    """The bigram weights as a matrix of observations × pairs of labels, sparse if there is a support."""
+    from scipy.sparse import csr_array
+
+    if support is None:
+        return w[shape.n_mu :].reshape(shape.bigrams, shape.pairs)
+    lam = w[support.n_unigrams :]
+    return csr_array((lam, support.pairs, support.pair_row), shape=(shape.bigrams, shape.pairs))
+
+
+class Edges:
+    """The potentials of adjacent labels at the current weights, dense or sparse, whichever is faster."""
+
+    def __init__(self, loss: CRFLoss, w: Vector) -> None:
+        self.loss = loss
+        self.lam = w[loss.n_mu :]
+        self.matrix = pair_scores(loss.shape, loss.support, w)
+        self.shared: tuple[Any, DenseEdges | SparseEdges] | None = None
+
+    @property
+    def gold(self) -> Floats:
+        """What was seen, in the places of the bigram weights."""
+        counts, support = self.loss.gold_pairs, self.loss.support
+        if support is None:
+            return np.asarray(counts.toarray()).ravel()
+        return _sampled(counts, support)
+
+    def gold_score(self) -> float:
+        """The bigram part of the score of all labels seen."""
+        return float(self.lam @ self.gold) if len(self.lam) else 0.0
+
+    def of(self, kinds: Kinds) -> DenseEdges | SparseEdges:
+        """The potentials of the tokens of a shard, with fresh room for what is expected of their pairs."""
+        return self.prepare(kinds).fresh()
+
+    def prepare(self, kinds: Kinds) -> DenseEdges | SparseEdges:
+        """The potentials of kinds; those asked for last are kept, as most shards share theirs."""
+        shared = self.shared  # read once: another thread may put others there
+        if shared is None or shared[0] is not kinds.sums:
+            shared = self.shared = (kinds.sums, self._potentials(kinds))
+        return shared[1]
+
+    def _potentials(self, kinds: Kinds) -> DenseEdges | SparseEdges:
+        support = self.loss.support
+        if support is not None:
+            found = self.loss.open_pairs(kinds)
+            if found is not None:
+                scores = found.sums @ self.lam
+                # 1 + (exp(λ) − 1) loses digits where λ is far below zero.
+                if scores.min(initial=0.0) > -15.0:
+                    return SparseEdges(self.loss, found, np.expm1(scores), np.empty(0))
+        scores = kinds.sums @ self.matrix
+        return DenseEdges.of(self.loss, kinds, scores if support is None else scores.toarray())
+
+
+@dataclass
+class DenseEdges:
+    """A full matrix of potentials for each kind of token."""
+
+    loss: CRFLoss
+    kinds: Kinds
+    M: Floats  # [kinds, Y + 1, Y]
+    shift: Floats  # what was taken from the scores of each kind
+    pairs: Floats
+
+    @classmethod
+    def of(cls, loss: CRFLoss, kinds: Kinds, scores: Floats) -> DenseEdges:
+        Y = loss.shape.labels
+        M = np.zeros((kinds.n, Y + 1, Y))
+        M[:, : Y + loss.shape.start] = scores.reshape(kinds.n, Y + loss.shape.start, Y)
+        shift = M.max(axis=(1, 2), initial=0.0)
+        M -= shift[:, None, None]
+        np.exp(M, out=M)
+        return cls(loss, kinds, M, shift, np.empty(0))
+
+    def fresh(self) -> DenseEdges:
+        return replace(self, pairs=np.zeros_like(self.M))
+
+    def sum_product(
+        self,
+        offsets: NDArray[np.int64],
+        kinds: NDArray[np.int32],
+        psi: Floats,
+        weights: Floats,
+        shift: Floats,
+        alpha: Floats,
+        beta: Floats,
+    ) -> float:
+        """Σ weight·log Z; ``psi`` becomes the marginals, and the pairs are counted."""
+        from spinney.inference._kernels import forward_backward
+
+        log_z = np.empty(len(weights))
+        forward_backward(offsets, kinds, psi, self.M, weights, alpha, beta, self.pairs, log_z)
+        shifts = np.repeat(weights, np.diff(offsets)) @ (shift + self.shift[kinds])
+        return float(weights @ log_z) + float(shifts)
+
+    def expected(self) -> Floats:
+        """The expected number of each pair of labels, in the places of the bigram weights."""
+        shape, support = self.loss.shape, self.loss.support
+        self.pairs *= self.M
+        counts = self.pairs[:, : shape.labels + shape.start].reshape(self.kinds.n, shape.pairs)
+        counts = self.kinds.sums.T @ counts
+        if support is None:
+            return np.asarray(counts).ravel()
+        rows = np.repeat(np.arange(shape.bigrams), np.diff(support.pair_row))
+        return np.asarray(counts[rows, support.pairs])
+
+
+@dataclass
+class SparseEdges:
+    """Potentials that are 1 but for the pairs that have weights (Sokolovska 2010, §7)."""
+
+    loss: CRFLoss
+    open: OpenPairs
+    excess: Floats
+    pairs: Floats
+
+    def fresh(self) -> SparseEdges:
+        return replace(self, pairs=np.zeros_like(self.excess))
+
+    def sum_product(
+        self,
+        offsets: NDArray[np.int64],
+        kinds: NDArray[np.int32],
+        psi: Floats,
+        weights: Floats,
+        shift: Floats,
+        alpha: Floats,
+        beta: Floats,
+    ) -> float:
+        """Σ weight·log Z; ``psi`` becomes the marginals, and the pairs are counted."""
+        from spinney.inference._kernels import sparse_forward_backward
+
+        log_z = np.empty(len(weights))
+        chains = (offsets, kinds, psi, self.open.ptr, self.open.before, self.open.here, self.excess)
+        sparse_forward_backward(*chains, weights, alpha, beta, self.pairs, log_z)
+        return float(weights @ log_z) + float(np.repeat(weights, np.diff(offsets)) @ shift)
+
+    def expected(self) -> Floats:
+        """The expected number of each pair of labels, in the places of the bigram weights."""
+        return np.asarray(self.open.sums.T @ (self.pairs * (1.0 + self.excess)))
+
+
+def _sampled(counts: Any, support: Support) -> Floats:
+    """The entries of a sparse matrix (bigram observations × pairs) at the places of the support."""
+    n_pairs = counts.shape[1]
+    counts = counts.tocsr()
+    counts.sort_indices()
+    keys = np.repeat(np.arange(counts.shape[0]) * n_pairs, np.diff(counts.indptr)) + counts.indices
+    wanted = np.repeat(np.arange(counts.shape[0]) * n_pairs, np.diff(support.pair_row)) + support.pairs
+    if not len(keys):
+        return np.zeros(len(wanted))
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, counts.data[at], 0.0)
+
+
+def _kept(
+    data: Sequences, unsure: NDArray[np.bool_], psi: Floats, n_labels: int
+) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
+    """Of the sentences with unsure labels: their tokens, their potentials where labels may be, their offsets."""
+    tokens = np.flatnonzero(np.repeat(unsure, data.lengths))
+    offsets = np.concatenate([[0], np.cumsum(data.lengths[unsure])])
+    return tokens, psi[tokens] * data.allowed(n_labels)[tokens], offsets
+
+
+def even_cuts(ptr: NDArray[np.int64], pieces: int) -> list[tuple[int, int]]:
+    """At most so many runs of rows that hold about as many entries each; at least one."""
+    goals = np.linspace(0, int(ptr[-1]), pieces + 1)[1:-1]
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(ptr, goals), [len(ptr) - 1]]))
+    return list(pairwise(cuts.tolist())) or [(0, 0)]

@@ -1,0 +1,97 @@
+"""Penalties for taggers by name, and the groups of weights that a tagger's structure suggests."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.errors import OptionError
+from spinney.optim import penalties as pen
+from spinney.optim.base import Penalty
+from spinney.structure import Groups
+from spinney.tagging.support import Shape
+
+NAMES = ("none", "l2", "l1", "elasticnet", "group-pattern", "group-symbol", "group-label", "tree")
+Ints = NDArray[np.int32]
+
+
+def make_penalty(
+    name: str | Penalty,
+    lam: float,
+    l1: float,
+    l2: float,
+    shape: Shape,
+    patterns: tuple[Ints, Ints],
+    partners: NDArray[np.int64],
+) -> Penalty:
+    """The penalty of that name over the weights of a full model.
+
+    ``patterns`` are the patterns that made the unigram and the bigram observations; ``partners[b]`` is the unigram
+    observation that sees what bigram observation ``b`` sees, or −1.
+    """
+    if isinstance(name, Penalty):
+        return name
+    if name == "none":
+        return pen.NoPenalty()
+    if name == "l2":
+        return pen.L2(lam)
+    if name == "l1":
+        return pen.L1(lam)
+    if name == "elasticnet":
+        return pen.ElasticNet(lam, l2)
+    if name == "tree":
+        return pen.TreeL2(lam, *unigram_before_bigram(shape, partners))
+    if name not in NAMES:
+        raise OptionError(f"there is no penalty {name!r}; there are {', '.join(NAMES)}")
+    groups = {"group-pattern": by_pattern, "group-symbol": by_symbol, "group-label": by_label}[name]
+    return pen.GroupL2(lam, groups(shape, patterns), l1=l1, l2=l2)
+
+
+def by_pattern(shape: Shape, patterns: tuple[Ints, Ints]) -> Groups:
+    """One group a pattern: whole patterns are kept or dropped."""
+    return Groups.from_labels(np.concatenate(_spread(shape, patterns)))
+
+
+def by_symbol(shape: Shape, patterns: tuple[Ints, Ints]) -> Groups:
+    """One group an observation: all its weights, of all labels or pairs of labels, are kept or dropped."""
+    unigrams = np.repeat(np.arange(shape.unigrams), shape.labels)
+    return Groups.from_labels(
+        np.concatenate([unigrams, shape.unigrams + np.repeat(np.arange(shape.bigrams), shape.pairs)])
+    )
+
+
+def by_label(shape: Shape, patterns: tuple[Ints, Ints]) -> Groups:
+    """One group for each pattern and label: a pattern may serve some labels only."""
+    of_unigrams, of_bigrams = _spread(shape, patterns)
+    label = np.arange(shape.labels)
+    unigrams = of_unigrams * shape.labels + np.tile(label, shape.unigrams)
+    pairs = np.tile(label, shape.bigrams * (shape.labels + shape.start))
+    return Groups.from_labels(np.concatenate([unigrams, of_bigrams * shape.labels + pairs]))
+
+
+def unigram_before_bigram(
+    shape: Shape, partners: NDArray[np.int64]
+) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    """A forest whose norm lets bigrams λ(·, y, x) in only after the unigram μ(y, x): parents, nodes, group weights.
+
+    Node (x, y) holds μ(y, x); below it, a node holds the λ(y', y, x) of all y'. Sokolovska 2010 saw that bigrams
+    survive under active unigrams, and named a penalty that asks for it as future work.
+    """
+    label = np.arange(shape.labels)
+    below = np.where(partners[:, None] < 0, -1, partners[:, None] * shape.labels + label)
+    parent = np.concatenate([np.full(shape.n_mu, -1), below.ravel()]).astype(np.int32)
+    column = np.arange(shape.bigrams)[:, None, None] * shape.labels + label[None, None, :]
+    rows = shape.labels + shape.start
+    held = shape.n_mu + np.broadcast_to(column, (shape.bigrams, rows, shape.labels)).ravel()
+    node = np.concatenate([np.arange(shape.n_mu), held]).astype(np.int32)
+    size = np.ones(len(parent))
+    size[shape.n_mu :] = rows
+    np.add.at(size, below.ravel()[below.ravel() >= 0], rows)
+    return parent, node, np.sqrt(size)
+
+
+def _spread(shape: Shape, patterns: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+    """The pattern of each weight; those of bigrams are numbered apart from those of unigrams."""
+    unigrams, bigrams = patterns
+    apart = int(unigrams.max(initial=-1)) + 1
+    return np.repeat(unigrams, shape.labels), np.repeat(bigrams + np.int32(apart), shape.pairs)

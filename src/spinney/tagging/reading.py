@@ -1,0 +1,113 @@
+"""Sentences with columns out of any file that a tagger may be given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from spinney.corpus import ReadReport, read_conllu, read_crfsuite, read_lines, read_tokenized
+from spinney.corpus.compressed import FilePath
+from spinney.corpus.lines import OnError
+from spinney.corpus.vocabulary import Numbering
+from spinney.errors import OptionError
+from spinney.tagging.columns import Columns, read_all, read_column_batches
+from spinney.tagging.g2p import cmudict_sentences, nettalk_sentences
+
+FORMATS = ("columns", "conllu", "crfsuite", "lines", "letters", "nettalk", "nettalk-stress", "cmudict")
+SENTENCES = 1000  # read at a time
+POOL = 1 << 20  # strings remembered while an endless input is labelled
+
+Rows = Sequence[tuple[str, ...]]
+
+
+def read_columns_of(
+    paths: FilePath | Sequence[FilePath],
+    format: str = "columns",
+    *,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+    docstart: Any = "drop",
+    pool: Numbering | None = None,
+) -> Columns:
+    """All sentences of a file, or of several; what the format knows as label comes last.
+
+    ``columns``: as they are. ``conllu``: form, then universal part of speech. ``crfsuite``: attributes as one cell,
+    then the label. ``nettalk``, ``cmudict``: letter, then sound (``nettalk-stress``: sound and stress). ``lines``
+    (tokens parted by spaces) and ``letters`` (words) have no labels.
+    """
+    if format == "columns":
+        return read_all(paths, pool, encoding=encoding, on_error=on_error, report=report, docstart=docstart)
+    files = [paths] if isinstance(paths, str) or not isinstance(paths, Sequence) else list(paths)
+    rows = (row for path in files for row in _sentences(path, format, encoding, on_error, report))
+    return Columns.from_sentences(rows, pool)
+
+
+def read_batches_of(
+    path: FilePath,
+    format: str = "columns",
+    *,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+    docstart: Any = "drop",
+) -> Iterator[Columns]:
+    """The same, some sentences at a time, in bounded memory."""
+    if format == "columns":
+        yield from read_column_batches(
+            path, Numbering(), pool_limit=POOL, encoding=encoding, on_error=on_error, report=report, docstart=docstart
+        )  # fmt: skip
+        return
+    sentences = iter(_sentences(path, format, encoding, on_error, report))
+    pool = Numbering()
+    while some := list(islice(sentences, SENTENCES)):
+        pool = pool if len(pool) < POOL else Numbering()
+        yield Columns.from_sentences(some, pool)
+
+
+def _sentences(
+    path: FilePath, format: str, encoding: str, on_error: OnError, report: ReadReport | None
+) -> Iterable[Rows]:
+    how: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "report": report}
+    if format == "conllu":
+        return (list(zip(sentence.forms, sentence.upos)) for sentence in read_conllu(path, **how))
+    if format == "crfsuite":
+        items = read_crfsuite(path, **how)
+        return ([(attribute_cell(seen), label) for label, seen in sentence] for sentence in items)
+    if format == "lines":
+        return ([(word,) for word in sentence] for sentence in read_tokenized(path, **how))
+    if format == "letters":
+        return ([(letter,) for letter in word] for word in _words(path, encoding))
+    if format in ("nettalk", "nettalk-stress"):
+        return nettalk_sentences(path, joint_stress=format.endswith("stress"))
+    if format == "cmudict":
+        return cmudict_sentences(path)
+    raise OptionError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+
+
+def _words(path: FilePath, encoding: str) -> Iterator[str]:
+    for _, line in read_lines(path, encoding=encoding):
+        yield from line.split()
+
+
+def attribute_cell(seen: dict[str, Any]) -> str:
+    """Attributes and their values as one cell, for the pattern ``%value``.
+
+    Strings are joined to the name, True counts 1 and False nothing, as scikit-learn's DictVectorizer has it.
+
+    Examples
+    --------
+    >>> attribute_cell({"bias": 1.0, "word": "a|b", "tall": True, "length": 0.5})
+    'bias:1.0|word=a\\\\|b|tall:1.0|length:0.5'
+    """
+    cells = []
+    for name, value in seen.items():
+        if value is False or value is None:
+            continue
+        text = str(name)
+        if isinstance(value, str):
+            text, value = f"{text}={value}", None
+        text = text.replace("\\", "\\\\").replace(":", "\\:").replace("|", "\\|")
+        cells.append(text if value is None else f"{text}:{float(value)!r}")
+    return "|".join(cells) or "|"

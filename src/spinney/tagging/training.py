@@ -1,0 +1,283 @@
+"""From a loss and a penalty to weights: which solver, from where, and what it reports."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from spinney import progress
+from spinney.errors import OptionError
+from spinney.optim import SOLVERS as SOLVERS_OF_OPTIM
+from spinney.optim import Solution, gradient_scale, solve
+from spinney.optim.base import Penalty, Step, Vector
+from spinney.tagging.active import active_set
+from spinney.tagging.loss import CRFLoss
+from spinney.tagging.merging import Merged, merge
+from spinney.tagging.stochastic import adagrad, has_room, mixed_sgd, sgd
+from spinney.tagging.support import observed_support
+
+GIVEN = ("start", "passes", "seed", "w", "after_pass", "l1", "l2", "step", "sweeps")  # by the plan
+SOLVERS = (
+    "auto",
+    "lbfgs",
+    "owlqn",
+    "active-set",
+    "sgd",
+    "adagrad",
+    "sbcd",
+    "cd",
+    "fista",
+    "perceptron",
+    "pa",
+)
+START_PASSES, MIXED_PASSES = (
+    6,
+    8,
+)  # of stochastic descent before an exact solver takes over; on several threads
+ENOUGH = 1000  # sentences for several threads to be worth their while
+
+Watch = Callable[[Step, Vector], bool | None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train."""
+
+    solver: str = "auto"
+    tol: float = 1e-3
+    max_iter: int = 500
+    passes: int = 10
+    step: float | None = None
+    seed: int = 0
+    options: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.solver not in SOLVERS:
+            raise OptionError(f"there is no solver {self.solver!r}; there are {', '.join(SOLVERS)}")
+        if not self.tol >= 0:
+            raise OptionError(f"tol must be a number ≥ 0, not {self.tol:g}")
+        if self.step is not None and not 0 < self.step < np.inf:
+            raise OptionError(f"step must be a number above 0, not {self.step:g}")
+
+
+def train(
+    loss: CRFLoss, penalty: Penalty, plan: Plan, w0: Vector | None = None, watch: Watch | None = None
+) -> Solution:
+    """Weights of the full model (or of the support of the loss) that minimise loss + penalty, with their certificate.
+
+    By default ℓ2 penalties go to L-BFGS and elastic nets to an active set, both from a few passes of stochastic
+    descent; other penalties go to FISTA. ``watch(step, w)`` sees each iterate and may stop.
+    """
+    started = time.perf_counter()
+    solver = _chosen(plan.solver, penalty, loss)
+    if solver in ("sgd", "adagrad", "perceptron", "pa"):
+        solution = _stochastic(loss, penalty, solver, plan, w0, watch)
+    elif solver == "lbfgs" and hasattr(penalty, "grad") and hasattr(penalty, "l1_l2") and _has_room(loss):
+        solution = _smooth(loss, penalty, plan, w0, watch)
+    else:
+        w = _start(loss, penalty, plan) if w0 is None and solver == "active-set" else w0
+        solution = solve(
+            loss, penalty, _function(solver), tol=plan.tol, max_iter=plan.max_iter, w0=w, callback=watch,
+            **_options(solver, plan),
+        )  # fmt: skip
+    return replace(solution, solver=solver, seconds=time.perf_counter() - started)
+
+
+def _has_room(loss: Any) -> bool:
+    """Whether stochastic descent can go before: on a CRF whose sentences are not too long."""
+    return isinstance(loss, CRFLoss) and has_room(loss.data, loss.shape.labels)
+
+
+def _chosen(solver: str, penalty: Penalty, loss: Any) -> str:
+    if solver != "auto":
+        return solver
+    if hasattr(penalty, "grad"):
+        return "lbfgs"
+    if not hasattr(penalty, "l1_l2"):
+        return "fista"
+    some = hasattr(loss, "restricted") and np.any(penalty.l1_l2(loss.n_params)[0])
+    return "active-set" if some else "owlqn"
+
+
+def _function(solver: str) -> Any:
+    if solver == "active-set":
+        return active_set
+    if solver in ("sbcd", "cd"):
+        from spinney.tagging.sbcd import sbcd
+
+        return sbcd
+    if solver in ("perceptron", "pa"):
+        from spinney.tagging.perceptron import passive_aggressive, perceptron
+
+        return perceptron if solver == "perceptron" else passive_aggressive
+    if solver in ("sgd", "adagrad"):
+        return sgd if solver == "sgd" else adagrad
+    return solver
+
+
+def _options(solver: str, plan: Plan) -> dict[str, Any]:
+    """The options of the plan, once the solver is known to take them."""
+    options = dict(plan.options or {})
+    function = _function(solver)
+    function = SOLVERS_OF_OPTIM[function] if isinstance(function, str) else function
+    known = [name for name, p in inspect.signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    known = [name for name in known if name not in GIVEN]
+    for name in options:
+        if name not in known:
+            some = f"; it takes {', '.join(known)}" if known else "; it takes none"
+            raise OptionError(f"the solver {solver} has no option {name!r}{some}")
+    return {"mode": "coordinate"} | options if solver == "cd" else options
+
+
+def _start(loss: CRFLoss, penalty: Any, plan: Plan) -> Vector | None:
+    """A few stochastic passes: they cost as much as so many gradients, and save many more."""
+    if not _has_room(loss) or loss.support is not None or not hasattr(penalty, "l1_l2"):
+        return None
+    l1, l2 = penalty.l1_l2(loss.n_params)
+    if np.ndim(l1) > 0:
+        return None
+    with progress.task("starting by stochastic descent", START_PASSES) as task:
+        return adagrad(
+            loss, np.zeros(loss.n_params), l1=float(l1), l2=float(l2), step=0.5, passes=START_PASSES, seed=plan.seed,
+            after_pass=lambda number, w: task.update(1),
+        )  # fmt: skip
+
+
+def _smooth(loss: CRFLoss, penalty: Any, plan: Plan, w0: Vector | None, watch: Watch | None) -> Solution:
+    """ℓ2 (or no) penalty: merge what is always seen together, descend stochastically, then L-BFGS."""
+    l2 = float(penalty.l1_l2(loss.n_params)[1])
+    merged = merge(loss.data.unigrams)
+    data = replace(loss.data, unigrams=merged.observations)
+    small = CRFLoss(data, loss.shape.labels, start=loss.shape.start, threads=loss.threads)
+    if loss.support is not None:
+        small = small.restricted(observed_support(data, small.shape))
+        if not _is_observed(loss):  # then what always comes together need not have the same labels
+            merged, small = (
+                Merged(loss.data.unigrams, np.arange(loss.shape.unigrams), np.ones(loss.shape.unigrams)),
+                loss,
+            )
+    back = _Back(merged, loss, small)
+    if w0 is None:
+        several = small.threads > 1 and small.n >= ENOUGH
+        passes = MIXED_PASSES if several else START_PASSES
+        with progress.task("starting by stochastic descent", passes) as task:
+            u = (mixed_sgd if several else sgd)(
+                small, np.zeros(small.n_params), l2=l2, passes=passes, step=plan.step, seed=plan.seed,
+                after_pass=lambda number, w: task.update(1),
+            )  # fmt: skip
+    else:
+        u = back.gather(w0)
+    if not np.all(np.isfinite(u)):
+        u = np.zeros(small.n_params)
+    # The scale of the given problem: so the certificate, too, is that of the given problem (or stricter).
+    scale = back.largest(small.value_and_grad(np.zeros(small.n_params))[1])
+    see = (lambda step, u: watch(step, back.spread(u))) if watch else None
+    solution = solve(
+        small, penalty, "lbfgs", tol=plan.tol, max_iter=plan.max_iter, w0=u, callback=see, scale=scale or 1.0,
+        **_options("lbfgs", plan),
+    )  # fmt: skip
+    return replace(solution, w=back.spread(solution.w), grad=back.spread(solution.grad))
+
+
+def _is_observed(loss: CRFLoss) -> bool:
+    """Whether the support of a loss is what was observed."""
+    assert loss.support is not None
+    observed = observed_support(loss.data, loss.shape).places(loss.shape)
+    return np.array_equal(loss.support.places(loss.shape), observed)
+
+
+@dataclass(frozen=True)
+class _Back:
+    """The way between the weights of the merged problem and those of the given one."""
+
+    merged: Merged
+    loss: CRFLoss
+    small: CRFLoss
+
+    def spread(self, u: Vector) -> Vector:
+        """Weights of the given problem."""
+        support, shape = self.small.support, self.small.shape
+        if support is None:
+            w = np.empty(self.loss.shape.n_params)
+            self.merged.spread(shape.mu(u), self.loss.shape.mu(w))
+            w[self.loss.shape.n_mu :] = u[shape.n_mu :]
+            return w
+        group = self.merged.group
+        lengths, first = np.diff(support.row)[group], support.row[:-1][group]
+        ends = np.cumsum(lengths)
+        where = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + lengths, lengths)
+        mu = u[where] / np.repeat(self.merged.root[group], lengths)
+        return np.concatenate([mu, u[support.n_unigrams :]])
+
+    def largest(self, gradient: Vector) -> float:
+        """The ∞-norm of the gradient of the given problem, out of that of the merged one."""
+        small, n_mu = self.small, self.small.n_mu
+        width = small.shape.labels if small.support is None else np.diff(small.support.row)
+        mu = np.abs(gradient[:n_mu])
+        mu /= np.repeat(self.merged.root, width)
+        return float(max(mu.max(initial=0.0), np.abs(gradient[n_mu:]).max(initial=0.0)))
+
+    def gather(self, w: Vector) -> Vector:
+        """Weights of the merged problem."""
+        if self.loss.support is None:
+            shape = self.loss.shape
+            return np.concatenate([self.merged.gather(shape.mu(w)).ravel(), w[shape.n_mu :]])
+        full = np.zeros(self.loss.shape.n_params)
+        full[self.loss.support.places(self.loss.shape)] = w
+        small = self.small
+        assert small.support is not None
+        whole = self.loss.shape
+        merged = np.concatenate([self.merged.gather(whole.mu(full)).ravel(), full[whole.n_mu :]])
+        return merged[small.support.places(small.shape)]
+
+
+def _stochastic(
+    loss: CRFLoss, penalty: Any, solver: str, plan: Plan, w0: Vector | None, watch: Watch | None
+) -> Solution:
+    """A fixed number of passes, then the certificate of what came out."""
+    if not hasattr(penalty, "l1_l2"):
+        raise OptionError(f"{solver} needs an elastic-net penalty; use fista for {penalty.describe()}")
+    if not isinstance(loss, CRFLoss):
+        raise OptionError(f"{solver} trains CRFs only; use lbfgs or owlqn")
+    if solver in ("perceptron", "pa") and loss.support is not None:
+        raise OptionError(f"{solver} works on the full model; use sgd for observed features only")
+    l1, l2 = penalty.l1_l2(loss.n_params)
+    started, steps, interrupted = time.perf_counter(), [], False
+    w = np.zeros(loss.n_params) if w0 is None else w0
+    with progress.task(f"training by {solver}", plan.passes) as task:
+
+        def after_pass(number: int, new: Vector) -> bool:
+            nonlocal w
+            task.update(1)
+            w = new.copy()  # what an interrupt leaves
+            step = Step(number, time.perf_counter() - started, np.nan, np.nan)
+            steps.append(step)
+            return bool(watch and watch(step, w))
+
+        start = w
+        how: dict[str, Any] = {"passes": plan.passes, "seed": plan.seed, "after_pass": after_pass}
+        if solver in ("perceptron", "pa"):
+            how |= _options(solver, plan)
+            run = partial(
+                _function(solver), loss.data, loss.shape.labels, start=loss.shape.start, w=w0, **how
+            )
+        else:
+            how |= {"l1": float(l1), "l2": float(l2)} | ({} if plan.step is None else {"step": plan.step})
+            run = partial(_function(solver), loss, start, **how, **_options(solver, plan))
+        try:
+            w = run()
+        except KeyboardInterrupt:
+            interrupted = True
+    value, grad = loss.value_and_grad(w)
+    violation = penalty.violation(w, grad) / gradient_scale(loss)
+    objective = value + penalty.value(w)
+    seconds = time.perf_counter() - started
+    return Solution(
+        w, objective, violation, violation <= plan.tol, len(steps), solver, seconds, grad, interrupted, steps
+    )

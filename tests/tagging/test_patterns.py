@@ -1,0 +1,286 @@
+"""The pattern language: Wapiti's and CRF++'s files as they are, and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spinney.errors import InputError, OptionError
+from spinney.structure import WordClasses, WordVectors
+from spinney.tagging.columns import Columns
+from spinney.tagging.extract import Extractor
+from spinney.tagging.patterns import parse_patterns, read_patterns, shape, values_of, wapiti_regex
+from spinney.tagging.presets import PRESETS, kind_of, preset
+
+# As distributed with CRF++ (example/basenp/template) and, below, in the manner of Wapiti's manual.
+CRFPP = """\
+# Unigram
+U00:%x[-2,0]
+U01:%x[-1,0]
+U05:%x[-1,0]/%x[0,0]
+U20:%x[-2,1]/%x[-1,1]/%x[0,1]
+
+# Bigram
+B
+"""
+WAPITI = """\
+*
+
+U:wrd-1 X=%X[ 0,0]      # the word
+*:pos=%x[+1,1]
+u:suf-3 X=%m[ 0,0,".?.?.?$"]
+u:cap?=%t[0,0,"^\\u"]
+*:last=%x[@-1,0]
+b:%x[0,1]
+"""
+
+
+def seen(template: str, sentence: list[str], structures=None) -> list[list[str]]:
+    """The unigram observations of each token of a sentence of ``word`` or ``word/tag/…``."""
+    extractor = Extractor(parse_patterns(template), structures)
+    unigrams, _ = extractor.learn(Columns.from_sentences([[token.split("/") for token in sentence]]))
+    names = extractor.names("u")
+    return [
+        [names[i] for i in unigrams.ids[unigrams.ptr[t] : unigrams.ptr[t + 1]]] for t in range(len(sentence))
+    ]
+
+
+def test_a_file_of_crfpp(tmp_path):
+    path = tmp_path / "template"
+    path.write_bytes(CRFPP.replace("\n", "\r\n").encode())
+    patterns = read_patterns(path)
+    assert [pattern.kind for pattern in patterns] == ["u", "u", "u", "u", "b"]
+    assert [pattern.name for pattern in patterns] == ["U00", "U01", "U05", "U20", "B"]
+    assert [pattern.line for pattern in patterns] == [2, 3, 4, 5, 8]
+    assert patterns[2].literals == ("U05:", "/", "")
+    assert patterns[-1].fields == ()
+    assert [(f.offset, f.column) for f in patterns[3].fields] == [(-2, 1), (-1, 1), (0, 1)]
+
+
+def test_a_file_of_wapiti():
+    extractor = Extractor(parse_patterns(WAPITI))
+    sentence = [("The", "DT"), ("dogs", "NNS")]
+    extractor.learn(Columns.from_sentences([sentence]))
+    assert extractor.names("u") == [
+        "*", "U:wrd-1 X=the", "*:pos=NNS", "U:suf-3 X=The", "U:cap?=true", "*:last=dogs",
+        "U:wrd-1 X=dogs", "*:pos=_B+1", "U:suf-3 X=ogs", "U:cap?=false",
+    ]  # fmt: skip
+    assert extractor.names("b") == ["*", "*:pos=NNS", "*:last=dogs", "B:DT", "*:pos=_B+1", "B:NNS"]
+
+
+def test_names():
+    names = [pattern.name for pattern in parse_patterns(WAPITI + "U\nU:%x[0,0]\nUx=%x[0,0]")]
+    wanted = ["*", "U:wrd-1 X", "*:pos", "U:suf-3 X", "U:cap?", "*:last", "B", "U", "U", "Ux="]
+    assert names == wanted
+
+
+def test_beyond_the_sentence():
+    assert seen("U:%x[-2,0]/%x[2,0]", ["a", "b"]) == [["U:_B-2/_B+1"], ["U:_B-1/_B+2"]]
+    assert seen("U:%lower[-1,0]/%shape[-1,0]/%suffix[-1,0,9]", ["a"]) == [["U:_B-1/_B-1/_B-1"]]
+    # Regular expressions see Wapiti's names of these places.
+    assert seen('U:%m[-1,0,".*$"]/%m[1,0,".*$"]/%m[7,0,".*$"]', ["a"]) == [["U:_x-1/_x+1/_x+#"]]
+    assert seen('U:%t[-1,0,"\\u"]', ["A"]) == [["U:false"]]
+
+
+def test_absolute_positions():
+    sentence = ["a", "b", "c"]
+    assert seen("U:%x[@1,0]/%x[@-1,0]/%x[@5,0]/%x[@-5,0]", sentence) == [["U:a/c/_B+2/_B-2"]] * 3
+    assert seen("U:%x[@0,0]", ["a"]) == [["U:_B-1"]]  # as Wapiti has it
+
+
+def test_patterns_with_the_same_text_share_observations():
+    assert seen("U:%x[-1,0]\nU:%x[1,0]", ["a", "b", "a"]) == [
+        ["U:_B-1", "U:b"], ["U:a", "U:a"], ["U:b", "U:_B+1"],
+    ]  # fmt: skip
+
+
+def test_upper_case_commands_lower_the_result():
+    assert seen('U:%X[0,0]/%M[0,0,"\\u+"]/%T[0,0,"\\u"]', ["NATo"]) == [["U:nato/nat/true"]]
+
+
+def test_own_views():
+    classes = WordClasses(["bank", "Paris"], [1, 0], paths=["0010", "11"])
+    sentence = ["Bank", "Paris", "x"]
+    template = "Uc:%class[0,0,brown]\nUp:%path[0,0,brown,3]\nUs:%suffix[0,0,2]\nUf:%prefix[0,0,2]"
+    assert seen(template, sentence, {"brown": classes}) == [
+        ["Uc:1", "Up:11", "Us:nk", "Uf:Ba"], ["Uc:0", "Up:001", "Us:is", "Uf:Pa"], [],
+    ]  # fmt: skip
+    known = WordClasses(["a"], [0], unknown=1)
+    assert seen("U:%class[0,0,c]", ["a", "b"], {"c": known}) == [["U:0"], ["U:1"]]
+
+
+@pytest.mark.parametrize(
+    ("word", "wanted"),
+    [("Reuters-21578", "Xx-d"), ("NATO", "X"), ("iPhone4", "xXxd"), ("", ""), ("Élan", "Xx"), ("日本", "x")],
+)
+def test_shapes(word, wanted):
+    assert shape(word) == wanted
+
+
+@pytest.mark.parametrize(
+    ("cell", "wanted"),
+    [
+        ("a:2|b", [("a", 2.0), ("b", 1.0)]),
+        ("-1.5e1", [("", -15.0)]),
+        (r"a\:b:3|c\|d", [("a:b", 3.0), ("c|d", 1.0)]),
+        (r"a\:b", [("a:b", 1.0)]),
+        ("5:1", [("5", 1.0)]),
+        ("nan", [("nan", 1.0)]),
+        ("|", []),
+        ("a||b", [("a", 1.0), ("b", 1.0)]),
+        (":2", [("", 2.0)]),
+        ("\\", [("\\", 1.0)]),
+    ],
+)
+def test_cells_of_values(cell, wanted):
+    assert values_of(cell) == wanted
+
+
+@pytest.mark.parametrize("cell", ["a:b", "a:", "a:nan", "a:1e999", "1e999", "a:1_0"])
+def test_cells_that_hold_no_values(cell):
+    with pytest.raises(InputError, match="not a finite number"):
+        values_of(cell)
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("X:%x[0,0]", "t:1: pattern 'X:%x[0,0]': a pattern begins with U, B or *"),
+        ("\nU:%x[0]", "t:2: .*no field begins at '%x[0]'.*write it as %x[0,0]"),
+        ("U:100%", "no field begins at '%'"),
+        ("U:%x[0,-1]", "no field begins"),
+        ("U:%x[*1,0]", "no field begins"),
+        ("U:%y[0,0]", "there is no %y.*%x %t %m %lower"),
+        ('U:%x[0,0,"a"]', "is not a %x"),
+        ("U:%t[0,0]", "is not a %t.*%t[0,0,"),
+        ('U:%t[0,0,"("]', "bad regular expression '('"),
+        ('U:%m[0,0,"*"]', "bad regular expression"),
+        ('U:%m[0,0,"a]', "no field begins"),
+        ("U:%suffix[0,0]", "is not a %suffix"),
+        ("U:%suffix[0,0,0]", "is not a %suffix"),
+        ("U:%suffix[0,0,x]", "is not a %suffix"),
+        ("U:%path[0,0,brown]", "is not a %path"),
+        ("U:%vector[0,0,v]/%x[0,0]", "only field of their pattern"),
+        ("# nothing", "no patterns"),
+    ],
+)
+def test_what_is_refused(template, message):
+    pieces = [re.escape(piece) for piece in message.split(".*")]
+    with pytest.raises(InputError, match=".*".join(pieces)) as caught:
+        parse_patterns(template, "t")
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("t:")
+
+
+def test_structures_are_checked():
+    classes, vectors = WordClasses(["a"], [0]), WordVectors(["a"], [[1.0]])
+    structures = {"c": classes, "v": vectors}
+    for template, message in [
+        ("U:%class[0,0,x]", "t:1: no structure is called 'x' (those given: c, v)"),
+        ("U:%class[0,0,v]", "'v' is of type WordVectors"),
+        ("U:%vector[0,0,c]", "'c' is of type WordClasses"),
+        ("U:%path[0,0,c,2]", "flat"),
+    ]:
+        with pytest.raises(InputError, match=re.escape(message)):
+            Extractor(parse_patterns(template, "t"), structures)
+
+
+# ------------------------------------------------------------------------------- regular expressions
+
+
+def wapiti_match(expression: str, text: str) -> str | None:
+    """Wapiti's matcher, from the description in its source: what is matched first, or None."""
+    classes = {"a": str.isalpha, "d": str.isdigit, "l": str.islower, "u": str.isupper, "w": str.isalnum}
+    classes |= {"s": str.isspace, "p": lambda c: c.isprintable() and not c.isalnum() and not c.isspace()}
+
+    def one(sign: str, rest: str) -> bool:
+        if not rest:
+            return False
+        if len(sign) == 2 and sign[1].lower() in classes:
+            return classes[sign[1].lower()](rest[0]) == sign[1].islower()
+        return sign == "." or sign[-1] == rest[0]
+
+    def length(expression: str, rest: str) -> int | None:
+        if not expression:
+            return 0
+        if expression == "$":
+            return None if rest else 0
+        size = 2 if expression[0] == "\\" else 1
+        sign, after = expression[:size], expression[size:]
+        if after[:1] == "*":  # the rest of the expression first: as few repetitions as will do
+            for n in range(len(rest) + 1):
+                if (found := length(after[1:], rest[n:])) is not None:
+                    return n + found
+                if not one(sign, rest[n:]):
+                    return None
+            return None
+        if after[:1] == "?":
+            if one(sign, rest) and (found := length(after[1:], rest[1:])) is not None:
+                return 1 + found
+            return length(after[1:], rest)
+        if not one(sign, rest) or (found := length(after, rest[1:])) is None:
+            return None
+        return 1 + found
+
+    if expression[:1] == "^":
+        found = length(expression[1:], text)
+        return None if found is None else text[:found]
+    for start in range(len(text) + 1):
+        if (found := length(expression, text[start:])) is not None:
+            return text[start : start + found]
+    return None
+
+
+signs = st.sampled_from(["a", "B", "1", ".", "-", *(f"\\{c}" for c in "adlpsuwADLPSUW.-*")])
+expressions = st.builds(
+    lambda start, parts, end: start + "".join(sign + often for sign, often in parts) + end,
+    st.sampled_from(["", "^"]),
+    st.lists(st.tuples(signs, st.sampled_from(["", "", "*", "?"])), min_size=1, max_size=5),
+    st.sampled_from(["", "$"]),
+)
+
+
+@given(expressions, st.text("abAB12.- *_", max_size=8))
+def test_regular_expressions_match_as_in_wapiti(expression, text):
+    found = wapiti_regex(expression).search(text)
+    assert (found[0] if found else None) == wapiti_match(expression, text)
+
+
+def test_more_than_wapiti():
+    assert wapiti_regex(r"[\u\d]+").search("xABC12y")[0] == "ABC12"
+    assert wapiti_regex(r"^[^\p]*$").search("naïve")
+    assert wapiti_regex(r"(\l|\d){2,}").search("Xab3")[0] == "ab3"
+    assert wapiti_regex(r"[]*]+").search("a*]")[0] == "*]"
+    assert wapiti_regex(r"\"").search('"')
+    assert not wapiti_regex(r"\a").search("1_½")
+    assert wapiti_regex(r"\A").search("é_")[0] == "_"
+
+
+# ------------------------------------------------------------------------------------------- presets
+
+
+def test_presets():
+    widths = {"chunk": 2, "ner": 3, "pos": 1, "g2p": 1}
+    for name, text in PRESETS.items():
+        assert Extractor(parse_patterns(text)).required_columns == widths[name]
+    assert [p.kind for p in parse_patterns(PRESETS["chunk"])] == ["u"] * 19 + ["b"]
+    with pytest.raises(OptionError, match="there are chunk, ner, pos, g2p"):
+        preset("chunks")
+
+
+def test_presets_with_structures():
+    structures = {
+        "brown": WordClasses(["dog"], [0], paths=["0101"]),
+        "flat": WordClasses(["dog"], [0]),
+        "cca": WordVectors(["dog"], [[1.0, 2.0]]),
+    }
+    text = preset("chunk", {name: kind_of(structure) for name, structure in structures.items()})
+    extractor = Extractor(parse_patterns(text), structures)
+    assert len(extractor.patterns) == 20 + 3 * 5 + 3 + 1
+    extractor.learn(Columns.from_sentences([[("dog", "NN")]]))
+    assert "U-brown-path4+0:0101" in extractor.names("u")
+    assert "U-cca:cca/1" in extractor.names("u")
+    assert len({p.name for p in extractor.patterns}) == len(extractor.patterns)
