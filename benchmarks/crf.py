@@ -32,8 +32,8 @@ def main() -> None:
     """Run all parts and write the table."""
     train, test = (list(_sentences(name)) for name in ("train", "test"))
     sections = [
-        f"CoNLL-2000: {len(train):,} sentences, {sum(map(len, train)):,} tokens. Time to the objective that CRFsuite has "
-        f"after {ITERATIONS} iterations of L-BFGS, one thread each unless said.\n"
+        f"CoNLL-2000: {len(train):,} sentences, {sum(map(len, train)):,} tokens. Time to the objective that CRFsuite "
+        f"has after {ITERATIONS} iterations of L-BFGS, one thread each unless said.\n"
     ]
     with tempfile.TemporaryDirectory() as folder:
         for title, observed in (("All features", False), ("Observed features only", True)):
@@ -139,7 +139,12 @@ def _labelling(train: list[Sentence], test: list[Sentence], model: str) -> str:
                 run()
                 rounds.append(time.perf_counter() - started)
             times[name] = min(rounds)
-    rows = ["### Labelling, from a file of columns to labels", "", "| | tokens a second | ratio |", "|---|---:|---:|"]
+    rows = [
+        "### Labelling, from a file of columns to labels",
+        "",
+        "| | tokens a second | ratio |",
+        "|---|---:|---:|",
+    ]
     for name, seconds in times.items():
         rows.append(f"| {name} | {tokens / seconds:,.0f} | {times['CRFsuite'] / seconds:.1f} |")
     return "\n".join(rows) + "\n"
@@ -149,6 +154,7 @@ def _memory(train: list[Sentence]) -> str:
     """The most memory that training took beyond its data, in doubles a parameter."""
     from spinney.tagging import Tagger
     from spinney.tagging.columns import Columns
+    from spinney.tagging.merging import merge
     from spinney.tagging.training import Plan
     from spinney.tagging.training import train as fit
 
@@ -158,11 +164,18 @@ def _memory(train: list[Sentence]) -> str:
     fit(loss, penalty, Plan(tol=0.0, max_iter=8))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    residuals = 8 * loss.data.n_tokens * loss.shape.labels
+    # Data, in the form that the solver wants: the merged observations by token and by observation, and what each token
+    # leaves unexplained.
+    seen = merge(loss.data.unigrams).observations
+    data = (
+        2 * len(seen.ids) * (4 + 8)
+        + 8 * (seen.n_tokens + seen.n)
+        + 8 * loss.data.n_tokens * loss.shape.labels
+    )
     return (
-        f"### Memory\n\nAt its peak, ℓ2 training held {peak / 2**20:,.0f} MiB beyond the labelled observations, of "
-        f"which {residuals / 2**20:,.0f} MiB for the tokens: {(peak - residuals) / 8 / loss.n_params:.1f} doubles a "
-        f"parameter ({loss.n_params:,} parameters).\n"
+        f"### Memory\n\nℓ2 training held at most {peak / 2**20:,.0f} MiB beyond the observations it was given: "
+        f"{data / 2**20:,.0f} MiB of data in the form that it works on, and {(peak - data) / 8 / loss.n_params:.1f} "
+        f"doubles for each of {loss.n_params:,} parameters.\n"
     )
 
 
@@ -195,8 +208,6 @@ def _features(sentence: Sentence) -> list[list[str]]:
         [f"{i}:" + "/".join(at(kind, t + o) for o in window) for i, (kind, window) in enumerate(WINDOWS)]
         for t in range(n)
     ]
-
-
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def demo(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The tour: sparse and structured classifiers of Python's own manual, and what they learnt."""
+    """The tour: sparse and structured models of Python's own manual, and what they learnt."""
     begin(quiet)
     tour = _Tour(model, seed, talk=not as_json)
     facts = {
@@ -28,6 +28,7 @@ def demo(
         "families": tour.word_families(),
         "tree": tour.phrases(),
         "solvers": tour.solvers(),
+        "tagger": tour.tagger(),
         "model": model,
     }
 
@@ -194,6 +195,38 @@ class _Tour:
             ]
             show_rows("", ["solver", "iterations", "seconds", "objective", "violation", "active"], cells)
         return rows
+
+    def tagger(self) -> dict[str, Any]:
+        from spinney.corpus import sample_sentences
+        from spinney.tagging import Tagger
+
+        self.heading(6, "A tagger: where do words begin when the spaces are gone?")
+        sentences = [[word.lower() for word in words if word.isalpha()] for words in sample_sentences()]
+        sentences = [words for words in sentences if len(words) >= 5]
+        letters = [[letter for word in words for letter in word] for words in sentences]
+        labels = [["I" if i else "B" for word in words for i in range(len(word))] for words in sentences]
+        spans = [(-1, 0), (-2, 0), (-3, 0), (-4, 0), (-1, 1), (-2, 1), (-3, 1), (-1, 2), (-2, 2), (-1, 3)]
+        spans += [(0, 1), (0, 2), (0, 3), (0, 4), (-5, -1), (-4, -1), (-3, -1)]
+        windows = [f"U{a}..{b}:" + "".join(f"%x[{o},0]" for o in range(a, b + 1)) for a, b in spans]
+        train = [i for i in range(len(sentences)) if i % 5 != 4][:1200]
+        test = [i for i in range(len(sentences)) if i % 5 == 4][:300]
+        tagger = Tagger("\n".join([*windows, "B"]), penalty="elasticnet", lam=1.0, l2=0.1, tol=1e-2)
+        tagger.fit([letters[i] for i in train], [labels[i] for i in train])
+        accuracy = tagger.score([letters[i] for i in test], [labels[i] for i in test])
+        facts = tagger.facts_
+        self.say(
+            f"   A conditional random field reads the letters of {len(train):,} sentences; the elastic net keeps "
+            f"{facts['active']:,} of {facts['parameters']:,} weights, and {accuracy:.1%} of held-out letters are right:"
+        )
+        example = letters[test[3]]
+        found = tagger.predict([example])[0]
+        spaced = "".join(" " * (label == "B") + letter for letter, label in zip(example, found)).strip()
+        self.say(f"   {''.join(example)}\n   [green]{spaced}[/green]")
+        strongest = tagger.strongest(6)
+        for label, meaning in (("B", "For a beginning"), ("I", "Against it")):
+            seen = ", ".join(name.partition(":")[2] for name, _ in strongest[label])
+            self.say(f"   {meaning}, most of all: {seen}")
+        return {"accuracy": accuracy, "active": facts["active"], "parameters": facts["parameters"]}
 
     def _scored(self, model: TextModel) -> dict[str, Any]:
         truth = [self.labels[i] for i in self.test]

@@ -139,7 +139,9 @@ def adagrad_pass(
             if not simple:
                 for e in range(bptr[t], bptr[t + 1]):
                     value = bvalues[e] if len(bvalues) else 1.0
-                    _accumulate_pairs(pairs[t - first], value, t == first, start, sum_L[bids[e]], square_L[bids[e]])
+                    _accumulate_pairs(
+                        pairs[t - first], value, t == first, start, sum_L[bids[e]], square_L[bids[e]]
+                    )
         if simple:
             _accumulate_pairs(pairs[0], 1.0, False, start, sum_L[0], square_L[0])
             _accumulate_pairs(pairs[0], 1.0, True, start, sum_L[0], square_L[0])

@@ -40,7 +40,7 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
         restricted = loss.restricted(Support.of(of_full[places], loss.shape))  # type: ignore[attr-defined]
         penalty = ElasticNet(1.0, l2, weights[places]) if weights is not None else ElasticNet(float(l1), l2)
         # No need to be more exact here than the set is complete.
-        tol = max(0.3 * monitor.absolute_tol, 0.05 * monitor.violation)
+        tol = max(0.5 * monitor.absolute_tol, 0.1 * monitor.violation)
         inner = solve(
             restricted, penalty, "owlqn", tol=tol, scale=1.0, w0=w[places], max_iter=200, memory=memory
         )

@@ -30,7 +30,7 @@ def train_with_unlabelled(
     *,
     rho: float = 1e-3,
     threshold: float = 0.9,
-    n_clusters: int | None = 10,
+    n_clusters: int = 10,
     w0: Vector | None = None,
     watch: Watch | None = None,
 ) -> Solution:
@@ -45,7 +45,8 @@ def train_with_unlabelled(
     if criterion not in CRITERIA:
         raise OptionError(f"there is no criterion {criterion!r}; there are {', '.join(CRITERIA)}")
     if criterion == "weighted":
-        weights = sequence_weights(loss.data, unlabelled, n_clusters=n_clusters, random_state=plan.seed)
+        clusters = min(n_clusters, len(loss.data) + len(unlabelled))
+        weights = sequence_weights(loss.data, unlabelled, n_clusters=clusters, random_state=plan.seed)
         return train(_reweighted(loss, weights), penalty, plan, w0, watch)
     if criterion == "shift":
         return train(

@@ -22,7 +22,18 @@ from spinney.tagging.merging import Merged, merge
 from spinney.tagging.stochastic import adagrad, has_room, mixed_sgd, sgd
 from spinney.tagging.support import observed_support
 
-GIVEN = ("start", "passes", "seed", "w", "after_pass", "l1", "l2", "step", "sweeps")  # by the plan
+GIVEN = (
+    "start",
+    "passes",
+    "seed",
+    "w",
+    "after_pass",
+    "l1",
+    "l2",
+    "step",
+    "sweeps",
+    "in_place",
+)  # by the plan
 SOLVERS = (
     "auto",
     "lbfgs",
@@ -180,7 +191,7 @@ def _smooth(loss: CRFLoss, penalty: Any, plan: Plan, w0: Vector | None, watch: W
     see = (lambda step, u: watch(step, back.spread(u))) if watch else None
     solution = solve(
         small, penalty, "lbfgs", tol=plan.tol, max_iter=plan.max_iter, w0=u, callback=see, scale=scale or 1.0,
-        **_options("lbfgs", plan),
+        in_place=True, **_options("lbfgs", plan),
     )  # fmt: skip
     return replace(solution, w=back.spread(solution.w), grad=back.spread(solution.grad))
 

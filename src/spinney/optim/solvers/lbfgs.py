@@ -143,17 +143,19 @@ class History:
         self.order.clear()
 
 
-def lbfgs(problem: Problem, w: Vector, monitor: Monitor, *, memory: int | None = None) -> Vector:
+def lbfgs(
+    problem: Problem, w: Vector, monitor: Monitor, *, memory: int | None = None, in_place: bool = False
+) -> Vector:
     """Limited-memory BFGS with a line search for the Wolfe conditions.
 
     ``memory`` is how many past steps are kept: 20, or 4 in single precision from a million coordinates on. Besides
-    these, there are the weights, which move in place, and two gradients.
+    these, there are the weights, which move (those of the caller, if ``in_place``), and two gradients.
     """
     smooth = Smooth(problem, "lbfgs")
     if memory is None:
         memory = 4 if len(w) >= LARGE else 20
     history = History(len(w), memory, getattr(problem.loss, "threads", 1))
-    w = w.copy()
+    w = w if in_place else w.copy()
     value, g = smooth.in_place(w)
     history.start(g)
     try:
@@ -196,10 +198,12 @@ def _line_search(
     Bisection between bounds. Returns the objective and the gradient there.
     """
     low, high, at = 0.0, np.inf, 0.0
+    new: Vector | None
     try:
         for _ in range(60):
             history.move(w, step - at, delta, g)
             at = step
+            new = None  # room for the next
             reached, new = smooth.in_place(w)
             if not reached <= value + ARMIJO * step * slope + 1e-14 * abs(value):
                 high = step
