@@ -301,14 +301,14 @@ def test_an_interrupt_keeps_the_model(monkeypatch):
     for solver in ("lbfgs", "sgd"):
         calls = []
 
-        class Watch(module._DevSet):
+        class Watch(module.DevSet):
             def __call__(self, step, w, calls=calls):
                 calls.append(step)
                 if len(calls) == 4:
                     raise KeyboardInterrupt
                 return super().__call__(step, w)
 
-        monkeypatch.setattr(module, "_DevSet", Watch)
+        monkeypatch.setattr(module, "DevSet", Watch)
         tagger = Tagger(TEMPLATE, lam=1e-3, tol=1e-12, solver=solver)
         with pytest.raises(KeyboardInterrupt):
             tagger.fit(X, Y, dev=(X, Y))
@@ -568,3 +568,15 @@ def test_reading_the_weights(tagger):
     assert high[0][3] == tagger.weights_.shape.lam(tagger.weights_.full()).max()
     assert low[0][3] < 0
     assert sum(map(sum, tagger.active_by_pattern().values())) == tagger.weights_.n_active
+
+
+def test_prune_and_margins():
+    X = [["the", "dog"], ["a", "cat"], ["the", "cat"]]
+    tagger = Tagger("U:%x[0,0]\nB", lam=0.1).fit(X, [["D", "N"]] * 3)
+    best, second = tagger.predict_kbest([["a", "dog"]], 2)[0]
+    assert tagger.predict_margins([["a", "dog"], ["the", "dog"]])[0] == pytest.approx(best.score - second.score)
+    w = tagger.weights_.full()
+    tau = float(np.median(np.abs(w)))
+    tagger.prune(tau)
+    assert tagger.weights_.n_active == tagger.facts_["active"] == np.count_nonzero(np.abs(w) > tau)
+    assert tagger.predict([["a", "dog"]]) == [["D", "N"]]

@@ -76,6 +76,10 @@ class Columns:
         """Tokens in all sentences."""
         return int(self.offsets[-1])
 
+    def without_last(self) -> Columns:
+        """All columns but the last, which holds the labels."""
+        return Columns(self.offsets, self.symbols[:-1], self.pool)
+
     def strings(self, column: int) -> list[str]:
         """The strings of one column, token by token."""
         texts = list(self.pool)

@@ -236,13 +236,10 @@ class CRFLoss:
         assert data.labels is not None
         weights = np.ones(len(data)) if data.weights is None else data.weights
         token_weight = np.repeat(np.where(data.is_partial, 0.0, weights), data.lengths)
-        before = np.concatenate([[-1], data.labels[:-1]]).astype(np.int64)
-        starts = data.offsets[:-1][data.lengths > 0]
-        before[starts] = shape.labels
         if not shape.start:
-            token_weight[starts] = 0.0
+            token_weight[data.starts] = 0.0
         used = np.flatnonzero(token_weight)
-        pairs = before[used] * shape.labels + data.labels[used]
+        pairs = data.labels_before(shape.labels)[used] * shape.labels + data.labels[used]
         to_pair = csr_array((token_weight[used], (used, pairs)), shape=(data.n_tokens, shape.pairs))
         seen = data.bigrams
         values = np.ones(len(seen.ids)) if seen.values is None else seen.values

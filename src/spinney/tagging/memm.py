@@ -61,7 +61,7 @@ class MEMMLoss:
             raise OptionError(f"a label number is above {n_labels - 1}")
         self.threads = default_threads() if threads is None else threads
         self.shape = Shape(data.unigrams.n, data.bigrams.n, n_labels, start)
-        before = _labels_before(data, n_labels)
+        before = data.labels_before(n_labels)
         used = np.flatnonzero((data.labels >= 0) & (before >= 0))
         weights = np.ones(len(data)) if data.weights is None else data.weights
         self.labels = data.labels[used]
@@ -157,20 +157,11 @@ def memm_chains(w: Vector, shape: Shape, data: Sequences) -> Chains:
         top = pairs.max(axis=2, keepdims=True)
         pairs -= top
         log_z[a:b] = np.log(np.exp(pairs, out=pairs).sum(axis=2)) + top[:, :, 0]
-    first = data.offsets[:-1][data.lengths > 0]
+    first = data.starts
     inner = np.setdiff1d(np.arange(T), first)
     scores[inner - 1] -= log_z[inner, :Y]
     scores[first] -= log_z[first, Y:]
     return Chains(data.offsets, scores, kinds.of, edges)
-
-
-def _labels_before(data: Sequences, n_labels: int) -> NDArray[np.int64]:
-    """The label before each token: ``n_labels`` at the start of a sentence, below 0 where it is not known."""
-    assert data.labels is not None
-    before = np.empty(data.n_tokens, np.int64)
-    before[1:] = data.labels[:-1]
-    before[data.offsets[:-1][data.lengths > 0]] = n_labels
-    return before
 
 
 def _joined(

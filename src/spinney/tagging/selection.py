@@ -12,21 +12,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError, OptionError
-from spinney.tagging.sequences import Floats, Observations, Sequences
-from spinney.tagging.support import Shape, Support
+from spinney.errors import OptionError
+from spinney.tagging.sequences import Floats, Sequences
+from spinney.tagging.support import Shape, Support, observed_support, seen_counts, seen_in
 
 Flags = NDArray[np.bool_]
 CELLS = 1 << 16  # counts that are worked on at once
-
-
-class Counts(NamedTuple):
-    """In how many tokens of known label each event occurs; sparse matrices have a row for each observation."""
-
-    labels: Floats  # [Y]
-    unigrams: Any  # × y
-    bigrams: Any  # × (y', y)
-    labels_after: Floats  # [Y], where y' is known too, or there is none
 
 
 def frequency_cutoff(
@@ -53,6 +44,7 @@ def frequency_cutoff(
 
     Examples
     --------
+    >>> from spinney.tagging.sequences import Observations
     >>> seen = Observations(np.array([0, 1, 2, 3]), np.array([0, 0, 1], np.int32), n=2)
     >>> data = Sequences(np.array([0, 3]), seen, Observations.none(3), labels=np.array([1, 0, 1], np.int32))
     >>> frequency_cutoff(data, 2, 2).places(Shape(2, 0, 2)).tolist()
@@ -65,7 +57,7 @@ def frequency_cutoff(
         raise OptionError(f"a cut-off is at least 1, not {minimum}")
     if of == "observations":
         mu, lam = (
-            np.flatnonzero(_tokens(seen).sum(axis=0) >= minimum) for seen in (data.unigrams, data.bigrams)
+            np.flatnonzero(seen_in(seen).sum(axis=0) >= minimum) for seen in (data.unigrams, data.bigrams)
         )
         return Support(
             *_full_rows(mu, shape.unigrams, n_labels),
@@ -73,9 +65,7 @@ def frequency_cutoff(
         )
     if of != "pairs":
         raise OptionError(f"a cut-off is of observations or pairs, not {of!r}")
-    counts = seen_counts(data, shape)
-    places = [_places(counts.unigrams, minimum), shape.n_mu + _places(counts.bigrams, minimum)]
-    return Support.of(np.concatenate(places), shape)
+    return observed_support(data, shape, minimum)
 
 
 def mutual_information(data: Sequences, n_labels: int, *, start: bool = True) -> Floats:
@@ -98,6 +88,7 @@ def mutual_information(data: Sequences, n_labels: int, *, start: bool = True) ->
 
     Examples
     --------
+    >>> from spinney.tagging.sequences import Observations
     >>> seen = Observations(np.array([0, 1, 2, 3, 4]), np.array([0, 0, 1, 1], np.int32), n=2)
     >>> data = Sequences(np.array([0, 4]), seen, Observations.none(4), labels=np.array([0, 0, 1, 1], np.int32))
     >>> (mutual_information(data, 2) / np.log(2)).tolist()
@@ -227,60 +218,11 @@ def orphans(w: Floats, shape: Shape, parents: NDArray[np.integer[Any]]) -> Orpha
     return Orphans(int(active.sum()), int(active[~mu[parents[has]]].sum()))
 
 
-def seen_counts(data: Sequences, shape: Shape) -> Counts:
-    """Tokens in which labels, observations with labels, and observations with pairs of labels are seen."""
-    from scipy.sparse import csr_array
-
-    if data.labels is None:
-        raise InputError("sentences without labels have no counts of labels")
-    if len(data.labels) and int(data.labels.max()) >= shape.labels:
-        raise OptionError(f"a label number is above {shape.labels - 1}")
-    Y, labels, n = shape.labels, data.labels.astype(np.int64), data.n_tokens
-    before = np.roll(labels, 1)
-    starts = data.offsets[:-1][data.lengths > 0]
-    before[starts] = Y
-    known = labels >= 0
-    both = known & (before >= 0)
-    paired = both.copy()
-    if not shape.start:
-        paired[starts] = False
-
-    def joint(seen: Observations, tokens: Flags, column: NDArray[np.int64], width: int) -> Any:
-        at = np.flatnonzero(tokens)
-        events = csr_array((np.ones(len(at)), (at, column[at])), shape=(n, width))
-        return (_tokens(seen).T @ events).tocsr()
-
-    return Counts(
-        np.bincount(labels[known], minlength=Y).astype(np.float64),
-        joint(data.unigrams, known, labels, Y),
-        joint(data.bigrams, paired, before * Y + labels, shape.pairs),
-        np.bincount(labels[both], minlength=Y).astype(np.float64),
-    )
-
-
-def _tokens(seen: Observations) -> Any:
-    """Whether a token has an observation, tokens × observations."""
-    from scipy.sparse import csr_array
-
-    rows = np.ones(len(seen.ids)), seen.ids, seen.ptr
-    matrix = csr_array(rows, shape=(seen.n_tokens, seen.n), copy=True)  # the next line sorts in place
-    matrix.sum_duplicates()
-    matrix.data[:] = 1.0
-    return matrix
-
-
 def _full_rows(kept: NDArray[np.intp], n: int, width: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Rows of a support: all columns in the rows that are kept, none in the others."""
     widths = np.zeros(n + 1, np.int64)
     widths[kept + 1] = width
     return np.cumsum(widths), np.tile(np.arange(width, dtype=np.int32), len(kept))
-
-
-def _places(counts: Any, minimum: int) -> NDArray[np.int64]:
-    """Where the counts are high enough, in the flattened matrix."""
-    counts.sort_indices()
-    rows = np.repeat(np.arange(counts.shape[0], dtype=np.int64), np.diff(counts.indptr))
-    return np.asarray((rows * counts.shape[1] + counts.indices)[counts.data >= minimum])
 
 
 def _fill(out: Floats, joint: Any, made: Floats, labels: Floats) -> None:

@@ -155,6 +155,19 @@ class Sequences:
             weights=None if self.weights is None else self.weights[chosen],
         )
 
+    def labels_before(self, n_labels: int) -> NDArray[np.int64]:
+        """The label before each token: ``n_labels`` at the start of a sentence, below 0 where it is not known."""
+        assert self.labels is not None
+        before = np.empty(self.n_tokens, np.int64)
+        before[1:] = self.labels[:-1]
+        before[self.starts] = n_labels
+        return before
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """The first token of each sentence that has any."""
+        return self.offsets[:-1][self.lengths > 0]
+
     @property
     def is_partial(self) -> NDArray[np.bool_]:
         """Which sentences have a token whose label is not known for sure."""

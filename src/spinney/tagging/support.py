@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.tagging.sequences import Floats, Sequences
+from spinney.errors import InputError, OptionError
+from spinney.tagging.sequences import Floats, Observations, Sequences
 
 
 @dataclass(frozen=True)
@@ -88,38 +89,64 @@ class Shape:
         return w[self.n_mu :].reshape(self.bigrams, self.labels + self.start, self.labels)
 
 
-def observed_support(data: Sequences, shape: Shape) -> Support:
-    """The pairs and triples that occur in training: what CRFsuite takes by default."""
+class Counts(NamedTuple):
+    """In how many tokens of known label each event occurs; sparse matrices have a row for each observation."""
+
+    labels: Floats  # [Y]
+    unigrams: Any  # × y
+    bigrams: Any  # × (y', y)
+    labels_after: Floats  # [Y], where y' is known too, or there is none
+
+
+def seen_counts(data: Sequences, shape: Shape) -> Counts:
+    """Tokens in which labels, observations with labels, and observations with pairs of labels are seen."""
     from scipy.sparse import csr_array
 
     if data.labels is None:
-        raise ValueError("sentences without labels")
-    Y = shape.labels
-    known = data.labels >= 0
-    before = np.empty(data.n_tokens, np.int64)
-    before[1:] = data.labels[:-1]
-    starts = data.offsets[:-1][data.lengths > 0]
-    before[starts] = Y
+        raise InputError("sentences without labels have no counts of labels")
+    if len(data.labels) and int(data.labels.max()) >= shape.labels:
+        raise OptionError(f"a label number is above {shape.labels - 1}")
+    Y, labels, n = shape.labels, data.labels.astype(np.int64), data.n_tokens
+    before = data.labels_before(Y)
+    known = labels >= 0
     both = known & (before >= 0)
+    paired = both.copy()
     if not shape.start:
-        both[starts] = False
+        paired[data.starts] = False
 
-    def joint(seen: Any, column: NDArray[Any], kept: NDArray[np.bool_], width: int) -> Any:
-        ones = np.ones(len(seen.ids), np.int8)
-        rows = csr_array((ones, seen.ids, seen.ptr), shape=(data.n_tokens, seen.n))
-        to = csr_array(
-            (np.ones(int(kept.sum()), np.int8), (np.flatnonzero(kept), column[kept])),
-            shape=(data.n_tokens, width),
-        )
-        found = (rows.astype(np.int32).T @ to.astype(np.int32)).tocsr()
-        found.sort_indices()
-        return found
+    def joint(seen: Observations, tokens: NDArray[np.bool_], column: NDArray[np.int64], width: int) -> Any:
+        at = np.flatnonzero(tokens)
+        events = csr_array((np.ones(len(at)), (at, column[at])), shape=(n, width))
+        return (seen_in(seen).T @ events).tocsr()
 
-    mu = joint(data.unigrams, data.labels, known, Y)
-    lam = joint(data.bigrams, before * Y + data.labels, both, shape.pairs)
-    return Support(
-        mu.indptr.astype(np.int64),
-        mu.indices.astype(np.int32),
-        lam.indptr.astype(np.int64),
-        lam.indices.astype(np.int32),
+    return Counts(
+        np.bincount(labels[known], minlength=Y).astype(np.float64),
+        joint(data.unigrams, known, labels, Y),
+        joint(data.bigrams, paired, before * Y + labels, shape.pairs),
+        np.bincount(labels[both], minlength=Y).astype(np.float64),
     )
+
+
+def seen_in(seen: Observations) -> Any:
+    """Whether a token has an observation, tokens × observations."""
+    from scipy.sparse import csr_array
+
+    rows = np.ones(len(seen.ids)), seen.ids, seen.ptr
+    matrix = csr_array(rows, shape=(seen.n_tokens, seen.n), copy=True)  # the next line sorts in place
+    matrix.sum_duplicates()
+    matrix.data[:] = 1.0
+    return matrix
+
+
+def observed_support(data: Sequences, shape: Shape, minimum: int = 1) -> Support:
+    """The pairs and triples that occur in training, so many times at least: with 1, what CRFsuite takes by default."""
+    counts = seen_counts(data, shape)
+    places = [_places(counts.unigrams, minimum), shape.n_mu + _places(counts.bigrams, minimum)]
+    return Support.of(np.concatenate(places), shape)
+
+
+def _places(counts: Any, minimum: int) -> NDArray[np.int64]:
+    """Where the counts are high enough, in the flattened matrix."""
+    counts.sort_indices()
+    rows = np.repeat(np.arange(counts.shape[0], dtype=np.int64), np.diff(counts.indptr))
+    return np.asarray((rows * counts.shape[1] + counts.indices)[counts.data >= minimum])

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,15 @@ from spinney.inference.decoding import (
     Path,
     kbest,
     marginals,
+    margins,
     posterior_decode,
     token_probabilities_of,
     viterbi,
 )
 from spinney.optim import lambda_grid, lambda_max, warn_unless_converged
-from spinney.optim.base import Penalty, Solution, Step, Vector
+from spinney.optim.base import Penalty, Solution, Vector
 from spinney.structure import WordClasses, WordVectors
+from spinney.tagging import summary
 from spinney.tagging.columns import Columns
 from spinney.tagging.extract import Extractor
 from spinney.tagging.hmm import HMM
@@ -37,8 +39,10 @@ from spinney.tagging.memm import MEMMLoss, memm_chains
 from spinney.tagging.patterns import Pattern, parse_patterns, read_patterns
 from spinney.tagging.penalty import make_penalty
 from spinney.tagging.presets import PRESETS, kind_of, preset
+from spinney.tagging.selection import threshold
 from spinney.tagging.semisupervised import train_with_unlabelled
 from spinney.tagging.sequences import Observations, Sequences
+from spinney.tagging.stopping import DevSet
 from spinney.tagging.support import Shape, observed_support
 from spinney.tagging.training import Plan, train
 from spinney.tagging.weights import ChainWeights
@@ -226,7 +230,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         if self.model == "hmm":
             return self._count(data, loss, started)
         plan = self._plan()
-        watch = _DevSet(self, dev, loss) if dev is not None else None
+        watch = self._watch(dev, loss) if dev is not None else None
         w0 = init._carried_over(self.extractor_, self.labels_, loss) if init is not None else None
         if unlabelled is None:
             solution = train(loss, penalty, plan, w0, watch)
@@ -243,6 +247,16 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
             warn_unless_converged(solution, plan.tol)
         return self
 
+    def _watch(self, dev: Columns, loss: CRFLoss) -> DevSet:
+        def chains(w: Vector, data: Sequences) -> Chains:
+            if self.model == "memm":
+                return memm_chains(w, loss.shape, data)
+            return ChainWeights(loss.shape, w, loss.support).chains(data)
+
+        return DevSet(
+            dev, self.extractor_, self.labels_, chains, patience=self.patience, threads=self.threads
+        )
+
     def _train_with(
         self,
         unlabelled: Columns,
@@ -250,7 +264,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         penalty: Penalty,
         plan: Plan,
         w0: Vector | None,
-        watch: _DevSet | None,
+        watch: DevSet | None,
     ) -> Solution:
         if self.model != "crf":
             raise OptionError("unlabelled sentences help to train a crf only")
@@ -358,7 +372,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
             raise OptionError(f"labels is all or observed, not {self.labels!r}")
         if columns.width < 1 or not columns.n_tokens:
             raise InputError("no sentences to learn from")
-        inputs = Columns(columns.offsets, columns.symbols[:-1], columns.pool)
+        inputs = columns.without_last()
         self.extractor_ = Extractor(self._patterns(), self.structures)
         unigrams, bigrams = self.extractor_.learn(inputs)
         unigrams, bigrams = self._cut(unigrams, bigrams)
@@ -381,7 +395,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
                 loss = loss.restricted(observed_support(data, loss.shape))
         penalty = make_penalty(
             self.penalty, self.lam, self.l1, self.l2, loss.shape,
-            (self.extractor_.pattern_of("u"), self.extractor_.pattern_of("b")), self._partners(),
+            (self.extractor_.pattern_of("u"), self.extractor_.pattern_of("b")), summary.partners(self.extractor_),
         )  # fmt: skip
         return data, loss, penalty
 
@@ -406,11 +420,6 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         kept = [seen.counts() >= self.min_count for seen in (unigrams, bigrams)]
         self.extractor_ = self.extractor_.keep(*kept)
         return unigrams.keep(kept[0]), bigrams.keep(kept[1])
-
-    def _partners(self) -> NDArray[np.int64]:
-        """For each bigram observation the unigram observation that sees the same, or −1."""
-        number = {_seen(name): i for i, name in enumerate(self.extractor_.names("u"))}
-        return np.array([number.get(_seen(name), -1) for name in self.extractor_.names("b")], np.int64)
 
     def _carried_over(self, extractor: Extractor, labels: list[str], loss: CRFLoss) -> Vector:
         """The weights of this fitted tagger in the places of another model."""
@@ -523,10 +532,16 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         columns = Columns.from_sentences([_rows(sentence) for sentence in X])
         return list(self.kbest_columns(columns, k))
 
+    def predict_margins(self, X: Iterable[Sentence]) -> NDArray[np.float64]:
+        """By how much the best labelling of each sentence beats the next: small where the tagger is in doubt."""
+        columns = Columns.from_sentences([_rows(sentence) for sentence in X])
+        parts = [margins(chains, threads=self.threads) for _, chains in self._chains(columns)]
+        return np.concatenate([np.empty(0), *parts])
+
     def force(self, columns: Columns) -> tuple[Columns, NDArray[np.bool_]]:
         """Take the last column as what is known of the labels: ``_`` nothing, ``A|B`` one of two, ``A`` all."""
         self._check_fitted()
-        inputs = Columns(columns.offsets, columns.symbols[:-1], columns.pool)
+        inputs = columns.without_last()
         return inputs, allowed_labels(columns.symbols[-1], columns.pool, self.labels_)
 
     def _chains(
@@ -561,7 +576,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         """Token error, phrase scores and sequence error against the last column."""
         if not columns.n_tokens:
             raise InputError("no sentences to score")
-        inputs = Columns(columns.offsets, columns.symbols[:-1], columns.pool)
+        inputs = columns.without_last()
         texts = list(columns.pool)
         gold = [texts[symbol] for symbol in columns.symbols[-1].tolist()]
         bounds = columns.offsets.tolist()
@@ -577,64 +592,29 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
     def strongest(self, k: int = 10, by: str = "label") -> dict[str, list[tuple[str, float]]]:
         """The ``k`` observations with the largest weights for each label, or for each pattern (``by="pattern"``)."""
         self._check_fitted()
-        mu, names = self.weights_.shape.mu(self.weights_.full()), self.extractor_.names("u")
-        if by == "label":
-            found = {}
-            for y, label in enumerate(self.labels_):
-                order = np.argsort(-mu[:, y], kind="stable")[:k]
-                found[label] = [(names[o], float(mu[o, y])) for o in order if mu[o, y] > 0]
-            return found
-        if by != "pattern":
-            raise OptionError(f"strongest by label or by pattern, not {by!r}")
-        pattern_of = self.extractor_.pattern_of("u")
-        best = np.abs(mu).max(axis=1, initial=0.0)
-        found = {}
-        for p, pattern in enumerate(self.extractor_.patterns):
-            inside = np.flatnonzero(pattern_of == p)
-            order = inside[np.argsort(-best[inside], kind="stable")[:k]]
-            rows = [(o, int(np.argmax(np.abs(mu[o])))) for o in order]
-            found[pattern.text] = [(f"{names[o]} → {self.labels_[y]}", float(mu[o, y])) for o, y in rows]
-        return {text: rows for text, rows in found.items() if rows}
+        return summary.strongest(self.weights_, self.extractor_, self.labels_, k, by)
 
-    def transitions(
-        self, k: int = 10
-    ) -> tuple[list[tuple[str, str, str, float]], list[tuple[str, str, str, float]]]:
+    def transitions(self, k: int = 10) -> tuple[list[summary.Transition], list[summary.Transition]]:
         """The pairs of labels with the largest and the smallest bigram weights: observation, before, label, weight."""
         self._check_fitted()
-        lam, names = self.weights_.shape.lam(self.weights_.full()), self.extractor_.names("b")
-        before = [*self.labels_, "(start)"]
-        order = np.argsort(-lam, axis=None, kind="stable")
-
-        def row(place: int) -> tuple[str, str, str, float]:
-            b, z, y = np.unravel_index(place, lam.shape)
-            return names[b], before[z], self.labels_[y], float(lam[b, z, y])
-
-        flat = lam.ravel()
-        return [row(i) for i in order[:k] if flat[i] > 0], [row(i) for i in order[::-1][:k] if flat[i] < 0]
+        return summary.transitions(self.weights_, self.extractor_, self.labels_, k)
 
     def active_by_pattern(self) -> dict[str, tuple[int, int]]:
         """For each pattern how many unigram and bigram weights are not zero."""
         self._check_fitted()
-        w, shape = self.weights_.full(), self.weights_.shape
-        counts = []
-        for which, weights in (("u", shape.mu(w)), ("b", shape.lam(w).reshape(shape.bigrams, shape.pairs))):
-            active = np.count_nonzero(weights, axis=1) if len(weights) else np.zeros(0)
-            n = len(self.extractor_.patterns)
-            counts.append(np.bincount(self.extractor_.pattern_of(which), active, n).astype(int).tolist())  # type: ignore[arg-type]
-        return {p.text: pair for p, pair in zip(self.extractor_.patterns, zip(*counts)) if any(pair)}
+        return summary.active_by_pattern(self.weights_, self.extractor_)
 
     def orphans(self) -> tuple[int, int]:
         """Active bigram weights λ(y', y, x) that have a unigram μ(y, x) beside them; those of them where it is zero."""
         self._check_fitted()
-        w, shape, partners = self.weights_.full(), self.weights_.shape, self._partners()
-        lam, mu = shape.lam(w), shape.mu(w)
-        # A unigram observation without any weight is not stored: that its pattern is there tells it from none.
-        unigrams = {_seen(pattern.text) for pattern in self.extractor_.patterns if pattern.kind != "b"}
-        has_unigram = np.array([_seen(p.text) in unigrams for p in self.extractor_.patterns], np.bool_)
-        beside = has_unigram[self.extractor_.pattern_of("b")]
-        active = np.count_nonzero(lam, axis=1)
-        is_zero = np.vstack([mu, np.zeros((1, shape.labels))])[partners] == 0  # −1: none stored
-        return int(active[beside].sum()), int(active[is_zero & beside[:, None]].sum())
+        return summary.orphans(self.weights_, self.extractor_)
+
+    def prune(self, tau: float, rule: Literal["interval", "positive"] = "interval") -> Self:
+        """Set all weights within ±tau (``"positive"``: below tau) to zero, for good, without training again."""
+        self._check_fitted()
+        self._keep(ChainWeights.of(threshold(self.weights_.full(), tau, rule), self.weights_.shape))
+        self.facts_["active"] = self.weights_.n_active
+        return self
 
     def save(self, path: FilePath) -> None:
         """Write the model file."""
@@ -689,39 +669,6 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
             raise NotFittedError("this tagger has not been fitted: call fit, or load a model file")
 
 
-class _DevSet:
-    """Watches the token error on held-out sentences; remembers the best weights, and says when to stop."""
-
-    def __init__(self, tagger: Tagger, dev: Columns, loss: CRFLoss, every: int = 5) -> None:
-        if not dev.n_tokens:
-            raise InputError("no held-out sentences")
-        self.loss, self.every, self.patience = loss, every, tagger.patience
-        inputs = Columns(dev.offsets, dev.symbols[:-1], dev.pool)
-        self.data = Sequences(dev.offsets, *tagger.extractor_.observe(inputs))
-        texts = list(dev.pool)
-        number = {name: i for i, name in enumerate(tagger.labels_)}
-        numbers = np.array([number.get(text, -1) for text in texts])
-        self.gold = numbers[dev.symbols[-1]]
-        self.model, self.threads = tagger.model, tagger.threads
-        self.best: Vector | None = None
-        self.lowest, self.since, self.stopped = np.inf, 0, False
-
-    def __call__(self, step: Step, w: Vector) -> bool:
-        if step.iteration % self.every and not np.isnan(step.objective):
-            return False
-        shape, support = self.loss.shape, getattr(self.loss, "support", None)
-        if self.model == "memm":
-            chains = memm_chains(w, shape, self.data)
-        else:
-            chains = ChainWeights(shape, w, support).chains(self.data)
-        error = float(np.mean(viterbi(chains, threads=self.threads)[0] != self.gold))
-        self.since += 1
-        if error < self.lowest:
-            self.lowest, self.best, self.since = error, w.copy(), 0
-        self.stopped = self.since >= self.patience
-        return self.stopped
-
-
 def labelled_columns(
     X: Iterable[Sentence], y: Iterable[Sequence[str]], like: Columns | None = None
 ) -> Columns:
@@ -744,8 +691,3 @@ def _rows(sentence: Sentence) -> list[tuple[str, ...]]:
 def _places(known: list[str], wanted: list[str]) -> NDArray[np.int64]:
     place = {name: i for i, name in enumerate(known)}
     return np.array([place.get(name, -1) for name in wanted], np.int64)
-
-
-def _seen(name: str) -> str:
-    """What an observation sees, without the letter of its kind."""
-    return name[1:]

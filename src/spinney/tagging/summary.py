@@ -1,0 +1,91 @@
+"""What a chain model learnt, in words: its strongest observations and transitions, and what is active."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.errors import OptionError
+from spinney.tagging.extract import Extractor
+from spinney.tagging.selection import active_counts
+from spinney.tagging.selection import orphans as count_orphans
+from spinney.tagging.support import Shape
+from spinney.tagging.weights import ChainWeights
+
+Transition = tuple[str, str, str, float]  # what is seen, the label before, the label, the weight
+
+
+def strongest(
+    weights: ChainWeights, extractor: Extractor, labels: Sequence[str], k: int, by: str
+) -> dict[str, list[tuple[str, float]]]:
+    """The ``k`` observations with the largest weights for each label, or those of each pattern."""
+    mu, names = weights.shape.mu(weights.full()), extractor.names("u")
+    found = {}
+    if by == "label":
+        for y, label in enumerate(labels):
+            order = np.argsort(-mu[:, y], kind="stable")[:k]
+            found[label] = [(names[o], float(mu[o, y])) for o in order if mu[o, y] > 0]
+        return found
+    if by != "pattern":
+        raise OptionError(f"strongest by label or by pattern, not {by!r}")
+    pattern_of = extractor.pattern_of("u")
+    best = np.abs(mu).max(axis=1, initial=0.0)
+    for p, pattern in enumerate(extractor.patterns):
+        inside = np.flatnonzero(pattern_of == p)
+        order = inside[np.argsort(-best[inside], kind="stable")[:k]]
+        rows = [(o, int(np.argmax(np.abs(mu[o])))) for o in order]
+        if rows:
+            found[pattern.text] = [(f"{names[o]} → {labels[y]}", float(mu[o, y])) for o, y in rows]
+    return found
+
+
+def transitions(
+    weights: ChainWeights, extractor: Extractor, labels: Sequence[str], k: int
+) -> tuple[list[Transition], list[Transition]]:
+    """The ``k`` largest positive and the ``k`` largest negative bigram weights."""
+    lam, names = weights.shape.lam(weights.full()), extractor.names("b")
+    before = [*labels, "(start)"]
+    order, flat = np.argsort(-lam, axis=None, kind="stable"), lam.ravel()
+
+    def row(place: int) -> Transition:
+        b, z, y = map(int, np.unravel_index(place, lam.shape))
+        return names[b], before[z], labels[y], float(lam[b, z, y])
+
+    return [row(i) for i in order[:k] if flat[i] > 0], [row(i) for i in order[::-1][:k] if flat[i] < 0]
+
+
+def active_by_pattern(weights: ChainWeights, extractor: Extractor) -> dict[str, tuple[int, int]]:
+    """For each pattern that has any, how many unigram and bigram weights are not zero."""
+    texts = [pattern.text for pattern in extractor.patterns]
+    patterns = extractor.pattern_of("u"), extractor.pattern_of("b")
+    counts = active_counts(weights.full(), weights.shape, *patterns, texts)
+    return {text: (pair.unigrams, pair.bigrams) for text, pair in counts.items() if any(pair)}
+
+
+def orphans(weights: ChainWeights, extractor: Extractor) -> tuple[int, int]:
+    """Active bigram weights λ(y', y, x) that have a unigram μ(y, x) beside them; those of them where it is zero."""
+    w, shape, parents = weights.full(), weights.shape, partners(extractor)
+    # A unigram observation without any weight is not stored: that its pattern is there tells it from none. It shall be
+    # one more observation, whose weights are zero.
+    unigrams = {_seen(pattern.text) for pattern in extractor.patterns if pattern.kind != "b"}
+    beside = np.array([_seen(p.text) in unigrams for p in extractor.patterns], np.bool_)[
+        extractor.pattern_of("b")
+    ]
+    parents = np.where((parents < 0) & beside, shape.unigrams, parents)
+    larger = Shape(shape.unigrams + 1, shape.bigrams, shape.labels, shape.start)
+    padded = np.insert(w, shape.n_mu, np.zeros(shape.labels))
+    counted = count_orphans(padded, larger, parents)
+    return counted.active, counted.orphans
+
+
+def partners(extractor: Extractor) -> NDArray[np.int64]:
+    """For each bigram observation the unigram observation that sees the same, or −1."""
+    number = {_seen(name): i for i, name in enumerate(extractor.names("u"))}
+    return np.array([number.get(_seen(name), -1) for name in extractor.names("b")], np.int64)
+
+
+def _seen(name: str) -> str:
+    """What an observation sees, without the letter of its kind."""
+    return name[1:]
