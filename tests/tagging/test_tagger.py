@@ -574,7 +574,9 @@ def test_prune_and_margins():
     X = [["the", "dog"], ["a", "cat"], ["the", "cat"]]
     tagger = Tagger("U:%x[0,0]\nB", lam=0.1).fit(X, [["D", "N"]] * 3)
     best, second = tagger.predict_kbest([["a", "dog"]], 2)[0]
-    assert tagger.predict_margins([["a", "dog"], ["the", "dog"]])[0] == pytest.approx(best.score - second.score)
+    assert tagger.predict_margins([["a", "dog"], ["the", "dog"]])[0] == pytest.approx(
+        best.score - second.score
+    )
     w = tagger.weights_.full()
     tau = float(np.median(np.abs(w)))
     tagger.prune(tau)

@@ -64,9 +64,8 @@ def gather_sparse_gradient(first, last, ptr, tokens, values, residuals, row, lab
     """The same with sparse rows."""
     for o in range(first, last):
         for e in range(row[o], row[o + 1]):
-            gradient[e] = 0.0
-        for k in range(ptr[o], ptr[o + 1]):
-            residual = residuals[tokens[k]]
-            value = values[k] if len(values) else 1.0
-            for e in range(row[o], row[o + 1]):
-                gradient[e] += value * residual[labels[e]]
+            y, total = labels[e], 0.0
+            for k in range(ptr[o], ptr[o + 1]):
+                value = values[k] if len(values) else 1.0
+                total += value * residuals[tokens[k], y]
+            gradient[e] = total
