@@ -33,6 +33,18 @@ def soft_threshold(x: Vector, threshold: float | Vector) -> Vector:
     return x - np.clip(x, -threshold, threshold)
 
 
+def squared_norm(w: Vector) -> float:
+    """‖w‖², in pieces: BLAS would wake its threads for a long vector, and wait for them longer than it computes.
+
+    Examples
+    --------
+    >>> squared_norm(np.array([3.0, 4.0]))
+    25.0
+    """
+    piece = 1 << 13
+    return float(sum(w[i : i + piece] @ w[i : i + piece] for i in range(0, len(w), piece)))
+
+
 def for_kernels(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
     """``values`` as kernels take them: of one type, contiguous, and writeable, or Numba would compile them anew."""
     return np.require(values, dtype, ["C", "W"])
@@ -114,7 +126,7 @@ class L2(Penalty):
         self.lam = checked_strength("lam", lam)
 
     def value(self, w: Vector) -> float:
-        return 0.5 * self.lam * float(w @ w)
+        return 0.5 * self.lam * squared_norm(w)
 
     def grad(self, w: Vector) -> Vector:
         """λw."""
