@@ -48,17 +48,21 @@ def token_kinds(seen: Observations) -> Kinds:
     from scipy.sparse import csr_array
 
     width = np.diff(seen.ptr)
-    if seen.values is None and len(width) and np.all(width == 1):
-        used, of = np.unique(seen.ids, return_inverse=True)
-        ptr, ids, values = np.arange(len(used) + 1), used, np.ones(len(used))
+    if seen.values is None and len(width) and np.all(width == width[0]):  # the usual case: as many for each token
+        rows = seen.ids.reshape(len(width), width[0])
+        several = np.dtype((np.void, 4 * int(width[0]))) if width[0] > 1 else np.int32
+        keys = np.ascontiguousarray(rows).view(several).ravel() if width[0] else np.zeros(len(rows))
+        _, first, of = np.unique(keys, return_index=True, return_inverse=True)
+        ids = rows[first].ravel()
+        ptr, values = np.arange(len(first) + 1) * width[0], np.ones(len(ids))
     else:
-        rows: dict[bytes, int] = {}
+        known: dict[bytes, int] = {}
         of = np.empty(len(width), np.int64)
         pieces: list[slice] = []
         for t, (a, b) in enumerate(zip(seen.ptr[:-1].tolist(), seen.ptr[1:].tolist())):
             key = seen.ids[a:b].tobytes()
             key += b"" if seen.values is None else seen.values[a:b].tobytes()
-            of[t] = rows.setdefault(key, len(rows))
+            of[t] = known.setdefault(key, len(known))
             if of[t] == len(pieces):
                 pieces.append(slice(a, b))
         ptr = np.cumsum([0] + [piece.stop - piece.start for piece in pieces])
