@@ -48,7 +48,9 @@ def token_kinds(seen: Observations) -> Kinds:
     from scipy.sparse import csr_array
 
     width = np.diff(seen.ptr)
-    if seen.values is None and len(width) and np.all(width == width[0]):  # the usual case: as many for each token
+    if (
+        seen.values is None and len(width) and np.all(width == width[0])
+    ):  # the usual case: as many for each token
         rows = seen.ids.reshape(len(width), width[0])
         several = np.dtype((np.void, 4 * int(width[0]))) if width[0] > 1 else np.int32
         keys = np.ascontiguousarray(rows).view(several).ravel() if width[0] else np.zeros(len(rows))
