@@ -17,6 +17,8 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from benchmarks.data import data_folder
 from benchmarks.harness import publish
 
@@ -41,7 +43,7 @@ def main() -> None:
             peer = _crfsuite(train, observed, model)
             sections.append(_race(title, train, observed, *peer))
         sections.append(_labelling(train, test, os.path.join(folder, "False.crfsuite")))
-    sections.append(_memory(train))
+    sections += [_passes(train), _memory(train)]
     publish("crf", sections)
 
 
@@ -148,6 +150,28 @@ def _labelling(train: list[Sentence], test: list[Sentence], model: str) -> str:
     for name, seconds in times.items():
         rows.append(f"| {name} | {tokens / seconds:,.0f} | {times['CRFsuite'] / seconds:.1f} |")
     return "\n".join(rows) + "\n"
+
+
+def _passes(train: list[Sentence]) -> str:
+    """One evaluation of the loss and its gradient, all features, on one thread and on two."""
+    from spinney.tagging import Tagger
+    from spinney.tagging.columns import Columns
+
+    columns, best = Columns.from_sentences(train), []
+    for threads in (1, 2):
+        loss = Tagger("chunk", start=False, threads=threads)._prepared(columns)[1]
+        w = np.zeros(loss.n_params)
+        loss.value_and_grad(w)
+        rounds = []
+        for _ in range(7):
+            started = time.perf_counter()
+            loss.value_and_grad(w)
+            rounds.append(time.perf_counter() - started)
+        best.append(min(rounds))
+    return (
+        f"### One pass\n\nLoss and gradient of all weights over all sentences: {best[0]:.3f} s on one thread, {best[1]:.3f} s "
+        f"on two, {best[0] / best[1]:.2f} times as fast. The stochastic start of a fit runs on one.\n"
+    )
 
 
 def _memory(train: list[Sentence]) -> str:

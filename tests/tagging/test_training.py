@@ -469,17 +469,3 @@ def test_what_does_not_go_together():
 
 
 @pytest.mark.parametrize("observed", [False, True])
-def test_stochastic_descent_on_several_threads(monkeypatch, observed):
-    data = make_data(n=100, bigrams="words")
-    loss = CRFLoss(data, 3, threads=2)
-    if observed:
-        loss = loss.restricted(observed_support(data, loss.shape))
-    null = loss.value_and_grad(np.zeros(loss.n_params))[0]
-    best = minimum(loss, 1.0).fun
-    found = [stochastic.mixed_sgd(loss, np.zeros(loss.n_params), l2=1.0, passes=20) for _ in range(2)]
-    np.testing.assert_array_equal(*found)
-    assert loss.value_and_grad(found[0])[0] + 0.5 * found[0] @ found[0] < best + 0.1 * (null - best)
-    more_threads = CRFLoss(make_data(n=3), 3, threads=8)
-    assert np.all(np.isfinite(stochastic.mixed_sgd(more_threads, np.zeros(more_threads.n_params), l2=1.0)))
-    monkeypatch.setattr("spinney.tagging.training.ENOUGH", 1)
-    assert train(loss, L2(1.0), Plan(tol=1e-7)).objective == pytest.approx(best, rel=1e-9)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from spinney.errors import OptionError
 from spinney.optim.base import Vector
-from spinney.parallel import map_reduce
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.sequences import Sequences
 
@@ -139,47 +137,6 @@ def sgd(
         L *= state[0]
         state[0] = 1.0
         data.join(L, w)
-        if after_pass and after_pass(number + 1, w):
-            break
-    return w
-
-
-def mixed_sgd(
-    loss: CRFLoss,
-    w: Vector,
-    *,
-    l2: float = 0.0,
-    passes: int = 5,
-    step: float | None = None,
-    seed: int = 0,
-    after_pass: Callable[[int, Vector], bool | None] | None = None,
-) -> Vector:
-    """Stochastic descent on as many threads as the loss has: each pass starts from the mean of what each found.
-
-    Iterative parameter mixing (McDonald, Hall & Mann 2010): a third more passes reach what one thread would, and the
-    result is the same in every run, as that of threads that write to the same weights is not.
-    """
-    T = loss.threads
-    shuffled = np.random.default_rng(seed).permutation(loss.n)
-    parts = [
-        CRFLoss(
-            loss.data.take(np.sort(shuffled[i::T])),
-            loss.shape.labels,
-            start=loss.shape.start,
-            support=loss.support,
-            threads=1,
-        )
-        for i in range(min(T, loss.n))
-    ]
-    first = 2.0 * (best_step(loss, w, 0.0, l2, seed) if step is None else step)
-    for number in range(passes):
-        tau = first / (1.0 + first * l2 * number)
-
-        def one(part: CRFLoss, w: Vector = w, tau: float = tau, number: int = number) -> Vector:
-            return sgd(part, w, l2=l2 / len(parts), passes=1, step=tau, seed=seed + number)
-
-        w = map_reduce(one, parts, threads=T, reduce=operator.iadd)
-        w /= len(parts)
         if after_pass and after_pass(number + 1, w):
             break
     return w

@@ -19,7 +19,7 @@ from spinney.optim.base import Penalty, Step, Vector
 from spinney.tagging.active import active_set
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.merging import Merged, merge
-from spinney.tagging.stochastic import adagrad, has_room, mixed_sgd, sgd
+from spinney.tagging.stochastic import adagrad, has_room, sgd
 from spinney.tagging.support import observed_support
 
 GIVEN = (
@@ -47,11 +47,7 @@ SOLVERS = (
     "perceptron",
     "pa",
 )
-START_PASSES, MIXED_PASSES = (
-    6,
-    8,
-)  # of stochastic descent before an exact solver takes over; on several threads
-ENOUGH = 1000  # sentences for several threads to be worth their while
+START_PASSES = 6  # of stochastic descent before an exact solver takes over
 
 Watch = Callable[[Step, Vector], bool | None]
 
@@ -175,11 +171,9 @@ def _smooth(loss: CRFLoss, penalty: Any, plan: Plan, w0: Vector | None, watch: W
             )
     back = _Back(merged, loss, small)
     if w0 is None:
-        several = small.threads > 1 and small.n >= ENOUGH
-        passes = MIXED_PASSES if several else START_PASSES
-        with progress.task("starting by stochastic descent", passes) as task:
-            u = (mixed_sgd if several else sgd)(
-                small, np.zeros(small.n_params), l2=l2, passes=passes, step=plan.step, seed=plan.seed,
+        with progress.task("starting by stochastic descent", START_PASSES) as task:
+            u = sgd(
+                small, np.zeros(small.n_params), l2=l2, passes=START_PASSES, step=plan.step, seed=plan.seed,
                 after_pass=lambda number, w: task.update(1),
             )  # fmt: skip
     else:
