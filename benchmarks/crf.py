@@ -169,8 +169,8 @@ def _passes(train: list[Sentence]) -> str:
             rounds.append(time.perf_counter() - started)
         best.append(min(rounds))
     return (
-        f"### One pass\n\nLoss and gradient of all weights over all sentences: {best[0]:.3f} s on one thread, {best[1]:.3f} s "
-        f"on two, {best[0] / best[1]:.2f} times as fast. The stochastic start of a fit runs on one.\n"
+        f"### One pass\n\nLoss and gradient of all weights over all sentences: {best[0]:.3f} s on one thread, "
+        f"{best[1]:.3f} s on two, {best[0] / best[1]:.2f} times as fast. The stochastic start of a fit runs on one.\n"
     )
 
 

@@ -466,6 +466,3 @@ def test_what_does_not_go_together():
         make_penalty(
             "l3", 1.0, 0, 0, loss.shape, (np.zeros(29, np.int32), np.zeros(1, np.int32)), np.array([-1])
         )
-
-
-@pytest.mark.parametrize("observed", [False, True])

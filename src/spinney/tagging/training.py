@@ -22,7 +22,7 @@ from spinney.tagging.merging import Merged, merge
 from spinney.tagging.stochastic import adagrad, has_room, sgd
 from spinney.tagging.support import observed_support
 
-GIVEN = (
+GIVEN = {
     "start",
     "passes",
     "seed",
@@ -33,7 +33,7 @@ GIVEN = (
     "step",
     "sweeps",
     "in_place",
-)  # by the plan
+}  # by the plan
 SOLVERS = (
     "auto",
     "lbfgs",
