@@ -35,7 +35,8 @@ def main() -> None:
     train, test = (list(_sentences(name)) for name in ("train", "test"))
     sections = [
         f"CoNLL-2000: {len(train):,} sentences, {sum(map(len, train)):,} tokens. Time to the objective that CRFsuite "
-        f"has after {ITERATIONS} iterations of L-BFGS, one thread each unless said.\n"
+        f"has after {ITERATIONS} iterations of L-BFGS, one thread each unless said; "
+        "training runs once each, the rest is the best of several rounds.\n"
     ]
     with tempfile.TemporaryDirectory() as folder:
         for title, observed in (("All features", False), ("Observed features only", True)):
