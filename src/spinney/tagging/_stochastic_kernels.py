@@ -1,7 +1,7 @@
 """Stochastic training, a sentence at a time: only the weights of what a sentence shows are touched.
 
-``simple`` says that every token has bigram observation 0 and no other (label bigrams), so that one matrix of potentials
-serves the whole sentence; else each token has its own, ``M[t]``.
+``simple`` says that every token has bigram observation 0 and no other (label bigrams), or that there are none at all,
+so that one matrix of potentials serves the whole sentence; else each token has its own, ``M[t]``.
 """
 
 import numpy as np
@@ -58,7 +58,7 @@ def sgd_pass(
                         L[bids[e]], pairs[t - first], open_L[bids[e]], step * value, t == first, start,
                         l1, due, scale, received_L, bids[e],
                     )  # fmt: skip
-        if simple:
+        if simple and len(L):
             _descend_pairs(L[0], pairs[0], open_L[0], step, False, start, l1, due, scale, received_L, 0)
             if start:
                 _descend_pairs(L[0], pairs[0], open_L[0], step, True, start, l1, due, scale, received_L, 0)
@@ -142,7 +142,7 @@ def adagrad_pass(
                     _accumulate_pairs(
                         pairs[t - first], value, t == first, start, sum_L[bids[e]], square_L[bids[e]]
                     )
-        if simple:
+        if simple and len(sum_L):
             _accumulate_pairs(pairs[0], 1.0, False, start, sum_L[0], square_L[0])
             _accumulate_pairs(pairs[0], 1.0, True, start, sum_L[0], square_L[0])
         k += 1.0

@@ -17,9 +17,9 @@ TRIAL = 1000  # sentences on which step sizes are tried
 
 
 def is_simple(data: Sequences) -> bool:
-    """Whether every token has bigram observation 0 and no other."""
+    """Whether every token has bigram observation 0 and no other, or none has any: one matrix serves all tokens."""
     seen = data.bigrams
-    return seen.n == 1 and bool(np.all(np.diff(seen.ptr) == 1)) and seen.values is None
+    return not seen.n or (seen.n == 1 and bool(np.all(np.diff(seen.ptr) == 1)) and seen.values is None)
 
 
 def has_room(data: Sequences, n_labels: int) -> bool:
