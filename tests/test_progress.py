@@ -16,8 +16,10 @@ from spinney import progress
 
 @pytest.fixture(autouse=True)
 def as_at_first(monkeypatch):
-    """Undo what a test configures."""
+    """Start as a fresh process does, whatever ran before, and undo what a test configures."""
     handlers, level = list(progress.log.handlers), progress.log.level
+    progress.log.handlers[:] = [h for h in handlers if isinstance(h, logging.NullHandler)]
+    progress.log.setLevel(logging.NOTSET)
     monkeypatch.setattr(progress, "_quiet", False)
     monkeypatch.setattr(progress, "_announced", set())
     yield
