@@ -487,7 +487,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         self, columns: Columns, allowed: NDArray[np.bool_] | None = None
     ) -> Iterator[list[str]]:
         """The labels of each sentence; ``allowed`` (tokens × labels) forbids some."""
-        for _, chains in self._chains(columns, allowed):
+        for chains in self._chains(columns, allowed):
             if self.decoding == "posterior":
                 numbers = posterior_decode(chains, threads=self.threads)
             elif self.decoding == "viterbi":
@@ -504,7 +504,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         """The labels of each sentence, each with its marginal probability."""
         labelled = self.label_columns(columns, allowed)
         number = {name: y for y, name in enumerate(self.labels_)}
-        for _, chains in self._chains(columns, allowed):
+        for chains in self._chains(columns, allowed):
             sentences = [next(labelled) for _ in range(len(chains))]
             numbers = np.array([number[label] for labels in sentences for label in labels], np.int32)
             chances = token_probabilities_of(chains, numbers, threads=self.threads)
@@ -515,14 +515,14 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         self, columns: Columns, k: int, allowed: NDArray[np.bool_] | None = None
     ) -> Iterator[list[Path]]:
         """The k best labellings of each sentence, best first."""
-        for _, chains in self._chains(columns, allowed):
+        for chains in self._chains(columns, allowed):
             yield from kbest(chains, k, threads=self.threads)
 
     def predict_marginals(self, X: Iterable[Sentence]) -> list[NDArray[np.float64]]:
         """For each sentence the probabilities of the labels (columns, in the order of ``labels_``) of its tokens."""
         columns = Columns.from_sentences([_rows(sentence) for sentence in X])
         found = []
-        for _, chains in self._chains(columns):
+        for chains in self._chains(columns):
             probabilities = marginals(chains, threads=self.threads)[0]
             found += np.split(probabilities, chains.offsets[1:-1]) if len(chains) else []
         return found
@@ -535,7 +535,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
     def predict_margins(self, X: Iterable[Sentence]) -> NDArray[np.float64]:
         """By how much the best labelling of each sentence beats the next: small where the tagger is in doubt."""
         columns = Columns.from_sentences([_rows(sentence) for sentence in X])
-        parts = [margins(chains, threads=self.threads) for _, chains in self._chains(columns)]
+        parts = [margins(chains, threads=self.threads) for chains in self._chains(columns)]
         return np.concatenate([np.empty(0), *parts])
 
     def force(self, columns: Columns) -> tuple[Columns, NDArray[np.bool_]]:
@@ -544,10 +544,8 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         inputs = columns.without_last()
         return inputs, allowed_labels(columns.symbols[-1], columns.pool, self.labels_)
 
-    def _chains(
-        self, columns: Columns, allowed: NDArray[np.bool_] | None = None
-    ) -> Iterator[tuple[int, Chains]]:
-        """The model on batches of sentences; and the first sentence of each."""
+    def _chains(self, columns: Columns, allowed: NDArray[np.bool_] | None = None) -> Iterator[Chains]:
+        """The model on the sentences, a batch at a time."""
         self._check_fitted()
         transitions = ends = None
         if self.scheme is not None:
@@ -563,7 +561,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
             chains = self.chains(Sequences(part.offsets, *self.extractor_.observe(part)))
             if allowed is not None or transitions is not None:
                 chains = chains.constrained(None if allowed is None else allowed[a:b], transitions, ends)
-            yield start, replace(chains, first=start)
+            yield replace(chains, first=start)
             start = stop
 
     def chains(self, data: Sequences) -> Chains:
