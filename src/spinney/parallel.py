@@ -59,13 +59,14 @@ def map_reduce(
         threads = default_threads()
     if threads < 1:
         raise OptionError(f"threads must be at least 1, not {threads}")
-    with closing(_in_order(function, shards, threads)) as results:
+    with closing(in_order(function, shards, threads)) as results:
         return functools.reduce(reduce, results)
 
 
-def _in_order(
+def in_order(
     function: Callable[[Shard], Statistics], shards: Iterable[Shard], threads: int
 ) -> Generator[Statistics, None, None]:
+    """The results of ``function`` in the order of the shards, computed on threads a little ahead of the reader."""
     if threads == 1:
         yield from map(function, shards)
         return

@@ -144,6 +144,62 @@ def test_zeros_and_extremes():
     assert [score for _, score in vectors.neighbours("zero", 3)] == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_hellinger_against_the_formula(dtype, sparse):
+    rng = np.random.default_rng(2)
+    dense = (rng.random((200, 7)) * (rng.random((200, 7)) < 0.5)).astype(dtype)
+    dense[3] = 0
+    vectors = WordVectors([f"w{i}" for i in range(200)], sp.csr_array(dense) if sparse else dense)
+    sums = dense.sum(axis=1, keepdims=True, dtype=np.float64)
+    p = np.divide(dense, sums, out=np.zeros((200, 7)), where=sums > 0)
+    distance = ((np.sqrt(p[:, None]) - np.sqrt(p[None])) ** 2).sum(axis=2)
+    tolerance = 1e-6 if dtype == np.float32 else 1e-14
+    indices, scores = vectors.nearest(dense, 200, "hellinger")
+    assert scores.dtype == dtype
+    empty = ~dense.any(axis=1)
+    for i in np.flatnonzero(~empty):
+        by_score = np.empty(200)
+        by_score[indices[i]] = 2 - 2 * scores[i]
+        np.testing.assert_allclose(by_score[~empty], distance[i, ~empty], rtol=0, atol=4 * tolerance)
+        assert np.all(by_score[empty] == 2)
+    assert not scores[empty].any()
+    for word, near in vectors.thesaurus(5, words=["w7", "w3"]):
+        expected = vectors.neighbours(word, 5, "hellinger")
+        assert near == [(name, pytest.approx(score, abs=tolerance)) for name, score in expected]
+
+
+def test_hellinger_takes_counts_of_any_size():
+    vectors = WordVectors(["once", "often", "other"], np.array([[1, 3], [1e30, 3e30], [3, 1]], np.float32))
+    assert vectors.neighbours("once", 2, "hellinger") == [
+        ("often", pytest.approx(1, abs=1e-6)),
+        ("other", pytest.approx(np.sqrt(3) / 2, abs=1e-6)),
+    ]
+    with pytest.raises(
+        OptionError, match="'hellinger' reads vectors as distributions, and some have negative"
+    ):
+        WordVectors(["a", "b"], [[1.0, -1.0], [1.0, 1.0]]).neighbours("b", metric="hellinger")
+    with pytest.raises(OptionError, match="some have negative"):
+        vectors.neighbours(np.array([1.0, -1.0]), metric="hellinger")
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot", "hellinger"])
+def test_the_thesaurus_in_blocks(monkeypatch, metric):
+    matrix = np.random.default_rng(0).random((40, 5))
+    vectors = WordVectors([f"w{i}" for i in range(40)], matrix)
+    monkeypatch.setattr(wordvectors, "_SCORES_AT_ONCE", 120)  # three words at a time
+    entries = list(vectors.thesaurus(4, metric))
+    assert [word for word, _ in entries] == vectors.words
+    for word, near in entries:
+        expected = vectors.neighbours(word, 4, metric)
+        assert [name for name, _ in near] == [name for name, _ in expected]
+        np.testing.assert_allclose([s for _, s in near], [s for _, s in expected], atol=1e-14)
+    with pytest.raises(InputError, match="'cat' is not among the 40 words"):
+        next(vectors.thesaurus(words=["cat"]))
+    with pytest.raises(OptionError, match="k must be at least 1, not 0"):
+        next(vectors.thesaurus(0))
+
+
 def test_options_of_neighbours():
     vectors = make(3, 2)
     assert len(vectors.neighbours("w0", 10)) == 2
@@ -152,7 +208,7 @@ def test_options_of_neighbours():
         vectors.neighbours("cat")
     with pytest.raises(OptionError, match="k must be at least 1, not 0"):
         vectors.neighbours(np.ones(2), 0)
-    with pytest.raises(OptionError, match="the metric is 'cosine' or 'dot', not 'l2'"):
+    with pytest.raises(OptionError, match="the metric is 'cosine', 'dot' or 'hellinger', not 'l2'"):
         vectors.neighbours("w0", metric="l2")
     with pytest.raises(OptionError, match="vectors have 2 numbers here, not 3"):
         vectors.neighbours(np.ones(3))

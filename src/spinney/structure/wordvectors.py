@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from spinney.files import FilePath, ModelFile, Parts, csr_tensors
 from spinney.structure import _word2vec
 from spinney.structure._stored import Stored, Words
 
-Metric = Literal["cosine", "dot"]
+Metric = Literal["cosine", "dot", "hellinger"]
 
 _SCORES_AT_ONCE = 1 << 24  # similarities held in memory at a time
 
@@ -104,8 +104,7 @@ class WordVectors(Stored):
             indices, scores = self.nearest(np.asarray(query)[None], k, metric)
             skip = -1
         else:
-            if query not in self:
-                raise InputError(f"{query!r} is not among the {len(self)} words")
+            self._check_known(query)
             skip = self._words.place[query]
             indices, scores = self.nearest(self._dense_row(skip)[None], k + 1, metric)
         found = zip(indices[0].tolist(), scores[0].tolist())
@@ -116,30 +115,74 @@ class WordVectors(Stored):
     ) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """The rows most similar to each of many vectors, and how similar they are; equals by their order.
 
-        Exact: one matrix product, a block of queries at a time. A vector of zeros has cosine 0 with all.
+        Exact: one matrix product, a block of queries at a time. A vector of zeros is 0 similar to all by
+        ``"cosine"`` and ``"hellinger"``.
+
+        ``"hellinger"`` reads vectors as distributions (none may have negative numbers; each is divided by its
+        sum) and gives the Bhattacharyya coefficient BC = Σ √(p q), from 0 to 1: the order is that of the
+        Hellinger distance, which is 2 − 2 BC. The square roots of all vectors are kept for the next call.
         """
         if k < 1:
             raise OptionError(f"k must be at least 1, not {k}")
-        if metric not in ("cosine", "dot"):
-            raise OptionError(f"the metric is 'cosine' or 'dot', not {metric!r}")
+        if metric not in get_args(Metric):
+            raise OptionError(f"the metric is 'cosine', 'dot' or 'hellinger', not {metric!r}")
         queries = np.asarray(queries, dtype=self.matrix.dtype)
         if queries.ndim != 2 or queries.shape[1] != self.dimension:
             raise OptionError(f"vectors have {self.dimension} numbers here, not {queries.shape[-1]}")
         if metric == "cosine":
             inverse = _inverse(np.linalg.norm(queries.astype(np.float64), axis=1))
             queries = (queries * inverse[:, None]).astype(self.matrix.dtype)
+        elif metric == "hellinger":
+            queries = _roots(queries)
+        matrix = self._square_roots if metric == "hellinger" else self.matrix
         k = min(k, len(self))
         indices = np.empty((len(queries), k), dtype=np.int64)
         scores = np.empty((len(queries), k), dtype=self.matrix.dtype)
         step = max(1, _SCORES_AT_ONCE // max(len(self), 1))
         for start in range(0, len(queries), step):
-            products = queries[start : start + step] @ self.matrix.T
+            products = queries[start : start + step] @ matrix.T
             if metric == "cosine":
                 products *= self._inverse_norms
             for i, row in enumerate(products, start):
                 indices[i] = _top(row, k)
                 scores[i] = row[indices[i]]
         return indices, scores
+
+    def thesaurus(
+        self, k: int = 10, metric: Metric = "hellinger", words: Sequence[str] | None = None
+    ) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+        """Each word (or each of ``words``) with its ``k`` nearest neighbours, as :meth:`neighbours` finds them.
+
+        Examples
+        --------
+        >>> vectors = WordVectors(["salt", "pepper", "win"], [[0.9, 0.1], [0.8, 0.2], [0.0, 1.0]])
+        >>> for word, near in vectors.thesaurus(1):
+        ...     print(word, [(other, round(score, 2)) for other, score in near])
+        salt [('pepper', 0.99)]
+        pepper [('salt', 0.99)]
+        win [('pepper', 0.45)]
+        """
+        if k < 1:
+            raise OptionError(f"k must be at least 1, not {k}")
+        chosen = self.words if words is None else list(words)
+        for word in chosen:
+            self._check_known(word)
+        step = max(1, _SCORES_AT_ONCE // max(len(self), 1))
+        for start in range(0, len(chosen), step):
+            block = chosen[start : start + step]
+            rows = self.rows(block)
+            indices, scores = self.nearest(rows.toarray() if self.is_sparse else rows, k + 1, metric)
+            for word, near, score in zip(block, indices.tolist(), scores.tolist()):
+                skip = self._words.place[word]
+                yield word, [(self.words[i], s) for i, s in zip(near, score) if i != skip][:k]
+
+    def _check_known(self, word: str) -> None:
+        if word not in self:
+            raise InputError(f"{word!r} is not among the {len(self)} words")
+
+    @cached_property
+    def _square_roots(self) -> Any:
+        return _roots(self.matrix)
 
     @cached_property
     def _inverse_norms(self) -> NDArray[np.float64]:
@@ -200,6 +243,21 @@ def _inverse(norms: NDArray[Any]) -> NDArray[np.float64]:
     inverse = np.zeros(len(norms))
     np.divide(1, norms, out=inverse, where=norms > np.finfo(np.float64).tiny)
     return inverse
+
+
+def _roots(matrix: Any) -> Any:
+    """The square roots of rows divided by their sums, in the matrix's own precision; rows of zeros stay."""
+    sparse = hasattr(matrix, "tocsr")
+    numbers = matrix.data if sparse else matrix
+    if numbers.size and numbers.min() < 0:
+        raise OptionError("'hellinger' reads vectors as distributions, and some have negative numbers")
+    inverse = _inverse(matrix.sum(axis=1, dtype=np.float64))
+    scale = np.repeat(inverse, np.diff(matrix.indptr)) if sparse else inverse[:, None]
+    roots = np.multiply(numbers, scale, out=np.empty_like(numbers), casting="same_kind")
+    np.sqrt(roots, out=roots)
+    if not sparse:
+        return roots
+    return type(matrix)((roots, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _top(scores: NDArray[Any], k: int) -> NDArray[np.int64]:

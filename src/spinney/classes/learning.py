@@ -1,0 +1,168 @@
+"""EM for hidden Markov chains and trees: batch and online (Grave 2014, §2.1; Cappé & Moulines 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.classes.statistics import Statistics
+from spinney.corpus import TokenArrays
+from spinney.inference.forests import Forest, sentence_trees
+from spinney.inference.hidden import Beliefs, Laws, sparse_sum_product, sum_product
+from spinney.parallel import in_order
+from spinney.progress import Task
+
+#: Tokens whose posteriors are computed together: enough for good matrix products, few enough for the cache.
+PIECE = 4096
+
+
+class Trees(NamedTuple):
+    """Sentences with their trees: what inference reads."""
+
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    heads: NDArray[np.int32] | None
+    kinds: NDArray[np.int32] | None
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Text of a model: the arrays, whether their heads count, and the kind of edge of each relation."""
+
+    arrays: TokenArrays
+    tree: bool = False
+    kind_of: NDArray[np.int32] | None = None
+
+    def pieces(self, tokens: int = PIECE) -> list[TokenArrays]:
+        """Consecutive sentences, about so many tokens at a time."""
+        return self.arrays.shards(max(1, round(self.arrays.n_tokens / tokens)))
+
+    def trees(self, piece: TokenArrays) -> Trees:
+        """The sentences of a piece, read from disk if need be."""
+        kinds = None
+        if self.kind_of is not None:
+            kinds = self.kind_of[np.asarray(piece.labels["deprel"].ids)]
+        heads = np.asarray(piece.heads) if self.tree else None
+        return Trees(np.asarray(piece.ids), piece.offsets, heads, kinds)
+
+
+@dataclass(frozen=True)
+class Messages:
+    """How messages are passed: exactly, or projected to their k largest entries or to 1 - ε of their mass."""
+
+    k: int | None = None
+    epsilon: float | None = None
+
+    def beliefs(self, trees: Trees, laws: Laws) -> tuple[NDArray[np.int64], NDArray[np.int32], Beliefs]:
+        """The token and the word of each node, and what was found."""
+        if self.k is None and self.epsilon is None:
+            forest = Forest.from_heads(*trees[1:])
+            words = trees.ids[forest.tokens]
+            return forest.tokens, words, sum_product(forest, words, laws)
+        laid = sentence_trees(*trees[1:])
+        words = trees.ids[laid.tokens]
+        found = sparse_sum_product(laid, words, laws, k=self.k or 0, epsilon=self.epsilon or 0.0)
+        return laid.tokens, words, found
+
+
+class Pass(NamedTuple):
+    """What a pass over the text found, with the parameters that it had on its way."""
+
+    log_likelihood: float
+    support: float  # mean number of entries kept in a message
+    revived: int
+
+
+@dataclass(frozen=True)
+class Learner:
+    """The settings of EM that do not change on the way."""
+
+    messages: Messages
+    smoothing: float
+    backoff: float
+    dtype: Any
+    threads: int
+    noise: float
+
+    def laws(self, statistics: Statistics) -> Laws:
+        """The M-step."""
+        return statistics.laws(self.smoothing, self.backoff, self.dtype)
+
+    def batch_pass(self, corpus: Corpus, statistics: Statistics, work: Task) -> tuple[Statistics, Pass]:
+        """One iteration of EM: the expected counts of the whole text under one set of parameters."""
+        laws = self.laws(statistics)
+        V, C = statistics.omega.shape
+        new = Statistics.zeros(V, C, len(statistics.tau), np.float64)
+        total = _Totals()
+        for words, found in self._found(corpus, corpus.pieces(), laws):
+            new.add(words, found)
+            total.add(found)
+            work.update(len(words))
+        new.omega = new.omega.astype(statistics.omega.dtype)
+        return new, total.result(0)
+
+    def online_pass(
+        self,
+        corpus: Corpus,
+        statistics: Statistics,
+        batches: Sequence[Sequence[TokenArrays]],
+        alpha: Callable[[int], float],
+        steps: int,
+        rng: np.random.Generator,
+        work: Task,
+        watch: Callable[[int], None],
+    ) -> Pass:
+        """Online EM over batches of pieces; ``alpha(t)`` is the size of step t, of which ``steps`` were made before.
+
+        The statistics change in place, and whole batches at a time: they are sound whenever the work is interrupted.
+        """
+        total, revived = _Totals(), 0
+        for t, batch in enumerate(batches, steps + 1):
+            found = list(self._found(corpus, batch, self.laws(statistics)))
+            statistics.step(found, alpha(t))
+            revived += statistics.revive(rng, self.noise)
+            for words, beliefs in found:
+                total.add(beliefs)
+                work.update(len(words))
+            watch(t)
+        return total.result(revived)
+
+    def log_likelihood(self, corpus: Corpus, laws: Laws, messages: Messages | None = None) -> float:
+        """Of all words; exact unless other messages are asked for."""
+        exact = Learner(messages or Messages(), 0.0, 0.0, self.dtype, self.threads, 0.0)
+        return sum(found.log_likelihood for _, found in exact._found(corpus, corpus.pieces(), laws))
+
+    def _found(
+        self, corpus: Corpus, pieces: Sequence[TokenArrays], laws: Laws
+    ) -> Iterator[tuple[NDArray[np.int32], Beliefs]]:
+        yield from in_order(partial(self._expect, corpus, laws), pieces, self.threads)
+
+    def _expect(self, corpus: Corpus, laws: Laws, piece: TokenArrays) -> tuple[NDArray[np.int32], Beliefs]:
+        """The E-step on a piece: a pure function, so any thread may do it."""
+        return self.messages.beliefs(corpus.trees(piece), laws)[1:]
+
+
+class _Totals:
+    def __init__(self) -> None:
+        self.log_likelihood, self.kept, self.sent = 0.0, 0.0, 0
+
+    def add(self, found: Beliefs) -> None:
+        self.log_likelihood += found.log_likelihood
+        self.kept += found.support[0]
+        self.sent += found.support[1]
+
+    def result(self, revived: int) -> Pass:
+        return Pass(self.log_likelihood, self.kept / max(self.sent, 1), revived)
+
+
+def shuffled_batches(corpus: Corpus, tokens: int, rng: np.random.Generator) -> list[list[TokenArrays]]:
+    """The pieces of a corpus in random order, a few to a batch of about ``tokens``."""
+    pieces = corpus.pieces(min(tokens, PIECE))
+    each = max(1, round(tokens / min(tokens, PIECE)))
+    order = rng.permutation(len(pieces)).tolist()
+    return [[pieces[i] for i in order[first : first + each]] for first in range(0, len(order), each)]

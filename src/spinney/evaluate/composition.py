@@ -1,0 +1,235 @@
+"""Composition: the vector of a word together with its dependents, and how plausible the pair is.
+
+The operators of Grave 2014, chapter 3, make one vector of a head u and its dependents v:
+
+============  ===========================
+``baseline``  u
+``add``       u + v
+``mult``      u ⊙ v
+``t-add``     u + M v
+``t-mult``    u ⊙ M v
+============  ===========================
+
+M moves a dependent into the classes of heads. T[i, j] is the probability of class i below (in a chain, after)
+class j. In a tree M is Tᵀ. In a chain it is T for a dependent that precedes its head (adjective, noun modifier,
+subject) and Tᵀ for one that follows (object). Several dependents are all added, or all multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spinney.errors import OptionError
+from spinney.evaluate.ellipsis import Comparison
+from spinney.evaluate.measures import Measure, l1_normalised, similarity
+from spinney.evaluate.wordsim import correlations, lookup
+from spinney.structure import WordVectors
+
+Operator = Literal["baseline", "add", "mult", "t-add", "t-mult"]
+Structure = Literal["tree", "chain"]
+
+
+def head_space(T: ArrayLike, structure: Structure = "tree", *, precedes: bool = True) -> NDArray[np.float64]:
+    """The matrix M such that M v is a dependent's vector v in the classes of its head.
+
+    Parameters
+    ----------
+    T
+        C × C, ``T[child, parent]`` (in a chain ``T[next, previous]``): columns are distributions.
+    structure
+        What T was learnt on.
+    precedes
+        Whether the dependent precedes its head; only a chain cares.
+
+    Examples
+    --------
+    >>> T = [[0.9, 0.2], [0.1, 0.8]]
+    >>> head_space(T) @ [1.0, 0.0], head_space(T, "chain") @ [1.0, 0.0]
+    (array([0.9, 0.2]), array([0.9, 0.1]))
+    """
+    if structure not in get_args(Structure):
+        raise OptionError(f"the structure is 'tree' or 'chain', not {structure!r}")
+    matrix = np.asarray(T, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise OptionError("the transitions are a square matrix, one row and one column a class")
+    return matrix if structure == "chain" and precedes else matrix.T
+
+
+def compose(
+    head: ArrayLike,
+    before: Sequence[ArrayLike] = (),
+    after: Sequence[ArrayLike] = (),
+    *,
+    T: ArrayLike | None = None,
+    operator: Operator = "t-mult",
+    structure: Structure = "tree",
+) -> NDArray[np.float64]:
+    """The vector of a head with its dependents, divided by the sum of its absolute values.
+
+    Vectors are used as they are: give distributions. A product may be zero everywhere, as that of words
+    that share no class; it stays zero, and measures take it for the least similar there is.
+
+    Parameters
+    ----------
+    head
+        A vector, or a matrix with a row for each of many heads.
+    before, after
+        Dependents that precede the head (adjective, noun modifier, subject) and that follow it (object), each
+        of the shape of ``head``.
+    T, structure
+        Transitions, for ``t-add`` and ``t-mult``; see :func:`head_space`.
+
+    Examples
+    --------
+    >>> compose([0.5, 0.5, 0.0], [[0.2, 0.6, 0.2]], operator="mult")
+    array([0.25, 0.75, 0.  ])
+    >>> T = [[0.9, 0.2], [0.1, 0.8]]
+    >>> compose([0.5, 0.5], before=[[1.0, 0.0]], after=[[0.0, 1.0]], T=T).round(3)
+    array([0.36, 0.64])
+    """
+    if operator not in get_args(Operator):
+        raise OptionError(f"the operator is one of {', '.join(get_args(Operator))}, not {operator!r}")
+    u = np.asarray(head, dtype=np.float64)
+    result = np.atleast_2d(u).copy()
+    placed = [(v, True) for v in before] + [(v, False) for v in after]
+    for vector, precedes in placed if operator != "baseline" else []:
+        v = np.atleast_2d(np.asarray(vector, dtype=np.float64))
+        if v.shape != result.shape:
+            raise OptionError("heads and dependents are vectors of the same length, as many of each")
+        if operator in ("t-add", "t-mult"):
+            v = _moved(v, T, structure, precedes)
+        if operator in ("add", "t-add"):
+            result += v
+        else:
+            result *= v
+    normalised: NDArray[np.float64] = l1_normalised(result)
+    return normalised.reshape(u.shape)
+
+
+def deviance(
+    noun: ArrayLike, adjective: ArrayLike, T: ArrayLike, structure: Structure = "tree"
+) -> NDArray[np.float64]:
+    """How plausible an adjective v is with a noun u: vᵀ T u, in a chain uᵀ T v; low is deviant.
+
+    Takes two vectors, or two matrices of as many rows.
+
+    Examples
+    --------
+    >>> T = [[0.9, 0.2], [0.1, 0.8]]
+    >>> float(deviance([0.0, 1.0], [1.0, 0.0], T)), float(deviance([0.0, 1.0], [1.0, 0.0], T, "chain"))
+    (0.2, 0.1)
+    """
+    u = np.asarray(noun, dtype=np.float64)
+    v = _moved(np.asarray(adjective, dtype=np.float64), T, structure, precedes=True)
+    if u.shape != v.shape:
+        raise OptionError("nouns and adjectives are vectors of the same length, as many of each")
+    return np.asarray((u * v).sum(axis=-1))
+
+
+def deviance_test(deviant: ArrayLike, acceptable: ArrayLike) -> dict[str, float]:
+    """Welch's t-test on two sets of scores; t is negative where the deviant ones are lower.
+
+    Examples
+    --------
+    >>> test = deviance_test([0.1, 0.2, 0.15], [0.4, 0.5, 0.6, 0.5])
+    >>> round(test["t"], 2), round(test["p"], 3)
+    (-7.0, 0.001)
+    """
+    from scipy.stats import ttest_ind
+
+    result = ttest_ind(deviant, acceptable, equal_var=False)
+    return {"t": float(result.statistic), "p": float(result.pvalue), "df": float(result.df)}
+
+
+def composition_correlation(
+    vectors: WordVectors,
+    comparisons: Iterable[Comparison],
+    T: ArrayLike | None = None,
+    operator: Operator = "t-mult",
+    structure: Structure = "tree",
+    measure: Measure = "hellinger",
+    *,
+    second: Literal["composed", "bare"] = "composed",
+) -> dict[str, Any]:
+    """How well similarities of composed verbs follow the mean scores of people.
+
+    Verbs are heads; subjects (the other subject too, where a clause has one) precede and objects follow
+    them. Words are looked up as nouns and verbs, see :func:`lookup`. A comparison enters if all its words
+    have vectors, whichever the operator, so that operators can be compared.
+
+    Parameters
+    ----------
+    vectors
+        Vectors of words.
+    comparisons
+        Two clauses and their score each, as :func:`read_composition` gives them.
+    T, operator, structure
+        See :func:`compose`.
+    measure
+        One of :data:`~spinney.evaluate.MEASURES`.
+    second
+        Whether the second clause is composed like the first, as it must be where clauses differ in all
+        words, or stands for its verb alone: a landmark for the sense of the first verb in its context.
+
+    Returns
+    -------
+    dict
+        ``pearson``, ``spearman``, ``n`` (the comparisons that entered), ``items`` (all), ``coverage`` (n / items).
+
+    Examples
+    --------
+    >>> from spinney.evaluate.ellipsis import Clause, Comparison
+    >>> words = ["user", "software", "write", "spell", "code"]
+    >>> vectors = WordVectors(words, [[0.9, 0.1], [0.8, 0.2], [0.5, 0.5], [0.1, 0.9], [0.9, 0.1]])
+    >>> write = Clause("user", "write", "software")
+    >>> comparisons = [Comparison(write, write._replace(verb="spell"), 2.0),
+    ...                Comparison(write, write._replace(verb="code"), 6.0),
+    ...                Comparison(write, write._replace(verb="print"), 6.0)]
+    >>> scores = composition_correlation(vectors, comparisons, operator="mult", second="bare")
+    >>> round(scores["pearson"], 3), scores["n"], scores["items"]
+    (1.0, 2, 3)
+    """
+    if second not in ("composed", "bare"):
+        raise OptionError(f"the second clause is 'composed' or 'bare', not {second!r}")
+    comparisons = list(comparisons)
+    noun, verb = lookup(vectors, "NOUN"), lookup(vectors, "VERB")
+    operators = (operator, operator if second == "composed" else "baseline")
+    sides: list[list[NDArray[np.float64]]] = [[], []]
+    human = []
+    for one, other, score, _ in comparisons:
+        found = [[verb(c.verb), *map(noun, c.subjects), noun(c.object)] for c in (one, other)]
+        if None in found[0] + found[1]:
+            continue
+        human.append(score)
+        for side, keys, how in zip(sides, found, operators):
+            head, *subjects, object_ = _distributions(vectors, keys)
+            side.append(compose(head, subjects, [object_], T=T, operator=how, structure=structure))
+    first, last = (np.reshape(side, (len(human), vectors.dimension)) for side in sides)
+    return {
+        **correlations(similarity(first, last, measure), human),
+        "n": len(human),
+        "items": len(comparisons),
+        "coverage": len(human) / len(comparisons) if comparisons else 0.0,
+    }
+
+
+def _moved(
+    v: NDArray[np.float64], T: ArrayLike | None, structure: Structure, precedes: bool
+) -> NDArray[np.float64]:
+    if T is None:
+        raise OptionError("'t-add' and 't-mult' need transitions: give T")
+    matrix = head_space(T, structure, precedes=precedes)
+    if matrix.shape[1] != v.shape[-1]:
+        raise OptionError(
+            f"transitions between {matrix.shape[1]} classes, but vectors of {v.shape[-1]} numbers"
+        )
+    return v @ matrix.T
+
+
+def _distributions(vectors: WordVectors, keys: Sequence[str | None]) -> list[NDArray[np.float64]]:
+    rows = l1_normalised(vectors.rows(cast(list[str], keys)))
+    return list(rows.toarray() if vectors.is_sparse else rows)

@@ -1,0 +1,91 @@
+"""Pairs of clauses that people have compared: the sets ELLDIS and ELLSIM."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from spinney.corpus.compressed import FilePath
+from spinney.errors import InputError
+from spinney.evaluate._tables import read_columns_named, to_number
+
+
+class Clause(NamedTuple):
+    """Subject, verb and object; ``other`` is a second subject that does the same ("and fans do too")."""
+
+    subject: str
+    verb: str
+    object: str
+    other: str | None = None
+
+    @property
+    def subjects(self) -> list[str]:
+        """One or two."""
+        return [self.subject] if self.other is None else [self.subject, self.other]
+
+
+class Comparison(NamedTuple):
+    """Two clauses, their mean score, and the number of people it is of."""
+
+    first: Clause
+    second: Clause
+    score: float
+    raters: int = 1
+
+
+def read_composition(path: FilePath) -> list[Comparison]:
+    """The comparisons of ELLDIS or ELLSIM (Wijnholds and Sadrzadeh 2019), with mean scores.
+
+    A line is one person's score, from 1 to 7, of two sentences "subject verb object and other does too". In
+    ELLDIS they differ in the verb alone; with :func:`transitive` it covers the pairs of Grefenstette and
+    Sadrzadeh 2011. In ELLSIM they differ in all words, after Kartsaklis and Sadrzadeh.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "ell.txt")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("participant\\tsent1\\tsent2\\tscore\\n")
+    ...     for person, score in [("p1", 5), ("p2", 6)]:
+    ...         sentences = "fan buy ticket and man does too\\tfan bribe ticket and man does too"
+    ...         _ = file.write(f"{person}\\t{sentences}\\t{score}\\n")
+    >>> [comparison] = read_composition(path)
+    >>> comparison.first, comparison.score, comparison.raters
+    (Clause(subject='fan', verb='buy', object='ticket', other='man'), 5.5, 2)
+    """
+    scores: dict[tuple[Clause, Clause], list[float]] = {}
+    for line, (first, second, score) in read_columns_named(path, ["sent1", "sent2", "score"], "\t"):
+        pair = (_clause(first, path, line), _clause(second, path, line))
+        scores.setdefault(pair, []).append(to_number(score, path, line))
+    return [Comparison(*pair, sum(given) / len(given), len(given)) for pair, given in scores.items()]
+
+
+def transitive(comparisons: Iterable[Comparison]) -> list[Comparison]:
+    """The comparisons without second subjects; those that are then the same become one, with the mean of all.
+
+    Examples
+    --------
+    >>> buy, sell = Clause("fan", "buy", "ticket", "man"), Clause("fan", "sell", "ticket", "man")
+    >>> twice = [Comparison(buy, sell, 4.0, 3),
+    ...          Comparison(buy._replace(other="son"), sell._replace(other="son"), 2.0, 1)]
+    >>> [(c.first.other, c.score, c.raters) for c in transitive(twice)]
+    [(None, 3.5, 4)]
+    """
+    sums: dict[tuple[Clause, Clause], tuple[float, int]] = {}
+    for first, second, score, raters in comparisons:
+        pair = (first._replace(other=None), second._replace(other=None))
+        total, people = sums.get(pair, (0.0, 0))
+        sums[pair] = (total + score * raters, people + raters)
+    return [Comparison(*pair, total / people, people) for pair, (total, people) in sums.items()]
+
+
+def _clause(sentence: str, path: FilePath, line: int) -> Clause:
+    match sentence.split():
+        case [subject, verb, object_, "and", other, "does", "too"]:
+            return Clause(subject, verb, object_, other)
+    raise InputError(
+        f"{sentence!r} is no sentence of the form 'subject verb object and other does too'",
+        path=os.fspath(path),
+        line=line,
+    )

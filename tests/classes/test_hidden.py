@@ -1,0 +1,352 @@
+"""Hidden Markov chains and trees: EM against hmmlearn and its own promises, starts, splits, files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spinney.classes.hidden import HiddenMarkov
+from spinney.classes.learning import Corpus
+from spinney.classes.relations import class_edges
+from spinney.classes.statistics import Statistics, classes_start, random_start, split
+from spinney.corpus import Labels, Vocabulary, sentence_arrays
+from spinney.errors import ModelFileError, OptionError
+from spinney.inference.forests import Forest
+from spinney.structure import WordClasses
+
+
+def drawn_text(seed=0, sentences=120, tree=False, relations=0):
+    """Words of three classes that take turns; in trees, each word hangs on an earlier one."""
+    rng = np.random.default_rng(seed)
+    T = np.array([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.8, 0.1, 0.1]])
+    lines, heads, labels = [], [], []
+    for _ in range(sentences):
+        n = int(rng.integers(2, 9))
+        head = [-1] + [int(rng.integers(0, k)) if tree else k - 1 for k in range(1, n)]
+        label = rng.integers(0, max(relations, 1), n)
+        classes: list[int] = []
+        for k in range(n):
+            law = np.ones(3) / 3 if k == 0 else T[:, classes[head[k]]]
+            if relations and k and label[k]:
+                law = law[::-1]
+            classes.append(int(rng.choice(3, p=law)))
+        lines.append([f"{'abc'[c]}{rng.integers(0, 4)}" for c in classes])
+        heads += head
+        labels += label.tolist()
+    arrays = sentence_arrays(lines)
+    if tree:
+        names = Vocabulary(tuple(f"r{i}" for i in range(max(relations, 1))), [1] * max(relations, 1))
+        column = Labels(np.array(labels, np.int32), names)
+        arrays = replace(arrays, heads=np.array(heads, np.int32), labels={"deprel": column})
+    return arrays
+
+
+def plain(**options):
+    return {"dtype": "float64", "smoothing": 0.0, "method": "batch", "threads": 1} | options
+
+
+@pytest.mark.parametrize(("tree", "typed"), [(False, 0), (True, 0), (True, 2)])
+def test_the_likelihood_rises_with_each_pass_of_batch_em(tree, typed):
+    text = drawn_text(tree=tree, relations=2)
+    model = HiddenMarkov(4, "tree" if tree else "chain", typed=typed, passes=15, **plain(backoff=0.0)).fit(
+        text
+    )
+    trace = [row["log_likelihood"] for row in model.facts_["trace"]]
+    assert len(trace) == 15
+    assert np.all(np.diff(trace) >= -1e-12)
+    assert trace[-1] > trace[0] + 0.01
+    assert model.log_likelihood(text) / text.n_tokens >= trace[-1] - 1e-12
+
+
+def test_em_agrees_with_hmmlearn():
+    hmm = pytest.importorskip("hmmlearn.hmm")
+    text = drawn_text()
+    V, rng = len(text.vocabulary), np.random.default_rng(3)
+    begun = random_start(text.vocabulary.counts, 4, 1, rng, np.float64)
+    laws = begun.laws(0.0, 0.0, np.float64)
+    peer = hmm.CategoricalHMM(4, n_iter=5, tol=-np.inf, init_params="", implementation="scaling")
+    peer.startprob_, peer.transmat_ = laws.root.copy(), laws.transition[0].T.copy()
+    peer.emissionprob_, peer.n_features = (laws.counts * laws.scale).T.copy(), V
+    peer.fit(text.ids[:, None], np.diff(text.offsets))
+    model = HiddenMarkov(4, passes=5, **plain())
+    model._beginning = lambda corpus, init: Statistics.of(begun.omega, begun.tau, begun.rho)
+    model.fit(text)
+    ours = [row["log_likelihood"] * text.n_tokens for row in model.facts_["trace"]]
+    np.testing.assert_allclose(ours, list(peer.monitor_.history), rtol=1e-11)
+    np.testing.assert_allclose(model.transition_[0].T, peer.transmat_, atol=1e-10)
+    np.testing.assert_allclose(model.emission().T, peer.emissionprob_, atol=1e-10)
+
+
+def test_classes_are_found():
+    text = drawn_text(sentences=600)
+    model = HiddenMarkov(3, method="batch", passes=60, start=2, split_passes=20, random_state=2).fit(text)
+    classes = model.word_classes()
+    found = [{classes[f"{name}{i}"] for i in range(4)} for name in "abc"]
+    assert all(len(one) == 1 for one in found)
+    assert len(set.union(*found)) == 3
+    a, b = classes["a0"], classes["b0"]
+    assert model.transition_[0][a, b] > 0.6  # T[child, parent]: an a comes after a b
+    assert model.word_vectors().neighbours("a0", 3, metric="cosine")[0][0][0] == "a"
+
+
+def test_a_typed_tree_learns_that_relations_differ():
+    text, held_out = drawn_text(1, 900, True, 2), drawn_text(2, 300, True, 2)
+    held_out = replace(held_out, ids=text.vocabulary.encode([held_out.vocabulary.words[i] for i in held_out.ids]),
+                       vocabulary=text.vocabulary)  # fmt: skip
+    words = text.vocabulary.words
+    start = WordClasses(words, ["abc".index(word[0]) for word in words])
+    values = {}
+    for typed in (0, 1, {"r1": "turned"}):
+        model = HiddenMarkov(3, "tree", typed=typed, method="batch", passes=15).fit(
+            text, init=start, dev=held_out
+        )
+        values[str(typed)] = model.facts_["dev_log_likelihood"]
+    assert values["1"] > values["0"] + 0.05
+    assert values["{'r1': 'turned'}"] > values["0"] + 0.05
+    assert list(model.relations_) == ["other", "turned"]
+
+
+def test_a_typed_tree_backs_off_to_the_shared_matrix():
+    text = drawn_text(1, 200, True, 2)
+    model = HiddenMarkov(3, "tree", typed=1, passes=3, **plain(backoff=1e9)).fit(text)
+    np.testing.assert_allclose(model.transition_[0], model.transition_[1], atol=1e-6)
+    np.testing.assert_allclose(model.transition_[0], model.shared_transition_, atol=1e-6)
+
+
+def test_online_em_with_steps_of_one_is_batch_em():
+    text = drawn_text()
+    batch = HiddenMarkov(4, passes=3, **plain()).fit(text)
+    online = HiddenMarkov(4, passes=3, **plain(method="online", finish=False, batch_tokens=10**9))
+    online._alpha = lambda gamma: lambda t: 1 - 1e-15
+    online.fit(text)
+    np.testing.assert_allclose(online.transition_, batch.transition_, atol=1e-9)
+    np.testing.assert_allclose(online.emission(), batch.emission(), atol=1e-9)
+
+
+def test_lazy_scaling_is_the_recursion():
+    text, rng = drawn_text(), np.random.default_rng(0)
+    model = HiddenMarkov(3, passes=1, **plain(method="online", finish=False, batch_tokens=60)).fit(text)
+    learner, corpus = model._learner, Corpus(text)
+    lazy = random_start(text.vocabulary.counts, 3, 1, rng, np.float64)
+    omega, tau, rho = lazy.omega.copy(), lazy.tau.copy(), lazy.rho.copy()
+    for t, piece in enumerate(text.shards(9), 1):
+        found = list(learner._found(corpus, [piece], learner.laws(lazy)))
+        alpha = 1 / (4 + t) ** 0.6
+        words, beliefs = found[0]
+        new = np.zeros_like(omega)
+        np.add.at(new, words, beliefs.nodes)
+        omega = (1 - alpha) * omega + alpha * new
+        tau = (1 - alpha) * tau + alpha * beliefs.edges
+        rho = (1 - alpha) * rho + alpha * beliefs.roots
+        lazy.step(found, alpha)
+    np.testing.assert_allclose(lazy.gain * lazy.omega, omega, rtol=1e-12)
+    np.testing.assert_allclose(lazy.gain * lazy.mass, omega.sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(lazy.tau, tau, rtol=1e-12)
+    np.testing.assert_allclose(lazy.rho, rho, rtol=1e-12)
+    laws = lazy.laws(0.0, 0.0, np.float64)
+    before = laws.counts * laws.scale
+    lazy.fold()
+    laws = lazy.laws(0.0, 0.0, np.float64)
+    np.testing.assert_allclose(laws.counts * laws.scale, before, rtol=1e-12)
+
+
+def test_a_start_weighs_as_much_as_a_batch():
+    text = drawn_text()
+    statistics = random_start(text.vocabulary.counts, 3, 1, np.random.default_rng(0), np.float32).scaled(50.0)
+    assert statistics.mass.sum() == pytest.approx(50.0, rel=1e-5)
+    assert statistics.omega.sum() == pytest.approx(50.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("wanted", [8, 6, 5])
+def test_a_split_without_noise_changes_nothing(wanted):
+    text = drawn_text(tree=True, relations=2)
+    model = HiddenMarkov(4, "tree", typed=1, passes=4, **plain(backoff=0.0)).fit(text)
+    halves = split(model.statistics_, wanted, np.random.default_rng(0), 0.0)
+    assert halves.n_classes == wanted
+    before = model.log_likelihood(text)
+    model.statistics_ = halves
+    assert model.log_likelihood(text) == pytest.approx(before, rel=1e-12)
+
+
+def test_splits_lead_to_the_size_that_was_asked_for():
+    model = HiddenMarkov(6, start=2, passes=1, batch_tokens=100, threads=1).fit(drawn_text())
+    assert [row["classes"] for row in model.facts_["trace"]] == [2, 4, 6, 6]
+    assert model.word_classes().n_classes == 6
+
+
+def test_classes_start_puts_every_word_where_it_was():
+    text = drawn_text(tree=True)
+    words = text.vocabulary.words
+    classes = np.array(["abc".index(word[0]) for word in words], np.int32)
+    classes[-1] = -1
+    edges, roots = class_edges(Corpus(text, True), classes, 3, 1)
+    known = sum(c >= 0 for c in classes[text.ids])
+    assert edges.sum() + roots.sum() <= known
+    forest = Forest.from_heads(text.offsets, text.heads)
+    expected = np.zeros((3, 3))
+    for k in range(len(forest)):
+        c, f = classes[text.ids[forest.tokens[k]]], forest.parents[k]
+        if f >= 0 and c >= 0 and (above := classes[text.ids[forest.tokens[f]]]) >= 0:
+            expected[c, above] += 1
+    np.testing.assert_array_equal(edges[0], expected)
+    start = classes_start(classes, text.vocabulary.counts, edges, roots, np.float64)
+    assert start.omega[:-1].argmax(axis=1).tolist() == classes[:-1].tolist()
+    assert np.all(start.omega > 0)
+    assert np.all(start.tau > 0)
+    assert np.ptp(start.omega[-1]) == 0
+
+
+def test_dead_classes_come_back():
+    text = drawn_text()
+    statistics = random_start(text.vocabulary.counts, 3, 1, np.random.default_rng(0), np.float64)
+    total = statistics.omega.sum(axis=1)
+    statistics.omega[:, 1] = 0.0
+    statistics.mass[1] = 0.0
+    rest = statistics.omega.sum(axis=1)
+    assert statistics.revive(np.random.default_rng(1), 0.0) == 1
+    np.testing.assert_allclose(statistics.omega.sum(axis=1), rest)
+    assert np.all(rest < total)
+    np.testing.assert_allclose(statistics.mass, statistics.omega.sum(axis=0))
+    assert statistics.mass.min() > 0.2 * statistics.mass.max()
+    assert statistics.revive(np.random.default_rng(1), 0.0) == 0
+
+
+@pytest.mark.parametrize("options", [{"k_best": 2}, {"k_best": None, "epsilon": 0.05}])
+def test_sparse_messages_learn_nearly_as_well(options):
+    text = drawn_text(sentences=400)
+    common = {"batch_tokens": 300, "passes": 6, "start": 4, "random_state": 1}
+    exact = HiddenMarkov(8, k_best=None, **common).fit(text)
+    sparse = HiddenMarkov(8, **common, **options).fit(text)
+    assert sparse.log_likelihood(text) > 1.02 * exact.log_likelihood(text)
+    kept = [row["support"] for row in sparse.facts_["trace"]]
+    assert max(kept) <= 8
+    assert kept[-1] < 8
+
+
+def test_nothing_depends_on_the_number_of_threads():
+    text = drawn_text()
+    one, two = (HiddenMarkov(4, passes=2, batch_tokens=200, threads=n).fit(text) for n in (1, 2))
+    assert np.array_equal(one.statistics_.omega, two.statistics_.omega)
+    assert np.array_equal(one.statistics_.tau, two.statistics_.tau)
+
+
+def test_going_on_from_a_checkpoint_is_as_if_never_stopped(tmp_path):
+    text = drawn_text()
+    options = {"batch_tokens": 100, "finish": False, "threads": 1}
+    whole = HiddenMarkov(4, passes=4, **options).fit(text)
+    HiddenMarkov(4, passes=2, **options).fit(text, checkpoint=tmp_path / "half.spinney")
+    half = HiddenMarkov.load(tmp_path / "half.spinney")
+    rest = HiddenMarkov(4, passes=4, **options).fit(text, init=half)
+    assert len(rest.facts_["trace"]) == 2
+    assert np.array_equal(rest.statistics_.omega, whole.statistics_.omega)
+    assert np.array_equal(rest.statistics_.tau, whole.statistics_.tau)
+
+
+def test_a_smaller_model_is_a_start(tmp_path):
+    text = drawn_text()
+    small = HiddenMarkov(3, passes=3, batch_tokens=100).fit(text)
+    large = HiddenMarkov(6, passes=3, batch_tokens=100).fit(text, init=small)
+    assert [row["classes"] for row in large.facts_["trace"]] == [3, 6, 6, 6, 6]
+    with pytest.raises(OptionError, match="3 classes, more than 2"):
+        HiddenMarkov(2).fit(text, init=small)
+    heads = np.concatenate([np.arange(-1, n - 1) for n in np.diff(text.offsets)]).astype(np.int32)
+    with pytest.raises(OptionError, match="is a chain, this one a tree"):
+        HiddenMarkov(3, "tree").fit(replace(text, heads=heads), init=small)
+    with pytest.raises(OptionError, match="another vocabulary"):
+        HiddenMarkov(3).fit(sentence_arrays([["x", "y", "z"]]), init=small)
+
+
+def test_what_is_saved_is_read_back(tmp_path):
+    text = drawn_text(tree=True, relations=2)
+    model = HiddenMarkov(4, "tree", typed={"r1": "x"}, passes=2, batch_tokens=100).fit(text, dev=text)
+    model.save(tmp_path / "model.spinney")
+    again = HiddenMarkov.load(tmp_path / "model.spinney")
+    assert again.relations_ == model.relations_
+    assert again.facts_ == model.facts_
+    assert again.vocabulary_ == model.vocabulary_
+    assert again.log_likelihood(text) == model.log_likelihood(text)
+    np.testing.assert_array_equal(again.predict(text), model.predict(text))
+    np.testing.assert_array_equal(again.posteriors(text), model.posteriors(text))
+    (tmp_path / "cut.spinney").write_bytes((tmp_path / "model.spinney").read_bytes()[:-9])
+    with pytest.raises(ModelFileError):
+        HiddenMarkov.load(tmp_path / "cut.spinney")
+
+
+def test_posteriors_and_viterbi_are_in_the_order_of_the_tokens():
+    text = drawn_text(tree=True)
+    words = text.vocabulary.words
+    start = WordClasses(words, ["abc".index(word[0]) for word in words])
+    model = HiddenMarkov(3, "tree", method="batch", passes=3).fit(text, init=start)
+    truth = np.array(["abc".index(words[i][0]) for i in text.ids])
+    assert (model.posteriors(text).argmax(axis=1) == truth).mean() > 0.99
+    assert (model.predict(text) == truth).mean() > 0.99
+
+
+def test_a_search_for_gamma_reports_what_it_found():
+    model = HiddenMarkov(3, gamma="search", passes=1, batch_tokens=50).fit(drawn_text())
+    assert set(model.facts_["gammas"]) == {"0.5", "0.6", "0.7", "0.8", "0.9", "1.0"}
+    best = max(model.facts_["gammas"], key=model.facts_["gammas"].__getitem__)
+    assert model.facts_["gamma"] == float(best)
+
+
+def test_early_stopping():
+    text = drawn_text()
+    model = HiddenMarkov(3, method="batch", passes=500, patience=2).fit(text, dev=drawn_dev(text))
+    assert model.facts_["stopped_early"]
+    assert len(model.facts_["trace"]) < 500
+
+
+def drawn_dev(text):
+    other = drawn_text(seed=9)
+    words = [other.vocabulary.words[i] for i in other.ids]
+    return replace(other, ids=text.vocabulary.encode(words), vocabulary=text.vocabulary)
+
+
+def test_an_interrupted_fit_keeps_what_it_learnt(monkeypatch):
+    text = drawn_text()
+    model = HiddenMarkov(3, passes=50, batch_tokens=100, threads=1)
+    calls = iter(range(30))
+
+    def interrupting(statistics, *rest, step=Statistics.step):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        step(statistics, *rest)
+
+    monkeypatch.setattr(Statistics, "step", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(text)
+    assert model.statistics_.gain == 1.0
+    assert model.facts_["tokens"] == text.n_tokens
+    assert np.isfinite(model.log_likelihood(text))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_classes": 500}, "500 classes of 12 words"),
+        ({"n_classes": 1}, "at least 2"),
+        ({"n_classes": 3, "structure": "tree"}, "needs heads"),
+        ({"n_classes": 3, "start": 9}, "start with 2 to 3"),
+        ({"n_classes": 3, "gamma": 2.0}, "gamma lies"),
+        ({"n_classes": 3, "k_best": 0}, "at least 1"),
+        ({"n_classes": 3, "smoothing": 1.0}, "between 0 and 1"),
+        ({"n_classes": 3, "structure": "lattice"}, "structure is"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        HiddenMarkov(**options).fit(drawn_text())
+
+
+def test_a_typed_model_needs_relations():
+    text = replace(drawn_text(tree=True), labels={})
+    with pytest.raises(OptionError, match="relations"):
+        HiddenMarkov(3, "tree", typed=2).fit(text)
+
+
+def test_text_of_another_vocabulary_is_refused():
+    model = HiddenMarkov(3, passes=1).fit(drawn_text())
+    with pytest.raises(OptionError, match="another vocabulary"):
+        model.log_likelihood(sentence_arrays([["x", "y"]]))
