@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("linear", "groups", "prox", "crf")
+NAMES = ("linear", "groups", "prox", "crf", "brown", "hmm")
 
 
 def main(arguments: list[str]) -> None:

@@ -157,6 +157,7 @@ class HiddenMarkov:
         started = time.perf_counter()
         self._check(text)
         self.vocabulary_: Vocabulary = text.vocabulary
+        self.statistics_: Statistics
         self.relations_ = edge_kinds.kinds_of(text, self.typed if self.structure == "tree" else 0)
         if isinstance(init, HiddenMarkov):
             self._check_origin(init)

@@ -10,6 +10,7 @@ import typer
 
 from spinney.cli.inputs import check_target
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
+from spinney.cli.structures import word_classes, word_vectors
 from spinney.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -35,12 +36,12 @@ Patterns = Annotated[str | None, typer.Option(help="A template file, as of Wapit
 Classes = Annotated[
     list[str] | None,
     typer.Option(
-        help="NAME=FILE: word classes (a Spinney or a Brown paths file) for the patterns; may be repeated."
+        help="NAME=FILE: word classes (a model of classes fit, or a Brown paths file); may be repeated."
     ),
 ]
 Vectors = Annotated[
     list[str] | None,
-    typer.Option(help="NAME=FILE: word vectors (a Spinney or a word2vec text file); may be repeated."),
+    typer.Option(help="NAME=FILE: word vectors (a model of classes fit, or word2vec text); may be repeated."),
 ]
 Kind = Annotated[str, typer.Option(help="crf, memm or hmm.")]
 PenaltyName = Annotated[
@@ -424,7 +425,6 @@ def _tagger(
     **parameters: Any,
 ) -> Tagger:
     """A tagger with these options, its patterns and structures read."""
-    from spinney.structure import WordClasses, WordVectors
     from spinney.tagging import Tagger
     from spinney.tagging.patterns import read_patterns
     from spinney.tagging.presets import PRESETS
@@ -435,15 +435,12 @@ def _tagger(
         raise OptionError(f"there is no preset {preset!r}; there are {', '.join(PRESETS)}")
     _check_scheme(parameters.get("scheme"))
     structures: dict[str, Any] = {}
-    for pairs, read, load in (
-        (classes, WordClasses.read_paths, WordClasses.load),
-        (vectors, WordVectors.read_word2vec, WordVectors.load),
-    ):
+    for pairs, read in ((classes, word_classes), (vectors, word_vectors)):
         for pair in pairs or []:
             name, equals, file = pair.partition("=")
             if not equals or not name or not file:
                 raise OptionError(f"{pair!r} is not NAME=FILE")
-            structures[name] = load(file) if _is_model(file) else read(file)
+            structures[name] = read(file)
     what: Any = preset
     if patterns is not None:
         what = read_patterns(patterns)
@@ -485,15 +482,6 @@ def _about(path: str) -> Iterator[None]:
         if error.path is not None:
             raise
         raise InputError(error.what, path=path, line=error.line, remedy=error.remedy) from None
-
-
-def _is_model(file: str) -> bool:
-    """Whether a file is one of ours rather than text: its first eight bytes are a length, then comes a brace."""
-    from spinney.corpus import open_bytes
-
-    with open_bytes(file) as stream:
-        start = stream.read(9)
-    return len(start) == 9 and start[8:9] == b"{" and b"\0" in start[:8]
 
 
 def _labelled(

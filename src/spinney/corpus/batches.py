@@ -47,7 +47,14 @@ def numbered(values: Sequence[str], number: Mapping[str, int]) -> NDArray[np.int
     try:
         return np.fromiter(map(number.__getitem__, values), np.int32, len(values))
     except InputError:
-        return np.fromiter((number.get(value, -1) for value in values), np.int32, len(values))
+        return np.fromiter((_number_or_none(value, number) for value in values), np.int32, len(values))
+
+
+def _number_or_none(value: str, number: Mapping[str, int]) -> int:
+    try:
+        return number[value]
+    except InputError:
+        return -1
 
 
 def sentence_batches(
@@ -67,3 +74,35 @@ def sentence_batches(
         lengths = np.fromiter(map(len, some), np.int64, len(some))
         tokens = map(number.__getitem__, chain.from_iterable(some))
         yield Batch(lengths, {0: np.fromiter(tokens, np.int32, int(lengths.sum()))})
+
+
+def cut_long(batch: Batch, max_length: int) -> tuple[Batch, int]:
+    """Cut sentences of more than ``max_length`` tokens into pieces of about one length; and how many they were.
+
+    Examples
+    --------
+    >>> batch, n = cut_long(Batch(np.array([7, 2]), {0: np.arange(9, dtype=np.int32)}), 3)
+    >>> batch.lengths, n
+    (array([3, 2, 2, 2]), 1)
+    """
+    lengths = batch.lengths
+    pieces = np.maximum(-(-lengths // max_length), 1)
+    in_sentence = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    shorter = np.repeat(lengths // pieces, pieces) + (in_sentence < np.repeat(lengths % pieces, pieces))
+    return batch._replace(lengths=shorter), int(np.count_nonzero(pieces > 1))
+
+
+def drop_long(batch: Batch, max_length: int) -> tuple[Batch, int]:
+    """Leave sentences of more than ``max_length`` tokens out; and how many they were.
+
+    Examples
+    --------
+    >>> batch, n = drop_long(Batch(np.array([4, 2]), {0: np.arange(6, dtype=np.int32)}), 3)
+    >>> batch.lengths, batch.columns[0], n
+    (array([2]), array([4, 5], dtype=int32), 1)
+    """
+    short = batch.lengths <= max_length
+    kept = np.repeat(short, batch.lengths)
+    columns = {name: column[kept] for name, column in batch.columns.items()}
+    heads = None if batch.heads is None else batch.heads[kept]
+    return Batch(batch.lengths[short], columns, heads), int(np.count_nonzero(~short))

@@ -123,7 +123,7 @@ def read_arrays(
         if not n:
             raise InputError("no sentences", path=", ".join(map(str, files)))
 
-    return _collected(all_batches(), known, numberings, heads, _Cut(min_count, max_size, unknown), folder)
+    return collected(all_batches(), known, numberings, heads, Cut(min_count, max_size, unknown), folder)
 
 
 def sentence_arrays(
@@ -144,26 +144,32 @@ def sentence_arrays(
     """
     numbering = Numbering() if vocabulary is None else vocabulary.numbering()
     batches = sentence_batches(sentences, numbering)
-    cut = _Cut(min_count, max_size, unknown)
-    return _collected(batches, {0: vocabulary}, {0: numbering}, False, cut, folder)
+    cut = Cut(min_count, max_size, unknown)
+    return collected(batches, {0: vocabulary}, {0: numbering}, False, cut, folder)
 
 
 @dataclass(frozen=True)
-class _Cut:
+class Cut:
+    """How to cut a vocabulary; see :meth:`Vocabulary.from_counts`."""
+
     min_count: int = 1
     max_size: int | None = None
     unknown: str | None = None
 
 
-def _collected(
+def collected(
     batches: Iterable[Batch],
     known: Mapping[ColumnName, Vocabulary | None],
     numberings: Mapping[ColumnName, Mapping[str, int]],
     heads: bool,
-    cut: _Cut,
+    cut: Cut,
     folder: FilePath | None,
 ) -> TokenArrays:
-    """Gather batches and renumber what was numbered on the way; the first column holds the words."""
+    """Gather batches and renumber what was numbered on the way; the first column holds the words.
+
+    A column whose vocabulary is ``known`` keeps its numbers. Of the others, ``numberings`` are the tables that
+    gave them their numbers, in the order of these.
+    """
     names = list(numberings)
     if cut.unknown is None and (cut.min_count > 1 or cut.max_size is not None) and known[names[0]] is None:
         raise OptionError("min_count and max_size need an unknown symbol for the words they cut")
@@ -173,7 +179,7 @@ def _collected(
         for name, ids in zip(names, columns):
             vocabulary = known[name]
             if vocabulary is None:
-                vocabulary = _renumbered(ids, numberings[name], _Cut() if numbered else cut)
+                vocabulary = _renumbered(ids, numberings[name], Cut() if numbered else cut)
             numbered[name] = Labels(ids, vocabulary)
         words = numbered.pop(names[0])
         arrays = TokenArrays(words.ids, offsets, words.vocabulary, parents, numbered)
@@ -182,7 +188,7 @@ def _collected(
     return arrays if folder is None else TokenArrays.load(folder)
 
 
-def _renumbered(ids: NDArray[np.int32], numbering: Mapping[str, int], cut: _Cut) -> Vocabulary:
+def _renumbered(ids: NDArray[np.int32], numbering: Mapping[str, int], cut: Cut) -> Vocabulary:
     """A vocabulary of what ``ids`` count; they are changed, in place, into its numbers."""
     counts = np.zeros(len(numbering), np.int64)
     for start in range(0, len(ids), _STEP):

@@ -108,6 +108,12 @@ def suffix(path: FilePath) -> str:
     return os.path.splitext(os.fspath(path))[1].lower()
 
 
+def content_suffix(path: FilePath) -> str:
+    """The ending of what is inside, in lower case: ``".txt"`` for ``"A.TXT.GZ"``."""
+    ending = suffix(path)
+    return suffix(os.fspath(path)[: -len(ending)]) if ending in (".gz", ".xz", ".bz2", ".zst") else ending
+
+
 def explained(error: Exception, path: FilePath) -> InputError:
     """The one-line error for an exception that a file gave."""
     remedy = None

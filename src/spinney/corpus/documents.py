@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from spinney.corpus.compressed import FilePath, suffix
+from spinney.corpus.compressed import FilePath, content_suffix
 from spinney.corpus.lines import Block, OnError, ReadReport, check_on_error, read_blocks
 from spinney.errors import InputError, OptionError
 
@@ -115,8 +115,7 @@ def read_table(
     check_on_error(on_error)
     report = ReadReport() if report is None else report
     if delimiter is None:
-        plain = os.path.splitext(path)[0] if suffix(path) in (".gz", ".xz", ".bz2", ".zst") else path
-        delimiter = "\t" if suffix(plain) in (".tsv", ".tab", ".txt") else ","
+        delimiter = "\t" if content_suffix(path) in (".tsv", ".tab", ".txt") else ","
     lines = _Lines(path, encoding, on_error)
     rows = _rows(lines, delimiter, delimiter != "\t" if quotes is None else quotes, on_error, report)
     line, first = next(rows, (0, None))

@@ -50,6 +50,10 @@ class ReadReport:
         Those dropped because they were bad (``on_error="skip"``).
     empty : int
         Documents without text among those read.
+    long : int
+        Sentences that were longer than was asked for, and so cut or left out.
+    tokens, unknown : int
+        Tokens that were numbered, and those among them that became the unknown symbol.
     errors : list of str
         The messages of the first ten that were dropped.
     """
@@ -58,6 +62,9 @@ class ReadReport:
     skipped: int = 0
     empty: int = 0
     errors: list[str] = field(default_factory=list)
+    long: int = 0
+    tokens: int = 0
+    unknown: int = 0
 
     def skip(self, error: InputError) -> None:
         """Count one dropped item."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -31,6 +31,25 @@ class Numbering(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         self[word] = number = len(self)
+        return number
+
+
+class Folding(dict[str, int]):
+    """Gives a word the number that what it is folded to has elsewhere; each distinct word is folded once.
+
+    Examples
+    --------
+    >>> number = Folding(str.lower, Numbering())
+    >>> [number[word] for word in "The rose is the Rose".split()]
+    [0, 1, 2, 0, 1]
+    """
+
+    def __init__(self, fold: Callable[[str], str], number: Mapping[str, int]) -> None:
+        super().__init__()
+        self.fold, self.number = fold, number
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = self.number[self.fold(word)]
         return number
 
 

@@ -1,0 +1,190 @@
+"""EM for hidden Markov chains and trees: against hmmlearn, and the speeds of exact and sparse messages.
+
+hmmlearn's CategoricalHMM and Spinney make one pass of EM from the same parameters over the same sentences of the Penn
+Treebank, one thread each. Then larger models, chains against trees on the same text, what sparse messages cost in
+held-out likelihood, and the memory that a large vocabulary takes.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data import data_folder
+from benchmarks.harness import publish
+
+PEER_TOKENS = 25_000
+TOKENS_OF_THE_THESIS = 310_000_000
+
+
+def main() -> None:
+    """Run all parts and write the table."""
+    ptb = data_folder() / "ptb_lm"
+    from spinney.corpus import read_arrays
+
+    train = read_arrays(ptb / "ptb.train.txt.xz", "lines")
+    dev = read_arrays(ptb / "ptb.valid.txt.xz", "lines", vocabulary=train.vocabulary)
+    publish("hmm", [_peer(train), _speeds(), _sparse(train, dev), _memory()])
+
+
+def _begun(text: Any, n_classes: int, dtype: Any, seed: int = 0) -> Any:
+    """The parameters after two passes of online EM: neither flat nor learnt."""
+    from spinney.classes import HiddenMarkov
+
+    options: dict[str, Any] = {"finish": False, "passes": 1, "start": max(2, n_classes // 8), "random_state": seed}
+    return HiddenMarkov(n_classes, dtype=dtype, **options).fit(text.part(0, min(len(text), 10_000)))
+
+
+def _peer(train: Any) -> str:
+    from hmmlearn.hmm import CategoricalHMM
+
+    from spinney.classes import HiddenMarkov
+
+    end = int(np.searchsorted(train.offsets, PEER_TOKENS))
+    text = train.part(0, end)
+    rows = [
+        "### One pass of batch EM, double precision, one thread: Penn Treebank",
+        "",
+        f"| states | hmmlearn, tokens a second ({text.n_tokens:,} tokens) | Spinney ({train.n_tokens:,}) | ratio "
+        "| log-likelihoods differ by |",
+        "|---:|---:|---:|---:|---:|",
+    ]
+    for states in (32, 128):
+        model = _begun(train, states, "float64")
+        model.smoothing, model.threads = 0.0, 1
+        laws = model.laws_
+        peer = CategoricalHMM(states, n_iter=1, init_params="", implementation="scaling")
+        peer.startprob_, peer.transmat_ = laws.root, laws.transition[0].T
+        emission = (laws.counts * laws.scale).T
+        # Words that the sample lacks have no row in hmmlearn's own count of features: say how many there are.
+        peer.n_features, peer.emissionprob_ = emission.shape[1], emission
+        ids, lengths = np.asarray(text.ids)[:, None], np.diff(text.offsets)
+        print(f"hmmlearn, {states} states …", file=sys.stderr, flush=True)
+        started = time.perf_counter()
+        peer.fit(ids, lengths)
+        theirs = time.perf_counter() - started
+        again = HiddenMarkov(states, method="batch", passes=1, dtype="float64", smoothing=0.0, threads=1)
+        again._done = {"passes": 0, "steps": 0}
+        model._done = {"passes": 0, "steps": 0}
+        ours = min(_pass_seconds(again, train, model) for _ in range(2))
+        again.fit(text, init=model)
+        found, expected = again.facts_["trace"][0]["log_likelihood"] * text.n_tokens, peer.monitor_.history[0]
+        rate, peer_rate = train.n_tokens / ours, text.n_tokens / theirs
+        rows.append(
+            f"| {states} | {peer_rate:,.0f} | {rate:,.0f} | **{rate / peer_rate:.0f}** "
+            f"| {abs(found / expected - 1):.0e} of it |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _pass_seconds(model: Any, text: Any, init: Any) -> float:
+    model.fit(text, init=init)
+    return float(model.facts_["trace"][0]["seconds"])
+
+
+def _speeds() -> str:
+    """Tokens a second of an E-step, by structure, number of classes and messages."""
+    from spinney.classes import HiddenMarkov, read_text
+
+    path = data_folder() / "parsed" / "brown.conllu.xz"
+    text = read_text(path, "conllu", tree=True, relations=True, max_size=20_000)
+    rows = [
+        f"### A pass of online EM, single precision, two threads: Brown corpus, {text.n_tokens:,} tokens, 20,000 words",
+        "",
+        "| classes | messages | chain, tokens a second | tree | tree, 12 typed relations | chain / tree |",
+        "|---:|---|---:|---:|---:|---:|",
+    ]
+    projected = ""
+    for classes, messages in ((128, None), (512, None), (512, 16), (1024, None), (1024, 16)):
+        rates = []
+        for structure, typed in (("chain", 0), ("tree", 0), ("tree", 12)):
+            sample = text if classes < 1024 else text.part(0, len(text) // 3)
+            options: dict[str, Any] = {"typed": typed, "finish": False, "passes": 1, "threads": 2}
+            model = HiddenMarkov(classes, structure, k_best=messages, **options)  # type: ignore[arg-type]
+            first = HiddenMarkov(classes, structure, k_best=messages, start=classes // 8, **options)  # type: ignore[arg-type]
+            first.fit(text.part(0, len(text) // 12))
+            first._done = {"passes": 0, "steps": 0}
+            print(f"{structure}, {classes} classes, k = {messages} …", file=sys.stderr, flush=True)
+            seconds = min(_pass_seconds(model, sample, first) for _ in range(2))
+            rates.append(sample.n_tokens / seconds)
+        name = "exact" if messages is None else f"{messages}-best"
+        cells = " | ".join(f"{rate:,.0f}" for rate in rates)
+        rows.append(f"| {classes} | {name} | {cells} | {rates[0] / rates[1]:.2f} |")
+        if (classes, messages) == (512, None):
+            hours = TOKENS_OF_THE_THESIS / rates[1] / 3600
+            projected = (
+                f"\nThe thesis trained trees of 512 classes on {TOKENS_OF_THE_THESIS / 1e6:.0f} million tokens in "
+                f"less than two days; at this rate a pass over as many takes {hours:.1f} hours on two cores.\n"
+            )
+    return "\n".join(rows) + "\n" + projected
+
+
+def _sparse(train: Any, dev: Any) -> str:
+    """Held-out likelihood, by exact inference, of models learnt with sparse messages."""
+    from spinney.classes import HiddenMarkov
+
+    rows = [
+        "### Held-out log-likelihood a token after the same passes: Penn Treebank, 128 classes, 2 splits and 4 passes",
+        "",
+        "| messages | held out | worse than exact by | entries kept | seconds of training |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    exact = 0.0
+    settings: list[tuple[str, dict[str, Any]]] = [("exact", {"k_best": None})]
+    settings += [(f"{k}-best", {"k_best": k}) for k in (4, 8, 16, 32)]
+    settings += [(f"ε = {epsilon}", {"k_best": None, "epsilon": epsilon}) for epsilon in (0.1, 0.01)]
+    for name, options in settings:
+        print(f"{name} …", file=sys.stderr, flush=True)
+        model = HiddenMarkov(128, passes=4, start=32, threads=2, **options).fit(train)
+        value = model.log_likelihood(dev) / dev.n_tokens
+        exact = exact or value
+        trace = model.facts_["trace"]
+        kept, seconds = trace[-1]["support"], sum(row["seconds"] for row in trace)
+        rows.append(f"| {name} | {value:.4f} | {value / exact - 1:.2%} | {kept:.1f} | {seconds:.1f} |")
+    return "\n".join(rows) + "\n"
+
+
+def _memory() -> str:
+    """The most memory of a process that learns from a corpus on disk, of two lengths."""
+    rows = [
+        "### Memory: 100,000 words, 512 classes, text streamed from disk",
+        "",
+        "| tokens | most memory, MiB | of which before training |",
+        "|---:|---:|---:|",
+    ]
+    for tokens in (200_000, 2_000_000):
+        with tempfile.TemporaryDirectory() as folder:
+            code = f"from benchmarks.hmm import learn_from_disk; learn_from_disk({tokens}, {folder!r})"
+            print(f"memory, {tokens:,} tokens …", file=sys.stderr, flush=True)
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+            found = json.loads(done.stdout)
+        rows.append(f"| {tokens:,} | {found['most']:,.0f} | {found['before']:,.0f} |")
+    return "\n".join(rows) + "\n"
+
+
+def learn_from_disk(tokens: int, folder: str) -> None:
+    """Learn from random text that is memory-mapped, and print how much memory that took; run in its own process."""
+    from spinney.classes import HiddenMarkov
+    from spinney.corpus import TokenArrays, Vocabulary
+
+    rng, V = np.random.default_rng(0), 100_000
+    ids = np.minimum(rng.zipf(1.2, tokens) - 1, V - 1).astype(np.int32)
+    counts = np.bincount(ids, minlength=V)
+    words = Vocabulary(tuple(f"w{i}" for i in range(V)), counts)
+    TokenArrays(ids, np.arange(0, tokens + 1, 20), words).save(f"{folder}/text")
+    del ids
+    before = _peak()
+    model = HiddenMarkov(512, passes=1, threads=2)
+    model.fit(TokenArrays.load(f"{folder}/text"))
+    print(json.dumps({"most": _peak(), "before": before}))
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

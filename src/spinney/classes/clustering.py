@@ -1,0 +1,149 @@
+"""What a clustering of words gives: classes, how well they predict each other, and the facts of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.classes.pairs import PairCounts
+from spinney.corpus.vocabulary import Vocabulary
+from spinney.errors import InputError, OptionError
+from spinney.files import FilePath, read_model, write_model
+from spinney.structure import WordClasses
+
+_KIND = "classes/Clustering"
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """Word classes learnt from pairs of words; :func:`brown` and :func:`exchange` make them.
+
+    Attributes
+    ----------
+    classes : WordClasses
+        The class of each word; classes of a hierarchy are numbered in the order of their paths.
+    class_pairs : array of int64 [classes, classes]
+        How often each class is the parent of each other.
+    class_roots : array of int64 [classes]
+        How often each class has no parent: starts a sentence, or is the root of a tree.
+    facts : dict
+        The method and its options, the size of the data, the seconds that it took.
+
+    Examples
+    --------
+    >>> from spinney.classes.brown import brown
+    >>> from spinney.classes.pairs import pair_counts
+    >>> from spinney.corpus import sentence_arrays
+    >>> arrays = sentence_arrays([[a, b] for a in ("the", "a") for b in ("dog", "cat")])
+    >>> clustering = brown(pair_counts(arrays), arrays.vocabulary, 2, root=True)
+    >>> clustering
+    Clustering(4 words, 2 classes, 0.0000 nats)
+    >>> clustering.class_pairs
+    array([[0, 4],
+           [0, 0]])
+    """
+
+    classes: WordClasses
+    class_pairs: NDArray[np.int64]
+    class_roots: NDArray[np.int64]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ami(self) -> float:
+        """The mutual information of the classes of a pair's words, in nats a pair."""
+        return average_mutual_information(self.class_pairs)
+
+    def __repr__(self) -> str:
+        return (
+            f"Clustering({len(self.classes):,} words, {self.classes.n_classes} classes, {self.ami:.4f} nats)"
+        )
+
+    def save(self, path: FilePath) -> None:
+        """Write a model file."""
+        tensors = {"class_pairs": self.class_pairs, "class_roots": self.class_roots}
+        write_model(
+            path, _KIND, {"facts": dict(self.facts)}, tensors, parts={"classes": self.classes.parts()}
+        )
+
+    @classmethod
+    def load(cls, path: FilePath) -> Self:
+        """Read what :meth:`save` wrote."""
+        file = read_model(path, _KIND)
+        classes = WordClasses.from_parts(file.part("classes"))
+        n = classes.n_classes
+        class_pairs, class_roots = (
+            file.tensor("class_pairs", np.int64, 2),
+            file.tensor("class_roots", np.int64),
+        )
+        if class_pairs.shape != (n, n) or class_roots.shape != (n,):
+            raise file.error("damaged: the counts of classes do not fit the classes")
+        if np.any(class_pairs < 0) or np.any(class_roots < 0):
+            raise file.error("damaged: a count is negative")
+        return cls(classes, class_pairs, class_roots, file.fact("facts", dict))
+
+
+def average_mutual_information(class_pairs: NDArray[np.int64]) -> float:
+    """Σ p(a, b) log [p(a, b) / (p(a) p(b))], in nats, of a table of counts.
+
+    Examples
+    --------
+    >>> round(average_mutual_information(np.eye(4, dtype=np.int64)), 4), round(float(np.log(4)), 4)
+    (1.3863, 1.3863)
+    """
+    counts = np.asarray(class_pairs, dtype=np.float64)
+    total = counts.sum()
+    if total == 0:
+        return 0.0
+    a, b = np.nonzero(counts)
+    n = counts[a, b]
+    return float(n @ np.log(n * total / (counts.sum(axis=1)[a] * counts.sum(axis=0)[b])) / total)
+
+
+def check_sizes(pairs: PairCounts, vocabulary: Vocabulary, n_classes: int, root: bool) -> None:
+    """Refuse what cannot be clustered."""
+    if len(vocabulary) != pairs.n_words:
+        what = f"pairs of {pairs.n_words} words, but a vocabulary of {len(vocabulary)}: they belong together"
+        raise OptionError(what)
+    if n_classes < 2:
+        raise OptionError(f"at least 2 classes are needed, not {n_classes}")
+    if n_classes > pairs.n_words:
+        what = f"{n_classes} classes for {pairs.n_words} words: ask for at most {pairs.n_words}"
+        raise OptionError(what)
+    if not pairs.n_distinct and not root:
+        raise InputError("no two words stand together", remedy="are the sentences split into words?")
+
+
+def make_clustering(
+    pairs: PairCounts,
+    vocabulary: Vocabulary,
+    ids: NDArray[np.int32],
+    paths: list[str] | None,
+    n_classes: int,
+    facts: Mapping[str, Any],
+) -> Clustering:
+    """Number the classes in the order of their paths and put all together."""
+    if paths is not None:
+        order = sorted(range(n_classes), key=paths.__getitem__)
+        paths = [paths[i] for i in order]
+        number = np.empty(n_classes, dtype=np.int32)
+        number[order] = np.arange(n_classes, dtype=np.int32)
+        ids = number[ids]
+    unknown = None if vocabulary.unknown is None else int(ids[vocabulary[vocabulary.unknown]])
+    classes = WordClasses(
+        vocabulary.words, ids, paths=paths, counts=pairs.counts, unknown=unknown, n_classes=n_classes
+    )
+    data = {
+        "structure": "tree" if pairs.tree else "chain",
+        "tokens": int(pairs.counts.sum()),
+        "pairs": pairs.n_pairs,
+        "words": pairs.n_words,
+        "classes": n_classes,
+    }
+    class_pairs = pairs.of_classes(ids, n_classes)
+    measured = {"ami": average_mutual_information(class_pairs)}
+    class_roots = pairs.roots_of_classes(ids, n_classes)
+    return Clustering(classes, class_pairs, class_roots, data | measured | dict(facts))

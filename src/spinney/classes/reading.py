@@ -1,0 +1,336 @@
+"""Text for word classes: files of any kind as one run of numbered words, with trees if the file has them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.corpus import (
+    Document,
+    ReadReport,
+    TokenArrays,
+    Vocabulary,
+    read_folder,
+    read_prose,
+    read_table,
+    read_tokenized,
+    tokenized_sentences,
+)
+from spinney.corpus.batches import Batch, ColumnName, cut_long, drop_long, sentence_batches
+from spinney.corpus.building import Cut, collected
+from spinney.corpus.columns import column_batches
+from spinney.corpus.compressed import FilePath, content_suffix
+from spinney.corpus.conllu import conllu_batches
+from spinney.corpus.lines import OnError
+from spinney.corpus.pairing import Pairing
+from spinney.corpus.vocabulary import Folding, Numbering
+from spinney.errors import InputError, OptionError
+
+Format = Literal["auto", "lines", "prose", "columns", "conllu", "folder", "csv", "tsv"]
+
+_SUFFIXES: Final[dict[str, Format]] = {".conllu": "conllu", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv"}
+_WORDS: Final = "words"
+_RELATION: Final = "deprel"
+_STEP = 1 << 22  # numbers looked at at a time
+_TAG = re.compile(
+    r"</?(?:a|b|blockquote|br|center|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|span|strong|table|td|th|tr|u|ul)\b[^<>]*>",
+    re.IGNORECASE,
+)
+
+
+def guess_format(path: FilePath) -> Format:
+    """The format that a path suggests, compressed or not.
+
+    Examples
+    --------
+    >>> guess_format("train.conllu.xz"), guess_format("reviews.tsv"), guess_format("news.txt.gz")
+    ('conllu', 'tsv', 'lines')
+    """
+    if path != "-" and os.path.isdir(path):
+        return "folder"
+    return _SUFFIXES.get(content_suffix(path), "lines")
+
+
+def read_text(
+    paths: FilePath | Sequence[FilePath],
+    format: Format = "auto",
+    *,
+    tree: bool = False,
+    words: str = "form",
+    relations: bool = False,
+    subtypes: bool = True,
+    lowercase: bool = False,
+    vocabulary: Vocabulary | None = None,
+    relation_names: Vocabulary | Sequence[str] | None = None,
+    min_count: int = 1,
+    max_size: int | None = None,
+    unknown: str | None = "<unk>",
+    max_length: int | None = None,
+    require_known: bool = False,
+    text: str | int | None = None,
+    header: bool = True,
+    folder: FilePath | None = None,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+) -> TokenArrays:
+    """Read files into flat arrays of words.
+
+    Parameters
+    ----------
+    paths
+        A file or a folder of documents, or several, read one after the other.
+    format
+        ``"lines"`` (one sentence a line), ``"prose"`` (to be split and tokenized), ``"columns"``, ``"conllu"``, or
+        documents to be split and tokenized: ``"folder"`` of files, ``"csv"``, ``"tsv"``. By default as the name of
+        each file says (``.conllu``, ``.csv``, ``.tsv``, ``.tab``), and else lines. HTML tags in documents, such as
+        ``<br />``, count as white space.
+    tree
+        Whether to take the heads along (CoNLL-U only).
+    words
+        What a word is: a column of CoNLL-U (``"form"``, ``"lemma"``) or two (``"lemma+upos"``: words such as
+        ``attack|NOUN``). In column files, ``"0"`` or ``"0+1"``.
+    relations
+        Whether to take the relations along (CoNLL-U only), as the label column ``"deprel"``; without ``subtypes``,
+        ``nsubj:pass`` is ``nsubj``.
+    lowercase
+        Whether ``The`` is ``the``.
+    vocabulary, relation_names
+        Those of a fitted model: words that it lacks become its unknown symbol; a relation that it lacks is an error.
+    min_count, max_size, unknown
+        How to cut a vocabulary that is made: the words seen at least ``min_count`` times, at most ``max_size`` with
+        the unknown symbol. A word of the text that is spelt like this symbol is the same word.
+    max_length
+        Sentences of more words are left out (trees), or else cut into pieces; the report counts them.
+    require_known
+        Whether a file without a single word of the given vocabulary is an error.
+    text, header
+        The column of a table that holds the text, by name (by default ``"text"``), or by number from 0; and whether
+        the table has a line of names.
+    folder
+        Where to keep the arrays, memory-mapped; memory then holds the distinct words only.
+    report
+        What was read and dropped: bad sentences (``on_error="skip"``), long ones, tokens and unknown tokens.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "train.txt")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("The rose is a rose\\na thorn is no rose\\n")
+    >>> report = ReadReport()
+    >>> arrays = read_text(path, lowercase=True, min_count=2, report=report)
+    >>> [arrays.vocabulary.decode(sentence) for sentence in arrays]
+    [['<unk>', 'rose', 'is', 'a', 'rose'], ['a', '<unk>', 'is', '<unk>', 'rose']]
+    >>> report.tokens, report.unknown
+    (10, 3)
+    """
+    report = ReadReport() if report is None else report
+    files = [paths] if isinstance(paths, str) or not isinstance(paths, Sequence) else list(paths)
+    if not files:
+        raise OptionError("no files to read")
+    formats = [guess_format(file) if format == "auto" else format for file in files]
+    if max_length is not None and max_length < 1:
+        raise OptionError(f"max_length must be at least 1, not {max_length}")
+    if relation_names is not None and not isinstance(relation_names, Vocabulary):
+        relation_names = Vocabulary(tuple(relation_names), np.zeros(len(relation_names), np.int64))
+    relation_numbers = Numbering() if relation_names is None else relation_names.numbering()
+    relation_tables: dict[ColumnName, Mapping[str, int]] = {}
+    if relations:
+        relation_tables[_RELATION] = (
+            relation_numbers if subtypes else Folding(_without_subtype, relation_numbers)
+        )
+    reader = _Reader(
+        _Words(words, lowercase, vocabulary, unknown if vocabulary is None else vocabulary.unknown),
+        relation_tables,
+        tree,
+        max_length,
+        vocabulary if require_known else None,
+        text,
+        header,
+        {"encoding": encoding, "on_error": on_error, "report": report},
+        report,
+    )
+    for each in formats:
+        reader.check(each)
+    known: dict[ColumnName, Vocabulary | None] = {_WORDS: vocabulary}
+    numberings: dict[ColumnName, Mapping[str, int]] = {_WORDS: reader.words.numbering}
+    if relations:
+        known[_RELATION], numberings[_RELATION] = relation_names, relation_numbers
+    batches = reader.all_batches(list(zip(files, formats)))
+    arrays = collected(batches, known, numberings, tree, Cut(min_count, max_size, unknown), folder)
+    symbol = arrays.vocabulary.unknown
+    report.tokens += arrays.n_tokens
+    if symbol is not None:
+        report.unknown += _count(arrays.ids, arrays.vocabulary[symbol])
+    return arrays
+
+
+class _Words:
+    """Which column, or which two, are the words, and the tables that number them.
+
+    ``tables`` number the columns as they are read, ``numbering`` the words that come of them.
+    """
+
+    def __init__(
+        self, words: str, lowercase: bool, vocabulary: Vocabulary | None, unknown: str | None
+    ) -> None:
+        self.names = words.split("+")
+        if len(self.names) > 2 or len(set(self.names)) < len(self.names):
+            raise OptionError(f"words are one column, or two such as lemma+upos, not {words!r}")
+        self.numbering = Numbering() if vocabulary is None else vocabulary.numbering()
+        self.tables: list[Mapping[str, int]] = [self.numbering]
+        self._pairing = None
+        if len(self.names) == 2:
+            first, second = Numbering(), Numbering()
+            self.tables = [first, second]
+            self._pairing = Pairing(first, second, self.numbering, unknown)
+        if lowercase:
+            self.tables[0] = Folding(lambda w: w if w == unknown else w.lower(), self.tables[0])
+
+    def columns(self, format: Format) -> list[ColumnName]:
+        """How a file of that format calls the columns."""
+        if format == "conllu":
+            return list(self.names)
+        if format == "columns":
+            names = ["0" if name == "form" else name for name in self.names]
+            if not all(name.isascii() and name.isdigit() for name in names) or len(set(names)) < len(names):
+                raise OptionError(f"columns of a column file are numbers from 0, not {'+'.join(names)}")
+            return [int(name) for name in names]
+        if self.names != ["form"]:
+            raise OptionError(
+                f"no {'+'.join(self.names)} in {format}: only conllu and columns have more than forms"
+            )
+        return [0]
+
+    def numbers(self, batch: Batch, columns: Sequence[ColumnName]) -> NDArray[np.int32]:
+        """The words of a batch that has these columns."""
+        if self._pairing is None:
+            return batch.columns[columns[0]]
+        return self._pairing(batch.columns[columns[0]], batch.columns[columns[1]])
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads files of any format as batches with a column of words and, if wanted, one of relations."""
+
+    words: _Words
+    relations: dict[ColumnName, Mapping[str, int]]
+    tree: bool
+    max_length: int | None
+    needed: Vocabulary | None  # some word of each file must be here
+    text: str | int | None
+    header: bool
+    how: Mapping[str, Any]  # what all readers of files take
+    report: ReadReport
+
+    def check(self, format: Format) -> None:
+        """Refuse what the format does not have."""
+        if format not in get_args(Format):
+            raise OptionError(f"format must be {', '.join(get_args(Format))}, not {format!r}")
+        if (self.tree or self.relations) and format != "conllu":
+            what = "heads" if self.tree else "relations"
+            raise OptionError(f"no {what} in {format}: only conllu has them; parse the text first")
+        if self.relations and _RELATION in self.words.names:
+            raise OptionError("relations are a column of their own, or part of the words, not both")
+        if format in ("csv", "tsv"):
+            self._text_column()
+        self.words.columns(format)
+
+    def _text_column(self) -> str | int:
+        if self.text is None and not self.header:
+            raise OptionError("without a header, say which column holds the text, by number from 0")
+        if not self.header and isinstance(self.text, str) and self.text.isdigit():
+            return int(self.text)
+        return "text" if self.text is None else self.text
+
+    def all_batches(self, files: Sequence[tuple[FilePath, Format]]) -> Iterator[Batch]:
+        """The batches of all files; an error if they hold no sentence."""
+        n = 0
+        for path, format in files:
+            some_known = self.needed is None
+            for batch in self._fitting(path, format):
+                n += len(batch.lengths)
+                some_known = some_known or self._has_known(batch.columns[_WORDS])
+                yield batch
+            if not some_known:
+                remedy = "is it of the same language, case and kind of words as the training text?"
+                raise InputError("not one word is in the vocabulary", path=os.fspath(path), remedy=remedy)
+        where = ", ".join(os.fspath(path) for path, _ in files)
+        if not n:
+            raise InputError(self._why_empty(), path=where)
+        for name, table in (*zip(self.words.names, self.words.tables), *self.relations.items()):
+            if list(table) == ["_"] and name != "form":
+                raise InputError(
+                    f"the column {name} is empty", path=where, remedy="annotate the text, or use another"
+                )
+
+    def _why_empty(self) -> str:
+        if self.report.skipped:
+            return f"no sentences: {self.report.skipped} were bad, the first is {self.report.errors[0]}"
+        return f"no sentences of at most {self.max_length} words" if self.report.long else "no sentences"
+
+    def _has_known(self, ids: NDArray[np.int32]) -> bool:
+        assert self.needed is not None
+        symbol = self.needed.unknown
+        return symbol is None or bool(np.any(ids != self.needed[symbol]))
+
+    def _fitting(self, path: FilePath, format: Format) -> Iterator[Batch]:
+        """The batches of a file, with sentences that are not too long."""
+        columns = self.words.columns(format)
+        shorten = drop_long if self.tree else cut_long
+        for batch in self._batches(path, format, dict(zip(columns, self.words.tables))):
+            numbers: dict[ColumnName, NDArray[np.int32]] = {_WORDS: self.words.numbers(batch, columns)}
+            numbers |= {name: batch.columns[name] for name in self.relations}
+            batch = batch._replace(columns=numbers)
+            if self.max_length is not None:
+                batch, n = shorten(batch, self.max_length)
+                self.report.long += n
+            yield batch
+
+    def _batches(
+        self, path: FilePath, format: Format, tables: dict[ColumnName, Mapping[str, int]]
+    ) -> Iterator[Batch]:
+        if format == "conllu":
+            return conllu_batches(path, tables | self.relations, heads=self.tree, **self.how)
+        if format == "columns":
+            return column_batches(path, tables, **self.how)
+        sentences: Iterable[list[str]]
+        if format == "lines":
+            sentences = read_tokenized(path, **self.how)
+        elif format == "prose":
+            sentences = read_prose(path, **self.how)
+        elif format == "folder":
+            sentences = document_sentences(read_folder(path, **self.how))
+        else:
+            delimiter = "\t" if format == "tsv" else ","
+            rows = read_table(path, self._text_column(), header=self.header, delimiter=delimiter, **self.how)
+            sentences = document_sentences(rows)
+        return sentence_batches(sentences, tables[0])
+
+
+def document_sentences(documents: Iterable[Document]) -> Iterator[list[str]]:
+    """The sentences of documents, as tokens; HTML tags count as white space.
+
+    Examples
+    --------
+    >>> list(document_sentences([Document("A <i>joy</i>.<br /><br />See it!")]))
+    [['A', 'joy', '.'], ['See', 'it', '!']]
+    """
+    for document in documents:
+        text = document.text
+        yield from tokenized_sentences(_TAG.sub(" ", text) if "<" in text else text)
+
+
+def _without_subtype(relation: str) -> str:
+    return relation.partition(":")[0]
+
+
+def _count(ids: NDArray[np.int32], number: int) -> int:
+    return sum(int(np.count_nonzero(ids[i : i + _STEP] == number)) for i in range(0, len(ids), _STEP))

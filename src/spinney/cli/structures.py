@@ -1,0 +1,49 @@
+"""Word classes and word vectors out of whatever file the user has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spinney.structure import WordClasses, WordVectors
+
+
+def is_model(file: str) -> bool:
+    """Whether a file is one of ours rather than text: its first eight bytes are a length, then comes a brace."""
+    from spinney.corpus import open_bytes
+
+    with open_bytes(file) as stream:
+        start = stream.read(9)
+    return len(start) == 9 and start[8:9] == b"{" and b"\0" in start[:8]
+
+
+def word_classes(file: str) -> WordClasses:
+    """Word classes: a model of ``spinney classes``, a structure file, or a Brown paths file."""
+    from spinney.structure import WordClasses
+
+    if not is_model(file):
+        return WordClasses.read_paths(file)
+    if not _is_learnt(file):
+        return WordClasses.load(file)
+    from spinney.classes import load_classes
+
+    return load_classes(file)
+
+
+def word_vectors(file: str) -> WordVectors:
+    """Word vectors: a model of ``spinney classes``, a structure file, or word2vec text."""
+    from spinney.structure import WordVectors
+
+    if not is_model(file):
+        return WordVectors.read_word2vec(file)
+    if not _is_learnt(file):
+        return WordVectors.load(file)
+    from spinney.classes import load_vectors
+
+    return load_vectors(file)
+
+
+def _is_learnt(file: str) -> bool:
+    from spinney.files import read_model
+
+    return read_model(file).kind.startswith("classes/")
