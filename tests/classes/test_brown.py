@@ -161,7 +161,7 @@ def test_larger_random_counts_keep_their_losses_exact():
         0, pairs.n_words, 0, order, rank, leader, slot, *pairs.children, *pairs.parents, pairs.roots, *grown
     )
     fresh = State.empty(9, True, pairs)._replace(table=short)
-    open_all(grown.N[:9, :9], grown.N[-1, :9], grown.first, *fresh)
+    open_all(0, 9, grown.N[:9, :9].copy(), grown.N[-1, :9].copy(), grown.first, *fresh)
     live = np.flatnonzero(grown.first >= 0)
     assert len(live) == 8
     for a, b in combinations(live.tolist(), 2):

@@ -118,9 +118,8 @@ def test_a_typed_tree_backs_off_to_the_shared_matrix():
 def test_online_em_with_steps_of_one_is_batch_em():
     text = drawn_text()
     batch = HiddenMarkov(4, passes=3, **plain()).fit(text)
-    online = HiddenMarkov(4, passes=3, **plain(method="online", finish=False, batch_tokens=10**9))
-    online._alpha = lambda gamma: lambda t: 1 - 1e-15
-    online.fit(text)
+    options = {"method": "online", "finish": False, "batch_tokens": 10**9, "gamma": 1e-15, "delay": 1.0}
+    online = HiddenMarkov(4, passes=3, **plain(**options)).fit(text)
     np.testing.assert_allclose(online.transition_, batch.transition_, atol=1e-9)
     np.testing.assert_allclose(online.emission(), batch.emission(), atol=1e-9)
 
@@ -236,7 +235,17 @@ def test_going_on_from_a_checkpoint_is_as_if_never_stopped(tmp_path):
     text = drawn_text()
     options = {"batch_tokens": 100, "finish": False, "threads": 1}
     whole = HiddenMarkov(4, passes=4, **options).fit(text)
-    HiddenMarkov(4, passes=2, **options).fit(text, checkpoint=tmp_path / "half.spinney")
+    saved = []
+
+    class Stopping(HiddenMarkov):
+        def save(self, path):
+            super().save(path)
+            saved.append(path)
+            if len(saved) == 2:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Stopping(4, passes=4, **options).fit(text, checkpoint=tmp_path / "half.spinney")
     half = HiddenMarkov.load(tmp_path / "half.spinney")
     rest = HiddenMarkov(4, passes=4, **options).fit(text, init=half)
     assert len(rest.facts_["trace"]) == 2
@@ -244,7 +253,15 @@ def test_going_on_from_a_checkpoint_is_as_if_never_stopped(tmp_path):
     assert np.array_equal(rest.statistics_.tau, whole.statistics_.tau)
 
 
-def test_a_smaller_model_is_a_start(tmp_path):
+def test_a_finished_model_can_make_more_passes():
+    text = drawn_text()
+    first = HiddenMarkov(4, passes=2, batch_tokens=100).fit(text)
+    more = HiddenMarkov(4, passes=3, batch_tokens=100).fit(text, init=first)
+    assert len(more.facts_["trace"]) == 4
+    assert more.log_likelihood(text) > first.log_likelihood(text)
+
+
+def test_a_smaller_model_is_a_start():
     text = drawn_text()
     small = HiddenMarkov(3, passes=3, batch_tokens=100).fit(text)
     large = HiddenMarkov(6, passes=3, batch_tokens=100).fit(text, init=small)

@@ -258,11 +258,11 @@ def add_words(
 
 
 @njit(cache=True, nogil=True)
-def open_all(counts, from_root, rank, N, NT, loss, l, r, first, table, scale):
-    """Open a cluster in each slot, with the given counts between them."""
+def open_all(start, stop, counts, from_root, rank, N, NT, loss, l, r, first, table, scale):
+    """Open a cluster in each of the slots ``start`` to ``stop - 1``, with the given counts between them."""
     n, size = len(loss), len(N)
     x, y = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    for u in range(n):
+    for u in range(start, stop):
         x[: u + 1] = counts[u, : u + 1]
         y[:u] = counts[:u, u]
         if size > n:

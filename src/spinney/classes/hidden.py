@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spinney.classes import relations as edge_kinds
-from spinney.classes.learning import Corpus, Learner, Messages, Pass, shuffled_batches
+from spinney.classes.learning import Corpus, Learner, Messages, Pass, shuffled_batches, step_sizes
 from spinney.classes.statistics import Statistics, classes_start, random_start, split
+from spinney.classes.stepsize import gamma_scores
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, read_model, write_model
@@ -26,7 +27,6 @@ Structure = Literal["chain", "tree"]
 Method = Literal["online", "batch"]
 
 KIND = "classes/HiddenMarkov"
-GAMMAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 #: From so many classes on, `k_best="auto"` projects messages: below, matrix products are as fast (see the benchmark).
 _MANY_CLASSES = 1024
 
@@ -147,7 +147,8 @@ class HiddenMarkov:
             Held-out sentences with the same vocabulary, whose exact likelihood is reported after each pass.
         init
             Where to begin: word classes, such as Brown clusters, which the thesis advises; or a model: with fewer
-            classes, which are split; with as many, to go on from where it was.
+            classes, which are split; with as many, to make the passes that it lacks, or if it lacks none, all
+            passes anew from where it is.
         checkpoint
             A model file to write after each pass; give it as ``init`` to go on.
         reading
@@ -167,9 +168,10 @@ class HiddenMarkov:
         self.facts_: dict[str, Any] = {"reading": dict(reading or {}), "revived": 0, "trace": []}
         self._done: dict[str, int] = {"passes": 0, "steps": 0}
         if isinstance(init, HiddenMarkov) and init.statistics_.n_classes == self.n_classes:
-            self._done = dict(init._done)
+            interrupted = init._done["passes"] < init.passes
+            self._done = {"passes": init._done["passes"] if interrupted else 0, "steps": init._done["steps"]}
         self.statistics_ = self._beginning(corpus, init)
-        self.gamma_ = self._searched(corpus) if self.gamma == "search" else float(self.gamma)
+        self.gamma_ = self._step_size(corpus)
         self._stages = _stages(self.statistics_.n_classes, self.n_classes)
         with one_blas_thread():
             try:
@@ -235,18 +237,25 @@ class HiddenMarkov:
     def _online_pass(self, corpus: Corpus, work: Any) -> Pass:
         rng = self._rng(self._done["passes"], self.statistics_.n_classes)
         batches = shuffled_batches(corpus, self.batch_tokens, rng)
-        if not self._done["steps"]:
-            self.statistics_.scaled(corpus.arrays.n_tokens / len(batches))
+        self.statistics_.scaled(corpus.arrays.n_tokens / len(batches))
 
         def watch(t: int) -> None:
             self._done["steps"] = t
 
+        alpha = step_sizes(self.gamma_, self.delay)
         return self._learner.online_pass(
-            corpus, self.statistics_, batches, self._alpha(self.gamma_), self._done["steps"], rng, work, watch
+            corpus, self.statistics_, batches, alpha, self._done["steps"], rng, work, watch
         )
 
-    def _alpha(self, gamma: float) -> Callable[[int], float]:
-        return lambda t: 1.0 / (self.delay + t) ** gamma
+    def _step_size(self, corpus: Corpus) -> float:
+        if self.gamma != "search":
+            return float(self.gamma)
+        with one_blas_thread():
+            found = gamma_scores(
+                corpus, self.statistics_, self._learner, self.batch_tokens, self.delay, self.random_state
+            )
+        self.facts_["gammas"] = {str(gamma): value for gamma, value in found.items()}
+        return max(found, key=found.__getitem__)
 
     def _rng(self, *stream: int) -> np.random.Generator:
         return np.random.default_rng([self.random_state, *stream])
@@ -283,30 +292,6 @@ class HiddenMarkov:
         classes = init.encode(list(self.vocabulary_.words))
         edges, roots = edge_kinds.class_edges(corpus, classes, init.n_classes, kinds)
         return classes_start(classes, self.vocabulary_.counts, edges, roots, dtype)
-
-    def _searched(self, corpus: Corpus) -> float:
-        """The γ that is best on the sentences after a sample: a tenth of the text, at most a million tokens."""
-        arrays = corpus.arrays
-        share = min(0.1, 1e6 / arrays.n_tokens) if arrays.n_tokens > 200_000 else 0.5
-        cut = int(np.searchsorted(arrays.offsets, share * arrays.n_tokens))
-        end = int(np.searchsorted(arrays.offsets, 1.2 * share * arrays.n_tokens))
-        sample = Corpus(arrays.part(0, max(cut, 1)), corpus.tree, corpus.kind_of)
-        after = Corpus(arrays.part(max(cut, 1), max(end, cut + 1)), corpus.tree, corpus.kind_of)
-        if not after.arrays.n_tokens:
-            raise OptionError("gamma='search' needs at least two sentences")
-        found: dict[float, float] = {}
-        begun = self.statistics_
-        with one_blas_thread(), task("search for γ", total=len(GAMMAS) * sample.arrays.n_tokens) as work:
-            for gamma in GAMMAS:
-                statistics = Statistics.of(begun.omega.copy(), begun.tau.copy(), begun.rho.copy())
-                batches = shuffled_batches(sample, self.batch_tokens, self._rng(0))
-                statistics.scaled(sample.arrays.n_tokens / len(batches))
-                self._learner.online_pass(
-                    sample, statistics, batches, self._alpha(gamma), 0, self._rng(1), work, lambda t: None
-                )
-                found[gamma] = self._learner.log_likelihood(after, self._learner.laws(statistics))
-        self.facts_["gammas"] = {str(gamma): value / after.arrays.n_tokens for gamma, value in found.items()}
-        return max(found, key=found.__getitem__)
 
     def _check(self, text: TokenArrays) -> None:
         V = len(text.vocabulary)

@@ -160,6 +160,11 @@ class _Totals:
         return Pass(self.log_likelihood, self.kept / max(self.sent, 1), revived)
 
 
+def step_sizes(gamma: float, delay: float) -> Callable[[int], float]:
+    """α_t = 1 / (delay + t)^γ (Grave 2014, §2.1)."""
+    return lambda t: 1.0 / (delay + t) ** gamma
+
+
 def shuffled_batches(corpus: Corpus, tokens: int, rng: np.random.Generator) -> list[list[TokenArrays]]:
     """The pieces of a corpus in random order, a few to a batch of about ``tokens``."""
     pieces = corpus.pieces(min(tokens, PIECE))

@@ -1,0 +1,290 @@
+"""Text for ``spinney classes``: read as a model wants it, kept on disk if it is large, or sentence by sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+
+import typer
+
+from spinney.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from spinney.classes import Clustering, HiddenMarkov
+    from spinney.corpus import ReadReport, TokenArrays, Vocabulary
+
+Format = Annotated[
+    str,
+    typer.Option(
+        help="auto (by the file's name), lines, prose, columns, conllu, folder, csv or tsv.",
+    ),
+]
+TextColumn = Annotated[
+    str | None, typer.Option("--text-column", help="The column of a CSV or TSV file that holds the text.")
+]
+Header = Annotated[bool, typer.Option(help="Whether a CSV or TSV file begins with the names of its columns.")]
+WordsLike = Annotated[
+    str | None,
+    typer.Option("--words", help="The columns that make a word, if not those of fit: form, lemma+upos, 0+1."),
+]
+
+#: Text beyond so many bytes is numbered in files rather than in memory.
+LARGE = 200_000_000
+_COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
+_SENTENCES = 1000  # worked on at a time
+_NOTE = "read.json"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How text becomes words. It is kept with a model (``facts["reading"]``), so that other text is read alike."""
+
+    words: str = "form"
+    lowercase: bool = False
+    unknown: str | None = "<unk>"
+    tree: bool = False
+    relations: bool = False
+    subtypes: bool = True
+    max_length: int | None = None
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], words: str | None = None) -> Self:
+        """That of a model, with other columns as words if they are given."""
+        kept = facts.get("reading", {})
+        known = {field.name for field in fields(cls)}
+        reading = cls(**{name: value for name, value in kept.items() if name in known})
+        return reading if words is None else replace(reading, words=words)
+
+    def facts(self) -> dict[str, Any]:
+        """What a model keeps."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files, and how to get text out of them."""
+
+    files: Sequence[str]
+    format: str = "auto"
+    encoding: str = "utf-8"
+    on_error: str = "raise"
+    text: str | None = None
+    header: bool = True
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ("raise", "skip"):
+            raise OptionError(f"--on-error is raise or skip, not {self.on_error!r}")
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return ", ".join(self.files)
+
+    def read(
+        self,
+        reading: Reading,
+        report: ReadReport,
+        *,
+        vocabulary: Vocabulary | None = None,
+        folder: str | None = None,
+        **cut: Any,
+    ) -> TokenArrays:
+        """All of it as numbers; ``cut`` are the options of a new vocabulary."""
+        from spinney.classes import read_text
+
+        return read_text(
+            list(self.files), self.format, vocabulary=vocabulary, require_known=vocabulary is not None,  # type: ignore[arg-type]
+            tree=reading.tree, relations=reading.relations, subtypes=reading.subtypes, words=reading.words,
+            lowercase=reading.lowercase, unknown=reading.unknown, max_length=reading.max_length, text=self.text,
+            header=self.header, folder=folder, encoding=self.encoding, on_error=self.on_error, report=report, **cut,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    def sizes(self) -> list[list[Any]]:
+        """Path, bytes and time of change of each file, those of folders among them; nothing for what is not there."""
+        paths = [path for file in self.files for path in _inside(file)]
+        stats = [(path, os.stat(path)) for path in paths if os.path.isfile(path)]
+        return [[os.path.abspath(path), stat.st_size, stat.st_mtime_ns] for path, stat in stats]
+
+
+def _inside(file: str) -> list[str]:
+    if not os.path.isdir(file):
+        return [file]
+    return sorted(os.path.join(folder, name) for folder, _, names in os.walk(file) for name in names)
+
+
+@contextmanager
+def numbered(
+    source: Source,
+    reading: Reading,
+    report: ReadReport,
+    cache: str | None,
+    vocabulary: Vocabulary | None = None,
+    **cut: Any,
+) -> Iterator[TokenArrays]:
+    """The text as numbers: in the folder ``cache``, in a passing one if it is large, or in memory.
+
+    What a cache holds is taken as it is if it was made from the same files with the same options.
+    """
+    from spinney.corpus import TokenArrays
+
+    if cache is None:
+        sizes = [size * (5 if path.endswith(_COMPRESSED) else 1) for path, size, _ in source.sizes()]
+        if sum(sizes) <= LARGE:
+            yield source.read(reading, report, vocabulary=vocabulary, **cut)
+            return
+        with tempfile.TemporaryDirectory(prefix="spinney-") as folder:
+            inner = os.path.join(folder, "text")
+            yield source.read(reading, report, vocabulary=vocabulary, folder=inner, **cut)
+            return
+    wanted = asdict(source) | reading.facts() | cut | {"files": source.sizes()}
+    wanted["vocabulary"] = None if vocabulary is None else list(vocabulary.words)
+    if (kept := _kept(cache, wanted)) is not None and "-" not in source.files:
+        arrays = TokenArrays.load(cache)
+        for name, value in kept.items():
+            setattr(report, name, value)
+    else:
+        arrays = source.read(reading, report, vocabulary=vocabulary, folder=cache, **cut)
+        with open(os.path.join(cache, _NOTE), "w", encoding="utf-8") as file:
+            json.dump({"wanted": wanted, "report": asdict(report)}, file)
+    yield arrays
+
+
+def _kept(cache: str, wanted: dict[str, Any]) -> dict[str, Any] | None:
+    """The report of what the cache holds, if that is what is wanted."""
+    try:
+        with open(os.path.join(cache, _NOTE), encoding="utf-8") as file:
+            note = json.load(file)
+        report: dict[str, Any] = note["report"]
+        return report if note["wanted"] == wanted else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def vocabulary_of(model: Clustering | HiddenMarkov, reading: Reading) -> Vocabulary:
+    """The words that a model knows."""
+    import numpy as np
+
+    from spinney.classes import HiddenMarkov
+    from spinney.corpus import Vocabulary
+
+    if isinstance(model, HiddenMarkov):
+        return model.vocabulary_
+    classes = model.classes
+    counts = np.zeros(len(classes), np.int64) if classes.counts is None else classes.counts
+    unknown = reading.unknown if reading.unknown in classes else None
+    return Vocabulary(tuple(classes.words), counts, unknown)
+
+
+# ------------------------------------------------------------------------------------ sentence by sentence
+
+
+class Tokens(NamedTuple):
+    """A sentence: its rows as they are in the file, the words that a model sees, and its tree."""
+
+    rows: Sequence[Sequence[str]]
+    words: list[str]
+    heads: list[int]
+    relations: list[str]
+
+
+def token_batches(source: Source, reading: Reading, report: ReadReport) -> Iterator[list[Tokens]]:
+    """The sentences of the one file of a source, some at a time."""
+    from spinney.classes.reading import guess_format
+
+    (path,) = source.files
+    format = guess_format(path) if source.format == "auto" else source.format
+    if reading.tree and format != "conllu":
+        raise OptionError(f"no heads in {format}: only conllu has them; parse the text first")
+    sentences = _sentences(path, format, source, reading, report)
+    while some := list(islice(sentences, _SENTENCES)):
+        yield some
+
+
+def _sentences(
+    path: str, format: str, source: Source, reading: Reading, report: ReadReport
+) -> Iterator[Tokens]:
+    from spinney.classes.reading import document_sentences
+    from spinney.corpus import read_columns, read_conllu, read_folder, read_prose, read_table, read_tokenized
+
+    how: dict[str, Any] = {"encoding": source.encoding, "on_error": source.on_error, "report": report}
+    if format == "conllu":
+        columns = [_column(name, _CONLLU, path) for name in reading.words.split("+")]
+        for sentence in read_conllu(path, **how):
+            rows = [line.split("\t") for line in str(replace(sentence, comments=[], extras=[])).split("\n")]
+            if reading.tree and not sentence.heads:
+                raise InputError("a sentence without heads", path=path, remedy="parse the text first")
+            relations = [relation if reading.subtypes else relation.partition(":")[0] for relation in sentence.deprels]
+            yield Tokens(rows, _words(rows, columns, reading), sentence.heads, relations)
+        return
+    if format == "columns":
+        names = ["0" if name == "form" else name for name in reading.words.split("+")]
+        for sentence_rows in read_columns(path, **how):
+            width = len(sentence_rows[0])
+            columns = [_column(name, [str(i) for i in range(width)], path) for name in names]
+            yield Tokens(sentence_rows, _words(sentence_rows, columns, reading), [], [])
+        return
+    if reading.words != "form":
+        raise OptionError(f"no {reading.words} in {format}: only conllu and columns have more than forms")
+    if format == "lines":
+        plain = read_tokenized(path, **how)
+    elif format == "prose":
+        plain = read_prose(path, **how)
+    elif format == "folder":
+        plain = document_sentences(read_folder(path, **how))
+    elif format in ("csv", "tsv"):
+        delimiter = "\t" if format == "tsv" else ","
+        text: Any = source.text or "text"
+        text = int(text) if not source.header and text.isdigit() else text
+        plain = document_sentences(read_table(path, text, header=source.header, delimiter=delimiter, **how))
+    else:
+        raise OptionError(f"--format {format!r} is not known")
+    for words in plain:
+        rows = [[word] for word in words]
+        yield Tokens(rows, _words(rows, [0], reading), [], [])
+
+
+_CONLLU = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"]
+
+
+def _column(name: str, known: Sequence[str], path: str) -> int:
+    if name not in known:
+        raise InputError(f"no column {name!r}", path=path, remedy=f"--words: {', '.join(known)}")
+    return known.index(name)
+
+
+def _words(rows: Sequence[Sequence[str]], columns: Sequence[int], reading: Reading) -> list[str]:
+    """The words of a sentence as :func:`spinney.classes.read_text` makes them."""
+    words = [row[columns[0]] for row in rows]
+    if reading.lowercase:
+        words = [word if word == reading.unknown else word.lower() for word in words]
+    for column in columns[1:]:
+        words = [
+            word if word == reading.unknown else f"{word}|{row[column]}" for word, row in zip(words, rows)
+        ]
+    return words
+
+
+def batch_arrays(batch: Sequence[Tokens], vocabulary: Vocabulary, reading: Reading) -> TokenArrays:
+    """A batch of sentences as numbers."""
+    import numpy as np
+
+    from spinney.corpus import Labels, TokenArrays
+    from spinney.corpus import Vocabulary as Names
+
+    ids = vocabulary.encode(word for tokens in batch for word in tokens.words)
+    offsets = np.concatenate([[0], np.cumsum([len(tokens.words) for tokens in batch])]).astype(np.int64)
+    if not reading.tree:
+        return TokenArrays(ids, offsets, vocabulary)
+    heads = np.array([head - 1 for tokens in batch for head in tokens.heads], np.int32)
+    labels: dict[int | str, Labels] = {}
+    if reading.relations:
+        names = Names.from_tokens(relation for tokens in batch for relation in tokens.relations)
+        relations = names.encode(relation for tokens in batch for relation in tokens.relations)
+        labels["deprel"] = Labels(relations, names)
+    return TokenArrays(ids, offsets, vocabulary, heads, labels)
