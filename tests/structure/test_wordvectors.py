@@ -330,3 +330,13 @@ def test_a_damaged_model_file(tmp_path):
     write_model(path, "structure/WordVectors", {"sparse": True}, tensors, {"words": ["a", "b"]})
     with pytest.raises(ModelFileError, match=r"damaged: no tensor 'matrix\.data'"):
         WordVectors.load(path)
+
+
+def test_vectors_of_lower_cased_text_are_found_for_capitals(tmp_path):
+    vectors = WordVectors(["the", "dog"], np.eye(2), lowercase=True)
+    vectors.save(tmp_path / "vectors")
+    for one in (vectors, WordVectors.load(tmp_path / "vectors")):
+        assert one["The"].tolist() == [1.0, 0.0]
+        assert one.rows(["DOG", "cat"]).tolist() == [[0.0, 1.0], [0.0, 0.0]]
+        assert one.neighbours("The", 1)[0][0] == "dog"
+    assert "The" not in WordVectors(["the"], [[1.0]])

@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spinney.errors import InputError, OptionError
 from spinney.structure import WordClasses, WordVectors
 from spinney.tagging.columns import Columns
 from spinney.tagging.extract import Extractor
-from spinney.tagging.patterns import parse_patterns, read_patterns, shape, values_of, wapiti_regex
+from spinney.tagging.patterns import (
+    _any_values_of,
+    parse_patterns,
+    read_patterns,
+    shape,
+    values_of,
+    wapiti_regex,
+)
 from spinney.tagging.presets import PRESETS, kind_of, preset
 
 # As distributed with CRF++ (example/basenp/template) and, below, in the manner of Wapiti's manual.
@@ -139,6 +146,29 @@ def test_cells_of_values(cell, wanted):
     assert values_of(cell) == wanted
 
 
+def values_or_error(values, cell: str):
+    try:
+        return values(cell)
+    except InputError as error:
+        return str(error)
+
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.sampled_from(
+        ["5", "5.", ".5", "+1e3", "1e", ".", "٣", "1_0", " 1", "1\n", "nan", "inf", "1e999", "1e308", ""]
+    ),
+)
+NAMES = st.text("ab:|\\ \n\t5.é", max_size=3)
+ITEMS = st.one_of(st.builds("{}:{}".format, NAMES, NUMBERS), NAMES, NUMBERS)
+
+
+@given(st.one_of(st.lists(ITEMS, max_size=6).map("|".join), st.text("a:|\\1.e+-\n", max_size=12)))
+@settings(max_examples=500, deadline=None)
+def test_plain_cells_hold_what_any_cells_do(cell):
+    assert values_or_error(values_of, cell) == values_or_error(_any_values_of, cell)
+
+
 @pytest.mark.parametrize("cell", ["a:b", "a:", "a:nan", "a:1e999", "1e999", "a:1_0"])
 def test_cells_that_hold_no_values(cell):
     with pytest.raises(InputError, match="not a finite number"):
@@ -244,6 +274,7 @@ expressions = st.builds(
 
 
 @given(expressions, st.text("abAB12.- *_", max_size=8))
+@settings(deadline=None)
 def test_regular_expressions_match_as_in_wapiti(expression, text):
     found = wapiti_regex(expression).search(text)
     assert (found[0] if found else None) == wapiti_match(expression, text)

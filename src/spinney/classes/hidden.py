@@ -417,7 +417,8 @@ class HiddenMarkov:
         mass = omega.sum(axis=1, dtype=np.float64)
         seen = np.flatnonzero(mass > 0)
         rows = (omega[seen] / mass[seen, None]).astype(np.float32)
-        return WordVectors([self.vocabulary_.words[i] for i in seen.tolist()], rows)
+        words = [self.vocabulary_.words[i] for i in seen.tolist()]
+        return WordVectors(words, rows, lowercase=self._lowercase)
 
     def word_classes(self) -> WordClasses:
         """The class that each word has most often."""
@@ -429,7 +430,12 @@ class HiddenMarkov:
             counts=self.vocabulary_.counts,
             unknown=None if unknown is None else int(ids[self.vocabulary_[unknown]]),
             n_classes=self.statistics_.n_classes,
+            lowercase=self._lowercase,
         )
+
+    @property
+    def _lowercase(self) -> bool:
+        return self.facts_["reading"].get("lowercase") is True
 
     # -- files ----------------------------------------------------------------------------------------
 

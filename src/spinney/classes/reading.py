@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -27,6 +27,7 @@ from spinney.corpus.building import Cut, collected
 from spinney.corpus.columns import column_batches
 from spinney.corpus.compressed import FilePath, content_suffix
 from spinney.corpus.conllu import conllu_batches
+from spinney.corpus.dependencies import PARSED_COLUMNS, load_pipeline, parse_dependencies, parsed_batches
 from spinney.corpus.lines import OnError
 from spinney.corpus.pairing import Pairing
 from spinney.corpus.vocabulary import Folding, Numbering
@@ -62,6 +63,7 @@ def read_text(
     format: Format = "auto",
     *,
     tree: bool = False,
+    parser: str | None = None,
     words: str = "form",
     relations: bool = False,
     subtypes: bool = True,
@@ -92,13 +94,16 @@ def read_text(
         each file says (``.conllu``, ``.csv``, ``.tsv``, ``.tab``), and else lines. HTML tags in documents, such as
         ``<br />``, count as white space.
     tree
-        Whether to take the heads along (CoNLL-U only).
+        Whether to take the heads along (CoNLL-U, or text that is parsed).
+    parser
+        A spaCy pipeline by name, such as ``"en_core_web_sm"``, that gives lines, prose and documents the trees,
+        lemmas, tags and relations that are asked for; CoNLL-U keeps its own. Needs the extra ``parse``.
     words
         What a word is: a column of CoNLL-U (``"form"``, ``"lemma"``) or two (``"lemma+upos"``: words such as
         ``attack|NOUN``). In column files, ``"0"`` or ``"0+1"``.
     relations
-        Whether to take the relations along (CoNLL-U only), as the label column ``"deprel"``; without ``subtypes``,
-        ``nsubj:pass`` is ``nsubj``.
+        Whether to take the relations along (CoNLL-U, or text that is parsed), as the label column ``"deprel"``;
+        without ``subtypes``, ``nsubj:pass`` is ``nsubj``.
     lowercase
         Whether ``The`` is ``the``.
     vocabulary, relation_names
@@ -156,9 +161,12 @@ def read_text(
         header,
         {"encoding": encoding, "on_error": on_error, "report": report},
         report,
+        parser,
     )
     for each in formats:
         reader.check(each)
+    if any(map(reader.parses, formats)):
+        reader = replace(reader, parser=load_pipeline(str(parser)))
     known: dict[ColumnName, Vocabulary | None] = {_WORDS: vocabulary}
     numberings: dict[ColumnName, Mapping[str, int]] = {_WORDS: reader.words.numbering}
     if relations:
@@ -194,9 +202,11 @@ class _Words:
         if lowercase:
             self.tables[0] = Folding(lambda w: w if w == unknown else w.lower(), self.tables[0])
 
-    def columns(self, format: Format) -> list[ColumnName]:
+    def columns(self, format: Format, parsed: bool) -> list[ColumnName]:
         """How a file of that format calls the columns."""
-        if format == "conllu":
+        if parsed and not set(self.names) <= set(PARSED_COLUMNS):
+            raise OptionError(f"no {'+'.join(self.names)} in parsed text: only {', '.join(PARSED_COLUMNS)}")
+        if format == "conllu" or parsed:
             return list(self.names)
         if format == "columns":
             names = ["0" if name == "form" else name for name in self.names]
@@ -205,7 +215,7 @@ class _Words:
             return [int(name) for name in names]
         if self.names != ["form"]:
             raise OptionError(
-                f"no {'+'.join(self.names)} in {format}: only conllu and columns have more than forms"
+                f"no {'+'.join(self.names)} in {format}: only conllu, columns and parsed text have more than forms"
             )
         return [0]
 
@@ -229,19 +239,28 @@ class _Reader:
     header: bool
     how: Mapping[str, Any]  # what all readers of files take
     report: ReadReport
+    parser: Any  # the name of a spaCy pipeline, then the pipeline
+
+    def parses(self, format: Format) -> bool:
+        """Whether text of that format must be parsed to give what is wanted."""
+        wanted = self.tree or bool(self.relations) or self.words.names != ["form"]
+        return self.parser is not None and wanted and format not in ("conllu", "columns")
 
     def check(self, format: Format) -> None:
         """Refuse what the format does not have."""
         if format not in get_args(Format):
             raise OptionError(f"format must be {', '.join(get_args(Format))}, not {format!r}")
-        if (self.tree or self.relations) and format != "conllu":
+        if (self.tree or self.relations) and format != "conllu" and not self.parses(format):
             what = "heads" if self.tree else "relations"
-            raise OptionError(f"no {what} in {format}: only conllu has them; parse the text first")
+            remedy = (
+                "parse the text first" if format == "columns" else "parse the text first, or name a parser"
+            )
+            raise OptionError(f"no {what} in {format}: only conllu has them; {remedy}")
         if self.relations and _RELATION in self.words.names:
             raise OptionError("relations are a column of their own, or part of the words, not both")
         if format in ("csv", "tsv"):
             self._text_column()
-        self.words.columns(format)
+        self.words.columns(format, self.parses(format))
 
     def _text_column(self) -> str | int:
         if self.text is None and not self.header:
@@ -283,7 +302,7 @@ class _Reader:
 
     def _fitting(self, path: FilePath, format: Format) -> Iterator[Batch]:
         """The batches of a file, with sentences that are not too long."""
-        columns = self.words.columns(format)
+        columns = self.words.columns(format, self.parses(format))
         shorten = drop_long if self.tree else cut_long
         for batch in self._batches(path, format, dict(zip(columns, self.words.tables))):
             numbers: dict[ColumnName, NDArray[np.int32]] = {_WORDS: self.words.numbers(batch, columns)}
@@ -312,6 +331,10 @@ class _Reader:
             delimiter = "\t" if format == "tsv" else ","
             rows = read_table(path, self._text_column(), header=self.header, delimiter=delimiter, **self.how)
             sentences = document_sentences(rows)
+        if self.parses(format):
+            trees = parse_dependencies(sentences, self.parser)
+            how = {"on_error": self.how["on_error"], "report": self.report}
+            return parsed_batches(trees, tables | self.relations, path=path, **how)
         return sentence_batches(sentences, tables[0])
 
 

@@ -26,7 +26,7 @@ Format = Annotated[
     ),
 ]
 TextColumn = Annotated[
-    str | None, typer.Option("--text-column", help="The column of a CSV or TSV file that holds the text.")
+    str | None, typer.Option("--text", help="The column of a CSV or TSV file that holds the text.")
 ]
 Header = Annotated[bool, typer.Option(help="Whether a CSV or TSV file begins with the names of its columns.")]
 WordsLike = Annotated[
@@ -181,6 +181,16 @@ def vocabulary_of(model: Clustering | HiddenMarkov, reading: Reading) -> Vocabul
     return Vocabulary(tuple(classes.words), counts, unknown)
 
 
+def warn_of_unknown(name: str, report: ReadReport, vocabulary: Vocabulary) -> None:
+    """Tell that unknown words tell nothing, if the model never met one."""
+    symbol = vocabulary.unknown
+    if report.unknown and symbol is not None and not vocabulary.counts[vocabulary[symbol]]:
+        from spinney import progress
+
+        what = "%s: %d of %d words are unknown, and no word was when the model was learnt: fit with --min-count 2"
+        progress.log.warning(what, name, report.unknown, report.tokens)
+
+
 # ------------------------------------------------------------------------------------ sentence by sentence
 
 
@@ -219,7 +229,9 @@ def _sentences(
             rows = [line.split("\t") for line in str(replace(sentence, comments=[], extras=[])).split("\n")]
             if reading.tree and not sentence.heads:
                 raise InputError("a sentence without heads", path=path, remedy="parse the text first")
-            relations = [relation if reading.subtypes else relation.partition(":")[0] for relation in sentence.deprels]
+            relations = [
+                relation if reading.subtypes else relation.partition(":")[0] for relation in sentence.deprels
+            ]
             yield Tokens(rows, _words(rows, columns, reading), sentence.heads, relations)
         return
     if format == "columns":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -187,3 +188,14 @@ def check_target(path: str) -> None:
         raise InputError("no such folder", path=folder, remedy="make it first")
     if os.path.isdir(path) or not os.access(folder, os.W_OK):
         raise InputError("cannot be written", path=path)
+
+
+@contextmanager
+def about(path: str) -> Iterator[None]:
+    """Name the file in errors that do not: a model knows sentences, not where they were read."""
+    try:
+        yield
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(error.what, path=path, line=error.line, remedy=error.remedy) from None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli.inputs import check_target
+from spinney.cli.inputs import about, check_target
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.structures import word_classes, word_vectors
 from spinney.errors import InputError, OptionError
@@ -145,7 +143,7 @@ def fit(
         more = read_columns_of(unlabelled, format, encoding=encoding, on_error=on_error, docstart=docstart)  # type: ignore[arg-type]
     interrupted = False
     try:
-        with _about(", ".join([*train, *([unlabelled] if unlabelled else [])])):
+        with about(", ".join([*train, *([unlabelled] if unlabelled else [])])):
             tagger.fit_columns(
                 columns, dev=held_out, init=Tagger.load(init) if init else None, unlabelled=more
             )
@@ -201,13 +199,13 @@ def apply(
         data, format, encoding=encoding, on_error=on_error, report=report, docstart=docstart  # type: ignore[arg-type]
     )  # fmt: skip
     if as_json:
-        with _about(data):
+        with about(data):
             labelled = [
                 entry for columns in batches for entry in _entries(tagger, columns, proba, nbest, force)
             ]
         emit(True, {"sentences": labelled, "skipped": report.skipped}, lambda: None)
         return
-    with _about(data), writing(output) as file:
+    with about(data), writing(output) as file:
         for columns in batches:
             rows = [columns.strings(d) for d in range(columns.width)]
             bounds = columns.offsets.tolist()
@@ -286,7 +284,7 @@ def eval(
 
     tagger = _loaded(model, decoding, scheme, threads)
     columns, skipped = _labelled([data], format, encoding, on_error, docstart)
-    with _about(data):
+    with about(data):
         scores = tagger.score_columns(columns)
     seen = {text for text, used in zip(columns.pool, _used(columns)) if used}
     unseen = sorted(seen - set(tagger.labels_))
@@ -398,7 +396,7 @@ def path(
     columns, _ = _labelled(train, format, encoding, on_error, docstart)
     held_out = _labelled([dev], format, encoding, on_error, docstart, columns.width)[0] if dev else None
     rows: list[dict[str, Any]] = []
-    with _about(", ".join(train)):
+    with about(", ".join(train)):
         for point in tagger.path(columns, strengths, dev=held_out, n=points, ratio=ratio):
             row = {"lam": point.lam, "active": point.n_active, "seconds": point.seconds}
             row |= {"objective": point.objective, "violation": point.violation}
@@ -471,17 +469,6 @@ def _loaded(model: str, decoding: str, scheme: str | None, threads: int | None) 
 def _check_scheme(scheme: str | None) -> None:
     if scheme not in (None, "iob1", "iob2", "bioes"):
         raise OptionError(f"--scheme is iob1, iob2 or bioes, not {scheme!r}")
-
-
-@contextmanager
-def _about(path: str) -> Iterator[None]:
-    """Name the file in errors that do not: a tagger knows sentences, not where they were read."""
-    try:
-        yield
-    except InputError as error:
-        if error.path is not None:
-            raise
-        raise InputError(error.what, path=path, line=error.line, remedy=error.remedy) from None
 
 
 def _labelled(

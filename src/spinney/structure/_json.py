@@ -40,7 +40,7 @@ class JsonObject:
         if value is None:
             return None
         wanted: Any = (int, float) if type_ is float else type_
-        if not isinstance(value, wanted) or isinstance(value, bool):
+        if not isinstance(value, wanted) or (isinstance(value, bool) and type_ is not bool):
             self.refuse(f'"{key}" must be {_NAMES[type_]}')
         return value  # type: ignore[no-any-return]
 
@@ -65,6 +65,7 @@ class JsonObject:
 
 _NAMES: dict[type, str] = {
     int: "a whole number",
+    bool: "true or false",
     float: "a number",
     str: "a string",
     list: "a list",

@@ -65,16 +65,30 @@ def frozen(values: Any, dtype: DTypeLike, what: str) -> NDArray[Any]:
 
 
 class Words:
-    """A list of distinct words and the place of each."""
+    """A list of distinct words and the place of each.
 
-    def __init__(self, words: Iterable[str], what: str = "word") -> None:
+    With ``lowercase`` a word that is not in the list is looked for in lower case.
+    """
+
+    def __init__(self, words: Iterable[str], what: str = "word", lowercase: bool = False) -> None:
         self.list = list(words)
-        self.place = {word: i for i, word in enumerate(self.list)}
-        if len(self.place) < len(self.list):
-            twice = next(word for i, word in enumerate(self.list) if self.place[word] != i)
+        self.lowercase = lowercase
+        self._place = {word: i for i, word in enumerate(self.list)}
+        if len(self._place) < len(self.list):
+            twice = next(word for i, word in enumerate(self.list) if self._place[word] != i)
             raise OptionError(f"the {what} {twice!r} appears twice")
+
+    def find(self, word: object) -> int | None:
+        """The index of a word, None if it is not in the list."""
+        place = self._place.get(word)  # type: ignore[call-overload]
+        if place is None and self.lowercase and isinstance(word, str):
+            place = self._place.get(word.lower())
+        return place  # type: ignore[no-any-return]
 
     def encode(self, tokens: Sequence[str]) -> NDArray[np.int32]:
         """The index of each token, -1 where it is not in the list."""
-        place = self.place
-        return np.fromiter((place.get(token, -1) for token in tokens), np.int32, len(tokens))
+        if not self.lowercase:
+            place = self._place
+            return np.fromiter((place.get(token, -1) for token in tokens), np.int32, len(tokens))
+        found = (self.find(token) for token in tokens)
+        return np.fromiter((-1 if i is None else i for i in found), np.int32, len(tokens))

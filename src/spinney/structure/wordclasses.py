@@ -37,6 +37,8 @@ class WordClasses(Stored):
         The class of every other word; None if they have none.
     n_classes
         How many classes there are, if the last ones have no words.
+    lowercase
+        Whether a word that has no class is looked up in lower case: for classes of lower-cased text.
 
     Examples
     --------
@@ -56,8 +58,9 @@ class WordClasses(Stored):
         counts: ArrayLike | None = None,
         unknown: int | None = None,
         n_classes: int | None = None,
+        lowercase: bool = False,
     ) -> None:
-        self._words = Words(words)
+        self._words = Words(words, lowercase=lowercase)
         self.ids: NDArray[np.int32] = frozen(ids, np.int32, "classes of words")
         self.paths = None if paths is None else list(paths)
         self.counts: NDArray[np.int64] | None = (
@@ -94,6 +97,11 @@ class WordClasses(Stored):
         """The words, in the order of ``ids``."""
         return self._words.list
 
+    @property
+    def lowercase(self) -> bool:
+        """Whether a word that has no class is looked up in lower case."""
+        return self._words.lowercase
+
     def __len__(self) -> int:
         return len(self.words)
 
@@ -101,11 +109,11 @@ class WordClasses(Stored):
         return f"WordClasses({len(self)} words, {self.n_classes} classes)"
 
     def __contains__(self, word: object) -> bool:
-        return word in self._words.place
+        return self._words.find(word) is not None
 
     def __getitem__(self, word: str) -> int:
         """The class of ``word``; KeyError if it has none."""
-        index = self._words.place.get(word)
+        index = self._words.find(word)
         if index is not None:
             return int(self.ids[index])
         if self.unknown is None:
@@ -157,7 +165,14 @@ class WordClasses(Stored):
         number = {prefix: i for i, prefix in enumerate(coarse)}
         coarser = np.array([number[prefix] for prefix in prefixes], dtype=np.int32)
         unknown = None if self.unknown is None else int(coarser[self.unknown])
-        return WordClasses(self.words, coarser[self.ids], paths=coarse, counts=self.counts, unknown=unknown)
+        return WordClasses(
+            self.words,
+            coarser[self.ids],
+            paths=coarse,
+            counts=self.counts,
+            unknown=unknown,
+            lowercase=self.lowercase,
+        )
 
     def _required_paths(self) -> list[str]:
         if self.paths is None:
@@ -169,7 +184,8 @@ class WordClasses(Stored):
     def parts(self) -> Parts:
         tensors = {"ids": self.ids} | ({} if self.counts is None else {"counts": self.counts})
         strings = {"words": self.words} | ({} if self.paths is None else {"paths": self.paths})
-        return Parts({"unknown": self.unknown, "n_classes": self.n_classes}, tensors, strings)
+        header = {"unknown": self.unknown, "n_classes": self.n_classes, "lowercase": self.lowercase}
+        return Parts(header, tensors, strings)
 
     @classmethod
     def _rebuilt(cls, model: ModelFile) -> Self:
@@ -180,6 +196,7 @@ class WordClasses(Stored):
             counts=model.tensor("counts", np.int64) if "counts" in model.tensors else None,
             unknown=None if model.header.get("unknown") is None else model.fact("unknown", int),
             n_classes=model.fact("n_classes", int),
+            lowercase=model.header.get("lowercase") is True,
         )
 
     @classmethod
@@ -245,6 +262,7 @@ class WordClasses(Stored):
                 counts=counts or None,
                 unknown=top.optional("unknown", int),
                 n_classes=len(classes),
+                lowercase=bool(top.optional("lowercase", bool)),
             )
         except OptionError as error:
             top.refuse(str(error))
@@ -259,7 +277,7 @@ class WordClasses(Stored):
                 value["counts"] = self.counts[self._members(class_id)].tolist()
             return value
 
-        write_json(path, {"unknown": self.unknown}, "classes", map(one, range(self.n_classes)))
+        write_json(path, {"unknown": self.unknown, "lowercase": self.lowercase}, "classes", map(one, range(self.n_classes)))
 
 
 def _brown_lines(path: FilePath) -> Iterator[tuple[int, str, str, int | None]]:

@@ -29,6 +29,8 @@ class WordVectors(Stored):
     matrix
         One row a word: a NumPy array (kept as ``float32`` or ``float64``) or a SciPy sparse matrix. It is
         not copied, so leave it alone afterwards.
+    lowercase
+        Whether a word that has no vector is looked up in lower case: for vectors of lower-cased text.
 
     Examples
     --------
@@ -42,8 +44,8 @@ class WordVectors(Stored):
            [0., 0.]])
     """
 
-    def __init__(self, words: Sequence[str], matrix: Any) -> None:
-        self._words = Words(words)
+    def __init__(self, words: Sequence[str], matrix: Any, *, lowercase: bool = False) -> None:
+        self._words = Words(words, lowercase=lowercase)
         self.is_sparse = hasattr(matrix, "tocsr")
         self.matrix: Any = _checked_sparse(matrix) if self.is_sparse else _checked_dense(matrix)
         if self.matrix.shape[0] != len(self):
@@ -53,6 +55,11 @@ class WordVectors(Stored):
     def words(self) -> list[str]:
         """The words, in the order of the rows."""
         return self._words.list
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether a word that has no vector is looked up in lower case."""
+        return self._words.lowercase
 
     @property
     def dimension(self) -> int:
@@ -67,11 +74,14 @@ class WordVectors(Stored):
         return f"WordVectors({len(self)} words, {self.dimension} dimensions, {kind})"
 
     def __contains__(self, word: object) -> bool:
-        return word in self._words.place
+        return self._words.find(word) is not None
 
     def __getitem__(self, word: str) -> NDArray[Any]:
         """The vector of ``word``, dense; KeyError if it has none."""
-        return self._dense_row(self._words.place[word])
+        place = self._words.find(word)
+        if place is None:
+            raise KeyError(word)
+        return self._dense_row(place)
 
     def _dense_row(self, index: int) -> NDArray[Any]:
         if self.is_sparse:
@@ -104,8 +114,7 @@ class WordVectors(Stored):
             indices, scores = self.nearest(np.asarray(query)[None], k, metric)
             skip = -1
         else:
-            self._check_known(query)
-            skip = self._words.place[query]
+            skip = self._known(query)
             indices, scores = self.nearest(self._dense_row(skip)[None], k + 1, metric)
         found = zip(indices[0].tolist(), scores[0].tolist())
         return [(self.words[i], score) for i, score in found if i != skip][:k]
@@ -166,19 +175,21 @@ class WordVectors(Stored):
             raise OptionError(f"k must be at least 1, not {k}")
         chosen = self.words if words is None else list(words)
         for word in chosen:
-            self._check_known(word)
+            self._known(word)
         step = max(1, _SCORES_AT_ONCE // max(len(self), 1))
         for start in range(0, len(chosen), step):
             block = chosen[start : start + step]
             rows = self.rows(block)
             indices, scores = self.nearest(rows.toarray() if self.is_sparse else rows, k + 1, metric)
             for word, near, score in zip(block, indices.tolist(), scores.tolist()):
-                skip = self._words.place[word]
+                skip = self._known(word)
                 yield word, [(self.words[i], s) for i, s in zip(near, score) if i != skip][:k]
 
-    def _check_known(self, word: str) -> None:
-        if word not in self:
+    def _known(self, word: str) -> int:
+        place = self._words.find(word)
+        if place is None:
             raise InputError(f"{word!r} is not among the {len(self)} words")
+        return place
 
     @cached_property
     def _square_roots(self) -> Any:
@@ -196,13 +207,14 @@ class WordVectors(Stored):
 
     def parts(self) -> Parts:
         tensors = csr_tensors("matrix", self.matrix) if self.is_sparse else {"matrix": self.matrix}
-        return Parts({"sparse": self.is_sparse}, tensors, {"words": self.words})
+        header = {"sparse": self.is_sparse, "lowercase": self.lowercase}
+        return Parts(header, tensors, {"words": self.words})
 
     @classmethod
     def _rebuilt(cls, model: ModelFile) -> Self:
         sparse = model.fact("sparse", bool)
         matrix = model.csr("matrix") if sparse else model.tensor("matrix", ndim=2)
-        return cls(model.texts("words"), matrix)
+        return cls(model.texts("words"), matrix, lowercase=model.header.get("lowercase") is True)
 
     @classmethod
     def read_word2vec(cls, path: FilePath) -> Self:
