@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-#: The thesis has a chain and a tree model for everything.
-STRUCTURES = ("tree", "chain")
+Structure = Literal["tree", "chain"]
+#: The thesis has a tree and a chain model for everything.
+STRUCTURES: tuple[Structure, ...] = ("tree", "chain")
 #: Numbers of the thesis that its text has lost.
 LOST = "lost"
 

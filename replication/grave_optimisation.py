@@ -1,4 +1,4 @@
-"""Grave (2014), chapter 2: what approximate messages, step sizes, beginnings and labels of edges do to the likelihood."""
+"""Grave (2014), chapter 2: what approximate messages, step sizes, beginnings and labels do to the likelihood."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from grave_common import STRUCTURES, Setting, section, table, verdict
-from grave_models import Structure, text, transition
+from grave_common import STRUCTURES, Setting, Structure, section, table, verdict
+from grave_models import text, transition
 
 from spinney.classes import HiddenMarkov, brown, pair_counts
 
 K_BEST = (2, 4, 8, 16, 32)
 EPSILONS = (0.1, 0.01, 0.0)
 GAMMAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+GAMMA = 0.6
 TYPED = (10, 40)
 _ENOUGH = 0.9  # of the mass of a column of T
 
@@ -21,33 +22,54 @@ _ENOUGH = 0.9  # of the mass of a column of T
 def optimisation(setting: Setting) -> str:
     """Figures 2.2 to 2.4, of which the curves are lost, and two questions more."""
     study = _Study(setting)
-    exact = study.fit()
-    k_best = {k: study.fit(k_best=k) for k in K_BEST}
-    epsilon = {e: study.fit(epsilon=e) for e in EPSILONS}
-    gammas = {g: exact if g == study.gamma else study.fit(gamma=g) for g in GAMMAS}
-    messages = {f"{k}-best": model for k, model in k_best.items()}
-    messages |= {f"ε = {e:g}": model for e, model in epsilon.items()} | {"exact": exact}
+    options: dict[str, dict[str, Any]] = {f"{k}-best": {"k_best": k} for k in K_BEST}
+    options |= {f"ε = {e:g}": {"epsilon": e} for e in EPSILONS} | {"exact": {}}
+    chance = {name: study.begin("tree", "random", **how) for name, how in options.items()}
+    informed = {name: study.begin("tree", "Brown", **how) for name, how in options.items()}
     note = (
-        f"Tree, {study.n_classes} classes (thesis: 128), {study.train.n_tokens:,} tokens of Reuters, random start, online "
-        f"EM only, γ = {study.gamma} unless stated. Log-likelihood a token of {study.dev.n_tokens:,} tokens after those, "
-        "by exact inference whatever was trained with. The curves of the thesis are lost; it concludes that k = 16 and "
-        "ε = 0.01 are good choices."
+        f"Tree, {study.n_classes} classes (thesis: 128), {study.train.n_tokens:,} tokens of Reuters, online EM only, "
+        f"γ = {GAMMA} unless stated. Log-likelihood a token of {study.dev.n_tokens:,} tokens after those, by exact "
+        "inference whatever was trained with; support: entries kept of a vector, on average. The curves of the "
+        "thesis are lost; it concludes that k = 16 and ε = 0.01 are good choices. A random start lies near a point "
+        "where all classes are alike, which exact messages leave slowly; few entries break the tie."
     )
-    header = ["messages", *(f"pass {i + 1}" for i in range(study.passes))]
-    support = [f"support, pass {i + 1}" for i in range(study.passes)]
-    rows = [[name, *study.curve(model), *study.support(model)] for name, model in messages.items()]
-    result = section("Optimisation: approximate messages (Figures 2.2 and 2.3)", note, header + support, rows)
-    last = {name: study.last(model) for name, model in messages.items()}
-    kept = [row["support"] for row in epsilon[0.01].facts_["trace"]]
+    passes = range(1, study.passes + 1)
+    header = [
+        "messages",
+        *(f"random start, pass {i}" for i in passes),
+        *(f"support, pass {i}" for i in passes),
+    ]
+    header += [f"Brown start, pass {study.passes}", f"support, pass {study.passes}"]
+    rows = [
+        [
+            name,
+            *study.curve(chance[name]),
+            *study.support(chance[name]),
+            study.curve(informed[name])[-1],
+            study.support(informed[name])[-1],
+        ]
+        for name in options
+    ]
+    result = section("Optimisation: approximate messages (Figures 2.2 and 2.3)", note, header, rows)
+    last = {name: study.last(model) for name, model in informed.items()}
+    random_last = {name: study.last(model) for name, model in chance.items()}
+    kept = [row["support"] for row in chance["ε = 0.01"].facts_["trace"]]
     result += verdict(
         [
-            ("16-best is within 0.02 of exact", abs(last["16-best"] - last["exact"]) < 0.02),
-            ("ε = 0.01 is within 0.02 of exact", abs(last["ε = 0.01"] - last["exact"]) < 0.02),
-            ("2-best is worse than 16-best", last["2-best"] < last["16-best"]),
+            (
+                "from Brown clusters, 16-best comes within 0.01 of exact",
+                last["16-best"] > last["exact"] - 0.01,
+            ),
+            ("so does ε = 0.01", last["ε = 0.01"] > last["exact"] - 0.01),
+            ("2-best does not", last["2-best"] < last["exact"] - 0.01),
+            ("from chance, exact messages end best", random_last["exact"] == max(random_last.values())),
             ("supports of ε-best vectors are large at first and shrink", kept[0] > 1.2 * kept[-1]),
         ]
     )
-    return result + _steps(study, gammas) + _beginnings(study, exact) + _sparsity(setting) + _typed(study)
+    gammas = {g: chance["exact"] if g == GAMMA else study.fit(gamma=g) for g in GAMMAS}
+    exact = {"random": chance["exact"], "Brown": informed["exact"]}
+    parts = [_steps(study, gammas), _beginnings(study, exact), _sparsity(setting)]
+    return result + "".join(parts) + _typed(study, exact["Brown"])
 
 
 def _steps(study: _Study, gammas: Mapping[float, HiddenMarkov]) -> str:
@@ -59,40 +81,41 @@ def _steps(study: _Study, gammas: Mapping[float, HiddenMarkov]) -> str:
     return note + table(header, rows) + verdict([claim])
 
 
-def _beginnings(study: _Study, chance: HiddenMarkov) -> str:
+def _beginnings(study: _Study, trees: Mapping[str, HiddenMarkov]) -> str:
     note = (
-        "\n### Beginnings\n\nThe thesis advises Brown clusters. Splitting begins with an eighth of the classes, one pass "
-        "before each of three splits; then all have the same number of passes. Chains and trees cannot be compared: a "
-        "tree model is given the tree.\n\n"
+        "\n### Beginnings\n\nThe thesis advises Brown clusters. Splitting begins with an eighth of the classes, one "
+        "pass before each of three splits; then all have the same number of passes. Chains and trees cannot be "
+        "compared: a tree model is given the tree.\n\n"
     )
-    rows = [["tree, random", *study.curve(chance)]]
-    models = {"random": chance}
-    for structure in STRUCTURES:
-        for start in ("random", "splitting", "Brown"):
-            if (structure, start) == ("tree", "random"):
-                continue
-            model = study.begin(structure, start)  # type: ignore[arg-type]
-            rows.append([f"{structure}, {start}", *study.curve(model)])
-            models |= {start: model} if structure == "tree" else {}
+    models = {
+        "tree": {
+            "random": trees["random"],
+            "splitting": study.begin("tree", "splitting"),
+            "Brown": trees["Brown"],
+        }
+    }
+    models["chain"] = {start: study.begin("chain", start) for start in models["tree"]}
+    rows = [
+        [f"{structure}, {start}", *study.curve(model)]
+        for structure, by_start in models.items()
+        for start, model in by_start.items()
+    ]
     header = ["", *(f"pass {i + 1}" for i in range(study.passes))]
-    last = {start: study.last(model) for start, model in models.items()}
-    return (
-        note
-        + table(header, rows)
-        + verdict(
-            [
-                ("Brown clusters begin better than chance (tree)", last["Brown"] > last["random"]),
-                ("splitting is better than chance (tree)", last["splitting"] > last["random"]),
-            ]
+    claims = []
+    for structure, by_start in models.items():
+        last = {start: study.last(model) for start, model in by_start.items()}
+        claims.append(
+            (f"Brown clusters begin better than chance ({structure})", last["Brown"] > last["random"])
         )
-    )
+        claims.append((f"so does splitting ({structure})", last["splitting"] > last["random"]))
+    return note + table(header, rows) + verdict(claims)
 
 
 def _sparsity(setting: Setting) -> str:
     n = setting.sizes[0]
     rows, diagonal, needed = [], {}, {}
     for structure in STRUCTURES:
-        T = transition(setting, structure, n)  # type: ignore[arg-type]
+        T = transition(setting, structure, n)
         falling = np.cumsum(np.sort(T, axis=0)[::-1], axis=0)
         needed[structure] = float(np.mean((falling < _ENOUGH).sum(axis=0) + 1))
         diagonal[structure] = float(np.mean(np.diag(T)))
@@ -115,19 +138,17 @@ def _sparsity(setting: Setting) -> str:
     return note + table(header, rows) + verdict(claims)
 
 
-def _typed(study: _Study) -> str:
+def _typed(study: _Study, untyped: HiddenMarkov) -> str:
     note = (
-        "\n### Transitions by relation\n\nNamed as future work by the thesis. Brown start; a matrix for each of the most "
-        "frequent relations, and one for the rest, each with the shared one mixed in. Typed models are given the "
-        "relations beside the tree.\n\n"
+        "\n### Transitions by relation\n\nNamed as future work by the thesis. Brown start; a matrix for each of the "
+        "most frequent relations, and one for the rest, each with the shared one mixed in. Typed models are given "
+        "the relations beside the tree, and relations say much of the parts of speech, which are half of our words: "
+        "the gain is not all the models' own.\n\n"
     )
-    untyped = study.begin("tree", "Brown")
     models = {"one matrix": untyped}
     models |= {f"{n} relations": study.begin("tree", "Brown", typed=n) for n in TYPED}
     header = ["", *(f"pass {i + 1}" for i in range(study.passes)), "parameters"]
-    rows = [
-        [name, *study.curve(model), f"{model.facts_['parameters']:,}"] for name, model in models.items()
-    ]
+    rows = [[name, *study.curve(model), f"{model.facts_['parameters']:,}"] for name, model in models.items()]
     best = max(study.last(models[f"{n} relations"]) for n in TYPED)
     return note + table(header, rows) + verdict([("labels of edges help", best > study.last(untyped))])
 
@@ -135,19 +156,17 @@ def _typed(study: _Study) -> str:
 class _Study:
     """The text of the study, cut in two, and models of the first part whose trace is that of the second."""
 
-    gamma = 0.6
-
     def __init__(self, setting: Setting) -> None:
         arrays = text(setting)
         self.n_classes = 64 if setting.quick else 128
         self.passes = 3 if setting.quick else 5
-        n_train, n_dev = (250_000, 40_000) if setting.quick else (1_200_000, 100_000)
+        n_train, n_dev = (200_000, 40_000) if setting.quick else (1_200_000, 100_000)
         cut, end = np.searchsorted(arrays.offsets, [n_train, n_train + n_dev]).tolist()
         self.train, self.dev = arrays.part(0, cut), arrays.part(cut, end)
         self.seed = setting.seed
 
     def fit(self, structure: Structure = "tree", init: Any = None, **options: Any) -> HiddenMarkov:
-        options = {"gamma": self.gamma, "k_best": None} | options
+        options = {"gamma": GAMMA, "k_best": None} | options
         model = HiddenMarkov(
             self.n_classes, structure, passes=self.passes, finish=False, random_state=self.seed, **options
         )
@@ -159,9 +178,7 @@ class _Study:
         if start == "random":
             return self.fit(structure, **options)
         pairs = pair_counts(self.train, tree=structure == "tree")
-        return self.fit(
-            structure, brown(pairs, self.train.vocabulary, self.n_classes).classes, **options
-        )
+        return self.fit(structure, brown(pairs, self.train.vocabulary, self.n_classes).classes, **options)
 
     def trace(self, model: HiddenMarkov) -> list[dict[str, Any]]:
         """Of the passes after the last split."""
@@ -175,5 +192,3 @@ class _Study:
 
     def last(self, model: HiddenMarkov) -> float:
         return float(self.trace(model)[-1]["dev"])
-
-

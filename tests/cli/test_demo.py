@@ -13,6 +13,7 @@ def test_demo(tmp_path, capsys, monkeypatch):
     assert facts["classifier"]["accuracy"] > 0.7
     assert facts["tree"]["orphans"] == 0
     assert len({round(row["objective"], 2) for row in facts["solvers"]}) == 1
+    assert {"yields", "raises", "returns"} & set(facts["classes"]["neighbours"])
     assert run(["classify", "inspect", "demo.spinney"]) == 0
     assert run(["demo", "--quiet"]) == 0
     assert "Try next" in capsys.readouterr().out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -61,6 +61,20 @@ class Clustering:
         return (
             f"Clustering({len(self.classes):,} words, {self.classes.n_classes} classes, {self.ami:.4f} nats)"
         )
+
+    def noting(self, reading: Mapping[str, Any]) -> Clustering:
+        """The same with a note of how its text was read: classes of lower-cased text are found for capitals too."""
+        old = self.classes
+        classes = WordClasses(
+            old.words,
+            old.ids,
+            paths=old.paths,
+            counts=old.counts,
+            unknown=old.unknown,
+            n_classes=old.n_classes,
+            lowercase=reading.get("lowercase") is True,
+        )
+        return replace(self, classes=classes, facts={**self.facts, "reading": dict(reading)})
 
     def save(self, path: FilePath) -> None:
         """Write a model file."""
@@ -132,7 +146,9 @@ def make_clustering(
         number = np.empty(n_classes, dtype=np.int32)
         number[order] = np.arange(n_classes, dtype=np.int32)
         ids = number[ids]
-    unknown = None if vocabulary.unknown is None else int(ids[vocabulary[vocabulary.unknown]])
+    place = None if vocabulary.unknown is None else vocabulary[vocabulary.unknown]
+    # A symbol that stands for no word of the text fell into some class by chance.
+    unknown = None if place is None or not pairs.counts[place] else int(ids[place])
     classes = WordClasses(
         vocabulary.words, ids, paths=paths, counts=pairs.counts, unknown=unknown, n_classes=n_classes
     )

@@ -421,14 +421,15 @@ class HiddenMarkov:
         return WordVectors(words, rows, lowercase=self._lowercase)
 
     def word_classes(self) -> WordClasses:
-        """The class that each word has most often."""
-        unknown = self.vocabulary_.unknown
+        """The class that each word has most often; unknown words have none if there were none in the text."""
         ids = self.statistics_.omega.argmax(axis=1).astype(np.int32)
+        counts, unknown = self.vocabulary_.counts, self.vocabulary_.unknown
+        place = None if unknown is None else self.vocabulary_[unknown]
         return WordClasses(
             self.vocabulary_.words,
             ids,
-            counts=self.vocabulary_.counts,
-            unknown=None if unknown is None else int(ids[self.vocabulary_[unknown]]),
+            counts=counts,
+            unknown=None if place is None or not counts[place] else int(ids[place]),
             n_classes=self.statistics_.n_classes,
             lowercase=self._lowercase,
         )

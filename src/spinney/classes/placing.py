@@ -84,6 +84,7 @@ def place(
         counts=counts,
         unknown=old.unknown,
         n_classes=n_classes,
+        lowercase=old.lowercase,
     )
 
 

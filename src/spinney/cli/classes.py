@@ -14,6 +14,7 @@ from spinney.cli import classes_apply, classes_eval, classes_inspect
 from spinney.cli.classes_text import (
     Format,
     Header,
+    Parser,
     Reading,
     Source,
     TextColumn,
@@ -93,14 +94,16 @@ def fit(
         str | None, typer.Option(help="hmm: entries kept of a message, none for all, or auto.")
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="hmm: or keep all but this share of a message.")
+        float | None, typer.Option(min=0, max=1, help="hmm: or keep all but this share of a message.")
     ] = None,
     start: Annotated[
         int | None, typer.Option(min=2, help="hmm: begin with so many classes, and split them.")
     ] = None,
     split_passes: Annotated[int | None, typer.Option(min=1, help="hmm: passes before each split.")] = None,
     noise: Annotated[float | None, typer.Option(min=0, help="hmm: how much two halves differ.")] = None,
-    smoothing: Annotated[float | None, typer.Option(help="hmm: the share of a uniform law in each.")] = None,
+    smoothing: Annotated[
+        float | None, typer.Option(min=0, max=1, help="hmm: the share of a uniform law in each.")
+    ] = None,
     dev: Annotated[str | None, typer.Option(help="hmm: held-out text, scored after each pass.")] = None,
     patience: Annotated[
         int | None, typer.Option(min=1, help="hmm: stop after so many passes that do not help on --dev.")
@@ -128,6 +131,7 @@ def fit(
         int | None, typer.Option(min=1, help="Longer sentences are cut; trees are left out.")
     ] = None,
     unknown: Annotated[str, typer.Option(help="The word that stands for all others.")] = "<unk>",
+    parser: Parser = None,
     cache: Cache = None,
     format: Format = "auto",
     text: TextColumn = None,
@@ -155,7 +159,8 @@ def fit(
     _check(method, init, tree, given, passes=passes, variant=variant, refine=refine)
     settings = _settings(given, passes, seed, threads)
     origin = _origin(model if resume and os.path.exists(model) else init)
-    reading = Reading(words, lowercase, unknown or None, tree, bool(settings["typed"]), subtypes, max_length)
+    typed_edges = bool(settings["typed"])
+    reading = Reading(words, lowercase, unknown or None, tree, typed_edges, subtypes, max_length, parser)
     vocabulary, size = None, classes or 256
     if isinstance(origin, HiddenMarkov) and method == "hmm":
         reading, vocabulary = Reading.of(origin.facts_), origin.vocabulary_
@@ -167,15 +172,16 @@ def fit(
     fitted: Clustering | HiddenMarkov
     with numbered(source, reading, report, cache, vocabulary, **cut) as arrays:
         if method == "hmm":
-            held_out = replace(source, files=[dev]) if dev else None
-            beginning = origin or clusterer.beginning(init, arrays, start or size)
+            held_out = _held_out(replace(source, files=[dev]), arrays, reading) if dev else None
+            if origin is None:
+                origin = clusterer.beginning(init, arrays, start or size)
             if init == "split":
                 settings.setdefault("start", max(2, size // 8))
             fitted = HiddenMarkov(size, "tree" if tree else "chain", **settings)
             target = model if checkpoint else None
-            interrupted = _learn(fitted, arrays, reading, beginning, held_out, target)
+            interrupted = _learn(fitted, arrays, reading, origin, held_out, target)
         else:
-            fitted = clusterer.run(method, arrays, size, passes, origin or init)
+            fitted = clusterer.run(method, arrays, size, passes, init if origin is None else origin)
         fitted, facts = _with_facts(fitted, arrays, reading, report)
     fitted.save(model)
     emit(as_json, {"path": model, **facts}, lambda: show_fit(f"Wrote {model}", facts))
@@ -198,6 +204,7 @@ def place(
         bool, typer.Option("--tree", help="The classes are those of trees (known of a clustering).")
     ] = False,
     words: WordsLike = None,
+    parser: Parser = None,
     min_count: Annotated[int, typer.Option(min=1, help="Place words seen at least so often.")] = 1,
     cache: Cache = None,
     format: Format = "auto",
@@ -225,9 +232,9 @@ def place(
         )
     if is_model(classes) and read_model(classes).kind == "classes/Clustering":
         old = library.Clustering.load(classes)
-        reading = replace(Reading.of(old.facts, words), max_length=None)
+        reading = replace(Reading.of(old.facts, words, parser), max_length=None)
     else:
-        old, reading = word_classes(classes), Reading(words or "form", tree=tree)
+        old, reading = word_classes(classes), Reading(words or "form", tree=tree, parser=parser)
     before = len(old.classes if isinstance(old, library.Clustering) else old)
     source, report = Source(train, format, encoding, on_error, text, header), ReadReport()
     with numbered(source, reading, report, cache, min_count=min_count) as arrays:
@@ -266,6 +273,10 @@ def _check(
         raise OptionError("--method brown begins from nothing: use exchange to improve classes")
     if init == "split" and method != "hmm":
         raise OptionError("--init split is for --method hmm")
+    for name, known in {"em": ("online", "batch"), "variant": ("two-sided", "predictive")}.items():
+        value = given.get(name) or of_clusterings.get(name)
+        if value is not None and value not in known:
+            raise OptionError(f"--{name} is {' or '.join(known)}, not {value!r}")
     if (given["typed"] or given["relation_groups"]) and not tree:
         raise OptionError("--typed and --relation-groups are for trees: give --tree")
     if given["typed"] and given["relation_groups"]:
@@ -288,7 +299,9 @@ def _settings(given: dict[str, Any], passes: int | None, seed: int, threads: int
     if given["k_best"] is not None:
         settings["k_best"] = _number_or(given["k_best"], int, {"none": None, "auto": "auto"}, "--k-best")
     if given["gamma"] is not None:
-        settings["gamma"] = _number_or(given["gamma"], float, {"search": "search"}, "--gamma")
+        settings["gamma"] = gamma = _number_or(given["gamma"], float, {"search": "search"}, "--gamma")
+        if gamma != "search" and not 0 < gamma <= 1:
+            raise OptionError(f"--gamma lies between 0 and 1, not {gamma}")
     return settings
 
 
@@ -386,10 +399,7 @@ class _Clusterer:
         """The classes that a hidden Markov model begins with; none if by chance."""
         if init in ("random", "split"):
             return None
-        n_words = len(arrays.vocabulary)
-        if n_classes > n_words:
-            raise OptionError(f"{n_classes} classes of {n_words} words: ask for fewer")
-        method = init or ("brown" if n_words <= _MANY_WORDS else "exchange")
+        method = init or ("brown" if len(arrays.vocabulary) <= _MANY_WORDS else "exchange")
         return self.run(method, arrays, n_classes).classes
 
 
@@ -398,13 +408,12 @@ def _learn(
     arrays: TokenArrays,
     reading: Reading,
     beginning: HiddenMarkov | WordClasses | None,
-    held_out: Source | None,
+    held_out: TokenArrays | None,
     checkpoint: str | None,
 ) -> bool:
     """Fit the model; whether the user interrupted it when it had learnt something."""
-    dev = None if held_out is None else _held_out(held_out, arrays, reading)
     try:
-        model.fit(arrays, dev=dev, init=beginning, checkpoint=checkpoint, reading=reading.facts())
+        model.fit(arrays, dev=held_out, init=beginning, checkpoint=checkpoint, reading=reading.facts())
     except KeyboardInterrupt:
         if "method" not in getattr(model, "facts_", {}):
             raise
@@ -442,7 +451,8 @@ def _with_facts(
             facts[perplexity] = None if value is None else math.exp(-value)
         return fitted, facts
     C, V = fitted.classes.n_classes, len(fitted.classes)
-    rest = {"parameters": C * C + V, "reading": reading.facts()}
+    fitted = fitted.noting(reading.facts())
+    rest: dict[str, Any] = {"parameters": C * C + V}
     rest["tokens_per_second"] = arrays.n_tokens / max(fitted.facts["seconds"], 1e-9)
     facts = dict(fitted.facts) | read | rest
     return replace(fitted, facts=facts), facts

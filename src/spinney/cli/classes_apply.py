@@ -10,6 +10,7 @@ import typer
 from spinney.cli.classes_text import (
     Format,
     Header,
+    Parser,
     Reading,
     Source,
     TextColumn,
@@ -51,6 +52,7 @@ def apply(
         bool, typer.Option("--before-label", help="Put the new column before the last one.")
     ] = False,
     words: WordsLike = None,
+    parser: Parser = None,
     format: Format = "auto",
     text: TextColumn = None,
     header: Header = True,
@@ -70,7 +72,7 @@ def apply(
     fitted = load_word_model(model)
     hidden = isinstance(fitted, HiddenMarkov)
     what = what or ("viterbi" if hidden else "class")
-    reading = Reading.of(fitted.facts_ if isinstance(fitted, HiddenMarkov) else fitted.facts, words)
+    reading = Reading.of(fitted.facts_ if isinstance(fitted, HiddenMarkov) else fitted.facts, words, parser)
     reading, cells = _cells(fitted, reading, what, top, threads)
     source, report = Source([data], format, encoding, on_error, text, header), ReadReport()
     batches = token_batches(source, reading, report)

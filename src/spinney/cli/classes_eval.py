@@ -10,6 +10,7 @@ import typer
 from spinney.cli.classes_text import (
     Format,
     Header,
+    Parser,
     Reading,
     Source,
     WordsLike,
@@ -49,6 +50,7 @@ def eval(
         ),
     ] = "hellinger",
     words: WordsLike = None,
+    parser: Parser = None,
     format: Format = "auto",
     text_column: Annotated[
         str | None, typer.Option(help="The column of a CSV or TSV file that holds the text.")
@@ -85,7 +87,7 @@ def eval(
         scores["composition"] = {file: _composition(fitted, vectors, file, measure) for file in composition}
     if text:
         source = Source([text], format, encoding, on_error, text_column, header)
-        scores |= _likelihood(fitted, source, words, threads)
+        scores |= _likelihood(fitted, source, words, parser, threads)
     emit(as_json, _plain(scores), lambda: _show(scores))
 
 
@@ -157,7 +159,11 @@ def _composition(
 
 
 def _likelihood(
-    model: Clustering | HiddenMarkov, source: Source, words: str | None, threads: int | None
+    model: Clustering | HiddenMarkov,
+    source: Source,
+    words: str | None,
+    parser: str | None,
+    threads: int | None,
 ) -> dict[str, Any]:
     """The log-likelihood a token of a text: exact, or that of the bigram model of a clustering's classes."""
     from dataclasses import replace
@@ -167,7 +173,7 @@ def _likelihood(
     from spinney.corpus import ReadReport
 
     facts = model.facts_ if isinstance(model, HiddenMarkov) else model.facts
-    reading = Reading.of(facts, words)
+    reading = Reading.of(facts, words, parser)
     tree = facts.get("structure", "chain") == "tree"
     relations = isinstance(model, HiddenMarkov) and len(model.relations_) > 1
     reading = replace(reading, tree=tree, relations=relations)

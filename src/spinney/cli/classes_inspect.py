@@ -82,11 +82,14 @@ def inspect(
         if word is not None:
             views.show_word(word, of_word, shown)
         else:
-            views.show_classes(shown, len(shares))
+            all_shown = len(shown) in (1, len(shares))
+            views.show_classes(
+                "Classes" if all_shown else f"The {len(shown)} largest of {len(shares)} classes", shown
+            )
         views.show_children(below, structure)
         if "homonyms" in facts:
             numbers = sorted({number for h in found for number, _ in h.classes})
-            names = {view.number: view.named(3) for view in views.class_views(fitted, numbers, 3)}
+            names = {view.number: view.named(3) for view in views.class_views(fitted, numbers, 4)}
             views.show_homonyms(found, names)
         for target in (map, transitions):
             if target is not None:
@@ -99,6 +102,7 @@ def neighbours(
     model: ModelIn,
     word: Annotated[str, typer.Argument(help="A word.")],
     top: Annotated[int, typer.Option(min=1, help="How many words.")] = 10,
+    min_count: Annotated[int, typer.Option(min=1, help="Words seen at least so often only.")] = 1,
     measure: Annotated[
         str, typer.Option(help="hellinger, bhattacharyya, cosine, jensen_shannon, chi2, kl or euclidean.")
     ] = "hellinger",
@@ -117,16 +121,15 @@ def neighbours(
     with about(model):
         word = views.known_word(vectors, word)
     measure = measure.replace("-", "_")
-    kind, found = views.nearest(vectors, word, top, measure)
+    kind, found = views.nearest(views.frequent(fitted, vectors, min_count, word), word, top, measure)
     rows = [{"word": other, kind: value} for other, value in found]
 
     def show() -> None:
         from spinney.report.tables import show_rows
 
-        names = {number: "" for number, _ in views.classes_of_word(fitted, word)}
-        first = views.class_views(fitted, list(names), 4)
-        title = f"{word}: {' / '.join(view.named(4) for view in first)}"
-        show_rows(title, ["word", kind], [[other, round(value, 4)] for other, value in found])
+        of_word = views.classes_of_word(fitted, word)[:3]
+        views.show_word(word, of_word, views.class_views(fitted, [number for number, _ in of_word], 8))
+        show_rows("Neighbours", ["word", kind], [[other, round(value, 4)] for other, value in found])
 
     emit(as_json, {"word": word, "measure": measure, "neighbours": rows}, show)
 
@@ -178,13 +181,8 @@ def _with_paths(model: Clustering | HiddenMarkov, classes: WordClasses, path: st
     from spinney.structure import WordClasses
 
     if isinstance(model, HiddenMarkov):
-        return WordClasses(
-            classes.words,
-            classes.ids,
-            paths=class_paths(model),
-            counts=classes.counts,
-            unknown=classes.unknown,
-        )
+        paths = class_paths(model)
+        return WordClasses(classes.words, classes.ids, paths=paths, counts=classes.counts)
     if classes.paths is None:
         raise InputError("these classes have no paths", path=path, remedy="export them --to json or classes")
     return classes
@@ -209,7 +207,7 @@ def _below(
     matrix = views.transitions(model)
     children = {view.number: views.likeliest(matrix, view.number) for view in parents}
     numbers = sorted({number for row in children.values() for number, _ in row})
-    view_of = {view.number: view for view in views.class_views(model, numbers, 3)}
+    view_of = {view.number: view for view in views.class_views(model, numbers, 4)}
     return [
         (parent, [(view_of[number], chance) for number, chance in children[parent.number]])
         for parent in parents

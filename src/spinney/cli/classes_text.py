@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
@@ -17,12 +17,13 @@ from spinney.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from spinney.classes import Clustering, HiddenMarkov
-    from spinney.corpus import ReadReport, TokenArrays, Vocabulary
+    from spinney.corpus import ReadReport, Sentence, TokenArrays, Vocabulary
 
+FORMATS = "auto, lines, prose, columns, conllu, folder, csv or tsv"
 Format = Annotated[
     str,
     typer.Option(
-        help="auto (by the file's name), lines, prose, columns, conllu, folder, csv or tsv.",
+        help=f"{FORMATS}; auto goes by the file's name.",
     ),
 ]
 TextColumn = Annotated[
@@ -32,6 +33,12 @@ Header = Annotated[bool, typer.Option(help="Whether a CSV or TSV file begins wit
 WordsLike = Annotated[
     str | None,
     typer.Option("--words", help="The columns that make a word, if not those of fit: form, lemma+upos, 0+1."),
+]
+Parser = Annotated[
+    str | None,
+    typer.Option(
+        help="A spaCy pipeline, such as en_core_web_sm, that gives plain text its trees and lemmas (extra: parse)."
+    ),
 ]
 
 #: Text beyond so many bytes is numbered in files rather than in memory.
@@ -52,18 +59,36 @@ class Reading:
     relations: bool = False
     subtypes: bool = True
     max_length: int | None = None
+    parser: str | None = None
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], words: str | None = None) -> Self:
-        """That of a model, with other columns as words if they are given."""
+    def of(cls, facts: Mapping[str, Any], words: str | None = None, parser: str | None = None) -> Self:
+        """That of a model, with other columns as words or another parser if they are given."""
         kept = facts.get("reading", {})
-        known = {field.name for field in fields(cls)}
-        reading = cls(**{name: value for name, value in kept.items() if name in known})
-        return reading if words is None else replace(reading, words=words)
+        known = {
+            name: value for name, value in (kept if isinstance(kept, dict) else {}).items() if name in _KINDS
+        }
+        if not all(isinstance(value, _KINDS[name]) for name, value in known.items()):
+            raise InputError("damaged: the model does not say rightly how its text was read")
+        reading = cls(**known)
+        return replace(reading, words=words or reading.words, parser=parser or reading.parser)
+
+    def parses(self, format: str) -> bool:
+        """Whether text of that format must be parsed to give what is wanted."""
+        wanted = self.tree or self.relations or self.words != "form"
+        return wanted and self.parser is not None and format not in ("conllu", "columns")
 
     def facts(self) -> dict[str, Any]:
         """What a model keeps."""
         return asdict(self)
+
+
+_NONE = type(None)
+#: What the fields of a reading are, in a file that anyone may have written.
+_KINDS: dict[str, Any] = {
+    "words": str, "lowercase": bool, "unknown": (str, _NONE), "tree": bool, "relations": bool, "subtypes": bool,
+    "max_length": (int, _NONE), "parser": (str, _NONE),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -98,11 +123,12 @@ class Source:
         """All of it as numbers; ``cut`` are the options of a new vocabulary."""
         from spinney.classes import read_text
 
+        options = (
+            reading.facts() | cut | {"text": self.text, "header": self.header, "encoding": self.encoding}
+        )
         return read_text(
             list(self.files), self.format, vocabulary=vocabulary, require_known=vocabulary is not None,  # type: ignore[arg-type]
-            tree=reading.tree, relations=reading.relations, subtypes=reading.subtypes, words=reading.words,
-            lowercase=reading.lowercase, unknown=reading.unknown, max_length=reading.max_length, text=self.text,
-            header=self.header, folder=folder, encoding=self.encoding, on_error=self.on_error, report=report, **cut,  # type: ignore[arg-type]
+            folder=folder, on_error=self.on_error, report=report, **options,  # type: ignore[arg-type]
         )  # fmt: skip
 
     def sizes(self) -> list[list[Any]]:
@@ -209,8 +235,10 @@ def token_batches(source: Source, reading: Reading, report: ReadReport) -> Itera
 
     (path,) = source.files
     format = guess_format(path) if source.format == "auto" else source.format
-    if reading.tree and format != "conllu":
-        raise OptionError(f"no heads in {format}: only conllu has them; parse the text first")
+    if reading.tree and format != "conllu" and not reading.parses(format):
+        raise OptionError(
+            f"no heads in {format}: only conllu has them; parse the text first, or name a --parser"
+        )
     sentences = _sentences(path, format, source, reading, report)
     while some := list(islice(sentences, _SENTENCES)):
         yield some
@@ -219,46 +247,60 @@ def token_batches(source: Source, reading: Reading, report: ReadReport) -> Itera
 def _sentences(
     path: str, format: str, source: Source, reading: Reading, report: ReadReport
 ) -> Iterator[Tokens]:
-    from spinney.classes.reading import document_sentences
-    from spinney.corpus import read_columns, read_conllu, read_folder, read_prose, read_table, read_tokenized
+    from spinney.corpus import read_columns, read_conllu
 
     how: dict[str, Any] = {"encoding": source.encoding, "on_error": source.on_error, "report": report}
+    names = reading.words.split("+")
     if format == "conllu":
-        columns = [_column(name, _CONLLU, path) for name in reading.words.split("+")]
         for sentence in read_conllu(path, **how):
-            rows = [line.split("\t") for line in str(replace(sentence, comments=[], extras=[])).split("\n")]
-            if reading.tree and not sentence.heads:
-                raise InputError("a sentence without heads", path=path, remedy="parse the text first")
-            relations = [
-                relation if reading.subtypes else relation.partition(":")[0] for relation in sentence.deprels
-            ]
-            yield Tokens(rows, _words(rows, columns, reading), sentence.heads, relations)
-        return
-    if format == "columns":
-        names = ["0" if name == "form" else name for name in reading.words.split("+")]
-        for sentence_rows in read_columns(path, **how):
-            width = len(sentence_rows[0])
-            columns = [_column(name, [str(i) for i in range(width)], path) for name in names]
-            yield Tokens(sentence_rows, _words(sentence_rows, columns, reading), [], [])
-        return
-    if reading.words != "form":
+            yield _parsed(sentence, reading, path)
+    elif format == "columns":
+        names = ["0" if name == "form" else name for name in names]
+        for rows in read_columns(path, **how):
+            columns = [_column(name, [str(i) for i in range(len(rows[0]))], path) for name in names]
+            yield Tokens(rows, _words(rows, columns, reading), [], [])
+    elif reading.parses(format):
+        from spinney.corpus.dependencies import load_pipeline, parse_dependencies
+
+        plain = _plain_sentences(path, format, source, how)
+        for sentence in parse_dependencies(plain, load_pipeline(str(reading.parser))):
+            yield _parsed(sentence, reading, path)._replace(rows=[[form] for form in sentence.forms])
+    elif names != ["form"]:
         raise OptionError(f"no {reading.words} in {format}: only conllu and columns have more than forms")
-    if format == "lines":
-        plain = read_tokenized(path, **how)
-    elif format == "prose":
-        plain = read_prose(path, **how)
-    elif format == "folder":
-        plain = document_sentences(read_folder(path, **how))
-    elif format in ("csv", "tsv"):
-        delimiter = "\t" if format == "tsv" else ","
-        text: Any = source.text or "text"
-        text = int(text) if not source.header and text.isdigit() else text
-        plain = document_sentences(read_table(path, text, header=source.header, delimiter=delimiter, **how))
     else:
-        raise OptionError(f"--format {format!r} is not known")
-    for words in plain:
-        rows = [[word] for word in words]
-        yield Tokens(rows, _words(rows, [0], reading), [], [])
+        for words in _plain_sentences(path, format, source, how):
+            tokens = [[word] for word in words]
+            yield Tokens(tokens, _words(tokens, [0], reading), [], [])
+
+
+def _plain_sentences(path: str, format: str, source: Source, how: dict[str, Any]) -> Iterator[list[str]]:
+    from spinney.classes.reading import document_sentences
+    from spinney.corpus import read_folder, read_prose, read_table, read_tokenized
+
+    if format == "lines":
+        return read_tokenized(path, **how)
+    if format == "prose":
+        return read_prose(path, **how)
+    if format == "folder":
+        return document_sentences(read_folder(path, **how))
+    if format not in ("csv", "tsv"):
+        raise OptionError(f"--format is {FORMATS}, not {format!r}")
+    column: Any = source.text or "text"
+    column = int(column) if not source.header and column.isdigit() else column
+    delimiter = "\t" if format == "tsv" else ","
+    return document_sentences(read_table(path, column, header=source.header, delimiter=delimiter, **how))
+
+
+def _parsed(sentence: Sentence, reading: Reading, path: str) -> Tokens:
+    """The words and the tree of a sentence of CoNLL-U."""
+    rows = [line.split("\t") for line in str(replace(sentence, comments=[], extras=[])).split("\n")]
+    if reading.tree and not sentence.heads:
+        raise InputError("a sentence without heads", path=path, remedy="parse the text first")
+    columns = [_column(name, _CONLLU, path) for name in reading.words.split("+")]
+    relations = sentence.deprels or ["_"] * len(rows)
+    if not reading.subtypes:
+        relations = [relation.partition(":")[0] for relation in relations]
+    return Tokens(rows, _words(rows, columns, reading), sentence.heads, relations)
 
 
 _CONLLU = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"]

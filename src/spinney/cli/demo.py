@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spinney import progress
 from spinney.cli.options import Json, Quiet, Seed, Threads, begin, emit
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def demo(
 ) -> None:
     """The tour: sparse and structured models of Python's own manual, and what they learnt."""
     begin(quiet)
+    progress.log.setLevel("WARNING")  # the tour speaks for itself
     tour = _Tour(model, seed, talk=not as_json)
     facts = {
         "corpus": tour.corpus(),
@@ -29,6 +31,7 @@ def demo(
         "tree": tour.phrases(),
         "solvers": tour.solvers(),
         "tagger": tour.tagger(),
+        "classes": tour.word_classes(),
         "model": model,
     }
 
@@ -41,6 +44,9 @@ def demo(
         )
         tour.say(
             "  spinney classify fit FOLDER --model my.spinney --penalty l1 --cv 5     (one folder a class)"
+        )
+        tour.say(
+            "  spinney classes fit TEXT --model classes.spinney --method hmm           (a sentence a line)"
         )
 
     emit(as_json, facts, farewell)
@@ -227,6 +233,36 @@ class _Tour:
             seen = ", ".join(name.partition(":")[2] for name, _ in strongest[label])
             self.say(f"   {meaning}, most of all: {seen}")
         return {"accuracy": accuracy, "active": facts["active"], "parameters": facts["parameters"]}
+
+    def word_classes(self) -> dict[str, Any]:
+        from math import exp
+
+        from spinney.classes import HiddenMarkov, brown, pair_counts
+        from spinney.corpus import sample_sentences, sentence_arrays
+        from spinney.report.classes import class_views, frequent
+
+        self.heading(7, "Word classes, learnt without a label")
+        sentences = ([word.lower() for word in words if word[0].isalpha()] for words in sample_sentences())
+        arrays = sentence_arrays((words for words in sentences if words), min_count=3, unknown="<unk>")
+        clusters = brown(pair_counts(arrays), arrays.vocabulary, 40, refine=5)
+        model = HiddenMarkov(40, random_state=self.seed).fit(arrays, init=clusters.classes)
+        self.say(
+            f"   Brown clusters of {len(arrays.vocabulary):,} words begin a hidden Markov chain of 40 classes "
+            f"(perplexity {exp(-model.facts_['log_likelihood']):.0f}). Some of its classes:"
+        )
+        classes = model.word_classes()
+        shown = [classes[word] for word in ("must", "called", "values", "returns", "x") if word in classes]
+        for view in class_views(model, list(dict.fromkeys(shown)), 9):
+            self.say(f"   [green]{view.named(9)}[/green]")
+        near = frequent(model, model.word_vectors(), 10, "returns").neighbours("returns", 5, "hellinger")
+        self.say(f"   Words that are used like returns: {', '.join(word for word, _ in near)}")
+        return {
+            "words": len(arrays.vocabulary),
+            "classes": 40,
+            "ami": clusters.ami,
+            "log_likelihood": model.facts_["log_likelihood"],
+            "neighbours": [word for word, _ in near],
+        }
 
     def _scored(self, model: TextModel) -> dict[str, Any]:
         truth = [self.labels[i] for i in self.test]

@@ -17,6 +17,8 @@ from spinney.structure.wordvectors import Metric
 WordModel = Clustering | HiddenMarkov
 Floats = NDArray[np.float64]
 
+_COLUMNS = 64  # classes looked at at a time
+
 
 @dataclass(frozen=True)
 class ClassView:
@@ -26,16 +28,27 @@ class ClassView:
     share: float
     words: list[tuple[str, float]]
     path: str | None = None
+    unknown: str | None = None
 
     def named(self, n: int = 3) -> str:
-        """Its first words: the name of a class that has none.
+        """Its first words, the unknown symbol left out: a name for what has none.
 
         Examples
         --------
         >>> ClassView(4, 0.1, [("win", 0.5), ("play", 0.3), ("lose", 0.1), ("beat", 0.1)]).named()
         'win, play, lose'
         """
-        return ", ".join(word for word, _ in self.words[:n])
+        known = [word for word, _ in self.words if word != self.unknown]
+        return ", ".join(map(_short, known[:n])) or str(self.unknown)
+
+    def listed(self) -> str:
+        """All its words that are here."""
+        return ", ".join(_short(word) for word, _ in self.words)
+
+
+def _short(word: str) -> str:
+    """So much of a word that a line holds several: text has rules of dashes, and addresses."""
+    return word if len(word) <= 24 else word[:23] + "…"
 
 
 @dataclass(frozen=True)
@@ -84,11 +97,12 @@ def class_views(model: WordModel, numbers: Sequence[int] | None = None, top: int
         if not 0 <= number < len(shares):
             raise OptionError(f"no class {number}: there are {len(shares)}, from 0")
     if isinstance(model, HiddenMarkov):
-        words, paths = _emitted(model, numbers, top), None
+        words, paths, unknown = _emitted(model, numbers, top), None, model.vocabulary_.unknown
     else:
         words, paths = [_members(model.classes, number, top) for number in numbers], model.classes.paths
+        unknown = model.facts.get("reading", {}).get("unknown")
     return [
-        ClassView(number, float(shares[number]), some, None if paths is None else paths[number])
+        ClassView(number, float(shares[number]), some, None if paths is None else paths[number], unknown)
         for number, some in zip(numbers, words)
     ]
 
@@ -97,11 +111,13 @@ def _emitted(model: HiddenMarkov, numbers: Sequence[int], top: int) -> list[list
     """The words that each class emits most often."""
     statistics, words = model.statistics_, model.vocabulary_.words
     found = []
-    for number in numbers:
-        weights = np.asarray(statistics.omega[:, number], np.float64)
-        best = _largest(weights, top)
-        total = max(float(statistics.mass[number]), np.finfo(np.float64).tiny)
-        found.append([(words[i], float(weights[i]) / total) for i in best if weights[i] > 0])
+    for first in range(0, len(numbers), _COLUMNS):
+        some = list(numbers[first : first + _COLUMNS])
+        block = np.asarray(statistics.omega[:, some].T, np.float64)  # in one sweep through the file
+        for number, weights in zip(some, block):
+            total = max(float(statistics.mass[number]), np.finfo(np.float64).tiny)
+            best = [i for i in _largest(weights, top) if weights[i] > 0]
+            found.append([(words[i], float(weights[i]) / total) for i in best])
     return found
 
 
@@ -151,11 +167,12 @@ def likeliest(matrix: Floats, parent: int, top: int = 3) -> list[tuple[int, floa
     return [(i, float(column[i])) for i in _largest(column, top) if column[i] > 0]
 
 
-def homonyms(model: HiddenMarkov, top: int = 20, least: int = 20, share: float = 0.15) -> list[Homonym]:
-    """Words that are of several classes, those whose classes are most evenly mixed first.
+def homonyms(model: HiddenMarkov, top: int = 20, least: int = 20, share: float = 0.2) -> list[Homonym]:
+    """Words that are of several classes: the frequent ones first whose classes are most evenly mixed.
 
     A word counts if it was seen at least ``least`` times, two of its classes or more have at least ``share`` of its
-    tokens, and such classes have nine tenths of them in all: the rest are words that the model is unsure of.
+    tokens, and such classes have four fifths of them in all: of other words the model is unsure. They are sorted by
+    the entropy over these classes, times the logarithm of the count.
     """
     omega, counts = model.statistics_.omega, model.vocabulary_.counts
     unknown = model.vocabulary_.unknown
@@ -166,10 +183,10 @@ def homonyms(model: HiddenMarkov, top: int = 20, least: int = 20, share: float =
         shares = row / max(row.sum(), np.finfo(np.float64).tiny)
         clear = [int(c) for c in np.argsort(-shares, kind="stable")[: int(1 / share)] if shares[c] >= share]
         parts = shares[clear]
-        if len(clear) > 1 and parts.sum() >= 0.9:
-            entropy = float(-(parts * np.log(parts)).sum())
+        if len(clear) > 1 and parts.sum() >= 0.8:
+            score = float(-(parts * np.log(parts)).sum() * np.log(counts[i]))
             classes = list(zip(clear, parts.tolist()))
-            found.append((entropy, Homonym(model.vocabulary_.words[i], int(counts[i]), classes)))
+            found.append((score, Homonym(model.vocabulary_.words[i], int(counts[i]), classes)))
     found.sort(key=lambda pair: -pair[0])
     return [homonym for _, homonym in found[:top]]
 
@@ -216,16 +233,32 @@ def model_vectors(model: WordModel) -> WordVectors:
     ends = np.concatenate([[0], np.cumsum(lengths)])
     shape = (len(paths), max(len(nodes), 1))
     of_classes = csr_array((np.ones(len(columns)), np.array(columns, np.int64), ends), shape=shape)
-    return WordVectors(classes.words, of_classes[classes.ids])
+    return WordVectors(classes.words, of_classes[classes.ids], lowercase=classes.lowercase)
+
+
+def frequent(model: WordModel, vectors: WordVectors, least: int, beside: str) -> WordVectors:
+    """The vectors of words seen at least ``least`` times, and that of one word in any case."""
+    if least <= 1:
+        return vectors
+    words, counts = _counted(model)
+    count_of = dict(zip(words, counts.tolist()))
+    kept = [word for word in vectors.words if count_of[word] >= least or word == beside]
+    return WordVectors(kept, vectors.rows(kept))
+
+
+def _counted(model: WordModel) -> tuple[Sequence[str], NDArray[Any]]:
+    if isinstance(model, HiddenMarkov):
+        return model.vocabulary_.words, model.vocabulary_.counts
+    return model.classes.words, _counts(model.classes)
 
 
 def known_word(vectors: WordVectors, word: str) -> str:
-    """The word itself, if it has a vector; else an error that says which words are spelt much like it."""
+    """The word as the model has it; if it has none, an error that says which words are spelt much like it."""
     if word in vectors:
-        return word
+        return vectors.words[int(vectors.encode([word])[0])]
     from difflib import get_close_matches
 
-    near = get_close_matches(word, vectors.words, n=3, cutoff=0.7)
+    near = get_close_matches(word, vectors.words, n=3, cutoff=0.6)
     near += [
         other for other in (f"{word}|NOUN", f"{word}|VERB", f"{word}|ADJ", word.lower()) if other in vectors
     ]
@@ -317,9 +350,9 @@ def plot_transitions(path: str, matrix: Floats, order: Sequence[int], structure:
     figure.colorbar(shown, ax=axes, label="√ probability")
     axes.set_xlabel("class of the head" if structure == "tree" else "class of the word before")
     axes.set_ylabel("class")
-    if len(order) <= 40:
-        axes.set_xticks(range(len(order)), order, rotation=90, fontsize=7)
-        axes.set_yticks(range(len(order)), order, fontsize=7)
+    ticks = range(len(order)) if len(order) <= 80 else []  # more numbers could not be read
+    axes.set_xticks(ticks, [order[i] for i in ticks], rotation=90, fontsize=6)
+    axes.set_yticks(ticks, [order[i] for i in ticks], fontsize=6)
     _write(figure, path)
 
 
@@ -385,23 +418,20 @@ def show_word(word: str, shares: Sequence[tuple[int, float]], views: Sequence[Cl
     """A line for each class that a word is of."""
     from spinney.report.tables import show_rows
 
-    rows = [
-        [number, f"{share:.0%}", view.named(len(view.words))] for (number, share), view in zip(shares, views)
-    ]
+    rows = [[number, f"{share:.0%}", view.listed()] for (number, share), view in zip(shares, views)]
     show_rows(f"Classes of {word}", ["class", "share", "words"], rows)
 
 
-def show_classes(views: Sequence[ClassView], total: int) -> None:
+def show_classes(title: str, views: Sequence[ClassView]) -> None:
     """A line a class: number, share, path if it has one, words."""
     from spinney.report.tables import show_rows
 
     with_paths = any(view.path is not None for view in views)
     rows = [
-        [view.number, f"{view.share:.1%}", *([view.path] if with_paths else []), view.named(len(view.words))]
+        [view.number, f"{view.share:.1%}", *([view.path] if with_paths else []), view.listed()]
         for view in views
     ]
     header = ["class", "share", *(["path"] if with_paths else []), "words"]
-    title = "Classes" if len(views) == total else f"The {len(views)} largest of {total} classes"
     show_rows(title, header, rows)
 
 

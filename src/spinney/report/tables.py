@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from spinney.classify.linear import PathPoint
 
@@ -24,10 +25,10 @@ def show_facts(title: str, facts: Mapping[str, Any]) -> None:
     """A two-column table of facts."""
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
+    table = Table(show_header=False, box=None, pad_edge=False)
     for name, value in facts.items():
         table.add_row(name, _text(value))
-    console().print(table)
+    _print_titled(title, table)
 
 
 def show_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -36,13 +37,23 @@ def show_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
     from rich.table import Table
 
     listed = [list(row) for row in rows]
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(header):
         numeric = bool(listed) and all(isinstance(row[i], int | float) for row in listed)
         table.add_column(name, justify="right" if numeric else "left")
     for row in listed:
         table.add_row(*[_text(cell) for cell in row])
-    console().print(table)
+    _print_titled(title, table)
+
+
+def _print_titled(title: str, table: Table) -> None:
+    """A title may be wider than its table: rich's own would be wrapped."""
+    from rich.text import Text
+
+    out = console()
+    if title:
+        out.print(Text(title, style="italic"), soft_wrap=True)
+    out.print(table)
 
 
 def show_words(strongest: Mapping[str, Sequence[tuple[str, float]]]) -> None:

@@ -242,6 +242,9 @@ def _checked_sparse(matrix: Any) -> Any:
     if len(matrix.shape) != 2 or matrix.shape[1] == 0 or matrix.dtype.kind not in "fiu":
         raise OptionError("word vectors are a matrix of numbers, one row a word")
     csr = matrix.tocsr()
+    if not csr.has_canonical_format:  # SciPy would sort it when it likes, in place, which views do not bear
+        csr = csr.copy()
+        csr.sum_duplicates()
     data = csr.data if csr.dtype in (np.float32, np.float64) else csr.data.astype(np.float64)
     views = [array.view() for array in (data, csr.indices, csr.indptr)]
     for view in views:

@@ -1,0 +1,95 @@
+"""Grave (2014), section 3.4: do clusters of words follow categories?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from grave_common import LOST, STRUCTURES, Setting, section, short, verdict
+from grave_models import vectors
+
+from spinney.evaluate import CategorisationResult, categorise, read_categories
+from spinney.structure import WordVectors
+
+SIZES = (128, 256, 512)
+#: Purity/entropy, 128, 256 and 512 classes, trees before chains.
+PUBLISHED = {
+    "ESSLLI verbs, 9 classes": (".51/.45", ".55/.43", LOST, ".37/.66", ".51/.45", ".51/.49"),
+    "ESSLLI verbs, 5 classes": (".57/.58", ".53/.62", LOST, ".42/.82", ".48/.65", ".53/.65"),
+}
+#: Battig has 56 categories, many of proper names and multiword items; of the largest ones, so many.
+_LARGEST = 10
+
+
+def categorisation(setting: Setting) -> str:
+    """Purity and entropy of complete-linkage clusters."""
+    folder = setting.data / "word_similarity" / "vecto" / "word-categorization"
+    sets = _sets(folder)
+    models = [(structure, n) for structure in STRUCTURES for n in setting.sizes]
+    results: dict[tuple[str, str, int], CategorisationResult] = {}
+    rows = []
+    for name, (pairs, pos) in sets.items():
+        cells: list[str | None] = []
+        for structure, n in models:
+            found = vectors(setting, structure, n)
+            words, gold = zip(*pairs)
+            result = categorise(found, words, gold, find=_finder(found, pos))
+            results[name, structure, n] = result
+            place = STRUCTURES.index(structure) * len(SIZES) + SIZES.index(n)
+            cells += [
+                PUBLISHED[name][place] if name in PUBLISHED else None,
+                f"{short(result.purity)}/{short(result.entropy)}",
+            ]
+        known = results[name, *models[0]]
+        rows.append([name, f"{len(known.words)} of {len(pairs)}", len(known.categories), *cells])
+    header = ["set", "words", "categories"]
+    for structure, n in models:
+        header += [f"{structure} {n}, thesis", "ours"]
+    note = (
+        "Purity (higher is better) / entropy (lower is better), Hellinger, complete linkage, cut at the number of "
+        "categories. The noun sets of ESSLLI are not in the collection; AP, Battig (its ten largest categories of "
+        "common nouns) and the concepts of BLESS stand in for them, without published numbers. Words without a "
+        "vector of the right part of speech are left out."
+    )
+    claims = [
+        (
+            f"trees are purer than chains on {name} ({setting.sizes[0]} classes)",
+            results[name, "tree", setting.sizes[0]].purity > results[name, "chain", setting.sizes[0]].purity,
+        )
+        for name in sets
+    ]
+    for name, numbers in PUBLISHED.items():
+        n = setting.sizes[0]
+        ours, theirs = results[name, "tree", n].purity, float(numbers[0].split("/")[0])
+        claims.append(
+            (f"tree {n} on {name} is within .07 of the published purity", abs(ours - theirs) <= 0.07)
+        )
+    return section("Categorisation (section 3.4)", note, header, rows) + verdict(claims)
+
+
+def _sets(folder: Path) -> dict[str, tuple[list[tuple[str, str]], str]]:
+    verbs = folder / "essli-2008.csv"
+    battig = [
+        (word, category)
+        for word, category in read_categories(folder / "battig.csv")
+        if not any(proper in category for proper in ("name", "college", "city", "country", "state"))
+    ]
+    largest = {name for name, _ in Counter(category for _, category in battig).most_common(_LARGEST)}
+    return {
+        "ESSLLI verbs, 9 classes": (read_categories(verbs, level=0), "VERB"),
+        "ESSLLI verbs, 5 classes": (read_categories(verbs, level=1), "VERB"),
+        "AP": (read_categories(folder / "ap.csv"), "NOUN"),
+        "Battig, largest": ([pair for pair in battig if pair[1] in largest], "NOUN"),
+        "BLESS concepts": (read_categories(folder / "bless.csv"), "NOUN"),
+    }
+
+
+def _finder(found: WordVectors, pos: str) -> Callable[[str], str | None]:
+    """Words of that part of speech alone: the verb "fly" is not the insect."""
+
+    def find(word: str) -> str | None:
+        key = f"{word.lower()}|{pos}"
+        return key if key in found else None
+
+    return find
