@@ -1,4 +1,4 @@
-"""Grave (2014), section 3.4: do clusters of words follow categories?"""
+"""Grave (2014), chapter 3: do clusters of words follow categories?"""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def categorisation(setting: Setting) -> str:
         claims.append(
             (f"tree {n} on {name} is within .07 of the published purity", abs(ours - theirs) <= 0.07)
         )
-    return section("Categorisation (section 3.4)", note, header, rows) + verdict(claims)
+    return section("Categorisation (chapter 3)", note, header, rows) + verdict(claims)
 
 
 def _sets(folder: Path) -> dict[str, tuple[list[tuple[str, str]], str]]:

@@ -55,11 +55,12 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def verdict(claims: Iterable[tuple[str, bool]]) -> str:
-    """Which claims of the thesis hold for the numbers of this run."""
+    """Which statements, of the thesis or after it, hold for the numbers of this run."""
     claims = list(claims)
     held = [claim for claim, holds in claims if holds]
     broken = [claim for claim, holds in claims if not holds]
-    parts = [f"{name}: {'; '.join(some)}." for name, some in (("Agrees", held), ("Does not", broken)) if some]
+    named = (("Holds here", held), ("Does not hold here", broken))
+    parts = [f"{name}: {'; '.join(some)}." for name, some in named if some]
     return "\n" + " ".join(parts) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Grave (2014), section 3.5: composed verbs against people's scores."""
+"""Grave (2014), chapter 3: composed verbs against people's scores."""
 
 from __future__ import annotations
 
@@ -63,4 +63,4 @@ def composition(setting: Setting) -> str:
             (f"{structure}: T-mult is best on ELLDIS", got["t-mult"] == max(got.values())),
             (f"{structure}: mult alone fails on ELLDIS (below .1)", abs(got["mult"]) < 0.1),
         ]
-    return section("Composition (section 3.5)", note, header, rows) + verdict(claims)
+    return section("Composition (chapter 3)", note, header, rows) + verdict(claims)

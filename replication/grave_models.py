@@ -84,7 +84,7 @@ def corpora(setting: Setting) -> str:
     """Table 1: what was learnt from."""
     rows: list[list[object]] = [
         ["thesis, music (Wikipedia)", "2.22 M", "56 M", "25,000", None],
-        ["thesis, NYT 1987–1997 (all of chapters 3 and 4)", "14.7 M", "310 M", "100,000", None],
+        ["thesis, NYT 1987–1997 (chapter 3, presumably 4)", "14.7 M", "310 M", "100,000", None],
     ]
     kinds: dict[Words, str] = {"lemma+upos": "ours, lemmas with parts of speech", "form": "ours, forms (NER)"}
     for words, name in kinds.items():
@@ -107,7 +107,7 @@ def corpora(setting: Setting) -> str:
     header = ["corpus", "sentences", "tokens", "words kept", "% unknown"]
     if setting.quick:
         note += " Quick: two of three corpora, 128 classes at most."
-    return section("Corpora (section 2.5)", note, header, rows) + _models(setting)
+    return section("Corpora (chapter 2)", note, header, rows) + _models(setting)
 
 
 def _models(setting: Setting) -> str:

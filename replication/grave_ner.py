@@ -1,4 +1,4 @@
-"""Grave (2014), section 4.2: word representations as features of a tagger of names, on CoNLL-2003."""
+"""Grave (2014), chapter 4: word representations as features of a tagger of names, on CoNLL-2003."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def ner(setting: Setting) -> str:
         for name, published in REPRESENTATIONS.items()
     ]
     rows.append([NOTHING, *_beside((None, None), scores, "chain", NOTHING)])
-    result = section("Names: representations (section 4.2; thesis: tree 256 on MUC7)", note, header, rows)
+    result = section("Names: representations (chapter 4; thesis: tree 256 on MUC7)", note, header, rows)
     return result + verdict(_claims(scores)) + _models(scores, n, header)
 
 
@@ -135,7 +135,10 @@ def _models(scores: Scored, n: int, header: Sequence[str]) -> str:
         "chain HMM": ("chain", best),
         "tree HMM": ("tree", best),
     }
-    rows = [[f"{name}, {use[1]}", *_beside(MODELS[name], scores, *use)] for name, use in uses.items()]
+    rows = [
+        [name if "Brown" in name else f"{name}, {use[1]}", *_beside(MODELS[name], scores, *use)]
+        for name, use in uses.items()
+    ]
     if best == "Posterior-Both":
         rows.append(["tree HMM, Posterior-Type", *_beside((None, None), scores, "tree", "Posterior-Type")])
     claims = []

@@ -30,6 +30,8 @@ PUBLISHED_SPLIT = {
     "similar": (LOST,) * 6,
     "related": (".22", ".23", ".20", ".24", ".22", ".21"),
 }
+NAMES = {"kl": "KL", "chi2": "χ²", "jensen_shannon": "Jensen–Shannon", "hellinger": "Hellinger"}
+NAMES |= {name: f"{name} (Agirre 2009), Hellinger" for name in PUBLISHED_SPLIT}
 RELATIONS = ("coord", "hyper", "mero", "attri", "event", "random-n", "random-j", "random-v")
 
 
@@ -52,7 +54,7 @@ def word_pairs(setting: Setting) -> str:
         for structure, n in models:
             published = numbers[STRUCTURES.index(structure) * len(SIZES) + SIZES.index(n)]
             cells += [published, short(abs(scores[row, (structure, n)]["pearson"]))]
-        rows.append([row if row in PUBLISHED else f"{row} (Agirre 2009), Hellinger", *cells])
+        rows.append([NAMES.get(row, row), *cells])
     one = scores["hellinger", models[0]]
     note = (
         f"|Pearson|; {one['n']} of {one['pairs']} pairs have vectors for both words (coverage "
@@ -84,7 +86,7 @@ def word_pairs(setting: Setting) -> str:
             ),
         ),
     ]
-    return section("WordSim353 (section 3.2)", note, header, rows) + verdict(claims)
+    return section("WordSim353 (chapter 3)", note, header, rows) + verdict(claims)
 
 
 def bless(setting: Setting) -> str:
@@ -118,7 +120,7 @@ def bless(setting: Setting) -> str:
         "thesis has box plots: coord ≫ hyper, mero > random-n > attri, event; with T, attri and event rise above "
         "the random ones."
     )
-    result = section("BLESS (section 3.3)", note, ["model", *RELATIONS], rows)
+    result = section("BLESS (chapter 3)", note, ["model", *RELATIONS], rows)
     result += (
         "\nAverage precision, related before random (thesis: trees beat chains, more classes are better):\n\n"
     )

@@ -1,4 +1,4 @@
-"""Grave (2014), section 4.3: supersenses of nouns and verbs of SemCor, by machines with Hellinger kernels."""
+"""Grave (2014), chapter 4: supersenses of nouns and verbs of SemCor, by machines with Hellinger kernels."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def supersense(setting: Setting) -> str:
         f"fold). Tree, {first} classes, Brown start; the word is lemma and part of speech. The text that the models "
         "were learnt from contains the Brown corpus, these documents too, without labels."
     )
-    result = section("Supersenses: representations (section 4.3; thesis: tree 128)", note, header, rows)
+    result = section("Supersenses: representations (chapter 4; thesis: tree 128)", note, header, rows)
     result += verdict(_claims(scores))
     found = {(s, name, lexical): every[s, n, name, lexical] for s, name in MODELS for lexical in KINDS}
     rows = [
