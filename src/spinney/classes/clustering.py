@@ -97,6 +97,8 @@ class Clustering:
             raise file.error("damaged: the counts of classes do not fit the classes")
         if np.any(class_pairs < 0) or np.any(class_roots < 0):
             raise file.error("damaged: a count is negative")
+        if class_pairs.sum(dtype=np.float64) + class_roots.sum(dtype=np.float64) > 2**53:
+            raise file.error("damaged: more pairs than any text has")
         return cls(classes, class_pairs, class_roots, file.fact("facts", dict))
 
 

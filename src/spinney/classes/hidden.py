@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import math
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.classes import relations as edge_kinds
-from spinney.classes.learning import Corpus, Learner, Messages, Pass, shuffled_batches, step_sizes
-from spinney.classes.statistics import Statistics, classes_start, random_start, split
-from spinney.classes.stepsize import gamma_scores
+from spinney.classes.learning import Corpus, Learner, Messages
+from spinney.classes.relations import REST, kind_numbers, kinds_of
+from spinney.classes.settings import check_settings, check_sizes
+from spinney.classes.statistics import Statistics
+from spinney.classes.stepsize import GAMMAS
+from spinney.classes.training import Done, Training, beginning
 from spinney.corpus import TokenArrays, Vocabulary
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, NotFittedError, OptionError
 from spinney.files import FilePath, ModelFile, read_model, write_model
-from spinney.inference.forests import sentence_trees
+from spinney.inference.forests import check_heads, sentence_trees
 from spinney.inference.hidden import Laws, max_product
 from spinney.parallel import default_threads, in_order
-from spinney.progress import log, task
 from spinney.structure import WordClasses, WordVectors
 
 Structure = Literal["chain", "tree"]
@@ -62,7 +64,8 @@ class HiddenMarkov:
     split_passes, noise
         Passes before each split; how much the emissions of two halves differ.
     smoothing
-        The share of each probability law that is given to the uniform one.
+        The share of each probability law that is given to the uniform one. With 0, a text with a word that was never
+        seen has likelihood 0.
     backoff
         With ``typed``: the weight of the shared matrix in each, in masses of a mean column.
     patience
@@ -146,9 +149,9 @@ class HiddenMarkov:
         dev
             Held-out sentences with the same vocabulary, whose exact likelihood is reported after each pass.
         init
-            Where to begin: word classes, such as Brown clusters, which the thesis advises; or a model: with fewer
-            classes, which are split; with as many, to make the passes that it lacks, or if it lacks none, all
-            passes anew from where it is.
+            Where to begin: word classes, such as Brown clusters, which the thesis advises; or a model. One whose
+            training was cut short (a checkpoint) goes on as if it never had been; any other is trained further, and
+            if it has fewer classes, these are split.
         checkpoint
             A model file to write after each pass; give it as ``init`` to go on.
         reading
@@ -156,109 +159,36 @@ class HiddenMarkov:
             read alike.
         """
         started = time.perf_counter()
-        self._check(text)
-        self.vocabulary_: Vocabulary = text.vocabulary
-        self.statistics_: Statistics
-        self.relations_ = edge_kinds.kinds_of(text, self.typed if self.structure == "tree" else 0)
+        check_settings(self)
+        check_sizes(self, text)
         if isinstance(init, HiddenMarkov):
-            self._check_origin(init)
-            self.relations_ = init.relations_
+            self._check_origin(init, text)
+        self.vocabulary_: Vocabulary = text.vocabulary
+        origin = init if isinstance(init, HiddenMarkov) else None
+        self.relations_: dict[str, list[str]] = origin.relations_ if origin else kinds_of(text, self.typed)
         corpus = self._corpus(text)
         held_out = None if dev is None else self._corpus(dev)
+        if held_out is not None and not held_out.arrays.n_tokens:
+            raise InputError("the held-out text has no words")
         self.facts_: dict[str, Any] = {"reading": dict(reading or {}), "revived": 0, "trace": []}
-        self._done: dict[str, int] = {"passes": 0, "steps": 0}
-        if isinstance(init, HiddenMarkov) and init.statistics_.n_classes == self.n_classes:
-            interrupted = init._done["passes"] < init.passes
-            self._done = {"passes": init._done["passes"] if interrupted else 0, "steps": init._done["steps"]}
-        self.statistics_ = self._beginning(corpus, init)
-        self.gamma_ = self._step_size(corpus)
-        self._stages = _stages(self.statistics_.n_classes, self.n_classes)
+        self.statistics_: Statistics = beginning(self, corpus, init)
+        self.gamma_ = GAMMAS[0] if self.gamma == "search" else float(self.gamma)
+        self._done, searched = Done(), False
+        if isinstance(init, HiddenMarkov) and init.n_classes == self.n_classes:
+            interrupted = not init._done.finished
+            self._done = init._done if interrupted else Done(steps=init._done.steps)
+            if interrupted and self.gamma == init.gamma:
+                self.gamma_, searched = init.gamma_, True
+        training = Training(self, corpus, held_out, checkpoint)
         with one_blas_thread():
             try:
-                self._learn(corpus, held_out, checkpoint)
+                if self.gamma == "search" and self.method == "online" and not searched:
+                    training.search_gamma()
+                training.run()
             finally:
                 self.statistics_.fold()
-                self._fitted(corpus, time.perf_counter() - started)
+                self._note_facts(corpus, time.perf_counter() - started)
         return self
-
-    def _learn(self, corpus: Corpus, held_out: Corpus | None, checkpoint: FilePath | None) -> None:
-        for size in self._stages[:-1]:
-            for _ in range(self.split_passes):
-                self._pass(corpus, held_out)
-            log.info("%d classes, to be split", size)
-            following = self._stages[self._stages.index(size) + 1]
-            self.statistics_ = split(self.statistics_, following, self._rng(size), self.noise)
-            self._done = {"passes": 0, "steps": 0}
-        best, waited = -math.inf, 0
-        while self._done["passes"] < self.passes:
-            value = self._pass(corpus, held_out)
-            if checkpoint is not None:
-                self.save(checkpoint)
-            if held_out is not None and self.patience is not None:
-                best, waited = (value, 0) if value > best else (best, waited + 1)
-                if waited >= self.patience:
-                    self.facts_["stopped_early"] = True
-                    break
-        if self.method == "online" and self.finish:
-            self._pass(corpus, held_out, batch=True)
-
-    def _pass(self, corpus: Corpus, held_out: Corpus | None, batch: bool = False) -> float:
-        """One pass over the text; returns the log-likelihood a token: of held-out text if there is some."""
-        batch = batch or self.method == "batch"
-        done, n, C = self._done["passes"], corpus.arrays.n_tokens, self.statistics_.n_classes
-        name = f"{'batch' if batch else 'online'} EM, {C} classes, pass {done + 1}"
-        started = time.perf_counter()
-        with task(name, total=n) as work:
-            if batch:
-                self.statistics_, found = self._learner.batch_pass(corpus, self.statistics_, work)
-                revived = self.statistics_.revive(self._rng(done, 1), self.noise)
-                found = found._replace(revived=revived)
-            else:
-                found = self._online_pass(corpus, work)
-                self.statistics_.fold()  # so that a checkpoint holds exactly what goes on
-        self._done["passes"] = done + 1
-        self.facts_["revived"] += found.revived
-        row = {
-            "classes": C,
-            "pass": done + 1,
-            "log_likelihood": found.log_likelihood / n,
-            "support": found.support,
-            "seconds": time.perf_counter() - started,
-        }
-        if held_out is not None:
-            row["dev"] = self._learner.log_likelihood(held_out, self.laws_) / held_out.arrays.n_tokens
-        self.facts_["trace"].append(row)
-        told = f", held out {row['dev']:.4f}" if "dev" in row else ""
-        log.info(
-            "%s: log-likelihood a token %.4f%s, %.1f s", name, row["log_likelihood"], told, row["seconds"]
-        )
-        return float(row.get("dev", row["log_likelihood"]))
-
-    def _online_pass(self, corpus: Corpus, work: Any) -> Pass:
-        rng = self._rng(self._done["passes"], self.statistics_.n_classes)
-        batches = shuffled_batches(corpus, self.batch_tokens, rng)
-        self.statistics_.scaled(corpus.arrays.n_tokens / len(batches))
-
-        def watch(t: int) -> None:
-            self._done["steps"] = t
-
-        alpha = step_sizes(self.gamma_, self.delay)
-        return self._learner.online_pass(
-            corpus, self.statistics_, batches, alpha, self._done["steps"], rng, work, watch
-        )
-
-    def _step_size(self, corpus: Corpus) -> float:
-        if self.gamma != "search":
-            return float(self.gamma)
-        with one_blas_thread():
-            found = gamma_scores(
-                corpus, self.statistics_, self._learner, self.batch_tokens, self.delay, self.random_state
-            )
-        self.facts_["gammas"] = {str(gamma): value for gamma, value in found.items()}
-        return max(found, key=found.__getitem__)
-
-    def _rng(self, *stream: int) -> np.random.Generator:
-        return np.random.default_rng([self.random_state, *stream])
 
     @property
     def _messages(self) -> Messages:
@@ -279,44 +209,14 @@ class HiddenMarkov:
             self.noise,
         )
 
-    def _beginning(self, corpus: Corpus, init: WordClasses | HiddenMarkov | None) -> Statistics:
-        dtype, kinds = np.dtype(self.dtype), len(self.relations_)
-        if isinstance(init, HiddenMarkov):
-            old = init.statistics_
-            return Statistics(old.omega.astype(dtype), old.mass.copy(), old.tau.copy(), old.rho.copy())
-        if init is None:
-            size = self.n_classes if self.start is None else self.start
-            return random_start(self.vocabulary_.counts, size, kinds, self._rng(0), dtype)
-        if init.n_classes > self.n_classes:
-            raise OptionError(f"{init.n_classes} classes to begin with, but {self.n_classes} are wanted")
-        classes = init.encode(list(self.vocabulary_.words))
-        edges, roots = edge_kinds.class_edges(corpus, classes, init.n_classes, kinds)
-        return classes_start(classes, self.vocabulary_.counts, edges, roots, dtype)
-
-    def _check(self, text: TokenArrays) -> None:
-        V = len(text.vocabulary)
-        if self.structure not in ("chain", "tree") or self.method not in ("online", "batch"):
-            raise OptionError("structure is chain or tree, method is online or batch")
-        if not text.n_tokens:
-            raise InputError("no words to learn from")
-        if not 2 <= self.n_classes <= V:
-            raise OptionError(f"{self.n_classes} classes of {V} words: at least 2, and no more than words")
-        if self.start is not None and not 2 <= self.start <= self.n_classes:
-            raise OptionError(f"start with 2 to {self.n_classes} classes, not {self.start}")
-        if self.structure == "tree" and text.heads is None:
-            raise OptionError("a tree model needs heads: read CoNLL-U with heads")
-        if (isinstance(self.k_best, int) and self.k_best < 1) or self.passes < 1 or self.batch_tokens < 1:
-            raise OptionError("k_best, passes and batch_tokens are at least 1")
-        if not 0 <= self.smoothing < 1 or not (self.epsilon is None or 0 <= self.epsilon < 1):
-            raise OptionError("smoothing and epsilon lie between 0 and 1")
-        if self.gamma != "search" and not 0 < self.gamma <= 1:
-            raise OptionError(f"gamma lies between 0 and 1, not {self.gamma}")
-
-    def _check_origin(self, init: HiddenMarkov) -> None:
-        if init.vocabulary_.words != self.vocabulary_.words:
+    def _check_origin(self, init: HiddenMarkov, text: TokenArrays) -> None:
+        init._check_fitted()
+        if init.vocabulary_.words != text.vocabulary.words:
             raise OptionError("the model to begin with has another vocabulary: read the text with its own")
         if init.structure != self.structure:
             raise OptionError(f"the model to begin with is a {init.structure}, this one a {self.structure}")
+        if init.typed != self.typed:
+            raise OptionError(f"the model to begin with has typed={init.typed}, this one {self.typed}")
         if init.statistics_.n_classes > self.n_classes:
             raise OptionError(
                 f"the model to begin with has {init.statistics_.n_classes} classes, more than {self.n_classes}"
@@ -329,11 +229,15 @@ class HiddenMarkov:
             return Corpus(text)
         if text.heads is None:
             raise OptionError("a tree model needs heads: read CoNLL-U with heads")
+        first = 0
+        for piece in Corpus(text).pieces(1 << 20):
+            check_heads(piece.offsets, np.asarray(piece.heads), first)
+            first += len(piece)
         if len(self.relations_) == 1:
             return Corpus(text, True)
-        return Corpus(text, True, edge_kinds.numbers(text, self.relations_))
+        return Corpus(text, True, kind_numbers(text, self.relations_))
 
-    def _fitted(self, corpus: Corpus, seconds: float) -> None:
+    def _note_facts(self, corpus: Corpus, seconds: float) -> None:
         trace = self.facts_["trace"]
         V, C = self.statistics_.omega.shape
         self.facts_ |= {
@@ -357,9 +261,14 @@ class HiddenMarkov:
 
     # -- what was learnt ------------------------------------------------------------------------------
 
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "statistics_"):
+            raise NotFittedError("this model has learnt nothing yet: call fit")
+
     @property
     def laws_(self) -> Laws:
         """The parameters, as inference wants them."""
+        self._check_fitted()
         return self._learner.laws(self.statistics_)
 
     @property
@@ -382,12 +291,14 @@ class HiddenMarkov:
 
     def log_likelihood(self, text: TokenArrays) -> float:
         """Of all words of a text, by exact inference."""
+        self._check_fitted()
         with one_blas_thread():
             return self._learner.log_likelihood(self._corpus(text), self.laws_)
 
     def posteriors(self, text: TokenArrays) -> NDArray[Any]:
         """``[token, class]``: P(class | the words of the sentence), the representation Posterior-Token."""
-        corpus, laws = self._corpus(text), self.laws_
+        laws, corpus = self.laws_, self._corpus(text)
+        nothing = np.empty((0, laws.n_classes), laws.counts.dtype)
 
         def found(piece: TokenArrays) -> NDArray[Any]:
             tokens, _, beliefs = Messages().beliefs(corpus.trees(piece), laws)
@@ -396,11 +307,11 @@ class HiddenMarkov:
             return nodes
 
         with one_blas_thread():
-            return np.concatenate(list(in_order(found, corpus.pieces(), self.threads or default_threads())))
+            return np.concatenate([nothing, *self._on_threads(found, corpus)])
 
     def predict(self, text: TokenArrays) -> NDArray[np.int32]:
         """The classes of the most probable joint assignment of each sentence (Viterbi)."""
-        corpus, laws = self._corpus(text), self.laws_
+        laws, corpus = self.laws_, self._corpus(text)
 
         def found(piece: TokenArrays) -> NDArray[np.int32]:
             trees = corpus.trees(piece)
@@ -409,10 +320,14 @@ class HiddenMarkov:
             classes[laid.tokens] = max_product(laid, trees.ids[laid.tokens], laws)[0]
             return classes
 
-        return np.concatenate(list(in_order(found, corpus.pieces(), self.threads or default_threads())))
+        return np.concatenate([np.empty(0, np.int32), *self._on_threads(found, corpus)])
+
+    def _on_threads(self, function: Any, corpus: Corpus) -> Iterator[NDArray[Any]]:
+        return in_order(function, corpus.pieces(), self.threads or default_threads())
 
     def word_vectors(self) -> WordVectors:
         """P(class | word), averaged over the text: the representation Posterior-Type, a row a word."""
+        self._check_fitted()
         omega = self.statistics_.omega
         mass = omega.sum(axis=1, dtype=np.float64)
         seen = np.flatnonzero(mass > 0)
@@ -422,6 +337,7 @@ class HiddenMarkov:
 
     def word_classes(self) -> WordClasses:
         """The class that each word has most often; unknown words have none if there were none in the text."""
+        self._check_fitted()
         ids = self.statistics_.omega.argmax(axis=1).astype(np.int32)
         counts, unknown = self.vocabulary_.counts, self.vocabulary_.unknown
         place = None if unknown is None else self.vocabulary_[unknown]
@@ -442,13 +358,14 @@ class HiddenMarkov:
 
     def save(self, path: FilePath) -> None:
         """Write a model file. Its statistics are there too, so learning can go on from it."""
+        self._check_fitted()
         statistics = self.statistics_
         statistics.fold()
         settings = {name: getattr(self, name) for name in _SETTINGS}
         header = {
             "settings": settings,
             "facts": self.facts_,
-            "done": self._done,
+            **self._done._asdict(),
             "gamma": self.gamma_,
             "relations": self.relations_,
             "unknown": self.vocabulary_.unknown,
@@ -469,28 +386,40 @@ class HiddenMarkov:
 
     @classmethod
     def _from_file(cls, model: ModelFile) -> Self:
-        settings = model.fact("settings", dict)
+        settings, relations = model.fact("settings", dict), model.fact("relations", dict)
+        facts = model.fact("facts", dict)
         if set(settings) != set(_SETTINGS):
             raise model.error("damaged: it has other settings than a hidden Markov model")
-        words, counts = model.texts("words"), model.tensor("counts", np.int64)
-        omega, tau = model.tensor("omega", ndim=2), model.tensor("tau", np.float64, ndim=3)
-        rho, mass = model.tensor("rho", np.float64), model.tensor("mass", np.float64)
-        relations = model.fact("relations", dict)
-        C = len(rho)
-        shapes = omega.shape, tau.shape[1:], mass.shape, counts.shape
-        if shapes != ((len(words), C), (C, C), (C,), (len(words),)):
-            raise model.error("damaged: its arrays do not fit together")
         fitted = cls(**settings)
+        # Copies: training may go on from here, and kernels are compiled for arrays that can be written to.
+        omega = np.array(
+            model.tensor("omega", fitted.dtype if fitted.dtype in _DTYPES else "float32", ndim=2)
+        )
+        mass, rho = (np.array(model.tensor(name, np.float64)) for name in ("mass", "rho"))
+        tau, counts = np.array(model.tensor("tau", np.float64, ndim=3)), model.tensor("counts", np.int64)
+        words = model.texts("words")
+        V, C = omega.shape
         try:
+            check_settings(fitted)
+            if not 2 <= C <= fitted.n_classes or len(words) != V or counts.min(initial=0) < 0:
+                raise OptionError("its sizes do not fit together")
+            if (mass.shape, tau.shape, rho.shape) != ((C,), (len(relations), C, C), (C,)):
+                raise OptionError("its arrays do not fit together")
+            if not all(np.all(np.isfinite(one)) and np.all(one >= 0) for one in (omega, mass, tau, rho)):
+                raise OptionError("some of its counts are no counts")
+            if not np.allclose(mass, omega.sum(axis=0, dtype=np.float64), rtol=1e-3, atol=1e-3 * mass.mean()):
+                raise OptionError("its sums are not those of its counts")
             fitted.vocabulary_ = Vocabulary(tuple(words), counts, model.header.get("unknown"))
         except OptionError as error:
             raise model.error(f"damaged: {error}") from None
-        fitted.relations_ = {str(name): [str(one) for one in members] for name, members in relations.items()}
-        if len(fitted.relations_) != len(tau):
-            raise model.error("damaged: its arrays do not fit together")
-        fitted.facts_ = model.fact("facts", dict)
-        fitted._done = model.fact("done", dict)
-        fitted.gamma_ = model.fact("gamma", float)
+        fitted.relations_ = _read_relations(model, relations)
+        done = Done(model.fact("passes", int), model.fact("steps", int), model.fact("finished", bool))
+        if min(done) < 0:
+            raise model.error("damaged: it has made fewer passes than none")
+        fitted._done = done
+        if not isinstance(facts.get("reading"), dict) or not isinstance(facts.get("trace"), list):
+            raise model.error("damaged: it does not say how its text was read")
+        fitted.facts_, fitted.gamma_ = facts, model.fact("gamma", float)
         fitted.statistics_ = Statistics(omega, mass, tau, rho)
         return fitted
 
@@ -501,22 +430,37 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def _stages(first: int, last: int) -> list[int]:
-    """Sizes from the first to the last, each at most twice the one before.
+_DTYPES = ("float32", "float64")
 
-    Examples
-    --------
-    >>> _stages(32, 200)
-    [32, 64, 128, 200]
+
+def _read_relations(model: ModelFile, relations: dict[str, Any]) -> dict[str, list[str]]:
+    for members in relations.values():
+        if not isinstance(members, list) or not all(isinstance(name, str) for name in members):
+            raise model.error("damaged: its kinds of edges are no lists of relations")
+    if next(iter(relations), None) != REST:
+        raise model.error("damaged: its kinds of edges do not begin with that of all the rest")
+    return relations
+
+
+_blas_lock = threading.Lock()
+_blas_users: list[Any] = []
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Within it matrix products run on one thread each: the threads of Spinney have pieces of their own.
+
+    Several threads may be within it at a time: the first to come sets the limit, the last to go takes it away.
     """
-    sizes = [first]
-    while sizes[-1] < last:
-        sizes.append(min(2 * sizes[-1], last))
-    return sizes
-
-
-def one_blas_thread() -> Any:
-    """Within it matrix products run on one thread each: the threads of Spinney have pieces of their own."""
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(1, user_api="blas")
+    with _blas_lock:
+        _blas_users.append(threadpool_limits(1, user_api="blas") if not _blas_users else None)
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            limit = _blas_users[0]
+            _blas_users.pop()
+            if not _blas_users:
+                limit.restore_original_limits()

@@ -134,6 +134,8 @@ def pair_counts(
     if max_pairs_in_memory < 1:
         raise OptionError(f"max_pairs_in_memory must be at least 1, not {max_pairs_in_memory}")
     threads = default_threads() if threads is None else threads
+    if threads < 1:
+        raise OptionError(f"threads must be at least 1, not {threads}")
     n_words = len(arrays.vocabulary)
     if not n_words or not arrays.n_tokens:
         raise InputError("no words to count", remedy="is the corpus empty?")

@@ -47,7 +47,7 @@ def kinds_of(text: TokenArrays, typed: int | Mapping[str, str]) -> dict[str, lis
     return {REST: []} | {relation: [relation] for relation in frequent}
 
 
-def numbers(text: TokenArrays, kinds: Mapping[str, list[str]]) -> NDArray[np.int32]:
+def kind_numbers(text: TokenArrays, kinds: Mapping[str, list[str]]) -> NDArray[np.int32]:
     """The kind of each relation in the text's own numbering."""
     if "deprel" not in text.labels:
         raise OptionError("a typed tree model needs relations: read CoNLL-U with relations")

@@ -50,7 +50,7 @@ def load_pipeline(name: str) -> Any:
         The name of an installed pipeline, or the path of its folder.
     """
     try:
-        import spacy  # type: ignore[import-not-found]
+        import spacy
     except ImportError:
         raise OptionError(f"a parser needs the package spaCy: {_INSTALL}") from None
     try:
@@ -182,7 +182,7 @@ def _parsed(
 
 def _document(words: Sequence[str], vocabulary: Any) -> Any:
     """A document of one sentence, which spaCy's parser does not split."""
-    from spacy.tokens import Doc  # type: ignore[import-not-found]
+    from spacy.tokens import Doc
 
     if "" in words:
         raise InputError(f"an empty token in the sentence {' '.join(words)!r}", remedy="leave it out")

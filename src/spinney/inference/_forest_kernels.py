@@ -167,7 +167,7 @@ def k_largest(x, k, room, chosen):
     bound = _lower_bound(x, k, room) if 4 * k <= n else x.dtype.type(-1)
     for i in range(n):
         chosen[m] = i
-        m += x[i] >= bound
+        m += not x[i] < bound
     _keep_largest(x, k, chosen, m)
     return k
 
@@ -355,6 +355,7 @@ def most_probable(
                 continue
             into, m, b = T[kinds[start + a]], message[a], best[a]
             m[:] = -1
+            b[:] = 0
             for i in range(C):
                 x, row_of_t = u[i], into[i]
                 for j in range(C):

@@ -138,7 +138,7 @@ def _drawn(offsets: NDArray[np.int64], heads: ArrayLike | None, kinds: ArrayLike
         father = np.where(depth > 0, np.arange(n) - 1, -1)
     else:
         local = np.asarray(heads, np.int32)
-        depth = _depths(offsets, local, np.repeat(lengths, lengths))
+        depth = check_heads(offsets, local)
         father = np.where(local >= 0, start + local, -1)
     kind = np.zeros(n, np.int32) if kinds is None else np.where(father < 0, 0, kinds).astype(np.int32)
     return _Drawn(start, depth, father, kind)
@@ -159,11 +159,17 @@ def _numbered(
     return parents, ptr, children
 
 
-def _depths(
-    offsets: NDArray[np.int64], heads: NDArray[np.int32], lengths: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def check_heads(offsets: NDArray[np.int64], heads: NDArray[np.int32], first: int = 0) -> NDArray[np.int64]:
+    """The depth of each token; an error that names the sentence where heads make no tree, counted from ``first``.
+
+    Examples
+    --------
+    >>> check_heads(np.array([0, 2]), np.array([1, -1], np.int32))
+    array([1, 0])
+    """
     from spinney.inference._forest_kernels import depths
 
+    lengths = np.repeat(np.diff(offsets), np.diff(offsets))
     if heads.shape != lengths.shape:
         raise OptionError(f"{len(lengths)} tokens but {len(heads)} heads")
     outside = np.flatnonzero((heads < -1) | (heads >= lengths))
@@ -173,7 +179,6 @@ def _depths(
         wrong, what = int(depths(offsets, heads, depth)), "is part of a cycle, or below one"
     if wrong >= 0:
         sentence = int(np.searchsorted(offsets, wrong, side="right")) - 1
-        raise OptionError(
-            f"sentence {sentence + 1}, word {wrong - int(offsets[sentence]) + 1}: its head {what}"
-        )
+        word = wrong - int(offsets[sentence]) + 1
+        raise OptionError(f"sentence {first + sentence + 1}, word {word}: its head {what}")
     return depth

@@ -277,7 +277,8 @@ class WordClasses(Stored):
                 value["counts"] = self.counts[self._members(class_id)].tolist()
             return value
 
-        write_json(path, {"unknown": self.unknown, "lowercase": self.lowercase}, "classes", map(one, range(self.n_classes)))
+        header = {"unknown": self.unknown, "lowercase": self.lowercase}
+        write_json(path, header, "classes", map(one, range(self.n_classes)))
 
 
 def _brown_lines(path: FilePath) -> Iterator[tuple[int, str, str, int | None]]:
