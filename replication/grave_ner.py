@@ -201,9 +201,7 @@ def _represented(
     classes = clustering(setting, "form", structure, n_classes).classes
     arrays = _arrays(words(sentences), model.vocabulary_, heads)
     brown = map(str, classes.encode(model.vocabulary_.words)[arrays.ids].tolist())
-    vectors = model.word_vectors()
-    assert vectors.words == list(model.vocabulary_.words)
-    types = _cells(vectors.matrix)
+    types = _cells(model.word_vectors().rows(model.vocabulary_.words))
     by_type = (types[word] for word in arrays.ids.tolist())
     if structure == "tree" and heads is None:
         empty = ["|"] * arrays.n_tokens

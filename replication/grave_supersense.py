@@ -181,14 +181,13 @@ def _blocks(setting: Setting, examples: Examples, structure: Structure, n_classe
     model = hidden(setting, "lemma+upos", structure, n_classes)
     text, at = known_as(examples.text, model.vocabulary_), examples.tokens
     classes = clustering(setting, "lemma+upos", structure, n_classes).classes
-    vectors = model.word_vectors()
-    assert vectors.words == list(model.vocabulary_.words)
+    types = model.word_vectors().rows(model.vocabulary_.words)
     word = text.ids[at]
     return {
         "Brown": _one_hot(classes.encode(model.vocabulary_.words)[word], n_classes),
         "Viterbi": _one_hot(model.predict(text)[at], n_classes),
         "Posterior-Token": _kept(model.posteriors(text)[at]),
-        "Posterior-Type": _kept(vectors.matrix[word]),
+        "Posterior-Type": _kept(types[word]),
         "word": _one_hot(examples.text.ids[at], len(examples.text.vocabulary)),
     }
 

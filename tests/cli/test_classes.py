@@ -168,7 +168,7 @@ def test_facts_of_a_hidden_markov_model(facts, data, tmp_path):
     ],
 )
 def test_ways_to_learn_a_hidden_markov_model(facts, data, tmp_path, options):
-    command = ["fit", data / "train.txt", "--method", "hmm", "--classes", 4, "--passes", 1]
+    command = ["fit", data / "train.txt", "--method", "hmm", "--classes", 4, "--passes", 3]
     found = facts(*command, "--model", tmp_path / "m", "--batch-tokens", 300, *options)
     assert found["classes"] == 4
     assert found["perplexity"] < 13.5

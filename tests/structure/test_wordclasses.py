@@ -261,7 +261,11 @@ def test_classes_of_lower_cased_text_are_found_for_capitals(tmp_path):
     classes = WordClasses(["the", "dog", "US"], [0, 1, 2], paths=["0", "10", "11"], lowercase=True)
     classes.save(tmp_path / "classes")
     classes.write_json(tmp_path / "classes.json")
-    for one in (classes, WordClasses.load(tmp_path / "classes"), WordClasses.read_json(tmp_path / "classes.json")):
+    for one in (
+        classes,
+        WordClasses.load(tmp_path / "classes"),
+        WordClasses.read_json(tmp_path / "classes.json"),
+    ):
         assert one.encode(["The", "DOG", "US", "us", "cat"]).tolist() == [0, 1, 2, -1, -1]
         assert one["The"] == 0
         assert "The" in one
