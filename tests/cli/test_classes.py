@@ -20,6 +20,8 @@ from spinney.cli.main import run
 from spinney.corpus import Sentence, write_conllu
 from spinney.structure import WordClasses, WordVectors
 
+TASK = "classes"
+
 DETERMINERS = ["the", "a", "this", "every"]
 NOUNS = ["dog", "cat", "tree", "wood", "bird"]
 VERBS = ["sees", "hears", "finds"]
@@ -45,34 +47,6 @@ def trees(n, seed):
 
 def lines(some):
     return "".join(" ".join(words) + "\n" for words in some)
-
-
-@pytest.fixture
-def spinney(capsys):
-    """Run a command in this process; gives the exit code, standard output and standard error."""
-
-    def call(*arguments):
-        code = run(["classes", *[str(argument) for argument in arguments]])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
-
-
-@pytest.fixture
-def facts(spinney):
-    """Run a command that must end well, with --json; gives what it printed."""
-
-    def call(*arguments):
-        code, out, err = spinney(*arguments, "--json", "--quiet")
-        assert code == 0, err
-        return json.loads(out, parse_constant=_refuse_constant)
-
-    return call
-
-
-def _refuse_constant(text):
-    raise AssertionError(f"{text} is not JSON")
 
 
 @pytest.fixture

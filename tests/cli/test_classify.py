@@ -17,18 +17,6 @@ from spinney.corpus import sample_documents
 from spinney.files import write_model
 
 
-@pytest.fixture
-def spinney(capsys):
-    """Run a command in this process; gives the exit code, standard output and standard error."""
-
-    def call(*arguments):
-        code = run([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
-
-
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """The sample corpus as a folder of two classes."""

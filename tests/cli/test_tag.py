@@ -3,7 +3,6 @@
 import gzip
 import io
 import itertools
-import json
 import os
 import random
 import sys
@@ -13,6 +12,8 @@ import pytest
 from spinney.cli.main import run
 from spinney.evaluate import allowed_transitions
 from spinney.files import write_model
+
+TASK = "tag"
 
 NEAR = "U0:%x[0,0]\nU1:%x[0,1]\nU2:%x[-1,1]/%x[0,1]\nB\n"
 
@@ -36,34 +37,6 @@ def grammar(n, seed):
 
 def as_text(sentences, columns=3, separator=" "):
     return "".join("".join(separator.join(row[:columns]) + "\n" for row in s) + "\n" for s in sentences)
-
-
-@pytest.fixture
-def spinney(capsys):
-    """Run a command in this process; gives the exit code, standard output and standard error."""
-
-    def call(*arguments):
-        code = run(["tag", *[str(argument) for argument in arguments]])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
-
-
-@pytest.fixture
-def facts(spinney):
-    """Run a command that must end well, with --json; gives what it printed."""
-
-    def call(*arguments):
-        code, out, err = spinney(*arguments, "--json", "--quiet")
-        assert code == 0, err
-        return json.loads(out, parse_constant=_refuse_constant)
-
-    return call
-
-
-def _refuse_constant(text):
-    raise AssertionError(f"{text} is not JSON")
 
 
 @pytest.fixture
