@@ -332,7 +332,7 @@ class _Reader:
             rows = read_table(path, self._text_column(), header=self.header, delimiter=delimiter, **self.how)
             sentences = document_sentences(rows)
         if self.parses(format):
-            trees = parse_dependencies(sentences, self.parser)
+            trees = parse_dependencies(sentences, self.parser, report=self.report)
             how = {"on_error": self.how["on_error"], "report": self.report}
             return parsed_batches(trees, tables | self.relations, path=path, **how)
         return sentence_batches(sentences, tables[0])

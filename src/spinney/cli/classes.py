@@ -441,6 +441,7 @@ def _with_facts(
         "unknown_share": report.unknown / max(report.tokens, 1),
         "skipped": report.skipped,
         "long": report.long,
+        "joined": report.joined,
     }
     if isinstance(fitted, HiddenMarkov):
         facts = fitted.facts_

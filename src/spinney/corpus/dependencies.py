@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
@@ -23,22 +22,6 @@ _INSTALL = "pip install 'spinney[parse]'"
 # Of no use for trees. Sentences are given, so what splits text must not run.
 _NOT_NEEDED = ["entity_linker", "entity_ruler", "ner", "senter", "sentencizer", "spancat", "textcat"]
 _DEPENDENCY: Final = "dep"  # the relation that says nothing, in Universal Dependencies and elsewhere
-
-
-@dataclass
-class ParseReport:
-    """What a parser did: pass one in, look at it afterwards.
-
-    Attributes
-    ----------
-    sentences : int
-        Sentences given to the caller.
-    joined : int
-        Those in which the parser left several roots, of which the later ones now hang on the first.
-    """
-
-    sentences: int = 0
-    joined: int = 0
 
 
 def load_pipeline(name: str) -> Any:
@@ -73,7 +56,7 @@ def parse_dependencies(
     pipeline: Any,
     *,
     batch: int = 256,
-    report: ParseReport | None = None,
+    report: ReadReport | None = None,
 ) -> Iterator[Sentence]:
     """Parse tokenized sentences: one tree for each, over its tokens as they are.
 
@@ -90,6 +73,9 @@ def parse_dependencies(
         The name of a spaCy pipeline, such as ``"en_core_web_sm"``, or what :func:`load_pipeline` gave.
     batch
         Sentences handed to spaCy at a time.
+    report
+        Counts, as ``joined``, the sentences in which the parser left several roots, the later of which now hang on the
+        first.
 
     Examples
     --------
@@ -104,7 +90,7 @@ def parse_dependencies(
         raise OptionError(f"batch must be at least 1, not {batch}")
     if isinstance(pipeline, str):
         pipeline = load_pipeline(pipeline)
-    return _parsed(iter(sentences), pipeline, batch, ParseReport() if report is None else report)
+    return _parsed(iter(sentences), pipeline, batch, ReadReport() if report is None else report)
 
 
 def parsed_batches(
@@ -169,14 +155,13 @@ def _numbers(
 
 
 def _parsed(
-    sentences: Iterator[Sequence[str]], pipeline: Any, batch: int, report: ParseReport
+    sentences: Iterator[Sequence[str]], pipeline: Any, batch: int, report: ReadReport
 ) -> Iterator[Sentence]:
     while some := list(islice(sentences, batch)):
         # What spaCy remembers of each new word it forgets again, so that memory does not grow with the text.
         with pipeline.memory_zone():
             documents = [_document(words, pipeline.vocab) for words in some]
             trees = [_tree(document, report) for document in pipeline.pipe(documents, batch_size=batch)]
-        report.sentences += len(trees)
         yield from trees
 
 
@@ -189,7 +174,7 @@ def _document(words: Sequence[str], vocabulary: Any) -> Any:
     return Doc(vocabulary, words=list(words), sent_starts=[i == 0 for i in range(len(words))])
 
 
-def _tree(document: Any, report: ParseReport) -> Sentence:
+def _tree(document: Any, report: ReadReport) -> Sentence:
     heads = [0 if token.head.i == token.i else token.head.i + 1 for token in document]
     relations = [token.dep_ or _DEPENDENCY for token in document]
     roots = [i for i, head in enumerate(heads) if head == 0]

@@ -52,6 +52,8 @@ class ReadReport:
         Documents without text among those read.
     long : int
         Sentences that were longer than was asked for, and so cut or left out.
+    joined : int
+        Sentences for which a parser gave several roots, which became one tree.
     tokens, unknown : int
         Tokens that were numbered, and those among them that became the unknown symbol.
     errors : list of str
@@ -65,6 +67,7 @@ class ReadReport:
     long: int = 0
     tokens: int = 0
     unknown: int = 0
+    joined: int = 0
 
     def skip(self, error: InputError) -> None:
         """Count one dropped item."""

@@ -393,7 +393,8 @@ _FACTS = {
     "dev_log_likelihood": "held-out log-likelihood a token", "dev_perplexity": "held-out perplexity",
     "ami": "mutual information, nats a pair", "gamma": "gamma", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "unknown_share": "unknown words", "skipped": "bad sentences skipped",
-    "long": "long sentences cut or left out", "revived": "dead classes revived",
+    "long": "long sentences cut or left out", "joined": "parses of several roots joined",
+    "revived": "dead classes revived",
 }  # fmt: skip
 
 
@@ -404,7 +405,7 @@ def show_fit(title: str, facts: Mapping[str, Any]) -> None:
     told: dict[str, Any] = {}
     for key, name in _FACTS.items():
         value = facts.get(key)
-        if value is None or (key in ("skipped", "long", "revived") and not value):
+        if value is None or (key in ("skipped", "long", "joined", "revived") and not value):
             continue
         told[name] = value
     if (share := facts.get("unknown_share")) is not None:
