@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,6 +13,8 @@ from grave_models import clustering, hidden
 from numpy.typing import NDArray
 
 from spinney.corpus import TokenArrays, Vocabulary
+from spinney.corpus.dependencies import parse_dependencies
+from spinney.errors import OptionError
 from spinney.evaluate import convert
 from spinney.tagging.columns import Columns, read_all
 from spinney.tagging.tagger import Tagger
@@ -155,22 +156,13 @@ def _models(scores: Scored, n: int, header: Sequence[str]) -> str:
 
 def heads_of(sentences: Sequence[Sequence[str]]) -> NDArray[np.int32] | None:
     """The head of each token from 0, -1 at roots, by spaCy's parser; None where there is no spaCy or no pipeline."""
-    try:
-        spacy = import_module("spacy")
-        pipeline = next(module for module in map(_module, _PIPELINES) if module is not None)
-    except (ImportError, StopIteration):
-        return None
-    nlp = pipeline.load(exclude=["ner", "lemmatizer", "attribute_ruler", "tagger"])
-    docs = (spacy.tokens.Doc(nlp.vocab, words=list(sentence)) for sentence in sentences)
-    heads = [token.head.i if token.head.i != token.i else -1 for doc in nlp.pipe(docs) for token in doc]
-    return np.array(heads, np.int32)
-
-
-def _module(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        return None
+    for name in _PIPELINES:
+        try:
+            parsed = parse_dependencies(sentences, name)
+        except OptionError:
+            continue
+        return np.array([head - 1 for sentence in parsed for head in sentence.heads], np.int32)
+    return None
 
 
 def _sentences(setting: Setting, name: str, limit: int | None) -> list[list[list[str]]]:

@@ -44,8 +44,9 @@ def _messages(study: _Study, chance: Mapping[str, HiddenMarkov], informed: Mappi
         f"unless stated. Log-likelihood a token of {study.dev.n_tokens:,} tokens after those, by exact inference "
         "whatever was trained with; support: entries kept of a vector, on average. Online EM weighs the text that "
         "it saw last; a pass of batch EM at the end counts all of it, and is what to compare. The curves of the "
-        "thesis are lost; it concludes that k = 16 and ε = 0.01 are good choices. After a random start all classes "
-        "are nearly alike, as the supports show, and exact messages leave that state slowly; keeping few entries "
+        "thesis are lost; it concludes that k = 16 and ε = 0.01 are good choices. The random start is the "
+        "library's, U[0, 1]⁴ (the thesis: U[0, 1], from which classes part yet more slowly). After it classes are "
+        "still much alike, as the supports show, and exact messages leave that state slowly; keeping few entries "
         "breaks the tie."
     )
     header = ["messages", *(f"random start, {name}" for name in study.names)]
