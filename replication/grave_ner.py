@@ -12,8 +12,7 @@ from grave_common import STRUCTURES, Setting, Structure, section, table, verdict
 from grave_models import clustering, hidden
 from numpy.typing import NDArray
 
-from spinney.corpus import TokenArrays, Vocabulary
-from spinney.corpus.dependencies import parse_dependencies
+from spinney.corpus import TokenArrays, Vocabulary, parse_dependencies
 from spinney.errors import OptionError
 from spinney.evaluate import convert
 from spinney.tagging.columns import Columns, read_all

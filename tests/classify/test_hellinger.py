@@ -47,7 +47,7 @@ def test_is_the_kernel_machine(widths):
     machine = SVC(C=2.0, kernel="precomputed", tol=1e-10).fit(kernel(X, X, widths), y)
     # The kernel machine leaves its intercept free; with a column of 100 the penalty on it is next to nothing.
     model = HellingerClassifier(
-        C=2.0, blocks=widths, intercept_scaling=100.0, tol=1e-8, max_iter=10_000_000
+        loss="hinge", C=2.0, blocks=widths, intercept_scaling=100.0, tol=1e-8, max_iter=10_000_000
     ).fit(X, y)
     expected = machine.decision_function(kernel(new, X, widths))
     assert np.ptp(expected) > 1

@@ -29,8 +29,8 @@ Structure = Literal["chain", "tree"]
 Method = Literal["online", "batch"]
 
 KIND = "classes/HiddenMarkov"
-#: From so many classes on, `k_best="auto"` projects messages: below, matrix products are as fast (see the benchmark).
-_MANY_CLASSES = 1024
+#: From so many classes on `k_best="auto"` keeps this many entries; below, matrix products are faster (see the benchmark).
+_MANY_CLASSES, _FEW_ENTRIES = 256, 16
 
 
 class HiddenMarkov:
@@ -195,7 +195,7 @@ class HiddenMarkov:
         if self.epsilon is not None:
             return Messages(None, self.epsilon)
         if self.k_best == "auto":
-            return Messages(16 if self.n_classes >= _MANY_CLASSES else None)
+            return Messages(_FEW_ENTRIES if self.statistics_.n_classes >= _MANY_CLASSES else None)
         return Messages(self.k_best)
 
     @property

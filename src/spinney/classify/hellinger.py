@@ -28,7 +28,8 @@ class HellingerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Weight of the losses against ½‖w‖².
     blocks : sequence of int, optional
         The widths of the blocks, in the order of the columns; by default all columns are one.
-    loss : {"hinge", "squared_hinge"}
+    loss : {"squared_hinge", "hinge"}
+        The plain hinge is that of kernel machines; it is slow to fit, and was weaker where there were many classes.
     intercept_scaling : float
         The intercept is penalised as the weight of a column of this value: the larger, the less.
     tol, max_iter, random_state
@@ -52,7 +53,7 @@ class HellingerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         C: float = 1.0,
         *,
         blocks: Sequence[int] | None = None,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
         intercept_scaling: float = 1.0,
         tol: float = 1e-4,
         max_iter: int = 10_000,

@@ -12,6 +12,7 @@ from spinney.corpus.columns import read_columns, write_columns
 from spinney.corpus.compressed import open_bytes
 from spinney.corpus.conllu import Sentence, read_conllu, write_conllu
 from spinney.corpus.crfsuite import read_crfsuite
+from spinney.corpus.dependencies import parse_dependencies
 from spinney.corpus.documents import Document, read_folder, read_table
 from spinney.corpus.lines import ReadReport, read_lines
 from spinney.corpus.opening import open_text, writing, writing_bytes
@@ -42,6 +43,7 @@ __all__ = [
     "Vocabulary",
     "open_bytes",
     "open_text",
+    "parse_dependencies",
     "read_arrays",
     "read_columns",
     "read_conllu",
