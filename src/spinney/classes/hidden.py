@@ -29,7 +29,7 @@ Structure = Literal["chain", "tree"]
 Method = Literal["online", "batch"]
 
 KIND = "classes/HiddenMarkov"
-#: From so many classes on `k_best="auto"` keeps this many entries; below, matrix products are faster (see the benchmark).
+#: From so many classes on `k_best="auto"` keeps this many entries; below, matrix products are faster.
 _MANY_CLASSES, _FEW_ENTRIES = 256, 16
 
 
