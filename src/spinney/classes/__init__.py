@@ -13,6 +13,7 @@ from spinney.classes.loading import load_classes, load_vectors, load_word_model
 from spinney.classes.pairs import PairCounts, pair_counts
 from spinney.classes.placing import place
 from spinney.classes.reading import read_text
+from spinney.classes.sampling import sample
 
 __all__ = [
     "Clustering",
@@ -27,4 +28,5 @@ __all__ = [
     "pair_counts",
     "place",
     "read_text",
+    "sample",
 ]

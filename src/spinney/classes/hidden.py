@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.classes.learning import Corpus, Learner, Messages
+from spinney.classes.learning import Corpus, Learner, Messages, Trees
 from spinney.classes.relations import REST, kind_numbers, kinds_of
 from spinney.classes.settings import check_settings, check_sizes
 from spinney.classes.statistics import Statistics
@@ -277,6 +277,11 @@ class HiddenMarkov:
         return self.statistics_.laws(self.smoothing, self.backoff, np.float64).transition
 
     @property
+    def root_(self) -> NDArray[np.float64]:
+        """The probability of each class at a root."""
+        return np.asarray(self.statistics_.laws(self.smoothing, self.backoff, np.float64).root)
+
+    @property
     def shared_transition_(self) -> NDArray[np.float64]:
         """``[child, parent]`` whatever the kind of edge."""
         tau = self.statistics_.tau.sum(axis=0, keepdims=True)
@@ -294,6 +299,11 @@ class HiddenMarkov:
         self._check_fitted()
         with one_blas_thread():
             return self._learner.log_likelihood(self._corpus(text), self.laws_)
+
+    def trees(self, text: TokenArrays) -> Trees:
+        """The sentences of a text as inference takes them: chains or trees, with the kinds of their edges."""
+        self._check_fitted()
+        return self._corpus(text).trees(text)
 
     def posteriors(self, text: TokenArrays) -> NDArray[Any]:
         """``[token, class]``: P(class | the words of the sentence), the representation Posterior-Token."""
