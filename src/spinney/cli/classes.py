@@ -37,9 +37,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-#: Beyond so many words a hidden Markov model begins with exchange clusters: Brown's take too long.
-_MANY_WORDS = 100_000
-
 Train = Annotated[list[str], typer.Argument(help="Files of text, or folders; - is standard input.")]
 ModelOut = Annotated[str, typer.Option("--model", help="Where to write the model.")]
 Cache = Annotated[
@@ -399,8 +396,7 @@ class _Clusterer:
         """The classes that a hidden Markov model begins with; none if by chance."""
         if init in ("random", "split"):
             return None
-        method = init or ("brown" if len(arrays.vocabulary) <= _MANY_WORDS else "exchange")
-        return self.run(method, arrays, n_classes).classes
+        return self.run(init or "brown", arrays, n_classes).classes
 
 
 def _learn(
