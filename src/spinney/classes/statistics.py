@@ -63,40 +63,41 @@ class Statistics:
         With several kinds of edges, each matrix first gains the shared one, with ``backoff`` times the mean mass of a
         column: a rare kind keeps close to what all kinds have in common.
         """
+        from spinney.classes._statistics_kernels import column_laws
+
         V, C = self.omega.shape
-        keep = 1.0 - smoothing
-        shared = _columns(self.tau.sum(axis=0))
-        transition = self.tau
-        if len(self.tau) > 1:
-            transition = transition + backoff * self.tau.sum() / (len(self.tau) * C) * shared
-        transition = keep * np.stack([_columns(one, otherwise=shared) for one in transition]) + smoothing / C
-        scale = keep / np.maximum(self.mass, np.finfo(np.float64).tiny)
-        root = keep * _columns(self.rho[:, None])[:, 0] + smoothing / C
+        K = len(self.tau)
+        transition = np.empty((K, C, C), dtype)
+        mean = self.tau.sum() / (K * C)
+        column_laws(self.tau, backoff * mean if K > 1 else 0.0, smoothing, transition)
+        rho = self.rho / self.rho.sum() if self.rho.any() else np.full(C, 1.0 / C)
+        scale = (1.0 - smoothing) / np.maximum(self.mass, np.finfo(np.float64).tiny)
         return Laws(
             self.omega if self.omega.dtype == dtype else self.omega.astype(dtype),
             scale.astype(dtype),
             smoothing / V,
-            transition.astype(dtype),
-            root.astype(dtype),
+            transition,
+            ((1.0 - smoothing) * rho + smoothing / C).astype(dtype),
         )
 
-    def add(self, words: NDArray[np.int32], beliefs: Beliefs, weight: float = 1.0) -> None:
-        """Count what the words of some nodes were found to be; ``weight`` in units of ``gain``."""
-        from spinney.inference._forest_kernels import gather_counts
+    def add(self, words: NDArray[np.int32], beliefs: Beliefs, weight: float = 1.0, keep: float = 1.0) -> None:
+        """Count, with a weight, what the words of some nodes were found to be; edges and roots are kept in part."""
+        from spinney.classes._statistics_kernels import add_rows, blend
 
-        mass = np.zeros(self.n_classes, beliefs.nodes.dtype)
-        gather_counts(words, beliefs.nodes, beliefs.nodes.dtype.type(weight), self.omega, mass)
-        self.mass += mass
-        self.tau += weight * self.gain * beliefs.edges
-        self.rho += weight * self.gain * beliefs.roots
+        scaled = weight / self.gain
+        add_rows(words, beliefs.nodes, beliefs.nodes.dtype.type(scaled), self.omega)
+        self.mass += scaled * beliefs.classes
+        blend(self.tau.reshape(-1), keep, beliefs.edges.reshape(-1), weight)
+        self.rho *= keep
+        self.rho += weight * beliefs.roots
 
     def step(self, batch: Iterable[tuple[NDArray[np.int32], Beliefs]], alpha: float) -> None:
         """Online EM: (1 - α) of what there was, and α of the batch (Cappé & Moulines 2009)."""
         self.gain *= 1.0 - alpha
-        self.tau *= 1.0 - alpha
-        self.rho *= 1.0 - alpha
+        keep = 1.0 - alpha
         for words, beliefs in batch:
-            self.add(words, beliefs, alpha / self.gain)
+            self.add(words, beliefs, alpha, keep)
+            keep = 1.0
         if self.gain < _SMALL_GAIN:
             self.fold()
 
@@ -132,15 +133,6 @@ class Statistics:
             self.rho[i] = self.rho[heavy]
             self.mass[[heavy, i]] = self.omega[:, [heavy, i]].sum(axis=0, dtype=np.float64)
         return len(dead)
-
-
-def _columns(counts: Floats, otherwise: Floats | None = None) -> Floats:
-    """Columns scaled to sum 1; one of zeros becomes that of ``otherwise``, or uniform."""
-    total = counts.sum(axis=0)
-    empty = total <= 0
-    probabilities: Floats = counts / np.where(empty, 1.0, total)
-    probabilities[:, empty] = 1.0 / len(counts) if otherwise is None else otherwise[:, empty]
-    return probabilities
 
 
 # ------------------------------------------------------------------------------------------ beginnings

@@ -118,31 +118,36 @@ def beliefs(up, down, nodes):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def gather_counts(words, nodes, weight, omega, mass):
-    """omega[w_k] += weight·nodes[k], and the same into the sum over words."""
-    for k in range(len(words)):
-        row, p = omega[words[k]], nodes[k]
+def column_sums(nodes, total):
+    """Add up the rows, 256 at a time: single precision would not hold the sum of very many."""
+    part = np.zeros(nodes.shape[1], nodes.dtype)
+    for k in range(len(nodes)):
+        p = nodes[k]
         for i in range(len(p)):
-            row[i] += weight * p[i]
-            mass[i] += weight * p[i]
+            part[i] += p[i]
+        if k % 256 == 255 or k + 1 == len(nodes):
+            for i in range(len(p)):
+                total[i] += part[i]
+                part[i] = 0
 
 
 # ------------------------------------------------------------------------------------- sparse messages
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _lower_bound(x, k, room):
-    """A number that at least k entries of x reach: the least of the maxima of k interleaved parts of x."""
+def _bounds(x, k, room):
+    """A number that at least k entries of x reach, and the largest: the extremes of the maxima of k interleaved parts."""
     n = len(x)
     for j in range(k):
         room[j] = x[j]
-    for first in range(k, n - n % k, k):
-        for j in range(k):
-            room[j] = max(room[j], x[first + j])
-    least = room[0]
+    for first in range(k, n, k):
+        for j in range(min(k, n - first)):
+            y = x[first + j]
+            room[j] = y if y > room[j] else room[j]
+    least, largest = room[0], room[0]
     for j in range(1, k):
-        least = min(least, room[j])
-    return least
+        least, largest = min(least, room[j]), max(largest, room[j])
+    return least, largest
 
 
 @njit(cache=True, nogil=True)
@@ -157,18 +162,44 @@ def _keep_largest(x, k, chosen, n):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
+def _n_reaching(x, bound):
+    """How many entries are at least ``bound``; in floats, which processors compare and add up many at a time."""
+    n = x.dtype.type(0)
+    for i in range(len(x)):
+        n += x.dtype.type(1) if x[i] >= bound else x.dtype.type(0)
+    return n
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
 def k_largest(x, k, room, chosen):
     """The places of the k largest entries of x, in no order, into ``chosen``; ``room`` and ``chosen`` are as long as x.
 
-    A quick bound leaves few candidates, without branches; a heap chooses among these.
+    Counting is fast where sorting is not: a bound that k entries reach is found by bisection, and a heap is needed only
+    if no number of steps parts the k-th entry from the next.
     """
     n, m = len(x), 0
     k = min(k, n)
-    bound = _lower_bound(x, k, room) if 4 * k <= n else x.dtype.type(-1)
+    low = x.dtype.type(-1)
+    parts = max(k, 16)  # as many as a processor compares at a time
+    if 4 * parts <= n:
+        low, high = _bounds(x, parts, room)
+        reaching = _n_reaching(x, low)
+        for _ in range(16):
+            if reaching == k:
+                break
+            middle = np.sqrt(low) * np.sqrt(high) if low > 0 else x.dtype.type(0.5) * high
+            if not low < middle < high:
+                break
+            above = _n_reaching(x, middle)
+            if above >= k:
+                low, reaching = middle, above
+            else:
+                high = middle
     for i in range(n):
         chosen[m] = i
-        m += not x[i] < bound
-    _keep_largest(x, k, chosen, m)
+        m += not x[i] < low
+    if m > k:
+        _keep_largest(x, k, chosen, m)
     return k
 
 

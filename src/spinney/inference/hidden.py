@@ -55,6 +55,8 @@ class Beliefs(NamedTuple):
         The expected number of edges of each kind with class i at the child and j at the father.
     roots : array [C]
         The expected number of roots of each class.
+    classes : array [C]
+        The expected number of nodes of each class: the sum of ``nodes``.
     log_likelihood : float
         Of the words; a lower bound of it where messages were projected.
     support : (float, int)
@@ -64,6 +66,7 @@ class Beliefs(NamedTuple):
     nodes: Floats
     edges: Floats
     roots: Floats
+    classes: Floats
     log_likelihood: float
     support: tuple[float, int]
 
@@ -115,12 +118,20 @@ def sum_product(forest: Forest, words: NDArray[np.int32], laws: Laws) -> Beliefs
             np.matmul(context[a:b], T[kind].T, out=down[a:b])  # down = T v
     nodes = message  # no longer needed
     beliefs(up, down, nodes)
-    edges = np.zeros(T.shape)
+    edges = np.zeros(T.shape, dtype)
     for kind, members in _by_kind(forest, len(T)):
         np.multiply(up[members].T @ context[members], T[kind], out=edges[kind])
     roots = nodes[: forest.n_roots].sum(axis=0, dtype=np.float64)
     kept = n - forest.n_roots
-    return Beliefs(nodes, edges, roots, float(log_likelihood), (2.0 * kept * C, 2 * kept))
+    return Beliefs(nodes, edges, roots, _sums(nodes), float(log_likelihood), (2.0 * kept * C, 2 * kept))
+
+
+def _sums(nodes: Floats) -> Floats:
+    from spinney.inference._forest_kernels import column_sums
+
+    total = np.zeros(nodes.shape[1])
+    column_sums(nodes, total)
+    return total
 
 
 def _by_kind(forest: Forest, n_kinds: int) -> list[tuple[int, Any]]:
@@ -155,9 +166,8 @@ def sparse_sum_product(
         trees.offsets, words, trees.parents, trees.kinds, trees.child_ptr, trees.children,
         laws.counts, laws.scale, dtype.type(laws.floor), T, Tt, laws.root, k, epsilon, nodes, edges, roots, support,
     )  # fmt: skip
-    return Beliefs(
-        nodes, edges.astype(np.float64), roots, float(log_likelihood), (float(support[0]), int(support[1]))
-    )
+    kept = float(support[0]), int(support[1])
+    return Beliefs(nodes, edges, roots, _sums(nodes), float(log_likelihood), kept)
 
 
 def max_product(
