@@ -136,7 +136,7 @@ def column_sums(nodes, total):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _bounds(x, k, room):
-    """A number that at least k entries of x reach, and the largest: the extremes of the maxima of k interleaved parts."""
+    """A number that at least k entries of x reach, and the largest: the extremes of the maxima of k parts."""
     n = len(x)
     for j in range(k):
         room[j] = x[j]
