@@ -283,3 +283,12 @@ def test_penn_treebank_reaches_the_mutual_information_of_wcluster():
     assert clustering.ami >= 1.16696  # Liang's wcluster 1.3, pairs inside sentences
     classes = clustering.classes
     assert classes["monday"] == classes["tuesday"] == classes["friday"]
+
+
+def test_a_file_with_more_pairs_than_any_text_is_refused(tmp_path):
+    arrays = sentence_arrays([["a", "b"], ["b", "a"]])
+    clustering = brown(pair_counts(arrays), arrays.vocabulary, 2)
+    clustering.class_pairs[:] = 2**62
+    clustering.save(tmp_path / "huge")
+    with pytest.raises(ModelFileError, match="more pairs"):
+        Clustering.load(tmp_path / "huge")

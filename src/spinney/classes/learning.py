@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -132,9 +132,9 @@ class Learner:
             watch(t)
         return total.result(revived)
 
-    def log_likelihood(self, corpus: Corpus, laws: Laws, messages: Messages | None = None) -> float:
-        """Of all words; exact unless other messages are asked for."""
-        exact = Learner(messages or Messages(), 0.0, 0.0, self.dtype, self.threads, 0.0)
+    def log_likelihood(self, corpus: Corpus, laws: Laws) -> float:
+        """Of all words, by exact inference whatever the messages of learning."""
+        exact = replace(self, messages=Messages())
         return sum(found.log_likelihood for _, found in exact._found(corpus, corpus.pieces(), laws))
 
     def _found(
