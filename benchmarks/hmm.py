@@ -97,7 +97,8 @@ def _pass_seconds(model: Any, text: Any, init: Any) -> float:
 
 def _speeds() -> str:
     """Tokens a second of an E-step, by structure, number of classes and messages."""
-    from spinney.classes import HiddenMarkov, read_text
+    from spinney.classes import HiddenMarkov
+    from spinney.corpus import read_text
 
     path = data_folder() / "parsed" / "brown.conllu.xz"
     text = read_text(path, "conllu", tree=True, relations=True, max_size=20_000)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from grave_common import STRUCTURES, Setting, Structure, section, table
 
-from spinney.classes import Clustering, HiddenMarkov, brown, pair_counts, read_text
-from spinney.corpus import TokenArrays, Vocabulary
+from spinney.classes import Clustering, HiddenMarkov, brown, pair_counts
+from spinney.corpus import TokenArrays, Vocabulary, read_text
 from spinney.structure import WordVectors
 
 Words = Literal["lemma+upos", "form"]

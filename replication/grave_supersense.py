@@ -12,9 +12,8 @@ from grave_semcor import PlacedExample, placed_examples
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spinney.classes import read_text
 from spinney.classify import HellingerClassifier
-from spinney.corpus import TokenArrays
+from spinney.corpus import TokenArrays, read_text
 
 #: Accuracy of nouns, verbs and both, unlexicalised and lexicalised: a tree with 128 classes …
 REPRESENTATIONS = {

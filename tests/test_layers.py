@@ -18,7 +18,7 @@ LAYERS = [
     {"inference"},
     {"optim"},
     {"corpus"},
-    {"parallel"},
+    {"parallel", "linalg"},
     {"files", "progress"},
     {"errors"},
 ]

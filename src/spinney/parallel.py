@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import operator
 import os
+import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
-from typing import TypeVar
+from contextlib import closing, contextmanager
+from typing import Any, TypeVar
 
 from spinney.errors import OptionError
 
@@ -81,3 +82,27 @@ def in_order(
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+_blas_lock = threading.Lock()
+_blas_users: list[Any] = []
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Within it matrix products run on one thread each: the threads of Spinney have pieces of their own.
+
+    Several threads may be within it at a time: the first to come sets the limit, the last to go takes it away.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with _blas_lock:
+        _blas_users.append(threadpool_limits(1, user_api="blas") if not _blas_users else None)
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            limit = _blas_users[0]
+            _blas_users.pop()
+            if not _blas_users:
+                limit.restore_original_limits()

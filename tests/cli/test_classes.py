@@ -214,7 +214,7 @@ def test_text_kept_in_a_folder_is_read_once(facts, data, tmp_path, monkeypatch):
     assert (cache / "read.json").stat().st_mtime_ns == note
     facts(*command, "--min-count", 2)
     assert (cache / "read.json").stat().st_mtime_ns != note
-    monkeypatch.setattr("spinney.cli.classes_text.LARGE", 10)
+    monkeypatch.setattr("spinney.cli.textfiles.LARGE", 10)
     assert facts(*command[:-2])["ami"] == first["ami"]
 
 

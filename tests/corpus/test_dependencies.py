@@ -10,10 +10,10 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from spinney.classes.reading import read_text
 from spinney.corpus import ReadReport, Sentence, Vocabulary, read_conllu, write_conllu
 from spinney.corpus.dependencies import load_pipeline, parse_dependencies, parsed_batches
 from spinney.corpus.heads import tree_problem
+from spinney.corpus.reading import read_text
 from spinney.corpus.vocabulary import Numbering
 from spinney.errors import InputError, OptionError
 

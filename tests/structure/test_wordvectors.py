@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from spinney.corpus import open_bytes
 from spinney.errors import InputError, ModelFileError, OptionError
 from spinney.files import write_model
 from spinney.structure import WordVectors, wordvectors
@@ -137,6 +138,67 @@ def test_blocks_give_what_one_product_gives(monkeypatch):
     np.testing.assert_array_equal(whole[0][:, 0], np.arange(50))
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 1000), st.integers(1, 2200), st.integers(1, 60), st.sampled_from([2, 50, 10**9]))
+def test_the_largest_of_many_against_a_sort(seed, n, k, values):
+    scores = np.random.default_rng(seed).integers(values, size=n).astype(np.float64)
+    if seed % 2:
+        scores.sort()  # the largest are all in one chunk
+    expected = np.argsort(-scores, kind="stable")[:k]
+    np.testing.assert_array_equal(wordvectors._top(scores, k), expected)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("metric", ["cosine", "dot", "hellinger"])
+def test_blocks_of_words_and_queries(monkeypatch, metric, sparse):
+    rng = np.random.default_rng(0)
+    dense = rng.integers(0, 3, size=(700, 4)).astype(np.float64)  # many equals
+    vectors = WordVectors([f"w{i}" for i in range(700)], sp.csr_array(dense) if sparse else dense)
+    queries = np.eye(4)[rng.integers(4, size=30)]  # products with these are exact, whatever the blocks
+    whole = vectors.nearest(queries, 25, metric)
+    monkeypatch.setattr(wordvectors, "_QUERIES_AT_ONCE", 7)
+    monkeypatch.setattr(wordvectors, "_SCORES_AT_ONCE", 7 * 90)
+    monkeypatch.setattr(wordvectors, "_CHUNK", 3)
+    parts = vectors.nearest(queries, 25, metric)
+    np.testing.assert_array_equal(parts[0], whole[0])
+    np.testing.assert_array_equal(parts[1], whole[1])
+    assert vectors.nearest(np.empty((0, 4)), 3, metric)[0].shape == (0, 3)
+    assert WordVectors([], np.empty((0, 4))).nearest(queries, 3, metric)[0].shape == (30, 0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_vectors_of_length_one(sparse, dtype):
+    dense = np.random.default_rng(0).standard_normal((20, 6)).astype(dtype) * dtype(1e-25)
+    dense[4] = 0
+    vectors = WordVectors([f"w{i}" for i in range(20)], sp.csr_array(dense) if sparse else dense)
+    for rows in (slice(None), slice(3, 9), np.array([7, 4, 7])):
+        found = vectors.normalised(rows)
+        assert sp.issparse(found) == sparse
+        assert found.dtype == dtype
+        found = found.toarray() if sparse else found
+        expected = dense[rows].astype(np.float64)
+        lengths = np.linalg.norm(expected, axis=1, keepdims=True)
+        expected = np.divide(expected, lengths, out=np.zeros_like(expected), where=lengths > 0)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_kmeans_finds_directions(sparse):
+    rng = np.random.default_rng(0)
+    gold = rng.integers(5, size=600)
+    matrix = (np.eye(5)[gold] + 0.05 * rng.standard_normal((600, 5))) * rng.uniform(0.1, 10, size=(600, 1))
+    names = [f"w{i}" for i in range(600)]
+    vectors = WordVectors(names, sp.csr_array(matrix) if sparse else matrix, lowercase=True)
+    classes = vectors.kmeans(5, random_state=1)
+    assert (classes.words, classes.n_classes, classes.lowercase) == (names, 5, True)
+    assert len(set(zip(gold.tolist(), classes.ids.tolist()))) == 5  # the same classes by other names
+    np.testing.assert_array_equal(classes.ids, vectors.kmeans(5, random_state=1).ids)
+    for n in (0, 601):
+        with pytest.raises(OptionError, match=f"{n} classes of 600 words"):
+            vectors.kmeans(n)
+
+
 def test_zeros_and_extremes():
     matrix = np.array([[0.0, 0.0], [1e-30, 0.0], [3e30, 0.0], [0.0, 1.0]], dtype=np.float32)
     vectors = WordVectors(["zero", "tiny", "huge", "other"], matrix)
@@ -212,8 +274,9 @@ def test_options_of_neighbours():
         vectors.neighbours("w0", metric="l2")
     with pytest.raises(OptionError, match="vectors have 2 numbers here, not 3"):
         vectors.neighbours(np.ones(3))
-    with pytest.raises(OptionError, match="some vectors have numbers that are not finite"):
-        WordVectors(["a", "b"], [[np.nan, 1.0], [1.0, 1.0]]).neighbours("b")
+    for metric in ("cosine", "dot"):
+        with pytest.raises(OptionError, match="some vectors have numbers that are not finite"):
+            WordVectors(["a", "b"], [[np.nan, 1.0], [1.0, 1.0]]).neighbours("b", metric=metric)
 
 
 # -- files ------------------------------------------------------------------------------------------------
@@ -298,6 +361,69 @@ def test_word2vec_variants(tmp_path):
 def test_bad_word2vec_files(tmp_path, text, message):
     path = tmp_path / "vectors.txt"
     path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        WordVectors.read_word2vec(path)
+    assert str(caught.value) == f"{path}{message}"
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+@pytest.mark.parametrize("name", ["vectors.bin", "vectors.bin.gz", "vectors.bin.xz"])
+def test_binary_word2vec(tmp_path, name, end):
+    path = tmp_path / name
+    vectors = make(2500, 7, np.float32)
+    words = ["été", "</s>", *vectors.words[2:]]
+    with open_bytes(path, "w") as file:
+        file.write(b"2500 7\n")
+        for word, row in zip(words, vectors.matrix):
+            file.write(word.encode() + b" " + row.astype("<f4").tobytes() + end)
+    back = WordVectors.read_word2vec(path)
+    assert (back.words, back.matrix.dtype) == (words, np.float32)
+    np.testing.assert_array_equal(back.matrix, vectors.matrix)
+    np.testing.assert_array_equal(WordVectors.read_word2vec(path, binary=True).matrix, vectors.matrix)
+    with pytest.raises(InputError):
+        WordVectors.read_word2vec(path, binary=False)
+
+
+def test_word2vec_from_gensim(tmp_path):
+    gensim = pytest.importorskip("gensim.models", reason="gensim is not installed")
+    vectors = make(300, 5, np.float32)
+    keyed = gensim.KeyedVectors(5)
+    keyed.add_vectors(vectors.words, vectors.matrix)
+    for name in ("vectors.bin", "vectors.txt"):
+        keyed.save_word2vec_format(str(tmp_path / name), binary=name.endswith("bin"))
+        back = WordVectors.read_word2vec(tmp_path / name)
+        assert back.words == vectors.words
+        np.testing.assert_array_equal(back.matrix, vectors.matrix)
+    vectors.write_word2vec(tmp_path / "ours.txt")
+    theirs = gensim.KeyedVectors.load_word2vec_format(str(tmp_path / "ours.txt"))
+    np.testing.assert_array_equal(theirs.vectors, vectors.matrix)
+
+
+_ONE, _NAN = np.ones(2, "<f4").tobytes(), np.array([1, np.nan], "<f4").tobytes()
+_AT = "it ends, or makes no sense, at word {} (it is truncated, or not binary word2vec)"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", ": no word vectors: the file is empty"),
+        (b"a 1 2\n", ":1: no numbers of words and dimensions (is it a word2vec file?)"),
+        (b"1 0\n", ":1: no numbers of words and dimensions (is it a word2vec file?)"),
+        (b"2 999999999999999999\na ", ":1: no numbers of words and dimensions (is it a word2vec file?)"),
+        (b"\xff\xfe 2\n", ":1: no numbers of words and dimensions (is it a word2vec file?)"),
+        (b"999999999999999999 2\na " + _ONE, ": " + _AT.format(2)),
+        (b"2 2\na " + _ONE + b"b " + _ONE[:5], ": " + _AT.format(2)),
+        (b"2 2\na " + _ONE + b"\xff " + _ONE, ": " + _AT.format(2)),
+        (b"2 2\na " + _ONE + b"\n " + _ONE, ": " + _AT.format(2)),
+        (b"1 2\n" + b"a" * 10_000 + b" " + _ONE, ": " + _AT.format(1)),
+        (b"2 2\na " + _ONE + b"\nb " + _NAN, ": the vector of word 2 has numbers that are not finite"),
+        (b"2 2\na " + _ONE + b"\na " + _ONE, ": the word 'a' twice"),
+        (b"1 2\na " + _ONE + b"\nb " + _ONE, ": more follows after the 1 words promised"),
+    ],
+)
+def test_bad_binary_word2vec_files(tmp_path, content, message):
+    path = tmp_path / "vectors.bin"
+    path.write_bytes(content)
     with pytest.raises(InputError) as caught:
         WordVectors.read_word2vec(path)
     assert str(caught.value) == f"{path}{message}"

@@ -1,7 +1,7 @@
 """Word classes learnt from text: Brown and exchange clustering, hidden Markov chains and trees.
 
-:func:`read_text` reads; :func:`pair_counts` with :func:`brown` or :func:`exchange` gives a :class:`Clustering` (one
-class a word), :class:`HiddenMarkov` classes that depend on the context. Both give
+:func:`~spinney.corpus.read_text` reads; :func:`pair_counts` with :func:`brown` or :func:`exchange` gives a
+:class:`Clustering` (one class a word), :class:`HiddenMarkov` classes that depend on the context. Both give
 :class:`~spinney.structure.WordClasses` for other models to use.
 """
 
@@ -12,7 +12,6 @@ from spinney.classes.hidden import HiddenMarkov
 from spinney.classes.loading import load_classes, load_vectors, load_word_model
 from spinney.classes.pairs import PairCounts, pair_counts
 from spinney.classes.placing import place
-from spinney.classes.reading import read_text
 from spinney.classes.sampling import sample
 
 __all__ = [
@@ -27,6 +26,5 @@ __all__ = [
     "load_word_model",
     "pair_counts",
     "place",
-    "read_text",
     "sample",
 ]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,7 +20,7 @@ from spinney.errors import InputError, NotFittedError, OptionError
 from spinney.files import FilePath, ModelFile, read_model, write_model
 from spinney.inference.forests import check_heads, sentence_trees
 from spinney.inference.hidden import Laws, max_product
-from spinney.parallel import default_threads, in_order
+from spinney.parallel import default_threads, in_order, one_blas_thread
 from spinney.structure import WordClasses, WordVectors
 
 Structure = Literal["chain", "tree"]
@@ -450,27 +448,3 @@ def _read_relations(model: ModelFile, relations: dict[str, Any]) -> dict[str, li
     if next(iter(relations), None) != REST:
         raise model.error("damaged: its kinds of edges do not begin with that of all the rest")
     return relations
-
-
-_blas_lock = threading.Lock()
-_blas_users: list[Any] = []
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Within it matrix products run on one thread each: the threads of Spinney have pieces of their own.
-
-    Several threads may be within it at a time: the first to come sets the limit, the last to go takes it away.
-    """
-    from threadpoolctl import threadpool_limits
-
-    with _blas_lock:
-        _blas_users.append(threadpool_limits(1, user_api="blas") if not _blas_users else None)
-    try:
-        yield
-    finally:
-        with _blas_lock:
-            limit = _blas_users[0]
-            _blas_users.pop()
-            if not _blas_users:
-                limit.restore_original_limits()

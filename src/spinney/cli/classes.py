@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spinney.cli import classes_apply, classes_eval, classes_inspect
-from spinney.cli.classes_text import (
+from spinney.cli.inputs import check_target
+from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
+from spinney.cli.structures import is_model, word_classes
+from spinney.cli.textfiles import (
     Format,
     Header,
     Parser,
@@ -22,9 +25,6 @@ from spinney.cli.classes_text import (
     numbered,
     warn_of_unknown,
 )
-from spinney.cli.inputs import check_target
-from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
-from spinney.cli.structures import is_model, word_classes
 from spinney.errors import InputError, OptionError
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli.classes_text import (
+from spinney.cli.inputs import about
+from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
+from spinney.cli.textfiles import (
     Format,
     Header,
     Parser,
@@ -17,8 +19,6 @@ from spinney.cli.classes_text import (
     vocabulary_of,
     warn_of_unknown,
 )
-from spinney.cli.inputs import about
-from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.errors import OptionError
 
 if TYPE_CHECKING:

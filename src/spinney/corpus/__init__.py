@@ -17,6 +17,7 @@ from spinney.corpus.documents import Document, read_folder, read_table
 from spinney.corpus.lines import ReadReport, read_lines
 from spinney.corpus.opening import open_text, writing, writing_bytes
 from spinney.corpus.raw import read_prose, read_tokenized, split_sentences, tokenize, tokenized_sentences
+from spinney.corpus.reading import read_text
 from spinney.corpus.sample import sample_documents, sample_sentences
 from spinney.corpus.semcor import (
     SUPERSENSES,
@@ -54,6 +55,7 @@ __all__ = [
     "read_semcor",
     "read_svmlight",
     "read_table",
+    "read_text",
     "read_tokenized",
     "read_trees",
     "sample_documents",

@@ -1,5 +1,6 @@
 """Scores: pure functions on outputs."""
 
+from spinney.evaluate.analogies import AnalogyResult, AnalogyScore, Question, analogies, read_analogies
 from spinney.evaluate.bless import (
     Related,
     Transform,
@@ -34,19 +35,46 @@ from spinney.evaluate.composition import (
 )
 from spinney.evaluate.ellipsis import Clause, Comparison, read_composition, transitive
 from spinney.evaluate.measures import MEASURES, Measure, distances, l1_normalised, pairwise_rows, similarity
+from spinney.evaluate.sentiment import (
+    LabelledSentence,
+    SentimentResult,
+    mean_vectors,
+    read_labelled_sentences,
+    read_sentiment_trees,
+    sentiment_accuracy,
+)
+from spinney.evaluate.significance import (
+    BootstrapResult,
+    McNemarResult,
+    accuracy,
+    error_reduction,
+    f1_of_counts,
+    mcnemar,
+    paired_bootstrap,
+    spearman_of_pairs,
+)
 from spinney.evaluate.wordsim import correlations, lookup, read_word_pairs, word_similarity
 
 __all__ = [
     "MEASURES",
+    "AnalogyResult",
+    "AnalogyScore",
+    "BootstrapResult",
     "CategorisationResult",
     "Chunk",
     "Clause",
     "Comparison",
+    "LabelledSentence",
+    "McNemarResult",
     "Measure",
+    "Question",
     "Related",
+    "SentimentResult",
     "Transform",
+    "accuracy",
     "allowed_ends",
     "allowed_transitions",
+    "analogies",
     "bless_boxes",
     "bless_precision_recall",
     "categorise",
@@ -62,17 +90,27 @@ __all__ = [
     "deviance",
     "deviance_test",
     "distances",
+    "error_reduction",
+    "f1_of_counts",
     "head_space",
     "l1_normalised",
     "lookup",
+    "mcnemar",
+    "mean_vectors",
+    "paired_bootstrap",
     "pairwise_rows",
     "purity_and_entropy",
+    "read_analogies",
     "read_bless",
     "read_categories",
     "read_composition",
+    "read_labelled_sentences",
+    "read_sentiment_trees",
     "read_word_pairs",
     "regression_scores",
+    "sentiment_accuracy",
     "similarity",
+    "spearman_of_pairs",
     "tagging_scores",
     "transitive",
     "word_similarity",

@@ -1,15 +1,16 @@
-"""The text format of word2vec: a word and its numbers on each line, after a line with both sizes."""
+"""The formats of word2vec: after a line with both sizes, each word and its numbers, as text or as float32."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.corpus.compressed import open_bytes
 from spinney.corpus.lines import fields, read_blocks
 from spinney.corpus.opening import writing
 from spinney.errors import InputError, OptionError
@@ -18,6 +19,8 @@ from spinney.files import FilePath
 Matrix = NDArray[np.float32]
 
 _LARGEST = float(np.finfo(np.float32).max)
+_LONGEST = 1 << 12  # bytes of a word, or of the first line, in the binary format
+_WIDEST = 1 << 20  # dimensions in the binary format: more are the mark of another format
 _SEPARATES = re.compile(r"[\0\t-\r\x1c-\x20]")
 
 
@@ -43,11 +46,68 @@ def read(path: FilePath) -> tuple[list[str], Matrix]:
             if first_line.setdefault(word, line) != line:
                 raise _refused(path, line, f"the word {word!r} again", f"first on line {first_line[word]}")
     if dimension is None:
-        raise InputError("no word vectors: the file is empty", path=os.fspath(path))
+        raise _empty(path)
     if promised is not None and promised != len(first_line):
         what = f"the first line promises {promised} words, but {len(first_line)} follow"
         raise InputError(what, path=os.fspath(path), remedy="the file is incomplete, or two were joined")
     return list(first_line), np.concatenate(matrices)
+
+
+def read_binary(path: FilePath) -> tuple[list[str], Matrix]:
+    """The same from the binary format: each word, a space, little-endian numbers and, perhaps, a line end."""
+    with open_bytes(path) as file:
+        first = file.readline(_LONGEST)
+        if not first:
+            raise _empty(path)
+        promised, dimension = _sizes(first.decode("ascii", "replace"))
+        if promised is None or not dimension or dimension > _WIDEST:
+            raise _refused(path, 1, "no numbers of words and dimensions", "is it a word2vec file?")
+        place: dict[str, int] = {}
+        matrices = []
+        while len(place) < promised:
+            words, matrix = _binary_block(file, path, len(place), min(promised - len(place), 1000), dimension)
+            for word in words:
+                if word in place:
+                    raise InputError(f"the word {word!r} twice", path=os.fspath(path))
+                place[word] = len(place)
+            matrices.append(matrix)
+        if file.read(_LONGEST).strip(b"\n"):
+            raise InputError(f"more follows after the {promised} words promised", path=os.fspath(path))
+    return list(place), np.concatenate([np.empty((0, dimension), dtype=np.float32), *matrices])
+
+
+def _binary_block(
+    file: BinaryIO, path: FilePath, before: int, n: int, dimension: int
+) -> tuple[list[str], Matrix]:
+    """The next ``n`` words and vectors, after ``before`` others."""
+    words, vectors = [], []
+    for i in range(before, before + n):
+        word = _binary_word(file)
+        vector = file.read(4 * dimension)
+        if word is None or len(vector) < 4 * dimension:
+            what = f"it ends, or makes no sense, at word {i + 1}"
+            raise InputError(what, path=os.fspath(path), remedy="it is truncated, or not binary word2vec")
+        words.append(word)
+        vectors.append(vector)
+    matrix = np.frombuffer(b"".join(vectors), dtype="<f4").astype(np.float32).reshape(n, dimension)
+    finite = np.isfinite(matrix).all(axis=1)
+    if not finite.all():
+        where = before + int(finite.argmin()) + 1
+        raise InputError(f"the vector of word {where} has numbers that are not finite", path=os.fspath(path))
+    return words, matrix
+
+
+def _binary_word(file: BinaryIO) -> str | None:
+    """What comes before the next space, less the end of the line before; None if that is no word."""
+    letters = bytearray()
+    while (byte := file.read(1)) != b" ":
+        if not byte or len(letters) > _LONGEST:
+            return None
+        letters += byte
+    try:
+        return letters.lstrip(b"\n").decode() or None
+    except UnicodeDecodeError:
+        return None
 
 
 def _sizes(line: str) -> tuple[int | None, int | None]:
@@ -91,6 +151,10 @@ def _number(path: FilePath, line: int, text: str) -> float:
     if not abs(value) <= _LARGEST:
         raise _refused(path, line, f"{text!r} is not a number of a vector")
     return value
+
+
+def _empty(path: FilePath) -> InputError:
+    return InputError("no word vectors: the file is empty", path=os.fspath(path))
 
 
 def _refused(path: FilePath, line: int, what: str, remedy: str | None = None) -> InputError:

@@ -9,14 +9,18 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.corpus.compressed import content_suffix
 from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, Parts, csr_tensors
 from spinney.structure import _word2vec
 from spinney.structure._stored import Stored, Words
+from spinney.structure.wordclasses import WordClasses
 
 Metric = Literal["cosine", "dot", "hellinger"]
 
 _SCORES_AT_ONCE = 1 << 24  # similarities held in memory at a time
+_QUERIES_AT_ONCE = 256  # enough to make the product of matrices as fast as it gets
+_CHUNK = 512  # scores whose largest is looked at before they are
 
 
 class WordVectors(Stored):
@@ -106,6 +110,21 @@ class WordVectors(Stored):
         rows[known] = self.matrix[places[known]]
         return rows
 
+    def normalised(self, rows: slice | NDArray[np.integer[Any]] = slice(None)) -> Any:
+        """Some of the vectors, by default all, divided by their lengths; zeros stay. Sparse if they are.
+
+        Examples
+        --------
+        >>> WordVectors(["a", "b"], [[3.0, 4.0], [0.0, 0.0]]).normalised()
+        array([[0.6, 0.8],
+               [0. , 0. ]])
+        """
+        block, lengths = self.matrix[rows], self._lengths[rows]
+        if not self.is_sparse:
+            return block / lengths[:, None]
+        data = block.data / np.repeat(lengths, np.diff(block.indptr))
+        return type(block)((data, block.indices, block.indptr), shape=block.shape)
+
     def neighbours(
         self, query: str | NDArray[Any], k: int = 10, metric: Metric = "cosine"
     ) -> list[tuple[str, float]]:
@@ -124,8 +143,8 @@ class WordVectors(Stored):
     ) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """The rows most similar to each of many vectors, and how similar they are; equals by their order.
 
-        Exact: one matrix product, a block of queries at a time. A vector of zeros is 0 similar to all by
-        ``"cosine"`` and ``"hellinger"``.
+        Exact: products of matrices, for a block of queries and a block of words at a time. A vector of zeros is
+        0 similar to all by ``"cosine"`` and ``"hellinger"``.
 
         ``"hellinger"`` reads vectors as distributions (none may have negative numbers; each is divided by its
         sum) and gives the Bhattacharyya coefficient BC = Σ √(p q), from 0 to 1: the order is that of the
@@ -143,19 +162,33 @@ class WordVectors(Stored):
             queries = (queries * inverse[:, None]).astype(self.matrix.dtype)
         elif metric == "hellinger":
             queries = _roots(queries)
-        matrix = self._square_roots if metric == "hellinger" else self.matrix
         k = min(k, len(self))
         indices = np.empty((len(queries), k), dtype=np.int64)
         scores = np.empty((len(queries), k), dtype=self.matrix.dtype)
-        step = max(1, _SCORES_AT_ONCE // max(len(self), 1))
-        for start in range(0, len(queries), step):
-            products = queries[start : start + step] @ matrix.T
-            if metric == "cosine":
-                products *= self._inverse_norms
-            for i, row in enumerate(products, start):
-                indices[i] = _top(row, k)
-                scores[i] = row[indices[i]]
+        for start in range(0, len(queries), _QUERIES_AT_ONCE):
+            block = slice(start, start + _QUERIES_AT_ONCE)
+            indices[block], scores[block] = self._nearest(queries[block], k, metric)
         return indices, scores
+
+    def _nearest(
+        self, queries: NDArray[Any], k: int, metric: Metric
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The same for one block of queries: the best of the best of each block of words."""
+        matrix = self._square_roots if metric == "hellinger" else self.matrix
+        step = max(1, _SCORES_AT_ONCE // max(len(queries), 1))
+        best = [np.empty((len(queries), 0), dtype=np.int64)]
+        scores = [np.empty((len(queries), 0), dtype=self.matrix.dtype)]
+        for start in range(0, len(self), step):
+            products = np.ascontiguousarray(queries @ matrix[start : start + step].T)
+            if metric == "cosine":
+                # A copy of all vectors, divided once, would save less than it costs.
+                products /= self._lengths[start : start + step]
+            found = np.array([_top(row, k) for row in products], dtype=np.int64)
+            best.append(found + start)
+            scores.append(np.take_along_axis(products, found, axis=1))
+        indices, values = np.concatenate(best, axis=1), np.concatenate(scores, axis=1)
+        order = np.argsort(-values, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(indices, order, axis=1), np.take_along_axis(values, order, axis=1)
 
     def thesaurus(
         self, k: int = 10, metric: Metric = "hellinger", words: Sequence[str] | None = None
@@ -176,14 +209,34 @@ class WordVectors(Stored):
         chosen = self.words if words is None else list(words)
         for word in chosen:
             self._known(word)
-        step = max(1, _SCORES_AT_ONCE // max(len(self), 1))
-        for start in range(0, len(chosen), step):
-            block = chosen[start : start + step]
+        for start in range(0, len(chosen), _QUERIES_AT_ONCE):
+            block = chosen[start : start + _QUERIES_AT_ONCE]
             rows = self.rows(block)
             indices, scores = self.nearest(rows.toarray() if self.is_sparse else rows, k + 1, metric)
             for word, near, score in zip(block, indices.tolist(), scores.tolist()):
                 skip = self._known(word)
                 yield word, [(self.words[i], s) for i, s in zip(near, score) if i != skip][:k]
+
+    def kmeans(self, n: int, random_state: int = 0) -> WordClasses:
+        """Classes of words whose vectors point the same way, by k-means on vectors of length one.
+
+        Each step sees a sample of the vectors (Sculley 2010), so that large vocabularies take seconds. Some classes
+        may stay without words.
+
+        Examples
+        --------
+        >>> vectors = WordVectors(["one", "two", "red", "blue"], [[5.0, 0.1], [1.0, 0.0], [0.1, 3.0], [0.0, 1.0]])
+        >>> classes = vectors.kmeans(2)
+        >>> [sorted(words) for words in sorted(classes.words_of(c) for c in range(2))]
+        [['one', 'two'], ['blue', 'red']]
+        """
+        from sklearn.cluster import MiniBatchKMeans
+
+        if not 1 <= n <= len(self):
+            raise OptionError(f"{n} classes of {len(self)} words")
+        found = MiniBatchKMeans(n, random_state=random_state, batch_size=max(4096, 4 * n), n_init=3)
+        ids = found.fit_predict(self.normalised())
+        return WordClasses(self.words, ids, n_classes=n, lowercase=self.lowercase)
 
     def _known(self, word: str) -> int:
         place = self._words.find(word)
@@ -196,12 +249,18 @@ class WordVectors(Stored):
         return _roots(self.matrix)
 
     @cached_property
-    def _inverse_norms(self) -> NDArray[np.float64]:
+    def _lengths(self) -> NDArray[Any]:
+        """The length of each vector, in the vectors' own precision; infinite for a vector of zeros."""
         if self.is_sparse:
             from scipy.sparse.linalg import norm
 
-            return _inverse(norm(self.matrix, axis=1))
-        return _inverse(np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)))
+            norms = norm(self.matrix.astype(np.float64), axis=1)
+        else:
+            norms = np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64))
+        limits = np.finfo(self.matrix.dtype)
+        if not np.all(norms <= limits.max):
+            raise OptionError("some vectors have numbers that are not finite")
+        return np.where(norms > limits.tiny, norms, np.inf).astype(self.matrix.dtype)
 
     # -- files ----------------------------------------------------------------------------------------
 
@@ -217,9 +276,15 @@ class WordVectors(Stored):
         return cls(model.texts("words"), matrix, lowercase=model.header.get("lowercase") is True)
 
     @classmethod
-    def read_word2vec(cls, path: FilePath) -> Self:
-        """Read vectors as ``float32`` from text: a line with both sizes, or none, then one word a line."""
-        return cls(*_word2vec.read(path))
+    def read_word2vec(cls, path: FilePath, *, binary: bool | None = None) -> Self:
+        """Read vectors as ``float32`` from word2vec's text, or its binary format.
+
+        Text is a line with both sizes, or none, then one word a line. By default a file is binary if its name
+        ends in ``.bin`` (before a compression suffix).
+        """
+        if binary is None:
+            binary = content_suffix(path) == ".bin"
+        return cls(*(_word2vec.read_binary(path) if binary else _word2vec.read(path)))
 
     def write_word2vec(self, path: FilePath) -> None:
         """Write text that word2vec's readers understand, with enough digits to read the same numbers back."""
@@ -276,9 +341,13 @@ def _roots(matrix: Any) -> Any:
 
 
 def _top(scores: NDArray[Any], k: int) -> NDArray[np.int64]:
-    """The indices of the ``k`` largest, best first, equals in their order."""
-    if k == 0:
-        return np.empty(0, dtype=np.int64)
-    least = np.partition(scores, len(scores) - k)[len(scores) - k]
+    """The indices of the ``k`` largest (all if there are fewer; at least one), best first, equals in their order."""
+    # At least k scores are as large as the k-th largest of the chunks' maxima, which are found much faster.
+    chunks = len(scores) // _CHUNK
+    largest = scores[: chunks * _CHUNK].reshape(chunks, _CHUNK).max(axis=1) if chunks >= k else scores
+    k = min(k, len(scores))
+    least = np.partition(largest, len(largest) - k)[len(largest) - k]
     candidates = np.flatnonzero(scores >= least)
+    if len(candidates) < k:
+        raise OptionError("some vectors have numbers that are not finite")
     return candidates[np.argsort(-scores[candidates], kind="stable")[:k]]

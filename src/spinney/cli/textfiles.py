@@ -121,7 +121,7 @@ class Source:
         **cut: Any,
     ) -> TokenArrays:
         """All of it as numbers; ``cut`` are the options of a new vocabulary."""
-        from spinney.classes import read_text
+        from spinney.corpus import read_text
 
         options = (
             reading.facts() | cut | {"text": self.text, "header": self.header, "encoding": self.encoding}
@@ -231,7 +231,7 @@ class Tokens(NamedTuple):
 
 def token_batches(source: Source, reading: Reading, report: ReadReport) -> Iterator[list[Tokens]]:
     """The sentences of the one file of a source, some at a time."""
-    from spinney.classes.reading import guess_format
+    from spinney.corpus.reading import guess_format
 
     (path,) = source.files
     format = guess_format(path) if source.format == "auto" else source.format
@@ -274,8 +274,8 @@ def _sentences(
 
 
 def _plain_sentences(path: str, format: str, source: Source, how: dict[str, Any]) -> Iterator[list[str]]:
-    from spinney.classes.reading import document_sentences
     from spinney.corpus import read_folder, read_prose, read_table, read_tokenized
+    from spinney.corpus.reading import document_sentences
 
     if format == "lines":
         return read_tokenized(path, **how)
@@ -313,7 +313,7 @@ def _column(name: str, known: Sequence[str], path: str) -> int:
 
 
 def _words(rows: Sequence[Sequence[str]], columns: Sequence[int], reading: Reading) -> list[str]:
-    """The words of a sentence as :func:`spinney.classes.read_text` makes them."""
+    """The words of a sentence as :func:`spinney.corpus.read_text` makes them."""
     words = [row[columns[0]] for row in rows]
     if reading.lowercase:
         words = [word if word == reading.unknown else word.lower() for word in words]

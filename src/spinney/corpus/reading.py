@@ -1,4 +1,4 @@
-"""Text for word classes: files of any kind as one run of numbered words, with trees if the file has them."""
+"""Text to learn from: files of any kind as one run of numbered words, with trees if the file has them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,18 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.corpus import (
-    Document,
-    ReadReport,
-    TokenArrays,
-    Vocabulary,
-    read_folder,
-    read_prose,
-    read_table,
-    read_tokenized,
-    tokenized_sentences,
-)
+from spinney.corpus.arrays import TokenArrays
 from spinney.corpus.batches import Batch, ColumnName, cut_long, drop_long, sentence_batches
 from spinney.corpus.building import Cut, collected
 from spinney.corpus.columns import column_batches
 from spinney.corpus.compressed import FilePath, content_suffix
 from spinney.corpus.conllu import conllu_batches
 from spinney.corpus.dependencies import PARSED_COLUMNS, load_pipeline, parse_dependencies, parsed_batches
-from spinney.corpus.lines import OnError
+from spinney.corpus.documents import Document, read_folder, read_table
+from spinney.corpus.lines import OnError, ReadReport
 from spinney.corpus.pairing import Pairing
-from spinney.corpus.vocabulary import Folding, Numbering
+from spinney.corpus.raw import read_prose, read_tokenized, tokenized_sentences
+from spinney.corpus.vocabulary import Folding, Numbering, Vocabulary
 from spinney.errors import InputError, OptionError
 
 Format = Literal["auto", "lines", "prose", "columns", "conllu", "folder", "csv", "tsv"]

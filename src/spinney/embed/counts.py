@@ -1,0 +1,201 @@
+"""How often each word stands near each other word: counts over a window, sparse, from text of any length.
+
+The counts of a word are gathered where the word stands: an index lists the places of each word, and a row of the
+matrix is summed up in one array as long as a row. Nothing is sorted but short rows, threads write different rows, and
+the memory is that of the result and of the index of one piece of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.corpus import TokenArrays
+from spinney.errors import OptionError
+from spinney.parallel import default_threads, in_order
+from spinney.progress import announcing_compilation
+
+Weighting = Literal["flat", "harmonic", "linear"]
+WEIGHTINGS = ("flat", "harmonic", "linear")
+_PIECE = 1 << 26  # tokens counted at a time: the index of a piece takes 8 bytes a token
+_SLICE = 1 << 22  # the most entries that a slice of rows may have
+
+
+class Window(NamedTuple):
+    """Where the contexts of a token stand: at ``offsets`` from it, in ``blocks`` of columns, with ``weights``."""
+
+    offsets: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    @property
+    def n_blocks(self) -> int:
+        """How many times over the columns list the words."""
+        return int(self.blocks.max()) + 1
+
+
+def window(
+    left: int, right: int | None = None, *, positional: bool = False, weighting: Weighting = "flat"
+) -> Window:
+    """A window of ``left`` words before and ``right`` words after a token (as many, if not said).
+
+    Parameters
+    ----------
+    positional
+        Whether each place has columns of its own (from the left to the right), or all share one bag of words.
+    weighting
+        The weight of a place at distance d of D: 1, 1/d, or (D - d + 1)/D, the mean of a window whose length is drawn
+        from 1 to D, as word2vec's.
+
+    Examples
+    --------
+    >>> window(2, 1, positional=True, weighting="harmonic")
+    Window(offsets=array([-2, -1,  1]), blocks=array([0, 1, 2]), weights=array([0.5, 1. , 1. ]))
+    """
+    right = left if right is None else right
+    if min(left, right) < 0 or left + right == 0:
+        raise OptionError(f"a window has places to the left or to the right, not {left} and {right}")
+    offsets = np.array([*range(-left, 0), *range(1, right + 1)])
+    distance, reach = np.abs(offsets), np.where(offsets < 0, left, right)
+    if weighting == "flat":
+        weights = np.ones(len(offsets))
+    elif weighting == "harmonic":
+        weights = 1 / distance
+    elif weighting == "linear":
+        weights = (reach - distance + 1) / reach
+    else:
+        raise OptionError(f"weighting is one of {', '.join(WEIGHTINGS)}, not {weighting!r}")
+    blocks = np.arange(len(offsets)) if positional else np.zeros(len(offsets), np.int64)
+    return Window(offsets, blocks, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class ContextCounts:
+    """Counts of words and their contexts.
+
+    Attributes
+    ----------
+    matrix : CSR of float32 [words, columns]
+        ``columns = blocks × (contexts + 1 if edges)``; the last column of a block is the edge of the sentence.
+    word_counts : array [words]
+        How often each word stands in the text.
+    n_contexts : int
+        The words of the vocabulary that count as contexts: the first so many.
+    """
+
+    matrix: Any
+    word_counts: NDArray[np.float64]
+    n_contexts: int
+    n_blocks: int = 1
+    edges: bool = False
+
+    @property
+    def context_counts(self) -> NDArray[np.float64]:
+        """The sum of each column."""
+        return np.asarray(self.matrix.sum(axis=0, dtype=np.float64)).ravel()
+
+
+def count_contexts(
+    arrays: TokenArrays,
+    window: Window,
+    *,
+    n_words: int | None = None,
+    n_contexts: int | None = None,
+    edges: bool = False,
+    row_offset: int = 0,
+    threads: int | None = None,
+) -> ContextCounts:
+    """Count the contexts of each word, inside sentences.
+
+    Parameters
+    ----------
+    arrays
+        Text as numbers.
+    window
+        Which places are the context, see :func:`window`.
+    n_words, n_contexts
+        Rows and contexts are the first so many words of the vocabulary, the most frequent; all if not said.
+    edges
+        Whether a place before or after the sentence counts as a context of its own.
+    row_offset
+        The rows are the words at this distance from the token, not the token itself: with contexts on the other side,
+        that counts left contexts against right ones.
+
+    Examples
+    --------
+    >>> from spinney.corpus import sentence_arrays
+    >>> arrays = sentence_arrays([["I", "ate", "ham"], ["You", "ate", "cheese"], ["You", "ate"]])
+    >>> counts = count_contexts(arrays, window(0, 1))
+    >>> words = arrays.vocabulary.words
+    >>> [(words[i], words[j], int(n)) for i, j, n in zip(*counts.matrix.nonzero(), counts.matrix.data)]
+    [('ate', 'ham', 1), ('ate', 'cheese', 1), ('You', 'ate', 2), ('I', 'ate', 1)]
+    """
+    import scipy.sparse
+
+    size = len(arrays.vocabulary)
+    n_words, n_contexts = min(n_words or size, size), min(n_contexts or size, size)
+    threads = threads or default_threads()
+    matrix, words = None, np.zeros(n_words)
+    for piece in _pieces(arrays):
+        part, counted = _count_piece(piece, window, n_words, n_contexts, edges, row_offset, threads)
+        matrix, words = part if matrix is None else matrix + part, words + counted
+    if matrix is None:
+        matrix = scipy.sparse.csr_array((n_words, window.n_blocks * (n_contexts + edges)), dtype=np.float32)
+    return ContextCounts(matrix, words, n_contexts, window.n_blocks, edges)
+
+
+def _pieces(arrays: TokenArrays) -> Iterator[TokenArrays]:
+    if arrays.n_tokens:
+        yield from arrays.shards(-(-arrays.n_tokens // _PIECE))
+
+
+def _count_piece(
+    piece: TokenArrays,
+    window: Window,
+    n_words: int,
+    n_contexts: int,
+    edges: bool,
+    row_offset: int,
+    threads: int,
+) -> tuple[Any, NDArray[np.float64]]:
+    """The counts of one piece of the text: (CSR matrix, counts of words)."""
+    import scipy.sparse
+
+    from spinney.embed._counts_kernels import count_rows, padded, places_by_word
+
+    offsets, blocks, weights = window
+    reach = [*offsets.tolist(), *(offsets - row_offset).tolist(), row_offset]
+    text = padded(np.ascontiguousarray(piece.ids), np.ascontiguousarray(piece.offsets), max(map(abs, reach)))
+    if len(text) >= 1 << 31:
+        raise OptionError("too many short sentences for so wide a window")
+    places, starts = places_by_word(text, n_words)
+    n_columns = window.n_blocks * (n_contexts + edges)
+    edge = n_contexts if edges else -1
+
+    def rows(span: tuple[int, int]) -> tuple[NDArray[Any], ...]:
+        return count_rows(  # type: ignore[no-any-return]
+            text, places, starts, *span, row_offset, offsets, blocks, weights, n_contexts, edge, n_columns
+        )
+
+    spans = _row_slices(np.minimum(np.diff(starts) * len(offsets), n_columns))
+    if spans:
+        with announcing_compilation("counting"):  # an empty slice: it compiles and counts nothing
+            rows((0, 0))
+    parts = list(in_order(rows, spans, threads))
+    columns, values, lengths = (np.concatenate(arrays) for arrays in zip(*parts))
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    if indptr[-1] < 1 << 31:
+        indptr = indptr.astype(np.int32)
+    matrix = scipy.sparse.csr_array((values, columns, indptr), shape=(n_words, n_columns))
+    return matrix, np.diff(starts).astype(float)
+
+
+def _row_slices(bounds: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Consecutive rows with at most about ``_SLICE`` entries in all."""
+    which = np.cumsum(bounds) // _SLICE
+    cuts = [0, *(np.flatnonzero(np.diff(which)) + 1).tolist(), len(bounds)]
+    return list(zip(cuts, cuts[1:]))

@@ -1,0 +1,245 @@
+"""Eigenwords: vectors of word types by singular value decomposition of words against their contexts.
+
+The family, from the plainest on (spectral tutorial 2013; Dhillon, Foster and Ungar 2015; Stratos et al. 2015): the
+counts themselves; the counts rescaled; canonical correlation of words and contexts, in one step or in two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.corpus import TokenArrays
+from spinney.embed.counts import ContextCounts, Window, count_contexts
+from spinney.embed.states import SmoothedStates, WindowStates
+from spinney.embed.weighting import Transform, correlations, inverse_root, like, pmi, transformed
+from spinney.errors import OptionError
+from spinney.linalg import SVD, Method, inverse_sqrt, truncated_svd
+from spinney.parallel import map_reduce, one_blas_thread
+
+_PIECE = 1 << 15  # tokens whose states are held at a time
+_SAMPLE = 1 << 22  # tokens that the second moments of states are taken from
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """What a decomposition gives: a vector for each word, the correlations, and the states of tokens.
+
+    Attributes
+    ----------
+    U : array [words, k]
+        The left singular vectors: orthonormal columns.
+    s : array [k]
+        The singular values; canonical correlations in CCA.
+    whitening : array [words]
+        C_WW^(-1/2), the factors that turn rows of U into canonical projections of words; ones elsewhere.
+    states : tuple
+        The projections of contexts that belong to it.
+    """
+
+    U: NDArray[Any]
+    s: NDArray[Any]
+    whitening: NDArray[Any]
+    states: tuple[WindowStates | SmoothedStates, ...]
+
+    def vectors(
+        self, rows: Literal["unit", "canonical", "plain"] = "unit", exponent: float = 0.0
+    ) -> NDArray[np.float32]:
+        """The vectors of words: rows of U·s^exponent, of unit length, times the whitening, or as they are."""
+        vectors = self.U * self.s**exponent
+        if rows == "unit":
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors = vectors / np.where(lengths > 0, lengths, 1)
+        elif rows == "canonical":
+            vectors = vectors * self.whitening[:, None]
+        elif rows != "plain":
+            raise OptionError(f"rows are unit, canonical or plain, not {rows!r}")
+        return vectors.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """How a matrix is decomposed: see :func:`spinney.linalg.truncated_svd`."""
+
+    k: int
+    method: Method = "auto"
+    oversampling: int = 20
+    power: int = 4
+    random_state: int = 0
+
+    def __call__(self, A: Any) -> SVD:
+        return truncated_svd(
+            A, self.k, self.method,
+            oversampling=self.oversampling, power=self.power, random_state=self.random_state,
+        )  # fmt: skip
+
+
+def plain_svd(counts: ContextCounts, window: Window, svd: Decomposition, *, rescaled: bool = False) -> Learnt:
+    """Singular vectors of the counts as they are, or with rows and columns divided by the roots of their sums.
+
+    With a window of the one word after, the first is the bigram matrix of latent semantic analysis with contexts for
+    documents; the second takes off the weight of frequent words.
+    """
+    matrix, rows, columns = counts.matrix, np.ones(counts.matrix.shape[0]), np.ones(counts.matrix.shape[1])
+    if rescaled:
+        matrix, rows, columns = correlations(matrix, transform="raw")
+    return _learnt(svd(matrix), rows, columns, counts, window)
+
+
+def pmi_svd(counts: ContextCounts, window: Window, svd: Decomposition, **options: Any) -> Learnt:
+    """Singular vectors of pointwise mutual information: principal components of it, uncentred.
+
+    ``options`` are those of :func:`spinney.embed.weighting.pmi`.
+    """
+    matrix = pmi(counts.matrix, **options)
+    return _learnt(svd(matrix), np.ones(matrix.shape[0]), np.ones(matrix.shape[1]), counts, window)
+
+
+def one_step_cca(
+    counts: ContextCounts,
+    window: Window,
+    svd: Decomposition,
+    *,
+    transform: Transform = "sqrt",
+    pseudo: float = 0.0,
+    context_exponent: float = 1.0,
+    center: bool = False,
+) -> Learnt:
+    """Canonical correlation of words and contexts, both whitened by their counts alone.
+
+    Uncentred, the first triple says only how frequent words are (σ = 1 if nothing is transformed); centring takes the
+    product of the margins off, without making the matrix dense.
+
+    Examples
+    --------
+    >>> from spinney.corpus import sample_sentences, sentence_arrays
+    >>> from spinney.embed.counts import window
+    >>> arrays = sentence_arrays([["I", "ate", "ham"], ["You", "ate", "cheese"], ["You", "ate"]])
+    >>> around = window(1)
+    >>> learnt = one_step_cca(count_contexts(arrays, around), around, Decomposition(2), transform="raw")
+    >>> learnt.s.round(3).tolist()
+    [1.0, 1.0]
+    """
+    matrix, rows, columns = correlations(
+        counts.matrix, transform=transform, pseudo=pseudo, context_exponent=context_exponent
+    )
+    operator = matrix
+    if center:
+        n_w, n_c = (np.asarray(counts.matrix.sum(axis=a, dtype=np.float64)).ravel() for a in (1, 0))
+        g_w, g_c = transformed(n_w, transform), transformed(n_c, transform)
+        operator = _deflated(matrix, rows * g_w, columns * g_c / max(g_w.sum(), 1e-300))
+    return _learnt(svd(operator), rows, columns, counts, window)
+
+
+def two_step_cca(
+    text: TokenArrays,
+    window: Window,
+    svd: Decomposition,
+    *,
+    transform: Transform = "sqrt",
+    pseudo: float = 0.0,
+    whitening: Literal["full", "diagonal"] = "full",
+    n_words: int | None = None,
+    n_contexts: int | None = None,
+    threads: int | None = None,
+) -> Learnt:
+    """First the left contexts against the right ones, then the words against the states that this gives them.
+
+    The states of a token are k numbers from the words on its left and k from those on its right, so the second step is
+    small and needs fewer observations (Dhillon, Rodu, Foster and Ungar 2012). Left and right are bags of words,
+    weighted by distance.
+
+    Parameters
+    ----------
+    whitening
+        Of the states in the second step: by their full covariance, over a sample of the text, or its diagonal.
+    """
+    left, right = _side(window, -1), _side(window, +1)
+    how = {"n_words": n_words, "n_contexts": n_contexts, "threads": threads}
+    between = count_contexts(text, _lags(left, right), **{**how, "n_words": n_contexts})
+    matrix, whiten_left, whiten_right = correlations(between.matrix, transform=transform, pseudo=pseudo)
+    first = svd(matrix)
+    size = between.n_contexts
+    states = tuple(
+        WindowStates(side, (projection * factors[:, None]).astype(np.float32), size)
+        for side, projection, factors in ((left, first.U, whiten_left), (right, first.V, whiten_right))
+    )
+    sums, counted = [], None  # W'S, one block a side
+    for view in states:
+        counted = count_contexts(text, view.window, **how)
+        sums.append(like(counted.matrix, transformed(counted.matrix.data, transform)) @ view.projection)
+    assert counted is not None
+    whiten_words = inverse_root(transformed(counted.word_counts, transform), pseudo)
+    moment = _second_moment(text, states, threads)
+    if whitening == "diagonal":
+        moment = np.diag(np.diag(moment))
+    elif whitening != "full":
+        raise OptionError(f"whitening is full or diagonal, not {whitening!r}")
+    second = svd((whiten_words[:, None] * np.hstack(sums)) @ inverse_sqrt(moment, cutoff=1e-8))
+    return Learnt(second.U, second.s, whiten_words, states)
+
+
+def _learnt(
+    svd: SVD, rows: NDArray[Any], columns: NDArray[Any], counts: ContextCounts, window: Window
+) -> Learnt:
+    projection = (svd.V * columns[:, None]).astype(np.float32)
+    return Learnt(svd.U, svd.s, rows, (WindowStates(window, projection, counts.n_contexts, counts.edges),))
+
+
+def _deflated(matrix: Any, u: NDArray[Any], v: NDArray[Any]) -> Any:
+    """matrix - u vᵀ, as an operator."""
+    from scipy.sparse.linalg import LinearOperator
+
+    u, v = u.astype(matrix.dtype), v.astype(matrix.dtype)
+    adjoint = matrix.T.tocsr()
+    return LinearOperator(
+        matrix.shape,
+        matvec=lambda x: matrix @ x - u * (v @ x),
+        rmatvec=lambda y: adjoint @ y - v * (u @ y),
+        matmat=lambda X: matrix @ X - u[:, None] * (v @ X),
+        rmatmat=lambda Y: adjoint @ Y - v[:, None] * (u @ Y),
+        dtype=matrix.dtype,
+    )
+
+
+def _side(window: Window, sign: int) -> Window:
+    """The places of a window on one side, as one bag."""
+    kept = window.offsets * sign > 0
+    if not kept.any():
+        raise OptionError("two-step CCA needs words on both sides: widen the window")
+    return Window(window.offsets[kept], np.zeros(int(kept.sum()), np.int64), window.weights[kept])
+
+
+def _lags(left: Window, right: Window) -> Window:
+    """Where the right contexts stand, seen from a left one: at i + j, if they are i before and j after the token."""
+    weights = np.zeros(right.offsets.max() - left.offsets.min() + 1)
+    for i, a in zip(left.offsets, left.weights):
+        for j, b in zip(right.offsets, right.weights):
+            weights[j - i] += a * b
+    offsets = np.flatnonzero(weights)
+    return Window(offsets, np.zeros(len(offsets), np.int64), weights[offsets])
+
+
+def sampled_pieces(text: TokenArrays, limit: int) -> list[TokenArrays]:
+    """Pieces of the text, all of it or as many as have ``limit`` tokens, evenly spaced."""
+    pieces = text.shards(max(1, text.n_tokens // _PIECE))
+    n = max(1, min(len(pieces), len(pieces) * limit // max(text.n_tokens, 1)))
+    return [pieces[i * len(pieces) // n] for i in range(n)]
+
+
+def _second_moment(
+    text: TokenArrays, states: tuple[WindowStates, ...], threads: int | None
+) -> NDArray[np.float64]:
+    """S'S of the states of tokens, as if summed over the whole text."""
+    pieces = sampled_pieces(text, _SAMPLE)
+
+    def moment(piece: TokenArrays) -> NDArray[np.float64]:
+        S = np.hstack([view(piece) for view in states])
+        return np.asarray(S.T @ S, np.float64)
+
+    with one_blas_thread():
+        total = map_reduce(moment, pieces, threads=threads)
+    return total * (text.n_tokens / sum(piece.n_tokens for piece in pieces))

@@ -1,0 +1,597 @@
+"""Topics of documents by the method of moments: no local optima, one pass for pairs and one for triples.
+
+How often two and three words of a document are which words determines the topics: A = E[x1 x2ᵀ] and
+T = E[x1 ⊗ x2 ⊗ x3] are sums of one term a topic, for documents of one topic each as well as, after a correction by
+the mean, for latent Dirichlet allocation (Anandkumar, Foster, Hsu, Kakade and Liu 2012; Anandkumar et al. 2014).
+Neither is formed: A is known by its products, T only where the whitening of A has made it K × K × K.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from spinney.embed.tensors import Matrix, pairs_with, tensor_power, to_simplex, whitening
+from spinney.errors import InputError, OptionError
+from spinney.files import FilePath, ModelFile, read_model, replacing, write_model
+from spinney.inference.mixture import expectations, log_joint
+from spinney.parallel import default_threads, map_reduce, one_blas_thread
+from spinney.progress import announcing_compilation, task
+from spinney.structure.groups import Groups
+
+_KIND = "embed/MomentTopics"
+_SHARD = 1024  # rows whose third moments are added up at a time
+_FOLD_STEPS, _FOLD_TOL = 200, 1e-6
+
+
+# -- moments ------------------------------------------------------------------------------------------------------
+
+
+class DocumentMoments:
+    """The moments of two and three words of a document, each document with the same weight.
+
+    Of a document's l words, pairs and triples are drawn without replacement, so that the averages are unbiased
+    whatever its length; documents of fewer than three words have no triples and are left out.
+
+    Parameters
+    ----------
+    X : sparse matrix [documents, words]
+        Counts.
+    alpha0
+        0 for one topic a document, or the sum of the parameters of the Dirichlet distribution of a document's topics.
+    threads
+        Default: one a processor. The sums do not depend on it.
+
+    Examples
+    --------
+    >>> moments = DocumentMoments(sparse.csr_array([[2.0, 1.0], [0.0, 3.0]]))
+    >>> moments.pairs() @ np.eye(2)
+    array([[0.16666667, 0.16666667],
+           [0.16666667, 0.5       ]])
+    >>> moments.triples(np.eye(2))[0]
+    array([[0.        , 0.16666667],
+           [0.16666667, 0.        ]])
+    """
+
+    def __init__(self, X: Any, alpha0: float = 0.0, *, threads: int | None = None) -> None:
+        lengths = np.asarray(X.sum(axis=1)).ravel()
+        long_enough = lengths >= 3
+        self.dropped = int(np.sum(~long_enough))
+        if not long_enough.any():
+            raise InputError(
+                "all documents have fewer than 3 words, so there are no triples to learn from",
+                remedy="topics are learnt from counts, not from frequencies",
+            )
+        self.counts = sparse.csr_array(X)[long_enough]
+        n, l = self.counts.shape[0], lengths[long_enough]
+        self.alpha0, self.threads = alpha0, threads
+        self._pair_weight: Matrix = 1 / (n * l * (l - 1))
+        self._triple_weight: Matrix = self._pair_weight / (l - 2)
+        self._diagonal = self.counts.T @ self._pair_weight
+        self.mean: Matrix = self.counts.T @ (1 / (n * l))
+
+    def _raw_pairs(self, V: Matrix) -> Matrix:
+        """E[x1 x2ᵀ] V = Σ_d (c cᵀ - diag c) V / (n l (l-1))."""
+        weight, diagonal = self._pair_weight, self._diagonal
+        if V.ndim == 2:
+            weight, diagonal = weight[:, None], diagonal[:, None]
+        return np.asarray(self.counts.T @ (weight * (self.counts @ V)) - diagonal * V)
+
+    def pairs(self) -> LinearOperator:
+        """A = E[x1 x2ᵀ] - α0/(α0+1) v vᵀ with v = E[x1], known by its products."""
+        share, v = self.alpha0 / (self.alpha0 + 1), self.mean
+
+        def product(V: Matrix) -> Matrix:
+            return np.asarray(self._raw_pairs(V) - share * np.multiply.outer(v, v @ V))
+
+        size = self.counts.shape[1]
+        return LinearOperator((size, size), product, rmatvec=product, matmat=product, dtype=np.float64)
+
+    def triples(self, W: Matrix) -> Matrix:
+        """T(W, W, W), the third moments seen through ``W`` [words, K], without those of full size.
+
+        With y = Wᵀc, and w_j the rows of W, a document gives y⊗y⊗y - Σ_j c_j (w_j⊗w_j⊗y in three orders)
+        + 2 Σ_j c_j w_j⊗w_j⊗w_j; its last two sums are taken over words, once for all documents.
+        """
+        C, threads = self.counts, self.threads or default_threads()
+
+        def of_documents(rows: slice) -> tuple[Matrix, Matrix]:
+            Y = C[rows] @ W
+            weighted = self._triple_weight[rows, None] * Y
+            return pairs_with(Y, weighted), C[rows].T @ weighted
+
+        def of_words(rows: slice) -> Matrix:
+            return pairs_with(W[rows], Z[rows])
+
+        with one_blas_thread():
+            T, seen_with = map_reduce(of_documents, _slices(C.shape[0]), threads=threads, reduce=_add_both)
+            Z = (2 / 3) * (C.T @ self._triple_weight)[:, None] * W - seen_with
+            T += _in_three_orders(map_reduce(of_words, _slices(len(W)), threads=threads))
+        if self.alpha0:
+            T = T + self._dirichlet_correction(W)
+        return np.asarray(T)
+
+    def _dirichlet_correction(self, W: Matrix) -> Matrix:
+        alpha0, v = self.alpha0, W.T @ self.mean
+        pairs = W.T @ self._raw_pairs(W)
+        return np.asarray(
+            2 * alpha0**2 / ((alpha0 + 2) * (alpha0 + 1)) * np.einsum("i,j,k", v, v, v)
+            - alpha0 / (alpha0 + 2) * _in_three_orders(np.multiply.outer(pairs, v))
+        )
+
+
+def _slices(n: int) -> list[slice]:
+    return [slice(start, start + _SHARD) for start in range(0, n, _SHARD)]
+
+
+def _add_both(one: tuple[Any, Matrix], other: tuple[Any, Matrix]) -> tuple[Any, Matrix]:
+    return one[0] + other[0], one[1] + other[1]
+
+
+def _in_three_orders(T: Matrix) -> Matrix:
+    """T_ijk + T_ikj + T_kji of what is symmetric in its first two sides."""
+    return T + T.transpose(0, 2, 1) + T.transpose(2, 1, 0)
+
+
+class MomentSolution(NamedTuple):
+    """What the moments say of the topics, the heaviest first."""
+
+    topics: Matrix  # [K, words]; with samples they may have negative entries
+    shares: Matrix  # [K]: E of a document's proportions; with samples their sum may differ from 1
+    spectrum: Matrix  # [K]: the eigenvalues of the pairs
+
+
+def topics_from_moments(
+    pairs: Any,
+    triples: Callable[[Matrix], Matrix],
+    n_topics: int,
+    alpha0: float = 0.0,
+    *,
+    restarts: int = 30,
+    iterations: int = 30,
+    random_state: int = 0,
+) -> MomentSolution:
+    """Topics from A and T(W, W, W) (Anandkumar et al. 2014, Theorem 3.5 and section 4).
+
+    Parameters
+    ----------
+    pairs : array, sparse matrix or LinearOperator [words, words]
+    triples
+        A function of ``W`` [words, K] that gives T(W, W, W).
+    alpha0
+        With which the moments were corrected; 0 for one topic a document.
+
+    Examples
+    --------
+    >>> topics, w = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]), np.array([0.75, 0.25])
+    >>> A = topics.T * w @ topics
+    >>> found = topics_from_moments(A, lambda W: np.einsum("h,hi,hj,hk", w, *[topics @ W] * 3), 2)
+    >>> found.topics.round(8), found.shares.round(8)
+    (array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]), array([0.75, 0.25]))
+    """
+    W, back, spectrum = whitening(pairs, n_topics, random_state=random_state)
+    values, vectors = tensor_power(
+        triples(W), restarts=restarts, iterations=iterations, random_state=random_state
+    )
+    # α_i / α0, which becomes 1 / λ² for one topic a document.
+    shares = 4 * (alpha0 + 1) / ((alpha0 + 2) * values) ** 2
+    topics = ((alpha0 + 2) / 2 * values * (back @ vectors)).T
+    order = np.argsort(-shares, kind="stable")
+    return MomentSolution(topics[order], shares[order], spectrum)
+
+
+# -- held-out documents -------------------------------------------------------------------------------------------
+
+
+def split_words(X: Any, random_state: int = 0) -> tuple[Any, Any]:
+    """Each word of each document into one of two parts, by a fair coin.
+
+    Examples
+    --------
+    >>> seen, unseen = split_words(sparse.csr_array([[4, 0, 9]]))
+    >>> (seen + unseen).toarray()
+    array([[4., 0., 9.]])
+    """
+    X = sparse.csr_array(X, dtype=np.float64)
+    heads = np.random.default_rng(random_state).binomial(np.floor(X.data).astype(np.int64), 0.5)
+    seen, unseen = X.copy(), X.copy()
+    seen.data, unseen.data = heads.astype(np.float64), X.data - heads
+    return seen, unseen
+
+
+def completion_score(proportions: Matrix, topics: Matrix, unseen: Any) -> float:
+    """The log-likelihood a word of the unseen parts of documents, Σ c log Σ_k θ_dk φ_kw / Σ c.
+
+    ``proportions`` [documents, K] are those found in the seen parts (document completion: Wallach et al. 2009).
+
+    Examples
+    --------
+    >>> theta, phi = np.array([[0.5, 0.5]]), np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> round(float(np.exp(-completion_score(theta, phi, sparse.csr_array([[3, 4]])))), 6)
+    2.0
+    """
+    table = sparse.coo_array(unseen)
+    rows, columns = table.coords
+    words = np.ascontiguousarray(topics.T)
+    total = 0.0
+    with np.errstate(divide="ignore"):
+        for start in range(0, table.nnz, 1 << 16):
+            part = slice(start, start + (1 << 16))
+            c = table.data[part]
+            p = np.einsum("ek,ek->e", proportions[rows[part]], words[columns[part]])
+            total += float(c[c > 0] @ np.log(p[c > 0]))
+    words_left = float(table.data.sum())
+    return total / words_left if words_left else 0.0
+
+
+# -- the estimator ------------------------------------------------------------------------------------------------
+
+
+class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Topics by moments: of documents with one topic each, or of latent Dirichlet allocation.
+
+    Parameters
+    ----------
+    n_topics : int
+        Fewer are found, with a warning, if the pairs of words have fewer positive eigenvalues.
+    alpha0 : float or None
+        None or 0: each document has one topic. Else the sum of the parameters of the Dirichlet distribution, which
+        this method must know; a wrong one biases the topics. 1 is what others begin with.
+    smoothing : float
+        A count added to each word of each topic, so that no word is impossible. Topics straight from the moments have
+        exact zeros where an estimate was negative.
+    polish : int
+        Passes of EM that begin at the moments' topics: for documents of one topic EM of the mixture of multinomials,
+        else of the posterior mode of topics and proportions. They repair what few documents blur.
+    restarts, iterations : int
+        Of the tensor power method: random starts for each topic, and steps from each.
+    threads : int or None
+    random_state : int
+
+    Attributes
+    ----------
+    components_ : array [K, words]
+        The topics, whose rows sum to 1; the heaviest first.
+    weights_ : array [K]
+        The probabilities of topics, which sum to 1; with ``alpha0`` the parameters α_k, which sum to ``alpha0``.
+    spectrum_ : array [K]
+        The eigenvalues of the pairs of words: a gap tells how many topics there are.
+    clipped_ : array [K]
+        The share of each topic's mass that was negative before it was clipped: much of it means few documents.
+    trace_ : list of float
+        The criterion before each pass of EM and after the last.
+    words_ : list of str
+    n_documents_, n_dropped_ : int
+        How many documents were learnt from, and how many had fewer than three words.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> topics = np.array([[0.5, 0.4, 0.1, 0.0], [0.0, 0.1, 0.4, 0.5]])
+    >>> X = np.array([rng.multinomial(20, topics[d % 2]) for d in range(100)])
+    >>> model = MomentTopics(2).fit(X, words=["ball", "game", "vote", "law"])
+    >>> sorted(model.topic_words(k, 1)[0][0] for k in range(2))
+    ['ball', 'law']
+    >>> model.transform([[3, 0, 0, 0]]).max().round(2)
+    np.float64(1.0)
+    """
+
+    def __init__(
+        self,
+        n_topics: int = 10,
+        *,
+        alpha0: float | None = None,
+        smoothing: float = 0.01,
+        polish: int = 0,
+        restarts: int = 30,
+        iterations: int = 30,
+        threads: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.n_topics = n_topics
+        self.alpha0 = alpha0
+        self.smoothing = smoothing
+        self.polish = polish
+        self.restarts = restarts
+        self.iterations = iterations
+        self.threads = threads
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: None = None, *, words: Sequence[str] | None = None) -> Self:
+        """Learn topics.
+
+        Parameters
+        ----------
+        X : array or sparse matrix [documents, words]
+            Counts.
+        words
+            The word of each column, for reading; default: the names of the columns, or their numbers.
+        """
+        alpha0 = self._checked_settings()
+        X = self._checked(X, reset=True)
+        if self.n_topics > X.shape[1]:
+            raise OptionError(f"{self.n_topics} topics of {X.shape[1]} words: ask for at most {X.shape[1]}")
+        moments = DocumentMoments(X, alpha0, threads=self.threads)
+        self.n_documents_, self.n_dropped_ = moments.counts.shape[0], moments.dropped
+        if self.n_topics > self.n_documents_:
+            raise OptionError(
+                f"{self.n_topics} topics of {self.n_documents_} documents with at least 3 words: ask for fewer"
+            )
+        self.words_ = self._names(words, X.shape[1])
+        with one_blas_thread():
+            found = topics_from_moments(
+                moments.pairs(),
+                moments.triples,
+                self.n_topics,
+                alpha0,
+                restarts=self.restarts,
+                iterations=self.iterations,
+                random_state=self.random_state,
+            )
+        self.spectrum_ = found.spectrum
+        negative = np.maximum(-found.topics, 0).sum(axis=1)
+        self.clipped_ = negative / np.maximum(np.abs(found.topics).sum(axis=1), np.finfo(float).tiny)
+        shares = found.shares / found.shares.sum()
+        tokens = shares[:, None] * X.sum()
+        self.components_: Matrix = to_simplex(to_simplex(found.topics) * tokens + self.smoothing)
+        self.weights_: Matrix = alpha0 * shares if alpha0 else shares
+        self._n_features_out = len(shares)
+        self.trace_: list[float] = []
+        if self.polish and alpha0:
+            self._polish_proportions(X)
+        elif self.polish:
+            self._polish_mixture(X)
+        return self
+
+    # -- EM from there --------------------------------------------------------------------------------
+
+    def _polish_mixture(self, X: Any) -> None:
+        with task("polishing", total=self.polish) as polishing:
+            for _ in range(self.polish):
+                found = expectations(X, self.weights_, self.components_)
+                self.trace_.append(found.log_likelihood + self._prior())
+                self.weights_ = found.sizes / found.sizes.sum()
+                self.components_ = to_simplex(found.counts + self.smoothing)
+                polishing.update()
+        self.trace_.append(expectations(X, self.weights_, self.components_).log_likelihood + self._prior())
+
+    def _polish_proportions(self, X: Any) -> None:
+        """EM for the mode of topics φ and proportions θ, with θ_d ~ Dir(α + 1) and φ_k ~ Dir(1 + smoothing)."""
+        theta = self.transform(X)
+        with task("polishing", total=self.polish) as polishing:
+            for _ in range(self.polish):
+                log_likelihood, in_documents, of_words = self._expected(X, theta)
+                self.trace_.append(log_likelihood + self._prior(theta))
+                theta = to_simplex(in_documents + self.weights_)
+                self.components_ = to_simplex(of_words + self.smoothing)
+                polishing.update()
+        self.trace_.append(self._expected(X, theta)[0] + self._prior(theta))
+
+    def _expected(self, X: Any, theta: Matrix) -> tuple[float, Matrix, Matrix]:
+        """The log-likelihood, how many words of each topic each document has, and how often each word is of each."""
+        from spinney.embed._topics_kernels import expected_counts
+
+        topics = np.ascontiguousarray(self.components_.T)
+        in_documents = np.empty_like(theta)
+
+        def of_shard(rows: slice) -> tuple[float, Matrix]:
+            columns = np.zeros_like(topics)
+            log_likelihood = expected_counts(
+                *_flat(X, rows), theta[rows], topics, in_documents[rows], columns
+            )
+            return log_likelihood, columns
+
+        shards = self._shards(X)
+        with announcing_compilation("topics"):
+            log_likelihood, columns = map_reduce(of_shard, shards, threads=len(shards), reduce=_add_both)
+        return log_likelihood, in_documents, (columns * topics).T
+
+    def _prior(self, theta: Matrix | None = None) -> float:
+        of_topics = self.smoothing * float(np.log(self.components_).sum()) if self.smoothing else 0.0
+        return of_topics + (0.0 if theta is None else float((self.weights_ * np.log(theta)).sum()))
+
+    # -- documents ------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Matrix:
+        """The proportions of topics in documents, [documents, K].
+
+        For documents of one topic each the posterior of the topic. Else the fixed point, from the prior's mean, of
+        θ_k ∝ α_k + Σ_w c_w q(k | w), q ∝ θ_k φ_kw: the mode of the posterior under Dir(α + 1), found by EM with the
+        topics fixed.
+        """
+        check_is_fitted(self)
+        X = self._checked(X)
+        if not self.alpha0:
+            return np.asarray(softmax(log_joint(X, self.weights_, self.components_), axis=1))
+        from spinney.embed._topics_kernels import fold_in
+
+        topics = np.ascontiguousarray(self.components_.T)
+        prior = np.ascontiguousarray(self.weights_)
+        theta = np.tile(prior / prior.sum(), (X.shape[0], 1))
+
+        def of_shard(rows: slice) -> int:
+            fold_in(*_flat(X, rows), topics, prior, theta[rows], _FOLD_STEPS, _FOLD_TOL)
+            return 0
+
+        shards = self._shards(X)
+        with announcing_compilation("topics"):
+            map_reduce(of_shard, shards, threads=len(shards))
+        return theta
+
+    def score(self, X: Any, y: None = None) -> float:
+        """The log-likelihood a word by document completion, in nats.
+
+        Half of the words of each document, drawn at random, are folded in (:meth:`transform`); the others are scored.
+        """
+        check_is_fitted(self)
+        seen, unseen = split_words(self._checked(X), self.random_state)
+        return completion_score(self.transform(seen), self.components_, unseen)
+
+    def perplexity(self, X: Any) -> float:
+        """exp of minus :meth:`score`."""
+        return math.exp(-self.score(X))
+
+    # -- reading --------------------------------------------------------------------------------------
+
+    def topic_words(self, topic: int, n: int = 10) -> list[tuple[str, float]]:
+        """The ``n`` most probable words of a topic, with their probabilities."""
+        check_is_fitted(self)
+        if not 0 <= topic < len(self.components_):
+            raise OptionError(f"topics are numbered 0 … {len(self.components_) - 1}, there is no {topic}")
+        return [(self.words_[w], float(self.components_[topic, w])) for w in self._top(topic, n)]
+
+    def _top(self, topic: int, n: int) -> list[int]:
+        """The most probable words; none that is there by smoothing alone when better ones are wanting."""
+        row = self.components_[topic]
+        order = np.argsort(-row, kind="stable")[:n]
+        return [int(w) for w in order if row[w] > 0]
+
+    def topic_groups(self, words: int = 20) -> Groups:
+        """One group a topic: its most probable words. Groups overlap where topics share words.
+
+        Examples
+        --------
+        >>> X = np.repeat([[4, 4, 1, 0], [0, 1, 4, 4]], 5, axis=0)
+        >>> groups = MomentTopics(2).fit(X).topic_groups(2)
+        >>> groups.names, sorted(groups[g].tolist() for g in range(2))
+        (['topic 0', 'topic 1'], [[0, 1], [2, 3]])
+        """
+        check_is_fitted(self)
+        if words < 1:
+            raise OptionError(f"a group needs at least 1 word, not {words}")
+        topics = range(len(self.components_))
+        names = [f"topic {k}" for k in topics]
+        return Groups.from_lists([sorted(self._top(k, words)) for k in topics], len(self.words_), names=names)
+
+    def write_table(self, path: FilePath, words: int | None = None) -> None:
+        """Write a tab-separated table of topic, word and probability, of the most probable words or of all."""
+        check_is_fitted(self)
+        unfit = [word for word in self.words_ if any(mark in word for mark in "\t\n\r")]
+        if unfit:
+            raise InputError(f"the word {unfit[0]!r} has a tab or a line end, and cannot go into a table")
+        with replacing(path) as file:
+            file.write(b"topic\tword\tprobability\n")
+            for k, row in enumerate(self.components_):
+                top = self._top(k, len(row) if words is None else words)
+                file.writelines(f"{k}\t{self.words_[w]}\t{row[w]:.9g}\n".encode() for w in top)
+
+    # -- files ----------------------------------------------------------------------------------------
+
+    def save(self, path: FilePath) -> None:
+        """Write a model file."""
+        check_is_fitted(self)
+        header = {
+            "settings": {name: getattr(self, name) for name in _SETTINGS},
+            "documents": self.n_documents_,
+            "dropped": self.n_dropped_,
+            "trace": self.trace_,
+        }
+        tensors = {
+            name: getattr(self, f"{name}_") for name in ("components", "weights", "spectrum", "clipped")
+        }
+        write_model(path, _KIND, header, tensors, {"words": self.words_})
+
+    @classmethod
+    def load(cls, path: FilePath) -> Self:
+        """Read what :meth:`save` wrote."""
+        return cls._from_file(read_model(path, _KIND))
+
+    @classmethod
+    def _from_file(cls, model: ModelFile) -> Self:
+        settings = model.fact("settings", dict)
+        if set(settings) != set(_SETTINGS):
+            raise model.error("damaged: it has other settings than topics")
+        fitted = cls(**settings)
+        try:
+            alpha0 = fitted._checked_settings()
+        except OptionError as error:
+            raise model.error(f"damaged: {error}") from None
+        topics = np.array(model.tensor("components", np.float64, ndim=2))
+        weights, spectrum, clipped = (
+            np.array(model.tensor(name, np.float64)) for name in ("weights", "spectrum", "clipped")
+        )
+        words = model.texts("words")
+        K = len(weights)
+        if K < 1 or topics.shape != (K, len(words)) or len(clipped) != K:
+            raise model.error("damaged: its sizes do not fit together")
+        if not (np.all(topics >= 0) and np.allclose(topics.sum(axis=1), 1) and np.all(np.isfinite(topics))):
+            raise model.error("damaged: its topics are no distributions")
+        if not (np.all(weights >= 0) and np.isclose(weights.sum(), alpha0 or 1.0)):
+            raise model.error("damaged: its weights are none")
+        trace = model.fact("trace", list)
+        if not all(isinstance(value, float | int) for value in trace):
+            raise model.error("damaged: its trace is none")
+        fitted.components_, fitted.weights_, fitted.words_ = topics, weights, words
+        fitted.spectrum_, fitted.clipped_, fitted.trace_ = spectrum, clipped, trace
+        fitted.n_documents_, fitted.n_dropped_ = model.fact("documents", int), model.fact("dropped", int)
+        fitted.n_features_in_, fitted._n_features_out = len(words), K
+        return fitted
+
+    # -- checks ---------------------------------------------------------------------------------------
+
+    def _checked_settings(self) -> float:
+        """Refuse what makes no sense; α0 as a number comes back."""
+        for name, least in (("n_topics", 1), ("polish", 0), ("restarts", 1), ("iterations", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < least:
+                raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        for name in ("smoothing", "alpha0"):
+            value = getattr(self, name)
+            if name == "alpha0" and value is None:
+                continue
+            if not isinstance(value, Real) or not 0 <= float(value) < math.inf:
+                raise OptionError(f"{name} must be a number of at least 0, not {value!r}")
+        if self.threads is not None and (not isinstance(self.threads, Integral) or self.threads < 1):
+            raise OptionError(f"threads must be at least 1, not {self.threads!r}")
+        return float(self.alpha0 or 0.0)
+
+    def _checked(self, X: Any, reset: bool = False) -> Any:
+        X = sparse.csr_array(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset))
+        if X.nnz and X.data.min() < 0:
+            raise InputError(
+                "Negative values in data passed to MomentTopics", remedy="counts of words are ≥ 0"
+            )
+        return X
+
+    def _names(self, words: Sequence[str] | None, n_words: int) -> list[str]:
+        names = getattr(self, "feature_names_in_", range(n_words)) if words is None else words
+        if len(names) != n_words:
+            raise OptionError(f"{len(names)} words for {n_words} columns")
+        return [str(name) for name in names]
+
+    def _shards(self, X: Any) -> list[slice]:
+        """A run of documents for each thread, with about as many counts each."""
+        threads = min(self.threads or default_threads(), X.shape[0])
+        ends = np.searchsorted(X.indptr, np.linspace(0, X.nnz, threads + 1)[1:-1])
+        return [slice(a, b) for a, b in pairwise([0, *ends.tolist(), X.shape[0]])]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+_SETTINGS = (
+    "n_topics", "alpha0", "smoothing", "polish", "restarts", "iterations", "threads", "random_state",
+)  # fmt: skip
+
+
+def _flat(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int32], Matrix]:
+    """Some rows of a sparse matrix as kernels want them."""
+    return (
+        X.indptr[rows.start : rows.stop + 1].astype(np.int64),
+        X.indices.astype(np.int32, copy=False),
+        X.data,
+    )

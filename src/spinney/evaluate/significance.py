@@ -1,0 +1,202 @@
+"""Is one system better than another, or was it luck? Paired tests on the items both were tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spinney.errors import InputError, OptionError
+
+Statistic = Callable[[NDArray[Any]], float]
+
+
+class BootstrapResult(NamedTuple):
+    """What :func:`paired_bootstrap` found.
+
+    Attributes
+    ----------
+    baseline, system : float
+        The statistic of either.
+    difference : float
+        System less baseline.
+    low, high : float
+        The ends of the percentile interval of the difference.
+    p_value : float
+        Two-sided, of no difference.
+    """
+
+    baseline: float
+    system: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
+class McNemarResult(NamedTuple):
+    """Items that only the baseline or only the system got right, and the exact two-sided p-value."""
+
+    only_baseline: int
+    only_system: int
+    p_value: float
+
+
+def accuracy(items: NDArray[Any]) -> float:
+    """The mean of items, such as whether each was right: a statistic for :func:`paired_bootstrap`.
+
+    Examples
+    --------
+    >>> accuracy(np.array([True, True, False, True]))
+    0.75
+    """
+    return float(items.mean())
+
+
+def f1_of_counts(items: NDArray[Any]) -> float:
+    """F1 = 2 tp / (2 tp + fp + fn) of the sums of columns tp, fp and fn; 0 if nothing was found or due.
+
+    Examples
+    --------
+    >>> f1_of_counts(np.array([[2, 0, 0], [1, 1, 1]]))
+    0.75
+    """
+    tp, fp, fn = (float(total) for total in items.sum(axis=0))
+    return 2 * tp / (2 * tp + fp + fn) if tp else 0.0
+
+
+def spearman_of_pairs(items: NDArray[Any]) -> float:
+    """Spearman's coefficient of two columns, such as similarities and people's scores of pairs of words.
+
+    Not a number where a column has only one value.
+
+    Examples
+    --------
+    >>> spearman_of_pairs(np.array([[0.1, 1], [0.2, 5], [0.9, 4]]))
+    0.5
+    """
+    ranks = np.column_stack([_ranks(column) for column in items.T])
+    ranks -= ranks.mean(axis=0)
+    spread = np.sqrt(np.prod((ranks**2).sum(axis=0)))
+    return float(ranks[:, 0] @ ranks[:, 1] / spread) if spread > 0 else float("nan")
+
+
+def paired_bootstrap(
+    baseline: ArrayLike,
+    system: ArrayLike,
+    statistic: Statistic = accuracy,
+    *,
+    resamples: int = 10_000,
+    level: float = 0.95,
+    random_state: int = 0,
+) -> BootstrapResult:
+    """How sure the difference between two systems is, by drawing their common items again, with repetition.
+
+    The interval holds the middle of the differences drawn (percentile bootstrap, Efron 1979), and the p-value goes
+    with it: twice the smaller share of draws on either side of zero, zero itself on both, with the observed
+    difference counted as one draw on either side.
+    Draws for which the statistic is not a number are left out.
+
+    Parameters
+    ----------
+    baseline, system
+        What the statistic is computed from, one row an item (a question, a sentence, a pair of words); the same
+        items in both.
+    statistic
+        From rows to a number: :func:`accuracy`, :func:`f1_of_counts`, :func:`spearman_of_pairs` or any other
+        function.
+    resamples
+        How many draws.
+    level
+        How much of them the interval holds.
+
+    Examples
+    --------
+    Two taggers, by whether each of 100 sentences was right:
+
+    >>> baseline, system = np.arange(100) < 70, np.arange(100) < 80
+    >>> result = paired_bootstrap(baseline, system)
+    >>> round(result.difference, 2), round(result.low, 2), round(result.high, 2), result.p_value < 0.001
+    (0.1, 0.05, 0.16, True)
+    """
+    a, b = np.asarray(baseline), np.asarray(system)
+    if a.shape != b.shape or not a.ndim or not len(a):
+        raise OptionError(f"the same items are needed, not {_shape(a)} and {_shape(b)}")
+    if resamples < 1:
+        raise OptionError(f"resamples must be at least 1, not {resamples}")
+    if not 0 < level < 1:
+        raise OptionError(f"level is between 0 and 1, not {level}")
+    of_a, of_b = statistic(a), statistic(b)
+    if np.isnan(of_a) or np.isnan(of_b):
+        raise InputError("the statistic is not a number: are there too few items, or all equal?")
+    rng = np.random.default_rng(random_state)
+    differences = np.empty(resamples)
+    for i in range(resamples):
+        drawn = rng.integers(len(a), size=len(a))
+        differences[i] = statistic(b[drawn]) - statistic(a[drawn])
+    differences = differences[~np.isnan(differences)]
+    if not len(differences):
+        raise InputError("the statistic is a number for none of the draws: there are too few items")
+    low, high = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2])
+    side = 1 + int(min(np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0)))
+    p_value = min(1.0, 2 * side / (len(differences) + 1))
+    return BootstrapResult(of_a, of_b, of_b - of_a, float(low), float(high), p_value)
+
+
+def mcnemar(baseline: ArrayLike, system: ArrayLike) -> McNemarResult:
+    """McNemar's exact test: among the items that only one of two systems got right, is it as often either?
+
+    Parameters
+    ----------
+    baseline, system
+        Whether each item was right; the same items in both.
+
+    Examples
+    --------
+    >>> mcnemar([True] * 70 + [False] * 30, [True] * 79 + [False] * 21)
+    McNemarResult(only_baseline=0, only_system=9, p_value=0.00390625)
+    """
+    from scipy.stats import binomtest
+
+    a, b = np.asarray(baseline, dtype=bool), np.asarray(system, dtype=bool)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise OptionError(f"the same items are needed, not {_shape(a)} and {_shape(b)}")
+    only_a, only_b = int(np.count_nonzero(a & ~b)), int(np.count_nonzero(b & ~a))
+    p_value = float(binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0
+    return McNemarResult(only_a, only_b, p_value)
+
+
+def error_reduction(baseline: float, system: float, perfect: float = 1.0) -> float:
+    """The share of the baseline's errors that the system does not make; negative if it makes more.
+
+    That is (system − baseline) / (perfect − baseline): the errors of the *baseline* are the denominator.
+
+    Parameters
+    ----------
+    baseline, system
+        Scores of which more is better, such as accuracy or F1.
+    perfect
+        The score without errors; 100 if scores are in percent.
+
+    Examples
+    --------
+    >>> round(error_reduction(93.6, 95.2, perfect=100), 4)
+    0.25
+    """
+    if not max(baseline, system) <= perfect:
+        raise OptionError(f"scores of {baseline} and {system} where {perfect} is perfect")
+    if baseline == perfect:
+        raise OptionError("the baseline makes no errors: there is nothing to reduce")
+    return (system - baseline) / (perfect - baseline)
+
+
+def _ranks(column: NDArray[Any]) -> NDArray[np.float64]:
+    """Ranks from 1, those of equals averaged; a third of the time of SciPy's, which counts in ten thousand draws."""
+    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place], dtype=np.float64)
+
+
+def _shape(array: NDArray[Any]) -> str:
+    return " × ".join(map(str, array.shape)) or "a number"
