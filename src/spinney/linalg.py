@@ -86,7 +86,10 @@ def _exact(A: Any, k: int) -> SVD:
 def _dense(A: Any) -> NDArray[Any]:
     if hasattr(A, "toarray"):
         return np.asarray(A.toarray())
-    return np.asarray(A if isinstance(A, np.ndarray) else A @ np.eye(A.shape[1]))
+    if isinstance(A, np.ndarray):
+        return A
+    n, m = A.shape
+    return np.asarray(A @ np.eye(m) if m <= n else (A.T @ np.eye(n)).T)
 
 
 def _lanczos(A: Any, k: int, random_state: int) -> SVD:
@@ -94,6 +97,8 @@ def _lanczos(A: Any, k: int, random_state: int) -> SVD:
 
     # A fixed start vector: ARPACK's own differs from call to call.
     v0 = np.random.default_rng(random_state).standard_normal(min(A.shape))
+    if not np.any((A if A.shape[0] >= A.shape[1] else A.T) @ v0):  # a matrix of zeros: ARPACK fails
+        return _randomized(A, k, 0, 1, random_state)
     U, s, Vt = svds(A if A.dtype.kind == "f" else A.astype(float), k, v0=v0)
     return SVD(U[:, ::-1], s[::-1], Vt[::-1].T)
 
@@ -168,4 +173,5 @@ def inverse_values(s: ArrayLike, cutoff: float = 1e-10, ridge: float = 0.0) -> N
     """
     s = np.asarray(s, float)
     kept = s > cutoff * s.max(initial=0.0)
-    return np.where(kept, s, 0.0) / np.where(kept, s * s + ridge, 1.0)
+    safe = np.where(kept, s, 1.0)
+    return np.where(kept, 1 / (safe + ridge / safe), 0.0)

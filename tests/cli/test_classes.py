@@ -285,7 +285,7 @@ def test_apply_gives_the_classes_of_tokens(spinney, facts, data, name, file):
 
 
 def test_apply_agrees_with_the_library(spinney, data):
-    from spinney.classes import read_text
+    from spinney.corpus import read_text
 
     model = HiddenMarkov.load(data / "tree")
     arrays = read_text(str(data / "dev.conllu"), tree=True, vocabulary=model.vocabulary_)

@@ -22,11 +22,11 @@ def table(seed, shape=(6, 7)):
 def brute_force(N, p_h, p_x, p_y, steps):
     """EM for naive Bayes over pairs, over the full table of (x, y, h)."""
     trace = []
-    for step in range(steps):
+    while True:
         joint = p_h * p_x[:, None, :] * p_y[None, :, :]
         total = joint.sum(axis=2)
         trace.append(np.sum(N[N > 0] * np.log(total[N > 0])))
-        if step == steps - 1:
+        if len(trace) == steps:
             return p_h, p_x, p_y, trace
         q = N[:, :, None] * joint / np.where(total > 0, total, 1)[:, :, None]
         mass = q.sum(axis=(0, 1))

@@ -1,0 +1,35 @@
+"""Vectors of words, hidden states and topics, by decomposing counts.
+
+:class:`Embedding` learns :class:`~spinney.structure.WordVectors` from text: eigenwords and their kin, or sparse codes.
+:class:`SpectralHMM` and :class:`MomentTopics` learn latent-variable models from moments, without iterations.
+"""
+
+from spinney.embed.cca import CCA, CanonicalRegression, PrincipalRegression
+from spinney.embed.counts import ContextCounts, count_contexts, window
+from spinney.embed.embedding import Embedding
+from spinney.embed.pairs_em import AggregateBigram, PairMixture
+from spinney.embed.refinement import RefinementHMM
+from spinney.embed.sparse_coding import SparseCoding
+from spinney.embed.spectral_hmm import SpectralHMM
+from spinney.embed.stochastic_coding import StochasticCoding
+from spinney.embed.topics import MomentTopics
+from spinney.embed.weighting import correlations, pmi
+
+__all__ = [
+    "CCA",
+    "AggregateBigram",
+    "CanonicalRegression",
+    "ContextCounts",
+    "Embedding",
+    "MomentTopics",
+    "PairMixture",
+    "PrincipalRegression",
+    "RefinementHMM",
+    "SparseCoding",
+    "SpectralHMM",
+    "StochasticCoding",
+    "correlations",
+    "count_contexts",
+    "pmi",
+    "window",
+]

@@ -1,5 +1,6 @@
 """Kernels for what stands around each token: sums over a window, and exponentially smoothed sums."""
 
+import numpy as np
 from numba import njit
 
 
@@ -25,27 +26,31 @@ def window_states(ids, offsets, places, blocks, weights, n_contexts, edge, proje
 
 
 @njit(cache=True, nogil=True)
-def smoothed_states(ids, offsets, vectors, rates, left, right):
-    """Exponentially smoothed vectors of the words before and after each token, one block of columns a rate.
+def smoothed_states(ids, offsets, tables, rates, step, out):
+    """Smoothed vectors of the words before each token (``step`` 1) or after it (``step`` -1), one block a rate.
 
-    left[t] = (1 - a) left[t-1] + a E[w_{t-1}], beginning with E[w_1] at the second token; right is its mirror image.
-    The first token has no left context and the last no right one: zeros.
+    out[t, r] = (1 - a) out[t-1, r] + a tables[r][w_{t-1}] with a = rates[r], beginning with tables[r][w_1] at the
+    second token. The first token of a sentence has nothing before it: zeros. Where ``out`` has one block only, the
+    rates are added up in it.
     """
-    k = vectors.shape[1]
+    width = tables.shape[2]
+    running = np.zeros((len(rates), width), np.float32)
     for s in range(len(offsets) - 1):
         first, last = offsets[s], offsets[s + 1] - 1
-        for r in range(len(rates)):
-            a = rates[r]
-            for t in range(first + 1, last + 1):
-                old = 1 - a if t > first + 1 else 0.0
-                new = a if t > first + 1 else 1.0
-                for i in range(k):
-                    left[t, r * k + i] = old * left[t - 1, r * k + i] + new * vectors[ids[t - 1], i]
-            for t in range(last - 1, first - 1, -1):
-                old = 1 - a if t < last - 1 else 0.0
-                new = a if t < last - 1 else 1.0
-                for i in range(k):
-                    right[t, r * k + i] = old * right[t + 1, r * k + i] + new * vectors[ids[t + 1], i]
+        if last < first:
+            continue
+        if step < 0:
+            first, last = last, first
+        t = first
+        for n in range(offsets[s + 1] - offsets[s] - 1):
+            w = ids[t]
+            t += step
+            for r in range(len(rates)):
+                a = rates[r] if n else np.float32(1)
+                block = r if out.shape[1] > 1 else 0
+                for i in range(width):
+                    running[r, i] += a * (tables[r, w, i] - running[r, i])
+                    out[t, block, i] += running[r, i]
 
 
 @njit(cache=True, nogil=True)

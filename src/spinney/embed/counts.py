@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -96,7 +97,7 @@ class ContextCounts:
     @property
     def context_counts(self) -> NDArray[np.float64]:
         """The sum of each column."""
-        return np.asarray(self.matrix.sum(axis=0, dtype=np.float64)).ravel()
+        return np.asarray(self.matrix.T @ np.ones(self.matrix.shape[0]))
 
 
 def count_contexts(
@@ -137,6 +138,9 @@ def count_contexts(
     import scipy.sparse
 
     size = len(arrays.vocabulary)
+    for name, value in {"n_words": n_words, "n_contexts": n_contexts, "threads": threads}.items():
+        if value is not None and value < 1:
+            raise OptionError(f"{name} must be at least 1, not {value}")
     n_words, n_contexts = min(n_words or size, size), min(n_contexts or size, size)
     threads = threads or default_threads()
     matrix, words = None, np.zeros(n_words)
@@ -198,4 +202,4 @@ def _row_slices(bounds: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Consecutive rows with at most about ``_SLICE`` entries in all."""
     which = np.cumsum(bounds) // _SLICE
     cuts = [0, *(np.flatnonzero(np.diff(which)) + 1).tolist(), len(bounds)]
-    return list(zip(cuts, cuts[1:]))
+    return list(pairwise(cuts))

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from spinney.corpus import TokenArrays
 from spinney.embed.counts import ContextCounts, Window, count_contexts
 from spinney.embed.states import SmoothedStates, WindowStates
-from spinney.embed.weighting import Transform, correlations, inverse_root, like, pmi, transformed
+from spinney.embed.weighting import Transform, correlations, inverse_root, like, margins, pmi, transformed
 from spinney.errors import OptionError
 from spinney.linalg import SVD, Method, inverse_sqrt, truncated_svd
 from spinney.parallel import map_reduce, one_blas_thread
 
-_PIECE = 1 << 15  # tokens whose states are held at a time
-_SAMPLE = 1 << 22  # tokens that the second moments of states are taken from
+PIECE = 1 << 15  # tokens whose states are held at a time
+SAMPLE = 1 << 22  # tokens that the second moments of states are taken from
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Learnt:
     U : array [words, k]
         The left singular vectors: orthonormal columns.
     s : array [k]
-        The singular values; canonical correlations in CCA.
+        The singular values. Those of CCA are correlations only if counts were not transformed.
     whitening : array [words]
         C_WW^(-1/2), the factors that turn rows of U into canonical projections of words; ones elsewhere.
     states : tuple
@@ -128,7 +128,7 @@ def one_step_cca(
     )
     operator = matrix
     if center:
-        n_w, n_c = (np.asarray(counts.matrix.sum(axis=a, dtype=np.float64)).ravel() for a in (1, 0))
+        n_w, n_c = margins(counts.matrix)
         g_w, g_c = transformed(n_w, transform), transformed(n_c, transform)
         operator = _deflated(matrix, rows * g_w, columns * g_c / max(g_w.sum(), 1e-300))
     return _learnt(svd(operator), rows, columns, counts, window)
@@ -157,6 +157,8 @@ def two_step_cca(
     whitening
         Of the states in the second step: by their full covariance, over a sample of the text, or its diagonal.
     """
+    if not text.n_tokens:
+        raise OptionError("there are no words to learn from")
     left, right = _side(window, -1), _side(window, +1)
     how = {"n_words": n_words, "n_contexts": n_contexts, "threads": threads}
     between = count_contexts(text, _lags(left, right), **{**how, "n_words": n_contexts})
@@ -178,7 +180,7 @@ def two_step_cca(
         moment = np.diag(np.diag(moment))
     elif whitening != "full":
         raise OptionError(f"whitening is full or diagonal, not {whitening!r}")
-    second = svd((whiten_words[:, None] * np.hstack(sums)) @ inverse_sqrt(moment, cutoff=1e-8))
+    second = svd((whiten_words[:, None] * np.hstack(sums)) @ inverse_sqrt(moment, cutoff=1e-6))
     return Learnt(second.U, second.s, whiten_words, states)
 
 
@@ -225,7 +227,7 @@ def _lags(left: Window, right: Window) -> Window:
 
 def sampled_pieces(text: TokenArrays, limit: int) -> list[TokenArrays]:
     """Pieces of the text, all of it or as many as have ``limit`` tokens, evenly spaced."""
-    pieces = text.shards(max(1, text.n_tokens // _PIECE))
+    pieces = text.shards(max(1, text.n_tokens // PIECE))
     n = max(1, min(len(pieces), len(pieces) * limit // max(text.n_tokens, 1)))
     return [pieces[i * len(pieces) // n] for i in range(n)]
 
@@ -234,7 +236,7 @@ def _second_moment(
     text: TokenArrays, states: tuple[WindowStates, ...], threads: int | None
 ) -> NDArray[np.float64]:
     """S'S of the states of tokens, as if summed over the whole text."""
-    pieces = sampled_pieces(text, _SAMPLE)
+    pieces = sampled_pieces(text, SAMPLE)
 
     def moment(piece: TokenArrays) -> NDArray[np.float64]:
         S = np.hstack([view(piece) for view in states])

@@ -142,7 +142,7 @@ class SparseCoding:
 
         def note(state: State, number: int, kind: str) -> None:
             objective = total + state.change_of_loss() + self.lam * forest.value(state.codes)
-            share = np.count_nonzero(state.codes) / state.codes.size
+            share = _share(state.codes)
             seconds = time.perf_counter() - started
             known = {"round": number, "kind": kind, "objective": objective, "nonzero_share": share}
             self.trace_.append(known | {"seconds": seconds})
@@ -171,7 +171,7 @@ class SparseCoding:
         self.codes_ = np.empty_like(state.codes)
         self.codes_[order] = state.codes
         self.dictionary_: Matrix = np.ascontiguousarray(state.D.T)
-        self.nonzero_share_ = np.count_nonzero(self.codes_) / self.codes_.size
+        self.nonzero_share_ = _share(self.codes_)
         return self
 
     def transform(self, X: Any) -> Matrix:
@@ -262,6 +262,10 @@ def checked_matrix(X: Any) -> Any:
     return X
 
 
+def _share(codes: Matrix) -> float:
+    return int(np.count_nonzero(codes)) / codes.size
+
+
 def _squares(X: Any) -> Matrix:
     """‖x‖² of each row."""
     return np.asarray((X.multiply(X) if hasattr(X, "multiply") else X * X).sum(axis=1)).ravel()
@@ -304,7 +308,7 @@ class State:
         self.G, self.H = self.codes.T @ self.codes, np.asarray(X.T @ self.codes)
 
     def within_span(self, batches: Sequence[Sequence[Shard]]) -> tuple[State, list[list[Shard]], Matrix]:
-        """The same problem for dictionaries in the span of this one; also its words, and an orthonormal basis [C, M]."""
+        """The same problem within the span of the atoms: also its words, and an orthonormal basis [C, M]."""
         basis = np.linalg.qr(self.D)[0]
         inside = [[Shard(shard.words, shard.X @ basis) for shard in shards] for shards in batches]
         return State(self.codes, basis.T @ self.D, self.gram, self.G, basis.T @ self.H), inside, basis

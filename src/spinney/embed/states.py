@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,19 +72,32 @@ class SmoothedStates:
 
     def __call__(self, text: TokenArrays) -> NDArray[np.float32]:
         """``[token, dimension]``"""
-        left, right = smoothed(text, self.dictionary, self.rates)
-        return np.hstack([left @ self.left, right @ self.right])
+        return np.hstack(
+            [smoothed(text, tables, self.rates, step) for tables, step in zip(self._tables, (1, -1))]
+        )
+
+    @cached_property
+    def _tables(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The dictionary through the projections of each side and rate: smoothing is linear, so they may come first."""
+        q, k = len(self.rates), self.dictionary.shape[1]
+        left, right = (
+            np.stack([self.dictionary @ block for block in side.reshape(q, k, side.shape[1])])
+            for side in (self.left, self.right)
+        )
+        return left, right
 
 
 def smoothed(
-    text: TokenArrays, dictionary: NDArray[np.float32], rates: NDArray[np.float32]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The smoothed vectors of the words before and after each token, ``[token, rates × k]`` each."""
+    text: TokenArrays, tables: NDArray[np.float32], rates: NDArray[np.float32], step: int, apart: bool = False
+) -> NDArray[np.float32]:
+    """The smoothed vectors of the words before (``step`` 1) or after (-1) each token.
+
+    ``tables[r]`` holds the vectors that are smoothed at rate ``rates[r]``. The sum over the rates is
+    ``[token, width]``; ``apart`` they stand side by side, ``[token, rates × width]``.
+    """
     from spinney.embed._states_kernels import smoothed_states
 
-    shape = (text.n_tokens, len(rates) * dictionary.shape[1])
-    left, right = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
-    smoothed_states(
-        np.ascontiguousarray(text.ids), np.ascontiguousarray(text.offsets), dictionary, rates, left, right
-    )
-    return left, right
+    out = np.zeros((text.n_tokens, len(rates) if apart else 1, tables.shape[2]), np.float32)
+    ids, offsets = np.ascontiguousarray(text.ids), np.ascontiguousarray(text.offsets)
+    smoothed_states(ids, offsets, tables, rates, step, out)
+    return out.reshape(len(out), out.shape[1] * out.shape[2])

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
-from scipy.special import softmax
+from scipy.special import digamma, gammaln, softmax
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -32,7 +32,8 @@ from spinney.structure.groups import Groups
 
 _KIND = "embed/MomentTopics"
 _SHARD = 1024  # rows whose third moments are added up at a time
-_FOLD_STEPS, _FOLD_TOL = 200, 1e-6
+_FOLD_STEPS, _FOLD_TOL = 100, 1e-6  # of the proportions of a new document
+_FIRST_STEPS = 10  # of those that EM begins with
 
 
 # -- moments ------------------------------------------------------------------------------------------------------
@@ -133,6 +134,19 @@ class DocumentMoments:
 
 def _slices(n: int) -> list[slice]:
     return [slice(start, start + _SHARD) for start in range(0, n, _SHARD)]
+
+
+def _mean_log(gamma: Matrix) -> Matrix:
+    """E[log θ] of θ ~ Dir(γ), a row a document."""
+    return np.asarray(digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True)))
+
+
+def _divergence(gamma: Matrix, alpha: Matrix) -> float:
+    """Σ_d KL(Dir(γ_d) ‖ Dir(α))."""
+    normaliser = (
+        gammaln(gamma.sum(axis=1)) - gammaln(gamma).sum(axis=1) - gammaln(alpha.sum()) + gammaln(alpha).sum()
+    )
+    return float(normaliser.sum() + np.sum((gamma - alpha) * _mean_log(gamma)))
 
 
 def _add_both(one: tuple[Any, Matrix], other: tuple[Any, Matrix]) -> tuple[Any, Matrix]:
@@ -253,7 +267,7 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         exact zeros where an estimate was negative.
     polish : int
         Passes of EM that begin at the moments' topics: for documents of one topic EM of the mixture of multinomials,
-        else of the posterior mode of topics and proportions. They repair what few documents blur.
+        else variational EM. They repair what few documents blur; on real documents, take 20.
     restarts, iterations : int
         Of the tensor power method: random starts for each topic, and steps from each.
     threads : int or None
@@ -270,7 +284,8 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     clipped_ : array [K]
         The share of each topic's mass that was negative before it was clipped: much of it means few documents.
     trace_ : list of float
-        The criterion before each pass of EM and after the last.
+        The criterion before each pass of EM and after the last: the log-likelihood, or a lower bound of it, and that
+        of the topics under the prior that ``smoothing`` stands for.
     words_ : list of str
     n_documents_, n_dropped_ : int
         How many documents were learnt from, and how many had fewer than three words.
@@ -321,12 +336,12 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         alpha0 = self._checked_settings()
         X = self._checked(X, reset=True)
         if self.n_topics > X.shape[1]:
-            raise OptionError(f"{self.n_topics} topics of {X.shape[1]} words: ask for at most {X.shape[1]}")
+            raise OptionError(f"{self.n_topics} topics ask for as many words: n_features={X.shape[1]}")
         moments = DocumentMoments(X, alpha0, threads=self.threads)
         self.n_documents_, self.n_dropped_ = moments.counts.shape[0], moments.dropped
         if self.n_topics > self.n_documents_:
             raise OptionError(
-                f"{self.n_topics} topics of {self.n_documents_} documents with at least 3 words: ask for fewer"
+                f"{self.n_topics} topics ask for as many documents of at least 3 words: n_samples={self.n_documents_}"
             )
         self.words_ = self._names(words, X.shape[1])
         with one_blas_thread():
@@ -367,19 +382,25 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.trace_.append(expectations(X, self.weights_, self.components_).log_likelihood + self._prior())
 
     def _polish_proportions(self, X: Any) -> None:
-        """EM for the mode of topics φ and proportions θ, with θ_d ~ Dir(α + 1) and φ_k ~ Dir(1 + smoothing)."""
-        theta = self.transform(X)
+        """Variational EM (Blei, Ng and Jordan 2003, section 5): θ_d ~ Dir(α), φ_k the mode under Dir(1 + smoothing).
+
+        A document's proportions have the distribution Dir(γ); at the mode of θ, without it, many short documents
+        would leave the topics blurred however many they are.
+        """
+        alpha = self.weights_
+        gamma = alpha + X.sum(axis=1)[:, None] * self._fold_in(X, _FIRST_STEPS)
         with task("polishing", total=self.polish) as polishing:
             for _ in range(self.polish):
-                log_likelihood, in_documents, of_words = self._expected(X, theta)
-                self.trace_.append(log_likelihood + self._prior(theta))
-                theta = to_simplex(in_documents + self.weights_)
+                log_likelihood, in_documents, of_words = self._expected(X, np.exp(_mean_log(gamma)))
+                self.trace_.append(log_likelihood + self._prior() - _divergence(gamma, alpha))
+                gamma = in_documents + alpha
                 self.components_ = to_simplex(of_words + self.smoothing)
                 polishing.update()
-        self.trace_.append(self._expected(X, theta)[0] + self._prior(theta))
+        log_likelihood = self._expected(X, np.exp(_mean_log(gamma)))[0]
+        self.trace_.append(log_likelihood + self._prior() - _divergence(gamma, alpha))
 
     def _expected(self, X: Any, theta: Matrix) -> tuple[float, Matrix, Matrix]:
-        """The log-likelihood, how many words of each topic each document has, and how often each word is of each."""
+        """Σ c log Σ_k θ_dk φ_kw, how many words of each topic each document has, and how often each word is of each."""
         from spinney.embed._topics_kernels import expected_counts
 
         topics = np.ascontiguousarray(self.components_.T)
@@ -397,9 +418,8 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             log_likelihood, columns = map_reduce(of_shard, shards, threads=len(shards), reduce=_add_both)
         return log_likelihood, in_documents, (columns * topics).T
 
-    def _prior(self, theta: Matrix | None = None) -> float:
-        of_topics = self.smoothing * float(np.log(self.components_).sum()) if self.smoothing else 0.0
-        return of_topics + (0.0 if theta is None else float((self.weights_ * np.log(theta)).sum()))
+    def _prior(self) -> float:
+        return self.smoothing * float(np.log(self.components_).sum()) if self.smoothing else 0.0
 
     # -- documents ------------------------------------------------------------------------------------
 
@@ -414,6 +434,9 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         X = self._checked(X)
         if not self.alpha0:
             return np.asarray(softmax(log_joint(X, self.weights_, self.components_), axis=1))
+        return self._fold_in(X, _FOLD_STEPS)
+
+    def _fold_in(self, X: Any, steps: int) -> Matrix:
         from spinney.embed._topics_kernels import fold_in
 
         topics = np.ascontiguousarray(self.components_.T)
@@ -421,7 +444,7 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         theta = np.tile(prior / prior.sum(), (X.shape[0], 1))
 
         def of_shard(rows: slice) -> int:
-            fold_in(*_flat(X, rows), topics, prior, theta[rows], _FOLD_STEPS, _FOLD_TOL)
+            fold_in(*_flat(X, rows), topics, prior, theta[rows], steps, _FOLD_TOL)
             return 0
 
         shards = self._shards(X)
@@ -452,7 +475,7 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return [(self.words_[w], float(self.components_[topic, w])) for w in self._top(topic, n)]
 
     def _top(self, topic: int, n: int) -> list[int]:
-        """The most probable words; none that is there by smoothing alone when better ones are wanting."""
+        """The most probable words; without smoothing, a topic may have fewer."""
         row = self.components_[topic]
         order = np.argsort(-row, kind="stable")[:n]
         return [int(w) for w in order if row[w] > 0]

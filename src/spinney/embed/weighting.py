@@ -58,11 +58,15 @@ def correlations(
     array([[0.866, 0.224],
            [0.   , 0.894]], dtype=float32)
     """
-    n_w = np.asarray(matrix.sum(axis=1, dtype=np.float64)).ravel()
-    n_c = np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel()
+    n_w, n_c = margins(matrix)
     rows = inverse_root(transformed(n_w, transform), pseudo)
     columns = inverse_root(transformed(n_c**context_exponent, transform), pseudo)
     return scaled(like(matrix, transformed(matrix.data, transform)), rows, columns), rows, columns
+
+
+def margins(matrix: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums of rows and of columns, in double precision: SciPy's ``sum`` adds singles up as singles."""
+    return matrix @ np.ones(matrix.shape[1]), matrix.T @ np.ones(matrix.shape[0])
 
 
 def scaled(matrix: Any, rows: NDArray[Any], columns: NDArray[Any]) -> Any:
@@ -108,8 +112,8 @@ def pmi(
     """
     import scipy.sparse
 
-    n_w = np.asarray(matrix.sum(axis=1, dtype=np.float64)).ravel()
-    n_c = np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel() ** context_exponent
+    n_w, n_c = margins(matrix)
+    n_c = n_c**context_exponent
     log_w, log_c = (
         np.log(np.where(n > 0, n, 1)).astype(np.float32) for n in (n_w, n_c / max(n_c.sum(), 1e-300))
     )

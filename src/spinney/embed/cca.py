@@ -1,0 +1,377 @@
+"""Canonical correlation of two views, and regression on what one view tells of the other.
+
+Views may be dense or sparse; a sparse one is never made dense, its mean is taken off within the products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.linear_model import LinearRegression
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+
+from spinney.errors import InputError, OptionError
+from spinney.linalg import Method, truncated_svd
+
+Covariance = Literal["full", "diagonal"]
+_WIDEST = 5000  # features whose full covariance is still taken: a matrix of 200 MB
+_CUTOFF = 1e-10  # of the largest variance: combinations of features that vary less count as constant
+
+
+class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Canonical correlation analysis: the directions of two views that are most correlated.
+
+    The singular vectors of C_XX^(-1/2) C_XY C_YY^(-1/2), turned back: A = C_XX^(-1/2) U and B = C_YY^(-1/2) V
+    (spectral tutorial 2013). Projections ``A'x`` and ``B'y`` have covariance I (means over n, not n - 1), and each is
+    correlated with its partner alone. :class:`sklearn.cross_decomposition.CCA` finds the same directions one after
+    the other, for small dense views.
+
+    Parameters
+    ----------
+    n_components : int
+        Directions to keep; fewer are found if a view has fewer that vary.
+    ridge : float or pair of floats
+        Added to the variances, in both views or in ``(x, y)``. With more features than examples there are always
+        directions that fit perfectly: a ridge keeps them down.
+    covariance : {"full", "diagonal"}
+        ``"diagonal"`` takes the features of a view to be uncorrelated, and so serves views of any width. For one-hot
+        views that are not centred that is exact: what is decomposed is count(w, c)/√(count(w) count(c)). In others
+        projections are only nearly white, and ``correlations_`` may be larger than 1.
+    center : bool
+        Whether means are subtracted. Without it the first triple of one-hot views says nothing (its correlation is
+        1, its directions are constant); the others are those of centred views with full covariances.
+    svd : {"auto", "exact", "lanczos", "randomized"}
+        See :func:`spinney.linalg.truncated_svd`; by default exact if the covariance is full.
+    random_state : int
+        Where the last two of those begin.
+
+    Attributes
+    ----------
+    correlations_ : array [k]
+        The canonical correlations, falling.
+    x_weights_, y_weights_ : arrays [features, k]
+        A and B.
+    x_mean_, y_mean_ : arrays [features]
+        Zeros if nothing is subtracted.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> h = rng.standard_normal((1000, 1))
+    >>> X, Y = h + rng.standard_normal((1000, 3)), h + rng.standard_normal((1000, 2))
+    >>> cca = CCA(1).fit(X, Y)
+    >>> cca.correlations_.round(2)  # √(3/4 · 2/3) = 0.71 in the model
+    array([0.71])
+    >>> x, y = cca.transform(X, Y)
+    >>> np.corrcoef(x.T, y.T)[0, 1].round(2)
+    np.float64(0.71)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float | tuple[float, float] = 0.0,
+        covariance: Covariance = "full",
+        center: bool = True,
+        svd: Method = "auto",
+        random_state: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.ridge = ridge
+        self.covariance = covariance
+        self.center = center
+        self.svd = svd
+        self.random_state = random_state
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Fit the directions to two views of the same examples: arrays or sparse matrices, one row an example."""
+        ridges = self._checked_options()
+        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, ensure_min_samples=2)
+        Y = _checked_view(Y)
+        check_consistent_length(X, Y)
+        x, y = _view(X, self.center), _view(Y, self.center)
+        Wx, Wy = (
+            _whitening(view, ridge, self.covariance, name) for view, ridge, name in zip((x, y), ridges, "XY")
+        )
+        k = min(self.n_components, Wx.shape[1], Wy.shape[1])
+        if self.covariance == "full":
+            whitened = Wx.T @ _covariance(x, y) @ Wy
+        else:
+            whitened = _whitened_operator(x, y, Wx, Wy)
+        method: Method = "exact" if self.svd == "auto" and self.covariance == "full" else self.svd
+        U, self.correlations_, V = truncated_svd(whitened, k, method, random_state=self.random_state)
+        self.x_weights_, self.y_weights_ = Wx @ U, Wy @ V
+        self.x_mean_, self.y_mean_ = x.mean, y.mean
+        self._n_features_out = k
+        return self
+
+    def _checked_options(self) -> tuple[float, float]:
+        if self.n_components < 1:
+            raise OptionError(f"n_components must be at least 1, not {self.n_components}")
+        if self.covariance not in get_args(Covariance):
+            raise OptionError(f"covariance is full or diagonal, not {self.covariance!r}")
+        ridges = (self.ridge, self.ridge) if isinstance(self.ridge, (int, float)) else tuple(self.ridge)
+        if len(ridges) != 2 or min(ridges) < 0:
+            raise OptionError(f"ridge is a number from 0 on, or two of them, not {self.ridge!r}")
+        return ridges
+
+    def transform(self, X: Any, Y: Any = None) -> Any:
+        """The projections ``(x - mean)'A`` of examples; with the other view, the pair of projections of both."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+        projected = np.asarray(X @ self.x_weights_ - self.x_mean_ @ self.x_weights_)
+        if Y is None:
+            return projected
+        Y = _checked_view(Y)
+        if Y.shape[1] != len(self.y_mean_):
+            raise InputError(f"Y has {Y.shape[1]} features, but was fitted with {len(self.y_mean_)}")
+        return projected, np.asarray(Y @ self.y_weights_ - self.y_mean_ @ self.y_weights_)
+
+    def fit_transform(self, X: Any, y: Any) -> Any:
+        """Fit, and give the projections of both views (``y`` is the second, by scikit-learn's name for it)."""
+        return self.fit(X, y).transform(X, y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+class CanonicalRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear regression with canonical shrinkage: what the views do not agree on is shrunk.
+
+    In the projections x_i of the first view, white and correlated λ_i with the second, βᵢ = λᵢ · mean(xᵢ z)
+    (Kakade and Foster 2007). That is the least squares fit under the penalty Σ ((1 - λᵢ)/λᵢ) βᵢ². If either view is
+    enough to predict z, little is lost, and few labels are needed.
+
+    Parameters
+    ----------
+    cca : CCA
+        Fitted, or to be fitted to unlabelled examples. Take many components: the shrinkage chooses among them.
+        There is an intercept if it centres.
+
+    Attributes
+    ----------
+    cca_ : CCA
+        The fitted one.
+    shrunk_ : array [k]
+        β, the weights of the projections.
+    coef_, intercept_ : the same model, in the features.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.standard_normal(1000)
+    >>> X, Y = (z[:, None] + rng.standard_normal((1000, 5)) for _ in range(2))
+    >>> model = CanonicalRegression(CCA(5)).fit(X[:20], z[:20], X_unlabelled=X, Y_unlabelled=Y)
+    >>> model.coef_.shape, round(model.score(X[20:], z[20:]), 1)
+    ((5,), 0.8)
+    """
+
+    def __init__(self, cca: Any) -> None:
+        self.cca = cca
+
+    def fit(self, X: Any, z: Any, *, X_unlabelled: Any = None, Y_unlabelled: Any = None) -> Self:
+        """Fit the weights to labelled examples, and the views to unlabelled ones, unless they are fitted."""
+        if (X_unlabelled is None) != (Y_unlabelled is None):
+            raise OptionError("X_unlabelled and Y_unlabelled are two views of the same examples: give both")
+        if X_unlabelled is not None:
+            self.cca_ = clone(self.cca).fit(X_unlabelled, Y_unlabelled)
+        elif hasattr(self.cca, "correlations_"):
+            self.cca_ = self.cca
+        else:
+            raise OptionError("the CCA is not fitted: fit it, or give X_unlabelled and Y_unlabelled")
+        X, z = validate_data(self, X, z, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True)
+        x, z = self.cca_.transform(X), np.asarray(z, float)
+        z_mean, x_mean = (z.mean(), x.mean(axis=0)) if self.cca_.center else (0.0, np.zeros(x.shape[1]))
+        lam = np.minimum(self.cca_.correlations_, 1.0)
+        self.shrunk_ = lam * ((z - z_mean) @ x) / len(z)
+        self.coef_ = self.cca_.x_weights_ @ self.shrunk_
+        self.intercept_ = float(z_mean - x_mean @ self.shrunk_ - self.cca_.x_mean_ @ self.coef_)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The expected z of each example."""
+        return _predicted(self, X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class PrincipalRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Least squares on principal components: what canonical regression is compared with.
+
+    It keeps the directions that vary most, whether or not another view confirms them, and may miss all signal
+    (Foster and Kakade 2006).
+
+    Parameters
+    ----------
+    n_components : int
+        Directions to keep, at most as many as there are features or examples.
+    random_state : int
+        Where the decomposition of large data begins.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the model, in the features.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 3)) * [3, 2, 1]
+    >>> model = PrincipalRegression(2).fit(X, X[:, 0] + X[:, 2])
+    >>> np.abs(model.coef_).round(1).tolist()  # the third feature varies least: it is not seen
+    [1.0, 0.0, 0.0]
+    """
+
+    def __init__(self, n_components: int = 2, *, random_state: int = 0) -> None:
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit(self, X: Any, z: Any, *, X_unlabelled: Any = None) -> Self:
+        """Fit the weights to labelled examples; the components, to unlabelled ones if there are any."""
+        if self.n_components < 1:
+            raise OptionError(f"n_components must be at least 1, not {self.n_components}")
+        X, z = validate_data(
+            self, X, z, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True, ensure_min_samples=2
+        )
+        source = X
+        if X_unlabelled is not None:
+            source = validate_data(
+                self, X_unlabelled, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False
+            )
+        centred = _centred(_view(source, center=True))
+        V = truncated_svd(centred, self.n_components, random_state=self.random_state).V
+        regression = LinearRegression().fit(X @ V, z)
+        self.coef_, self.intercept_ = V @ regression.coef_, float(regression.intercept_)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The expected z of each example."""
+        return _predicted(self, X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.regressor_tags.poor_score = True  # of few components
+        return tags
+
+
+def _predicted(model: Any, X: Any) -> NDArray[np.float64]:
+    check_is_fitted(model)
+    X = validate_data(model, X, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+    return np.asarray(X @ model.coef_ + model.intercept_)
+
+
+def _checked_view(Y: Any) -> Any:
+    if Y is None:
+        raise InputError("CCA requires y to be passed, but the target y is None: it is the second view")
+    Y = check_array(Y, accept_sparse=["csr", "csc"], dtype=np.float64, ensure_2d=False, input_name="Y")
+    return Y.reshape(-1, 1) if Y.ndim == 1 else Y
+
+
+class _View(NamedTuple):
+    """Examples with mean ``mean``, of which ``left`` is still to be subtracted (nothing, if they are dense)."""
+
+    matrix: Any  # [n, d]
+    mean: NDArray[np.float64]  # [d]
+    left: NDArray[np.float64]  # [d]
+
+
+def _view(X: Any, center: bool) -> _View:
+    zeros = np.zeros(X.shape[1])
+    if not center:
+        return _View(X, zeros, zeros)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    return _View(X, mean, mean) if sparse.issparse(X) else _View(X - mean, mean, zeros)
+
+
+def _centred(x: _View) -> Any:
+    """The examples less their mean, dense or as an operator."""
+    if not sparse.issparse(x.matrix):
+        return x.matrix
+    X, mean, ones = x.matrix, x.left, np.ones(x.matrix.shape[0])
+
+    def forth(V: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(X @ V - np.multiply.outer(ones, mean @ V))
+
+    def back(U: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(X.T @ U - np.multiply.outer(mean, ones @ U))
+
+    return _operator(X.shape, forth, back)
+
+
+def _operator(shape: tuple[int, int], forth: Callable[..., Any], back: Callable[..., Any]) -> LinearOperator:
+    return LinearOperator(shape, matvec=forth, rmatvec=back, matmat=forth, rmatmat=back, dtype=np.float64)
+
+
+def _covariance(x: _View, y: _View) -> NDArray[np.float64]:
+    C = x.matrix.T @ y.matrix
+    C = C.toarray() if sparse.issparse(C) else C
+    return np.asarray(C / x.matrix.shape[0] - np.outer(x.left, y.left))
+
+
+def _variances(x: _View) -> NDArray[np.float64]:
+    squares = x.matrix.multiply(x.matrix) if sparse.issparse(x.matrix) else x.matrix**2
+    return np.asarray(squares.mean(axis=0)).ravel() - x.left**2
+
+
+def _rounding(x: _View) -> NDArray[np.float64]:
+    """What a constant feature may seem to vary by: much more if its mean is taken off the sums, not the examples."""
+    error = x.matrix.shape[0] * np.finfo(float).eps  # of a mean, relative
+    return np.asarray(error * x.left**2 + (error * x.mean) ** 2)
+
+
+def _whitening(x: _View, ridge: float, covariance: Covariance, name: str) -> Any:
+    """W with W' C W = I on the directions that vary: [d, their number], sparse if C is taken to be diagonal."""
+    d = x.matrix.shape[1]
+    if covariance == "full":
+        if d > _WIDEST:
+            raise OptionError(
+                f"the covariance of the {d:,} features of {name} is too large a matrix: "
+                'reduce the features, or take covariance="diagonal"'
+            )
+        values, vectors = eigh(_covariance(x, x))
+        floor = max(_CUTOFF * (values[-1] + ridge), _rounding(x).sum())
+    else:
+        values, vectors = _variances(x), sparse.eye_array(d, format="csc")
+        floor = _rounding(x)
+    kept = np.flatnonzero(values + ridge > floor)
+    if not len(kept):
+        raise InputError(f"{name} does not vary", remedy="leave out views that are constant")
+    return vectors[:, kept] * (1 / np.sqrt(values[kept] + ridge))
+
+
+def _whitened_operator(x: _View, y: _View, Wx: Any, Wy: Any) -> LinearOperator:
+    """Wx' C_XY Wy, known by its products."""
+    n = x.matrix.shape[0]
+
+    def product(a: _View, Wa: Any, b: _View, Wb: Any, V: NDArray[Any]) -> NDArray[Any]:
+        V = Wb @ V
+        C_V = a.matrix.T @ (b.matrix @ V) / n - np.multiply.outer(a.left, b.left @ V)
+        return np.asarray(Wa.T @ C_V)
+
+    def forth(V: NDArray[Any]) -> NDArray[Any]:
+        return product(x, Wx, y, Wy, V)
+
+    def back(U: NDArray[Any]) -> NDArray[Any]:
+        return product(y, Wy, x, Wx, U)
+
+    return _operator((Wx.shape[1], Wy.shape[1]), forth, back)
