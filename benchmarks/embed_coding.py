@@ -1,7 +1,7 @@
 """Sparse coding of words with a forest of code dimensions: beside SPAMS, and at the size of a vocabulary.
 
-SPAMS wants its matrix dense, so the race is on a part of the Penn Treebank's. Its objective has a factor ½ and is a mean
-over words; dictionaries of both are judged by ours, with codes solved to a duality gap below a millionth.
+SPAMS wants its matrix dense, so the race is on a part of the Penn Treebank's. Its objective has a factor ½ and is a
+mean over words; dictionaries of both are judged by ours, with codes solved to a duality gap below a millionth.
 """
 
 from __future__ import annotations

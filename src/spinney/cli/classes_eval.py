@@ -19,6 +19,7 @@ from spinney.cli.textfiles import (
     vocabulary_of,
     warn_of_unknown,
 )
+from spinney.cli.vector_scores import category_scores, plain, show_vector_scores, similarity_scores
 from spinney.errors import OptionError
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def eval(
     if similarity or categories or bless or composition:
         vectors = model_vectors(fitted)
     if similarity:
-        scores["similarity"] = {file: _similarity(vectors, file, measure) for file in similarity}
+        scores["similarity"] = {file: similarity_scores(vectors, file, measure) for file in similarity}
     if categories:
-        scores["categories"] = {file: _categories(vectors, file, measure, level) for file in categories}
+        scores["categories"] = {file: category_scores(vectors, file, measure, level) for file in categories}
     if bless:
         scores["bless"] = _bless(fitted, vectors, bless, measure)
     if composition:
@@ -88,30 +89,7 @@ def eval(
     if text:
         source = Source([text], format, encoding, on_error, text_column, header)
         scores |= _likelihood(fitted, source, words, parser, threads)
-    emit(as_json, _plain(scores), lambda: _show(scores))
-
-
-def _similarity(vectors: WordVectors, file: str, measure: Any) -> dict[str, Any]:
-    from spinney.evaluate import read_word_pairs, word_similarity
-
-    with about(file):
-        return word_similarity(vectors, read_word_pairs(file), measure)
-
-
-def _categories(vectors: WordVectors, file: str, measure: Any, level: int | None) -> dict[str, Any]:
-    from spinney.evaluate import categorise, read_categories
-
-    with about(file):
-        pairs = read_categories(file, level)
-        found = categorise(vectors, [word for word, _ in pairs], [category for _, category in pairs], measure)
-    return {
-        "purity": found.purity,
-        "entropy": found.entropy,
-        "clusters": len(found.confusion),
-        "n": len(found.words),
-        "words": len(pairs),
-        "missing": found.missing,
-    }
+    emit(as_json, plain(scores), lambda: _show(scores))
 
 
 def _bless(model: Clustering | HiddenMarkov, vectors: WordVectors, file: str, measure: Any) -> dict[str, Any]:
@@ -203,30 +181,12 @@ def _likelihood(
     }
 
 
-def _plain(value: Any) -> Any:
-    """As JSON has it: lists for arrays, null for what is not a number."""
-    if isinstance(value, dict):
-        return {str(name): _plain(inner) for name, inner in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _show(scores: dict[str, Any]) -> None:
     from os.path import basename
 
     from spinney.report.tables import show_facts, show_rows
 
-    if "similarity" in scores:
-        keys = ("pearson", "spearman", "n", "pairs", "coverage")
-        rows = [[basename(file), *(row[key] for key in keys)] for file, row in scores["similarity"].items()]
-        show_rows("Word similarity", ["file", *keys], rows)
-    if "categories" in scores:
-        keys = ("purity", "entropy", "clusters", "n", "words")
-        rows = [[basename(file), *(row[key] for key in keys)] for file, row in scores["categories"].items()]
-        show_rows("Categorisation", ["file", *keys], rows)
+    show_vector_scores(scores)
     if "bless" in scores:
         bless = scores["bless"]
         kinds = [name for name in ("plain", "transformed") if name in bless]

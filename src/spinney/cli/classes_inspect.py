@@ -44,6 +44,7 @@ def inspect(
     begin(quiet)
     from spinney.classes import HiddenMarkov, load_word_model
     from spinney.report import classes as views
+    from spinney.report.words import known_word
 
     for target in (map, transitions):
         if target is not None:
@@ -53,7 +54,7 @@ def inspect(
     if homonyms and not isinstance(fitted, HiddenMarkov):
         raise OptionError("--homonyms: a clustering has one class a word; fit with --method hmm")
     if word is not None:
-        word = views.known_word(views.model_vectors(fitted), word)
+        word = known_word(views.model_vectors(fitted), word)
         of_word = views.classes_of_word(fitted, word)
         chosen: list[int] | None = [number for number, _ in of_word]
     else:
@@ -115,11 +116,12 @@ def neighbours(
     begin(quiet)
     from spinney.classes import load_word_model
     from spinney.report import classes as views
+    from spinney.report.words import known_word
 
     fitted = load_word_model(model)
     vectors = views.model_vectors(fitted)
     with about(model):
-        word = views.known_word(vectors, word)
+        word = known_word(vectors, word)
     measure = measure.replace("-", "_")
     kind, found = views.nearest(views.frequent(fitted, vectors, min_count, word), word, top, measure)
     rows = [{"word": other, kind: value} for other, value in found]
@@ -224,6 +226,7 @@ def _map(model: Clustering | HiddenMarkov, target: str, chosen: str | None) -> l
     from spinney import progress
     from spinney.corpus import writing
     from spinney.report import classes as views
+    from spinney.report.words import known_word
 
     vectors = views.model_vectors(model)
     if chosen is None:
@@ -231,7 +234,7 @@ def _map(model: Clustering | HiddenMarkov, target: str, chosen: str | None) -> l
             :60
         ]
     else:
-        words = [views.known_word(vectors, word.strip()) for word in chosen.split(",") if word.strip()]
+        words = [known_word(vectors, word.strip()) for word in chosen.split(",") if word.strip()]
     if len(words) < 3:
         raise OptionError("a map needs at least three words: give --words a,b,c")
     places = views.word_map(vectors, words)

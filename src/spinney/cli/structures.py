@@ -23,7 +23,7 @@ def word_classes(file: str) -> WordClasses:
 
     if not is_model(file):
         return WordClasses.read_paths(file)
-    if not _is_learnt(file):
+    if _task(file) != "classes":
         return WordClasses.load(file)
     from spinney.classes import load_classes
 
@@ -31,19 +31,24 @@ def word_classes(file: str) -> WordClasses:
 
 
 def word_vectors(file: str) -> WordVectors:
-    """Word vectors: a model of ``spinney classes``, a structure file, or word2vec text."""
+    """Word vectors: a model of ``spinney classes`` or ``embed``, a structure file, or word2vec text."""
     from spinney.structure import WordVectors
 
     if not is_model(file):
         return WordVectors.read_word2vec(file)
-    if not _is_learnt(file):
+    if _task(file) == "embed":
+        from spinney.cli.embed_models import load_model
+        from spinney.report.embed import model_vectors
+
+        return model_vectors(load_model(file))
+    if _task(file) != "classes":
         return WordVectors.load(file)
     from spinney.classes import load_vectors
 
     return load_vectors(file)
 
 
-def _is_learnt(file: str) -> bool:
+def _task(file: str) -> str:
     from spinney.files import read_model
 
-    return read_model(file).kind.startswith("classes/")
+    return read_model(file).kind.partition("/")[0]

@@ -1,4 +1,4 @@
-"""Text for ``spinney classes``: read as a model wants it, kept on disk if it is large, or sentence by sentence."""
+"""Text for models of words: read as they want it, kept on disk if it is large, or sentence by sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spinney.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from spinney.classes import Clustering, HiddenMarkov
-    from spinney.corpus import ReadReport, Sentence, TokenArrays, Vocabulary
+    from spinney.corpus import Document, ReadReport, Sentence, TokenArrays, Vocabulary
 
 FORMATS = "auto, lines, prose, columns, conllu, folder, csv or tsv"
 Format = Annotated[
@@ -274,21 +274,28 @@ def _sentences(
 
 
 def _plain_sentences(path: str, format: str, source: Source, how: dict[str, Any]) -> Iterator[list[str]]:
-    from spinney.corpus import read_folder, read_prose, read_table, read_tokenized
+    from spinney.corpus import read_prose, read_tokenized
     from spinney.corpus.reading import document_sentences
 
     if format == "lines":
         return read_tokenized(path, **how)
     if format == "prose":
         return read_prose(path, **how)
+    return document_sentences(documents(path, format, source, how))
+
+
+def documents(path: str, format: str, source: Source, how: dict[str, Any]) -> Iterator[Document]:
+    """The documents of a folder or of a table."""
+    from spinney.corpus import read_folder, read_table
+
     if format == "folder":
-        return document_sentences(read_folder(path, **how))
+        return read_folder(path, **how)
     if format not in ("csv", "tsv"):
         raise OptionError(f"--format is {FORMATS}, not {format!r}")
     column: Any = source.text or "text"
     column = int(column) if not source.header and column.isdigit() else column
     delimiter = "\t" if format == "tsv" else ","
-    return document_sentences(read_table(path, column, header=source.header, delimiter=delimiter, **how))
+    return read_table(path, column, header=source.header, delimiter=delimiter, **how)
 
 
 def _parsed(sentence: Sentence, reading: Reading, path: str) -> Tokens:

@@ -91,24 +91,24 @@ def solve_codes(gram, B, codes, node, parent, radius, step, tol, max_iter):
     W = min(SLOTS, n)
     a, z, b, grad = np.zeros((M, W)), np.zeros((M, W)), np.zeros((M, W)), np.empty((M, W))
     eta, moved, t = np.empty((parent.size, W)), np.empty(W), np.empty(W)
-    word, spent, enough = np.full(W, -1), np.zeros(W, np.int64), np.empty(W)
+    word, spent, enough = np.full(W, -1, np.int64), np.zeros(W, np.int64), np.empty(W)
     following, total = 0, 0
     while True:
         busy = False
         for s in range(W):
             if word[s] >= 0 and (moved[s] <= enough[s] or spent[s] >= max_iter):
-                codes[word[s]] = a[:, s]
+                for i in range(M):
+                    codes[word[s], i] = a[i, s]
+                    a[i, s] = z[i, s] = b[i, s] = 0.0
                 word[s] = -1
-                b[:, s] = 0.0
-                z[:, s] = 0.0
-                a[:, s] = 0.0
             if word[s] < 0 and following < n:
-                word[s] = following
-                b[:, s] = B[following]
-                a[:, s] = codes[following]
-                z[:, s] = codes[following]
-                enough[s] = tol * 2.0 * step * np.abs(B[following]).max()
-                t[s], spent[s] = 1.0, 0
+                largest = 0.0
+                for i in range(M):
+                    b[i, s] = B[following, i]
+                    a[i, s] = z[i, s] = codes[following, i]
+                    largest = max(largest, abs(B[following, i]))
+                enough[s] = tol * 2.0 * step * largest
+                word[s], t[s], spent[s] = following, 1.0, 0
                 following += 1
             busy = busy or word[s] >= 0
         if not busy:
@@ -129,20 +129,24 @@ def duality_gaps(gram, B, squares, codes, node, parent, weights, lam):
     is λΩ(a) − s a·g + (1 − s)²‖x − Dᵀa‖². ``squares`` holds ‖x‖² of each word.
     """
     n, M = codes.shape
-    gaps = np.empty(n)
+    gaps, own, slopes = np.empty(n), np.empty(M), np.empty(M)
     for word in range(n):
         a = codes[word]
-        g = 2.0 * (B[word] - np.dot(gram, a))
-        omega = np.sum(weights * np.sqrt(subtree_sums(a * a, node, parent)))
-        fit, inner = squares[word], 0.0
+        fitted = np.dot(gram, a)
+        fit, inner, omega = squares[word], 0.0, 0.0
         for i in range(M):
-            inner += a[i] * g[i]
-            fit -= a[i] * (B[word, i] + 0.5 * g[i])
+            g = 2.0 * (B[word, i] - fitted[i])
+            own[i], slopes[i] = a[i] * a[i], g * g
+            inner += a[i] * g
+            fit -= a[i] * (B[word, i] + 0.5 * g)
+        sums = subtree_sums(own, node, parent)
+        for v in range(parent.size):
+            omega += weights[v] * np.sqrt(sums[v])
         needed = (
             0.0  # the dual norm of g: Newton's method from the left on a convex function never overshoots
         )
         while True:
-            height, slope = tree_l2_dual(g * g, node, parent, weights, needed)
+            height, slope = tree_l2_dual(slopes, node, parent, weights, needed)
             further = needed - height / slope
             if not further > needed:
                 break

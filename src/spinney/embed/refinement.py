@@ -429,7 +429,7 @@ def _cut(phi: Any, psi: Any, places: _Places, model: RefinementHMM) -> _Cut:
         if not len(rows):
             continue
         weight = places.weight[rows] / places.weight[rows].sum()
-        left, right = phi[rows], psi[rows]
+        left, right = _present(phi[rows]), _present(psi[rows])
         moments = (left.T @ diags_array(weight) @ right).tocsr()
         U, s, V = truncated_svd(moments, m, random_state=model.random_state)
         inverse = inverse_values(s, model.cutoff)
@@ -437,6 +437,11 @@ def _cut(phi: Any, psi: Any, places: _Places, model: RefinementHMM) -> _Cut:
         cut.Y[np.ix_(rows, kept)] = left @ U[:, kept]
         cut.Z[np.ix_(rows, kept)] = right @ (V[:, kept] * inverse[kept])
     return cut
+
+
+def _present(indicators: Any) -> Any:
+    """Without the features that no row has."""
+    return indicators[:, np.unique(indicators.indices)]
 
 
 def _outer_sums(group: NDArray[Any], left: Floats, right: Floats, n: int) -> Floats:
@@ -458,7 +463,7 @@ def _sums(group: NDArray[Any], rows: Floats, n: int) -> Floats:
 
 def _mixed(found: Floats, blind: Floats, seen: NDArray[Any], smoothing: float) -> Floats:
     weight = np.divide(seen, seen + smoothing, out=np.zeros(len(seen)), where=seen > 0)[:, None, None]
-    return weight * found + (1.0 - weight) * blind
+    return np.asarray(weight * found + (1.0 - weight) * blind)
 
 
 def _unit(v: Floats) -> Floats:

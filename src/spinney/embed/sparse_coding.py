@@ -29,6 +29,7 @@ Penalty = Literal["forest", "lasso"]
 Matrix = NDArray[np.float64]
 _CODES = 52  # the smallest of the thesis: four trees
 _SWEEPS = 3  # of coordinate descent on the dictionary after each batch
+_MANY_CODES = 256  # from so many on, threads speed up the update of the dictionary
 _UNUSED = 1e-12  # an atom with less than this share of the largest squared weight is left where it is
 
 
@@ -149,10 +150,9 @@ class SparseCoding:
             bar.update(1, note=f"objective {objective:.6g}")
 
         spanning = self.span_passes if X.shape[1] > forest.n_codes else 0
-        with (
-            task("sparse coding", self.rounds * (self.passes + spanning)) as bar,
-            announcing_compilation("sparse coding"),
-        ):
+        with announcing_compilation("sparse coding"):
+            coder.solve(rows[:1], state.codes[:1].copy(), state.D, state.gram, 1.0, 1)
+        with coder.blas_threads(), task("sparse coding", self.rounds * (self.passes + spanning)) as bar:
             for number in range(1, self.rounds + 1):
                 for _ in range(self.passes):
                     coder.learn(state, batches, self.inner_iter)
@@ -365,6 +365,10 @@ class Coder:
 
         self.forest, self.lam, self.threads = forest, lam, threads
         self._blas = ThreadpoolController().select(user_api="blas")
+
+    def blas_threads(self) -> Any:
+        """A context for the update of dictionaries: threads in a product of small matrices only wait for each other."""
+        return self._blas.limit(limits=self.threads if self.forest.n_codes >= _MANY_CODES else 1)
 
     def shards(self, X: Any, first: int, last: int) -> list[Shard]:
         """The words from ``first`` to ``last``, one shard a thread."""

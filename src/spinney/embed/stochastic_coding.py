@@ -126,7 +126,9 @@ class StochasticCoding:
         threads = self.threads or default_threads()
         blocks = _blocks(entries, X.shape, threads, rng)
         learning = _Learning(self, forest, entries, X.shape, rng)
-        with task("sparse coding", self.epochs) as bar, announcing_compilation("stochastic coding"):
+        with announcing_compilation("stochastic coding"):
+            learning.epoch([[np.empty(0, np.int64)]], 1, threads=1)
+        with task("sparse coding", self.epochs) as bar:
             for epoch in range(1, self.epochs + 1):
                 error = learning.epoch(blocks, epoch, threads) / max(len(entries.values), 1)
                 found = learning.loss(watched) / max(len(watched.values), 1)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.classes import Clustering, HiddenMarkov
-from spinney.errors import InputError, OptionError
+from spinney.errors import OptionError
+from spinney.report.words import largest, short
 from spinney.structure import WordClasses, WordVectors
 from spinney.structure.wordvectors import Metric
 
@@ -39,16 +40,11 @@ class ClassView:
         'win, play, lose'
         """
         known = [word for word, _ in self.words if word != self.unknown]
-        return ", ".join(map(_short, known[:n])) or str(self.unknown)
+        return ", ".join(map(short, known[:n])) or str(self.unknown)
 
     def listed(self) -> str:
         """All its words that are here."""
-        return ", ".join(_short(word) for word, _ in self.words)
-
-
-def _short(word: str) -> str:
-    """So much of a word that a line holds several: text has rules of dashes, and addresses."""
-    return word if len(word) <= 24 else word[:23] + "…"
+        return ", ".join(short(word) for word, _ in self.words)
 
 
 @dataclass(frozen=True)
@@ -116,7 +112,7 @@ def _emitted(model: HiddenMarkov, numbers: Sequence[int], top: int) -> list[list
         block = np.asarray(statistics.omega[:, some].T, np.float64)  # in one sweep through the file
         for number, weights in zip(some, block):
             total = max(float(statistics.mass[number]), np.finfo(np.float64).tiny)
-            best = [i for i in _largest(weights, top) if weights[i] > 0]
+            best = [i for i in largest(weights, top) if weights[i] > 0]
             found.append([(words[i], float(weights[i]) / total) for i in best])
     return found
 
@@ -126,20 +122,12 @@ def _members(classes: WordClasses, number: int, top: int) -> list[tuple[str, flo
     members = np.flatnonzero(classes.ids == number)
     counts = _counts(classes)[members]
     total = max(float(counts.sum()), np.finfo(np.float64).tiny)
-    return [(classes.words[int(members[i])], float(counts[i]) / total) for i in _largest(counts, top)]
+    return [(classes.words[int(members[i])], float(counts[i]) / total) for i in largest(counts, top)]
 
 
 def _counts(classes: WordClasses) -> Floats:
     """How often each word was seen; once if that is not known."""
     return np.ones(len(classes)) if classes.counts is None else classes.counts.astype(np.float64)
-
-
-def _largest(values: Floats, k: int) -> list[int]:
-    k = min(k, len(values))
-    if k == 0:
-        return []
-    some = np.argpartition(-values, k - 1)[:k]
-    return [int(i) for i in some[np.lexsort((some, -values[some]))]]
 
 
 def transitions(model: WordModel) -> Floats:
@@ -164,7 +152,7 @@ def transitions(model: WordModel) -> Floats:
 def likeliest(matrix: Floats, parent: int, top: int = 3) -> list[tuple[int, float]]:
     """The likeliest children of a class, with their probabilities; none that never occur."""
     column = np.ascontiguousarray(matrix[:, parent])
-    return [(i, float(column[i])) for i in _largest(column, top) if column[i] > 0]
+    return [(i, float(column[i])) for i in largest(column, top) if column[i] > 0]
 
 
 def homonyms(model: HiddenMarkov, top: int = 20, least: int = 20, share: float = 0.2) -> list[Homonym]:
@@ -197,7 +185,7 @@ def classes_of_word(model: WordModel, word: str, least: float = 0.01) -> list[tu
         return [(model.classes[word], 1.0)]
     row = np.asarray(model.statistics_.omega[model.vocabulary_[word]], np.float64)
     shares = row / max(row.sum(), np.finfo(np.float64).tiny)
-    return [(i, float(shares[i])) for i in _largest(shares, 10) if shares[i] >= least]
+    return [(i, float(shares[i])) for i in largest(shares, 10) if shares[i] >= least]
 
 
 # ----------------------------------------------------------------------------------- vectors and neighbours
@@ -250,20 +238,6 @@ def _counted(model: WordModel) -> tuple[Sequence[str], NDArray[Any]]:
     if isinstance(model, HiddenMarkov):
         return model.vocabulary_.words, model.vocabulary_.counts
     return model.classes.words, _counts(model.classes)
-
-
-def known_word(vectors: WordVectors, word: str) -> str:
-    """The word as the model has it; if it has none, an error that says which words are spelt much like it."""
-    if word in vectors:
-        return vectors.words[int(vectors.encode([word])[0])]
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, vectors.words, n=3, cutoff=0.6)
-    near += [
-        other for other in (f"{word}|NOUN", f"{word}|VERB", f"{word}|ADJ", word.lower()) if other in vectors
-    ]
-    remedy = f"did you mean {', '.join(dict.fromkeys(near))}?" if near else None
-    raise InputError(f"{word!r} is not among the {len(vectors):,} words of the model", remedy=remedy)
 
 
 def nearest(
@@ -400,19 +374,9 @@ _FACTS = {
 
 def show_fit(title: str, facts: Mapping[str, Any]) -> None:
     """What a fit did, as far as it is known."""
-    from spinney.report.tables import show_facts
+    from spinney.report.tables import tell
 
-    told: dict[str, Any] = {}
-    for key, name in _FACTS.items():
-        value = facts.get(key)
-        if value is None or (key in ("skipped", "long", "joined", "revived") and not value):
-            continue
-        told[name] = value
-    if (share := facts.get("unknown_share")) is not None:
-        told[_FACTS["unknown_share"]] = f"{share:.2%}"
-    if (speed := facts.get("tokens_per_second")) is not None:
-        told[_FACTS["tokens_per_second"]] = round(speed)
-    show_facts(title, told)
+    tell(title, facts, _FACTS)
 
 
 def show_word(word: str, shares: Sequence[tuple[int, float]], views: Sequence[ClassView]) -> None:

@@ -31,6 +31,26 @@ def show_facts(title: str, facts: Mapping[str, Any]) -> None:
     _print_titled(title, table)
 
 
+#: Facts that are told only if something happened, and those that are shares.
+_EVENTS = ("skipped", "long", "joined", "revived", "dropped")
+_SHARES = ("unknown_share", "nonzero_share")
+
+
+def tell(title: str, facts: Mapping[str, Any], names: Mapping[str, str]) -> None:
+    """What is known of these facts, in the order of ``names`` and by these names."""
+    told: dict[str, Any] = {}
+    for key, name in names.items():
+        value = facts.get(key)
+        if value is None or (key in _EVENTS and not value):
+            continue
+        if key in _SHARES:
+            value = f"{value:.2%}"
+        elif key.endswith("_per_second"):
+            value = round(value)
+        told[name] = value
+    show_facts(title, told)
+
+
 def show_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table; columns of numbers are set flush right."""
     from rich.box import SIMPLE_HEAD

@@ -1,0 +1,43 @@
+"""Words in read-outs: found with their spelling, cut to fit a line, the foremost by a number."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.errors import InputError
+from spinney.structure import WordVectors
+
+
+def short(word: str) -> str:
+    """So much of a word that a line holds several: text has rules of dashes, and addresses."""
+    return word if len(word) <= 24 else word[:23] + "…"
+
+
+def largest(values: NDArray[np.float64], k: int) -> list[int]:
+    """The places of the ``k`` largest numbers, those first; equals by their order.
+
+    Examples
+    --------
+    >>> largest(np.array([0.2, 0.9, 0.2, 0.1]), 2)
+    [1, 0]
+    """
+    k = min(k, len(values))
+    if k == 0:
+        return []
+    some = np.argpartition(-values, k - 1)[:k]
+    return [int(i) for i in some[np.lexsort((some, -values[some]))]]
+
+
+def known_word(vectors: WordVectors, word: str) -> str:
+    """The word as the model has it; if it has none, an error that says which words are spelt much like it."""
+    if word in vectors:
+        return vectors.words[int(vectors.encode([word])[0])]
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, vectors.words, n=3, cutoff=0.6)
+    near += [
+        other for other in (f"{word}|NOUN", f"{word}|VERB", f"{word}|ADJ", word.lower()) if other in vectors
+    ]
+    remedy = f"did you mean {', '.join(dict.fromkeys(near))}?" if near else None
+    raise InputError(f"{word!r} is not among the {len(vectors):,} words of the model", remedy=remedy)
