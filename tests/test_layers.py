@@ -18,7 +18,9 @@ LAYERS = [
     {"inference"},
     {"optim"},
     {"corpus"},
-    {"parallel", "linalg"},
+    {"linalg"},
+    {"_linalg_kernels"},
+    {"parallel"},
     {"files", "progress"},
     {"errors"},
 ]

@@ -14,6 +14,11 @@ def test_demo(tmp_path, capsys, monkeypatch):
     assert facts["tree"]["orphans"] == 0
     assert len({round(row["objective"], 2) for row in facts["solvers"]}) == 1
     assert {"yields", "raises", "returns"} & set(facts["classes"]["neighbours"])
+    near = facts["embedding"]["neighbours"]
+    assert "tuple" in near["list"]
+    assert {"handler", "raised", "occurred"} & set(near["exception"])
     assert run(["classify", "inspect", "demo.spinney"]) == 0
     assert run(["demo", "--quiet"]) == 0
-    assert "Try next" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Try next" in out
+    assert "spinney embed neighbours" in out

@@ -11,6 +11,7 @@ from spinney.cli.options import Json, Quiet, Seed, Threads, begin, emit
 
 if TYPE_CHECKING:
     from spinney.classify import TextModel
+    from spinney.corpus import TokenArrays
 
 
 def demo(
@@ -32,6 +33,7 @@ def demo(
         "solvers": tour.solvers(),
         "tagger": tour.tagger(),
         "classes": tour.word_classes(),
+        "embedding": tour.word_vectors(),
         "model": model,
     }
 
@@ -48,6 +50,8 @@ def demo(
         tour.say(
             "  spinney classes fit TEXT --model classes.spinney --method hmm           (a sentence a line)"
         )
+        tour.say("  spinney embed fit TEXT --model vectors.spinney                          (eigenwords)")
+        tour.say("  spinney embed neighbours vectors.spinney WORD")
 
     emit(as_json, facts, farewell)
 
@@ -238,12 +242,10 @@ class _Tour:
         from math import exp
 
         from spinney.classes import HiddenMarkov, brown, pair_counts
-        from spinney.corpus import sample_sentences, sentence_arrays
         from spinney.report.classes import class_views, frequent
 
         self.heading(7, "Word classes, learnt without a label")
-        sentences = ([word.lower() for word in words if word[0].isalpha()] for words in sample_sentences())
-        arrays = sentence_arrays((words for words in sentences if words), min_count=3, unknown="<unk>")
+        arrays = self._words(min_count=3)
         clusters = brown(pair_counts(arrays), arrays.vocabulary, 40, refine=5)
         model = HiddenMarkov(40, random_state=self.seed).fit(arrays, init=clusters.classes)
         self.say(
@@ -263,6 +265,29 @@ class _Tour:
             "log_likelihood": model.facts_["log_likelihood"],
             "neighbours": [word for word, _ in near],
         }
+
+    def word_vectors(self) -> dict[str, Any]:
+        from spinney.embed import Embedding
+
+        self.heading(8, "Eigenwords: vectors from the words around each word")
+        arrays = self._words(min_count=5)
+        model = Embedding("cca", 50, random_state=self.seed).fit(arrays)
+        self.say(
+            f"   Canonical correlation of {len(arrays.vocabulary):,} words and the five words on each side of them, "
+            f"{model.facts_['pairs']:,} pairs, gives each word 50 numbers."
+        )
+        vectors = model.word_vectors()
+        near = {word: [other for other, _ in vectors.neighbours(word, 6)] for word in ("list", "exception")}
+        for word, others in near.items():
+            self.say(f"   [green]{word}[/green]  {', '.join(others)}")
+        return {"words": len(arrays.vocabulary), "pairs": model.facts_["pairs"], "neighbours": near}
+
+    def _words(self, min_count: int) -> TokenArrays:
+        """The manual without its punctuation, in lower case."""
+        from spinney.corpus import sample_sentences, sentence_arrays
+
+        sentences = ([word.lower() for word in words if word[0].isalpha()] for words in sample_sentences())
+        return sentence_arrays(filter(None, sentences), min_count=min_count, unknown="<unk>")
 
     def _scored(self, model: TextModel) -> dict[str, Any]:
         truth = [self.labels[i] for i in self.test]

@@ -1,22 +1,27 @@
-"""``spinney embed inspect``, ``neighbours``, ``export`` and ``cluster``: what a model holds, for people and programs."""
+"""``spinney embed inspect``, ``neighbours``, ``export``, ``cluster``: what a model holds, for people and programs."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli.embed_models import facts_of, load_any, load_model
+from spinney.cli.embed_models import facts_of, load_model
 from spinney.cli.inputs import about, check_target
 from spinney.cli.options import Json, Quiet, Seed, Threads, begin, emit
 from spinney.cli.structures import word_vectors
 from spinney.errors import OptionError
 
 if TYPE_CHECKING:
-    from spinney.embed import Embedding, MomentTopics, SpectralHMM
+    from spinney.embed import MomentTopics
 
 ModelIn = Annotated[str, typer.Argument(help="A model file that fit wrote.")]
-VectorsIn = Annotated[str, typer.Argument(help="A model file that fit wrote, or a file of vectors (word2vec).")]
+VectorsIn = Annotated[
+    str, typer.Argument(help="A model file that fit wrote, or a file of vectors (word2vec).")
+]
 
 
 def inspect(
@@ -54,7 +59,11 @@ def inspect(
         views.show_spectrum("singular values", spectrum)
         if parent is not None:
             views.show_levels(found["levels"])
-        title = "Dimensions" if len(shown) == vectors.dimension else f"{len(shown)} of {vectors.dimension} dimensions"
+        title = (
+            "Dimensions"
+            if len(shown) == vectors.dimension
+            else f"{len(shown)} of {vectors.dimension} dimensions"
+        )
         views.show_dimensions(f"{title} with the words at their ends", shown)
 
     emit(as_json, found, show)
@@ -101,7 +110,9 @@ def neighbours(
 
         for word, near in found.items():
             show_rows(
-                f"Neighbours of {word}", ["word", "cosine"], [[other, round(value, 4)] for other, value in near]
+                f"Neighbours of {word}",
+                ["word", "cosine"],
+                [[other, round(value, 4)] for other, value in near],
             )
 
     as_rows = {
@@ -112,7 +123,9 @@ def neighbours(
 
 def export(
     model: ModelIn,
-    output: Annotated[str, typer.Argument(help="Where to write: .txt or .vec, compressed as .gz, .xz, .bz2.")],
+    output: Annotated[
+        str, typer.Argument(help="Where to write: .txt or .vec, compressed as .gz, .xz, .bz2.")
+    ],
     threads: Threads = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -140,6 +153,17 @@ def export(
         emit(as_json, facts, lambda: print(f"Wrote {output}: {facts['words']:,} words"))
 
 
+def _write_topics(model: MomentTopics, output: str) -> None:
+    """Their table, compressed as the name says, or to standard output."""
+    from spinney.corpus import writing_bytes
+
+    with tempfile.TemporaryDirectory(prefix="spinney-") as folder:
+        passing = os.path.join(folder, "topics.tsv")
+        model.write_table(passing)
+        with open(passing, "rb") as table, writing_bytes(output) as file:
+            shutil.copyfileobj(table, file)
+
+
 def cluster(
     model: VectorsIn,
     output: Annotated[str, typer.Option("--output", "--out", "-o", help="Where to write the classes.")],
@@ -161,6 +185,4 @@ def cluster(
     found.save(output)
     used = int(np.count_nonzero(np.bincount(found.ids, minlength=classes)))
     facts = {"path": output, "words": len(found), "classes": classes, "used": used}
-    emit(
-        as_json, facts, lambda: print(f"Wrote {output}: {facts['words']:,} words in {used:,} classes")
-    )
+    emit(as_json, facts, lambda: print(f"Wrote {output}: {facts['words']:,} words in {used:,} classes"))

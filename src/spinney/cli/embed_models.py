@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spinney.cli.structures import is_model, word_vectors
 from spinney.cli.textfiles import Reading
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError
 
 if TYPE_CHECKING:
     from spinney.embed import Embedding, MomentTopics, SpectralHMM
@@ -66,12 +66,3 @@ def save_topics(model: MomentTopics, path: str, facts: dict[str, Any]) -> None:
         model.save(passing)
         file = read_model(passing)
         write_model(path, file.kind, file.header | {"facts": facts}, file.tensors, file.strings)
-
-
-def refuse_vectors(model: EmbedModel | WordVectors, what: str) -> EmbedModel:
-    """The model; an error if it is a file of vectors alone, which cannot do ``what``."""
-    from spinney.structure import WordVectors
-
-    if isinstance(model, WordVectors):
-        raise OptionError(f"{what}: a file of vectors has none; it is for models that embed fit wrote")
-    return model

@@ -67,7 +67,7 @@ class Decomposition:
     k: int
     method: Method = "auto"
     oversampling: int = 20
-    power: int = 4
+    power: int = 8
     random_state: int = 0
 
     def __call__(self, A: Any) -> SVD:
@@ -160,8 +160,9 @@ def two_step_cca(
     if not text.n_tokens:
         raise OptionError("there are no words to learn from")
     left, right = _side(window, -1), _side(window, +1)
-    how = {"n_words": n_words, "n_contexts": n_contexts, "threads": threads}
-    between = count_contexts(text, _lags(left, right), **{**how, "n_words": n_contexts})
+    between = count_contexts(
+        text, _lags(left, right), n_words=n_contexts, n_contexts=n_contexts, threads=threads
+    )
     matrix, whiten_left, whiten_right = correlations(between.matrix, transform=transform, pseudo=pseudo)
     first = svd(matrix)
     size = between.n_contexts
@@ -171,7 +172,7 @@ def two_step_cca(
     )
     sums, counted = [], None  # W'S, one block a side
     for view in states:
-        counted = count_contexts(text, view.window, **how)
+        counted = count_contexts(text, view.window, n_words=n_words, n_contexts=n_contexts, threads=threads)
         sums.append(like(counted.matrix, transformed(counted.matrix.data, transform)) @ view.projection)
     assert counted is not None
     whiten_words = inverse_root(transformed(counted.word_counts, transform), pseudo)

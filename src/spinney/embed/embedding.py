@@ -89,6 +89,11 @@ class Embedding:
     True
     """
 
+    vectors_: Any
+    singular_values_: NDArray[np.float64]
+    parent_: NDArray[np.int32] | None
+    states_: tuple[WindowStates | SmoothedStates, ...]
+
     def __init__(
         self,
         method: Method = "cca",
@@ -115,7 +120,7 @@ class Embedding:
         lam: float = 0.1,
         branching: Sequence[int] = (4, 2),
         svd: SvdMethod = "auto",
-        power: int = 4,
+        power: int = 8,
         random_state: int = 0,
         threads: int | None = None,
     ) -> None:
