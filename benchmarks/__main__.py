@@ -5,7 +5,18 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("linear", "groups", "prox", "crf", "brown", "hmm")
+NAMES = (
+    "linear",
+    "groups",
+    "prox",
+    "crf",
+    "brown",
+    "hmm",
+    "embed",
+    "embed_coding",
+    "embed_hmm",
+    "embed_topics",
+)
 
 
 def main(arguments: list[str]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import lzma
 import os
+import re
 import sys
 import tarfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,3 +38,17 @@ def newsgroups() -> tuple[Any, Any]:
                 texts.append(stream.read().decode("latin-1"))
                 labels.append(rest.partition("/")[0])
     return TfidfVectorizer().fit_transform(texts).tocsc(), np.unique(labels, return_inverse=True)[1]
+
+
+def review_sentences() -> Iterator[list[str]]:
+    """The film reviews of IMDB, 27 million tokens: lower-cased, cut after . ! ?, punctuation apart."""
+    for part in ("unsup", "train", "test"):
+        with lzma.open(
+            data_folder() / "imdb" / f"{part}.tsv.xz", "rt", encoding="utf-8", newline="\n"
+        ) as lines:
+            for line in lines:
+                text = line.rstrip("\n").split("\t")[3].lower().replace("<br />", " ")
+                for sentence in re.split(r"(?<=[.!?])\s+", text):
+                    tokens = re.findall(r"[a-z0-9']+|[^\sa-z0-9]", sentence)
+                    if tokens:
+                        yield tokens

@@ -6,16 +6,13 @@ mean over words; dictionaries of both are judged by ours, with codes solved to a
 
 from __future__ import annotations
 
-import lzma
-import re
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from benchmarks.data import data_folder
+from benchmarks.data import data_folder, review_sentences
 from benchmarks.harness import publish
 from spinney.corpus import TokenArrays, read_arrays, sentence_arrays
 from spinney.embed.code_trees import as_code_forest, code_forest
@@ -128,7 +125,7 @@ def _spams_tree() -> dict[str, Any]:
 def _vocabulary() -> str:
     """Twenty thousand words of the film reviews."""
     _say("reading")
-    arrays = sentence_arrays(_reviews(), min_count=10, max_size=20_000, unknown="#rare#")
+    arrays = sentence_arrays(review_sentences(), min_count=10, max_size=20_000, unknown="#rare#")
     X = _pmi(arrays, 20_000)
     rows = [
         f"### {X.shape[0]:,} words × {X.shape[1]:,} contexts, {X.nnz:,} entries, M = {13 * TREES}, λ = {LAM}",
@@ -157,20 +154,9 @@ def _vocabulary() -> str:
     return "\n".join(rows)
 
 
-def _reviews() -> Iterator[list[str]]:
-    for name in ("train", "test", "unsup"):
-        with lzma.open(data_folder() / "imdb" / f"{name}.tsv.xz", "rt", encoding="utf-8") as lines:
-            for line in lines:
-                yield re.findall(r"\w+|[^\w\s]", line.rpartition("\t")[2].lower())
-
-
 def _told(options: dict[str, int]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in options.items())
 
 
 def _say(what: str) -> None:
     print(f"{what} …", file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    main(quick="--quick" in sys.argv)

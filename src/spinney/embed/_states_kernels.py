@@ -41,6 +41,7 @@ def smoothed_states(ids, offsets, tables, rates, step, out):
             continue
         if step < 0:
             first, last = last, first
+        running[:] = 0
         t = first
         for n in range(offsets[s + 1] - offsets[s] - 1):
             w = ids[t]

@@ -73,7 +73,7 @@ class Embedding:
     singular_values_ : array [dimensions]
         Canonical correlations in the methods of that family; empty for sparse codes.
     parent_ : array of int32 [dimensions], or None
-        sparse: the forest of the dimensions.
+        sparse: the forest of the dimensions, as the parent of each; -1 for a root.
     facts_ : dict
         What it was learnt from, and the seconds that it took.
 
@@ -252,6 +252,7 @@ class Embedding:
     def _fit_codes(self, text: TokenArrays) -> None:
         import scipy.sparse
 
+        from spinney.embed.code_trees import code_forest
         from spinney.embed.sparse_coding import SparseCoding
 
         X = pmi(self._counts(text, self._places()).matrix, **self._pmi(None))
@@ -262,7 +263,7 @@ class Embedding:
         ).fit(X)  # fmt: skip
         self.vectors_ = scipy.sparse.csr_array(coding.codes_.astype(np.float32))
         if self.method == "sparse":
-            self.parent_ = np.asarray(coding.forest_.parent, np.int32)
+            self.parent_ = code_forest(self._size // len(code_forest(1, self.branching)), self.branching)
         self.facts_ |= {
             "lam": self.lam,
             "objective": float(coding.objective_),
