@@ -13,13 +13,8 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spinney.embed.topics import (
-    DocumentMoments,
-    MomentTopics,
-    completion_score,
-    split_words,
-    topics_from_moments,
-)
+from spinney.embed.document_moments import DocumentMoments, topics_from_moments
+from spinney.embed.topics import MomentTopics, completion_score, split_words
 from spinney.errors import InputError, ModelFileError, OptionError
 
 
@@ -80,7 +75,7 @@ def test_shards_and_threads_do_not_matter(monkeypatch):
     rng = np.random.default_rng(0)
     X, W = sparse.csr_array(rng.poisson(1.0, (300, 40)).astype(float)), rng.standard_normal((40, 4))
     whole = DocumentMoments(X, 1.0).triples(W)
-    monkeypatch.setattr("spinney.embed.topics._SHARD", 17)
+    monkeypatch.setattr("spinney.embed.document_moments._SHARD", 17)
     one, two = (DocumentMoments(X, 1.0, threads=threads).triples(W) for threads in (1, 2))
     np.testing.assert_array_equal(one, two)
     np.testing.assert_allclose(one, whole, rtol=1e-9, atol=1e-12)

@@ -220,8 +220,8 @@ class Views(NamedTuple):
     means: tuple[Matrix, Matrix, Matrix]  # each [d, k]: E[view | class]
 
 
-class HMMParameters(NamedTuple):
-    """What three neighbouring words tell about a hidden Markov chain; columns sum to 1."""
+class Chain(NamedTuple):
+    """A hidden Markov chain, as three neighbouring words tell it; columns sum to 1."""
 
     start: Matrix  # [class], of the first of the three
     transition: Matrix  # [next class, class]
@@ -363,7 +363,7 @@ def word_triples(words: ArrayLike, n_words: int) -> WordTriples:
     return WordTriples(pair(x1, x2), pair(x1, x3), pair(x2, x3), triple)
 
 
-def hidden_markov(views: Views) -> HMMParameters:
+def hidden_markov(views: Views) -> Chain:
     """The chain behind three neighbouring words, given the class of the second (Anandkumar, Hsu and Kakade 2012).
 
     The means of the views are ``O P(h1 | h2)``, ``O`` and ``O T``: with words fewer than classes, or emissions that
@@ -381,4 +381,4 @@ def hidden_markov(views: Views) -> HMMParameters:
     first, emission, third = views.means
     inverse = np.linalg.pinv(emission)
     start = to_simplex((inverse @ first @ views.weights)[None])[0]
-    return HMMParameters(start, to_simplex((inverse @ third).T).T, emission)
+    return Chain(start, to_simplex((inverse @ third).T).T, emission)

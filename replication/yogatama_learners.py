@@ -1,0 +1,253 @@
+"""Text, learners and scores of the Yogatama replication; each is made once in a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from spectral_common import Setting
+from spectral_scores import PAIRS, Scores, Tests, read_tests, scored
+from spectral_text import reviews
+
+from spinney.corpus import TokenArrays, sentence_arrays
+from spinney.embed import count_contexts, window
+from spinney.embed.code_trees import code_forest
+from spinney.embed.sparse_coding import SparseCoding
+from spinney.embed.stochastic_coding import ProxScale, StochasticCoding
+from spinney.embed.weighting import pmi
+from spinney.evaluate import paired_bootstrap, spearman_of_pairs
+from spinney.evaluate.significance import accuracy
+from spinney.linalg import truncated_svd
+from spinney.structure import WordVectors
+
+RARE, NUMBER = "#rare#", "#number#"
+TREE = 13  # the nodes of each tree, in every shape
+#: Shapes of trees of 13 nodes; the norm of single nodes is the ℓ1 norm, the thesis's SC.
+SHAPES: dict[str, tuple[int, ...] | None] = {
+    "4, 2": (4, 2),
+    "3, 3": (3, 3),
+    "star": (12,),
+    "binary": None,
+    "chain": (1,) * 12,
+    "lasso": (),
+}
+_QUICK_TOKENS, _QUICK_WORDS = 4_500_000, 10_000
+_NOT_IN_THESIS = ("SimVerb-3500", "VERB-143")
+TEN_SETS = [i for i, name in enumerate(PAIRS) if name not in _NOT_IN_THESIS]
+
+
+class Material(NamedTuple):
+    """The text, its word × context matrix, and what vectors are tried on."""
+
+    text: TokenArrays
+    X: Any  # CSR [words, contexts], signed PMI
+    tests: Tests
+    seconds: float  # counting and PMI
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """Vectors, what they reached and what they cost."""
+
+    matrix: NDArray[Any]  # [words, M]
+    scores: Scores
+    seconds: float
+    of_processors: float
+
+    @property
+    def similarity(self) -> float:
+        """Spearman's coefficient, averaged over the thesis's ten sets."""
+        return mean_of_sets(self.scores.cosines)
+
+    @property
+    def pooled(self) -> float:
+        """Spearman's coefficient of the pairs of the ten sets together, scores as shares of the set's highest."""
+        return spearman_of_pairs(np.vstack([_of_set(self.scores.cosines, i) for i in TEN_SETS]))
+
+    @property
+    def syntactic(self) -> float:
+        """The share of right analogies of word forms."""
+        return self.scores.google.syntactic.accuracy
+
+    @property
+    def semantic(self) -> float:
+        """The share of right analogies of meaning."""
+        return self.scores.google.semantic.accuracy
+
+    @property
+    def sentiment(self) -> float:
+        """The share of sentences that are told right."""
+        return self.scores.sentiment.accuracy
+
+    @property
+    def nonzero(self) -> float:
+        """The share of numbers that are not zero."""
+        return float(np.count_nonzero(self.matrix) / self.matrix.size)
+
+
+@cache
+def material(setting: Setting) -> Material:
+    """Film reviews, prepared as in the thesis, a part of them when quick."""
+    sentences = _prepared(setting)
+    text = sentence_arrays(
+        sentences, min_count=10, max_size=_QUICK_WORDS if setting.quick else None, unknown=RARE
+    )
+    started = time.perf_counter()
+    X = pmi(count_contexts(text, window(5)).matrix, floor=None)
+    seconds = time.perf_counter() - started
+    # Neither Microsoft's analogies nor categories are in the thesis.
+    tests = dataclasses.replace(read_tests(setting), msr=[], categories={})
+    return Material(text, X, tests, seconds)
+
+
+def _prepared(setting: Setting) -> Iterator[list[str]]:
+    left = _QUICK_TOKENS if setting.quick else np.inf
+    for sentence in reviews(setting.data / "imdb"):
+        left -= len(sentence)
+        if left < 0:
+            return
+        yield [NUMBER if token.isdecimal() else token for token in sentence]
+
+
+# ---------------------------------------------------------------------------------------------- learners
+
+
+@cache
+def principal(setting: Setting, M: int, how: Literal["thesis", "library"]) -> Learnt:
+    """Truncated SVD: U·s of signed PMI, or U·s^¼ of positive PMI with rows of length one."""
+    X = material(setting).X
+
+    def learn() -> NDArray[Any]:
+        if how == "thesis":
+            found = truncated_svd(X, M, random_state=setting.seed)
+            return found.U * found.s
+        found = truncated_svd(X.maximum(0), M, random_state=setting.seed)
+        rows = found.U * found.s**0.25
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+    return _tried(setting, learn)
+
+
+@cache
+def coded(setting: Setting, M: int, lam: float, shape: str, rounds: int) -> Learnt:
+    """Algorithm A: dictionary learning, with trees of some shape or ℓ1."""
+
+    def learn() -> NDArray[Any]:
+        options: dict[str, Any] = {"penalty": "lasso"} if shape == "lasso" else {"forest": parents(M, shape)}
+        model = SparseCoding(M, lam=lam, rounds=rounds, random_state=setting.seed, **options)
+        return model.fit(material(setting).X).codes_
+
+    return _tried(setting, learn)
+
+
+@cache
+def by_entries(setting: Setting, M: int, lam: float, prox_scale: ProxScale, epochs: int) -> Learnt:
+    """Algorithm B: stochastic steps on single entries."""
+
+    def learn() -> NDArray[Any]:
+        model = StochasticCoding(
+            M, lam=lam, prox_scale=prox_scale, epochs=epochs, random_state=setting.seed
+        )
+        return model.fit(material(setting).X).codes_
+
+    return _tried(setting, learn)
+
+
+@cache
+def word2vec(setting: Setting, M: int, skip_gram: bool, epochs: int) -> Learnt | None:
+    """Gensim's vectors of the same text; None where there is no gensim."""
+    try:
+        from gensim.models import Word2Vec
+    except ImportError:
+        return None
+    text = material(setting).text
+
+    def learn() -> NDArray[Any]:
+        model = Word2Vec(
+            _Sentences(text), vector_size=M, window=5, sg=int(skip_gram), negative=5, min_count=1, epochs=epochs,
+            workers=1, seed=setting.seed,
+        )  # fmt: skip
+        found = np.zeros((len(text.vocabulary), M), np.float32)
+        for i, word in enumerate(text.vocabulary.words):
+            if word in model.wv:
+                found[i] = model.wv[word]
+        return found
+
+    return _tried(setting, learn)
+
+
+class _Sentences:
+    """The words of each sentence, as often as they are asked for."""
+
+    def __init__(self, text: TokenArrays) -> None:
+        self.text = text
+
+    def __iter__(self) -> Iterator[list[str]]:
+        words = self.text.vocabulary.words
+        for sentence in self.text:
+            yield [words[i] for i in sentence.tolist()]
+
+
+def parents(M: int, shape: str) -> NDArray[np.int32]:
+    """The parent of each of M dimensions (-1 for a root) in trees of 13 nodes of some shape."""
+    branching = SHAPES[shape]
+    if branching == ():
+        return code_forest(M, ())
+    if branching is not None:
+        return code_forest(M // TREE, branching)
+    node = np.arange(M, dtype=np.int32) % TREE  # as full as a binary tree of 13 nodes can be
+    above = (node - 1) // 2
+    return np.where(node == 0, np.int32(-1), np.arange(M, dtype=np.int32) - node + above)
+
+
+def levels(parent: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The depth of each dimension, 0 for roots; parents come before children."""
+    depth = np.zeros(len(parent), np.int64)
+    for i, above in enumerate(parent.tolist()):
+        if above >= 0:
+            depth[i] = depth[above] + 1
+    return depth
+
+
+# ------------------------------------------------------------------------------------------------ scores
+
+
+def _tried(setting: Setting, learn: Callable[[], NDArray[Any]]) -> Learnt:
+    text, _, tests, _ = material(setting)
+    started, started_cpu = time.perf_counter(), time.process_time()
+    matrix = learn()
+    seconds, of_processors = time.perf_counter() - started, time.process_time() - started_cpu
+    vectors = WordVectors(text.vocabulary.words, matrix.astype(np.float32), lowercase=True)
+    return Learnt(matrix, scored(vectors, tests), seconds, of_processors)
+
+
+def mean_of_sets(cosines: NDArray[Any]) -> float:
+    """Spearman's coefficient, averaged over the ten sets; rows are set number, cosine, people's score."""
+    return float(np.mean([spearman_of_pairs(_of_set(cosines, i)) for i in TEN_SETS]))
+
+
+def _of_set(cosines: NDArray[Any], number: int) -> NDArray[np.float64]:
+    rows = cosines[cosines[:, 0] == number, 1:]
+    return rows / [1.0, np.max(rows[:, 1], initial=1e-12)]
+
+
+def luck(baseline: Learnt, system: Learnt, tests: Tests, resamples: int = 1000) -> dict[str, tuple[float, float]]:
+    """The 95 % interval of system − baseline for each task, by paired bootstraps."""
+    syntactic = np.array([question.syntactic for question in tests.google])
+    known = np.array([answer is not None for answer in baseline.scores.google.answers])
+    found = {}
+    for name, items, statistic in (
+        ("similarity", [one.scores.cosines for one in (baseline, system)], mean_of_sets),
+        ("syntactic", [one.scores.google.correct[known & syntactic] for one in (baseline, system)], accuracy),
+        ("semantic", [one.scores.google.correct[known & ~syntactic] for one in (baseline, system)], accuracy),
+        ("sentiment", [one.scores.sentiment.correct for one in (baseline, system)], accuracy),
+    ):
+        test = paired_bootstrap(*items, statistic, resamples=resamples)
+        found[name] = (test.low, test.high)
+    return found
