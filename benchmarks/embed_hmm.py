@@ -1,11 +1,13 @@
 """Spectral hidden Markov models against EM: seconds of learning, and perplexity of held-out text.
 
 32 states, a million tokens of the Penn Treebank (its training and validation parts), perplexity of the test part, ends
-of sentences included. The options of spectral models were chosen with the training part alone and the validation part
-(pseudo-count, shrinkage, interpolation: their defaults). EM is Spinney's, online, from a random start; its
-perplexity after each pass says when it is within 0.1 % of the best that it reaches. Spectral predictions are
-interpolated with the unigram law; so that EM is not denied what they are given, one row has EM's model with the
-interpolation that suits it best on the test text itself.
+of sentences included. Spectral models have their default options. These (pseudo-count, shrinkage, interpolation) were
+first set while looking at this test part; on the validation part, learning from the training part alone, a grid of
+about forty settings found none that is better by more than 0.5 %, which is what the seed of the SVD changes.
+
+EM is Spinney's, online, from random starts; its perplexity after each pass says when it is within 0.1 % of the best that
+it reaches. Spectral predictions are interpolated with the unigram law; so that EM is not denied what they are given,
+one row has EM's model with the interpolation that suits it best on the test text itself. Both have several seeds.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from benchmarks.harness import publish
 
 STATES = 32
 PASSES = 60  # of EM
+SEEDS = (0, 1, 2)
 END = "</s>"
 
 
@@ -35,10 +38,12 @@ def main() -> None:
     ended = sentence_arrays([[*words, END] for words in train], unknown="<unk>")
     ended_test = sentence_arrays([[*words, END] for words in _sentences("test")], vocabulary=ended.vocabulary)
     _learn(text.part(0, 100), "full")  # compile
-    model, em = _em(ended, ended_test, PASSES)
+    runs = [_em(ended, ended_test, PASSES, seed=seed) for seed in SEEDS]
+    model, em = runs[0]
     rows = [_interpolated(model, text, ended, test, em), *_spectral(text, test)]
     rows += _polished(text, ended, ended_test)
-    publish("embed_hmm", [_table(text, em, rows), _trouble(text, test)])
+    seeds = _seeds([trace for _, trace in runs], text, test)
+    publish("embed_hmm", [_table(text, em, rows), seeds, _trouble(text, test)])
 
 
 def _sentences(part: str) -> list[list[str]]:
@@ -76,12 +81,15 @@ def _spectral(text: Any, test: Any) -> list[tuple[str, float, float]]:
     return rows
 
 
-def _em(ended: Any, test: Any, passes: int, init: Any = None) -> tuple[Any, list[tuple[float, float]]]:
+def _em(
+    ended: Any, test: Any, passes: int, init: Any = None, seed: int = 0
+) -> tuple[Any, list[tuple[float, float]]]:
     """A model; and the seconds of learning and the perplexity of the test text after each pass."""
     from spinney.classes import HiddenMarkov
 
     print(f"EM, {passes} passes …", file=sys.stderr, flush=True)
-    model = HiddenMarkov(STATES, passes=passes, finish=False).fit(ended, dev=test, init=init)
+    model = HiddenMarkov(STATES, passes=passes, finish=False, random_state=seed)
+    model.fit(ended, dev=test, init=init)
     seconds = np.cumsum([row["seconds"] for row in model.facts_["trace"]]).tolist()
     return model, [(s, float(np.exp(-row["dev"]))) for s, row in zip(seconds, model.facts_["trace"])]
 
@@ -170,7 +178,7 @@ def _table(text: Any, em: list[tuple[float, float]], rows: list[tuple[str, float
         "",
         "| model | seconds | EM's seconds / these | perplexity | worse than EM by | EM's seconds to as good / these |",
         "|---|---:|---:|---:|---:|---:|",
-        f"| EM, random start: {passes} passes, within 0.1 % of the best of {len(em)} | {seconds:.1f} | 1 | {value:.1f} | | |",
+        f"| EM: {passes}, within 0.1 % of the best of {len(em)} | {seconds:.1f} | 1 | {value:.1f} | | |",
     ]
     for n in (1, 3, 10, 20):
         lines.append(
@@ -185,9 +193,26 @@ def _table(text: Any, em: list[tuple[float, float]], rows: list[tuple[str, float
         )
     lines += [
         "",
-        f"Full operators have {STATES}² numbers a word, EM's emissions {STATES}: the perplexities are of models with as many "
-        "states, not as many parameters. After a colon: passes of EM.",
+        f"After a colon: passes of EM. Full operators have {STATES}² numbers a word, EM's emissions {STATES}: these are "
+        "models of as many states, not of as many parameters.",
     ]
+    return "\n".join(lines) + "\n"
+
+
+def _seeds(traces: list[list[tuple[float, float]]], text: Any, test: Any) -> str:
+    """How much chance changes: random starts of EM, random starts of the SVD."""
+    best = [min(value for _, value in trace) for trace in traces]
+    lines = [
+        "### Perplexity by seed",
+        "",
+        "| model | lowest | mean | highest |",
+        "|---|---:|---:|---:|",
+        f"| EM, the best of {PASSES} passes, {len(SEEDS)} seeds | {min(best):.1f} | {np.mean(best):.1f} | {max(best):.1f} |",
+    ]
+    for power in (5, 12):
+        found = [_learn(text, "full", random_state=seed, power=power).perplexity(test) for seed in range(5)]
+        name = f"spectral, full, {power} passes of the SVD, 5 seeds"
+        lines.append(f"| {name} | {min(found):.1f} | {np.mean(found):.1f} | {max(found):.1f} |")
     return "\n".join(lines) + "\n"
 
 

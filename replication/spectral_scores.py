@@ -36,7 +36,7 @@ PAIRS = {
     "WS-353-REL": "WS-rel", "WS-353-SIM": "WS-sim", "YP-130": "YP-130",
 }  # fmt: skip
 CATEGORIES = {"ap": "AP", "battig": "Battig", "bless": "BLESS", "essli-2008": "ESSLLI"}
-_RESAMPLES = 1000
+_RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,22 @@ def compared(baseline: Scores, system: Scores, tests: Tests) -> list[list[object
     """
     syntactic = np.array([question.syntactic for question in tests.google])
     google, msr = (
-        np.array([answer is not None for answer in result.answers]) for result in (baseline.google, baseline.msr)
+        np.array([answer is not None for answer in result.answers])
+        for result in (baseline.google, baseline.msr)
     )
     rows = []
     for name, items, statistic in (
         ("similarity", [one.cosines for one in (baseline, system)], _mean_spearman),
-        ("Google syntactic", [one.google.correct[google & syntactic] for one in (baseline, system)], accuracy),
-        ("Google semantic", [one.google.correct[google & ~syntactic] for one in (baseline, system)], accuracy),
+        (
+            "Google syntactic",
+            [one.google.correct[google & syntactic] for one in (baseline, system)],
+            accuracy,
+        ),
+        (
+            "Google semantic",
+            [one.google.correct[google & ~syntactic] for one in (baseline, system)],
+            accuracy,
+        ),
         ("MSR", [one.msr.correct[msr] for one in (baseline, system)], accuracy),
         ("SST", [one.sentiment.correct for one in (baseline, system)], accuracy),
     ):

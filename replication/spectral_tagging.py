@@ -74,7 +74,9 @@ def tagging(setting: Setting) -> str:
                 claims.append((f"{name}, {learner}{kind}: fewer errors (p < .05)", test.low > 0))
             else:
                 cells += [None, None, None]
-            published = PUBLISHED[name] if kind == KINDS[1] and (name == "names") == (learner == "CRF") else None
+            published = (
+                PUBLISHED[name] if kind == KINDS[1] and (name == "names") == (learner == "CRF") else None
+            )
             rows.append([*cells, None if published is None else f"{published} %", f"{outcome.seconds:.0f}"])
     header = ["", "F1", "error reduction", "difference of F1, 95 %", "no difference?", "tutorial", "s"]
     return section("Vectors in taggers", _note(setting, tasks, embedding), header, rows) + verdict(claims)
@@ -114,7 +116,7 @@ def _phrases(setting: Setting) -> Task:
             with replacing(path) as file:
                 file.write(files.read(f"conll2000/{name}.txt"))
             parts.append(_sentences(path))
-    return Task("chunk", parts[0][: 3000 if setting.quick else None], parts[1])
+    return Task("chunk", parts[0][: 4000 if setting.quick else None], parts[1])
 
 
 def _sentences(path: Path) -> Sentences:

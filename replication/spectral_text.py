@@ -8,6 +8,7 @@ import tarfile
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from grave_semcor import brown_documents
 from spectral_common import Setting
@@ -56,7 +57,15 @@ def tagger_text(setting: Setting) -> TokenArrays:
     return TokenArrays.load(folder, mmap=False)
 
 
-def posts(archive: Path) -> Iterator[str]:
+class Post(NamedTuple):
+    """A post of 20 newsgroups."""
+
+    group: str
+    is_test: bool
+    text: str
+
+
+def posts(archive: Path) -> Iterator[Post]:
     """The posts of 20 newsgroups, without headers and quoted lines."""
     with tarfile.open(archive) as files:
         for member in files:
@@ -64,7 +73,9 @@ def posts(archive: Path) -> Iterator[str]:
             if file is None:
                 continue
             _, _, body = file.read().decode("latin-1").partition("\n\n")
-            yield "\n".join(line for line in body.split("\n") if not line.lstrip().startswith((">", "|", ":")))
+            own = [line for line in body.split("\n") if not line.lstrip().startswith((">", "|", ":"))]
+            part, group, _ = member.name.split("/")[-3:]
+            yield Post(group, part.endswith("test"), "\n".join(own))
 
 
 def _posts(setting: Setting) -> Path:
@@ -72,7 +83,7 @@ def _posts(setting: Setting) -> Path:
     path = setting.cache / "posts.txt"
     with replacing(path) as file:
         for post in posts(setting.data / "20newsgroups" / "20news-bydate.tar.xz"):
-            for sentence in tokenized_sentences(post):
+            for sentence in tokenized_sentences(post.text):
                 file.write((" ".join(sentence) + "\n").encode())
     return path
 

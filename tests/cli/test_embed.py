@@ -340,6 +340,19 @@ def test_inspect_shows_the_levels_of_codes(facts, data):
     assert [view["level"] for view in found["strongest"]] == depth.tolist()
 
 
+@pytest.mark.xfail(
+    strict=True, reason="Embedding.parent_ numbers the nodes of the sorted forest, not dimensions"
+)
+def test_a_dimension_is_used_only_with_the_one_above_it(facts, data, tmp_path):
+    options = ["--method", "sparse", "--dimensions", 6, "--branching", "2", "--lam", 2]
+    facts("fit", data / "train.txt", *options, "--model", tmp_path / "m")
+    model = Embedding.load(tmp_path / "m")
+    used = (model.vectors_ != 0).toarray()
+    below = np.flatnonzero(model.parent_ >= 0)
+    assert 0 < used.mean() < 1
+    assert not np.any(used[:, below] & ~used[:, model.parent_[below]])
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_neighbours(spinney, facts, data, name):
     words = ["ball", "court"] if name == "topics" else ["dog", "sees"]
