@@ -37,6 +37,7 @@ SHAPES: dict[str, tuple[int, ...] | None] = {
     "chain": (1,) * 12,
     "lasso": (),
 }
+MIN_PAIR = 5
 _QUICK_TOKENS, _QUICK_WORDS = 4_500_000, 10_000
 _NOT_IN_THESIS = ("SimVerb-3500", "VERB-143")
 TEN_SETS = [i for i, name in enumerate(PAIRS) if name not in _NOT_IN_THESIS]
@@ -47,6 +48,7 @@ class Material(NamedTuple):
 
     text: TokenArrays
     X: Any  # CSR [words, contexts], signed PMI
+    X_often: Any  # of the pairs seen MIN_PAIR times or more
     tests: Tests
     seconds: float  # counting and PMI
 
@@ -99,11 +101,12 @@ def material(setting: Setting) -> Material:
         sentences, min_count=10, max_size=_QUICK_WORDS if setting.quick else None, unknown=RARE
     )
     started = time.perf_counter()
-    X = pmi(count_contexts(text, window(5)).matrix, floor=None)
+    counts = count_contexts(text, window(5)).matrix
+    X = pmi(counts, floor=None)
     seconds = time.perf_counter() - started
     # Neither Microsoft's analogies nor categories are in the thesis.
     tests = dataclasses.replace(read_tests(setting), msr=[], categories={})
-    return Material(text, X, tests, seconds)
+    return Material(text, X, pmi(counts, floor=None, min_count=MIN_PAIR), tests, seconds)
 
 
 def _prepared(setting: Setting) -> Iterator[list[str]]:

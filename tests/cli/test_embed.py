@@ -340,11 +340,8 @@ def test_inspect_shows_the_levels_of_codes(facts, data):
     assert [view["level"] for view in found["strongest"]] == depth.tolist()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="Embedding.parent_ numbers the nodes of the sorted forest, not dimensions"
-)
 def test_a_dimension_is_used_only_with_the_one_above_it(facts, data, tmp_path):
-    options = ["--method", "sparse", "--dimensions", 6, "--branching", "2", "--lam", 2]
+    options = ["--method", "sparse", "--dimensions", 6, "--branching", "2", "--lam", 0.5]
     facts("fit", data / "train.txt", *options, "--model", tmp_path / "m")
     model = Embedding.load(tmp_path / "m")
     used = (model.vectors_ != 0).toarray()
