@@ -112,6 +112,7 @@ def read_tests(setting: Setting) -> Tests:
 def scored(vectors: WordVectors, tests: Tests) -> Scores:
     """Try vectors of lower-cased words on everything."""
     purity = {}
+    train, dev, test = tests.sentiment
     for name, pairs in tests.categories.items():
         words, gold = zip(*pairs)
         purity[name] = categorise(vectors, words, gold, measure="cosine").purity
@@ -120,7 +121,7 @@ def scored(vectors: WordVectors, tests: Tests) -> Scores:
         analogies(vectors, tests.google),
         analogies(vectors, tests.msr),
         purity,
-        sentiment_accuracy(vectors, *tests.sentiment),
+        sentiment_accuracy(vectors, train, dev, test),
     )
 
 
@@ -134,7 +135,7 @@ def compared(baseline: Scores, system: Scores, tests: Tests) -> list[list[object
         np.array([answer is not None for answer in result.answers])
         for result in (baseline.google, baseline.msr)
     )
-    rows = []
+    rows: list[list[object]] = []
     for name, items, statistic in (
         ("similarity", [one.cosines for one in (baseline, system)], _mean_spearman),
         (
@@ -150,7 +151,7 @@ def compared(baseline: Scores, system: Scores, tests: Tests) -> list[list[object
         ("MSR", [one.msr.correct[msr] for one in (baseline, system)], accuracy),
         ("SST", [one.sentiment.correct for one in (baseline, system)], accuracy),
     ):
-        test = paired_bootstrap(*items, statistic, resamples=_RESAMPLES)
+        test = paired_bootstrap(items[0], items[1], statistic, resamples=_RESAMPLES)
         interval = f"{test.low:+.3f} to {test.high:+.3f}"
         rows.append([name, figure(test.baseline), figure(test.system), interval, chance(test.p_value)])
     return rows

@@ -55,8 +55,8 @@ def methods(setting: Setting) -> str:
     text, tests = words_text(setting), read_tests(setting)
     results: dict[str, Result] = {}
     for name, options in METHODS.items():
-        passes = {"passes": 3} if setting.quick else {}
-        embedding = Embedding(dimensions=100, random_state=setting.seed, **options, **passes)
+        passes = 3 if setting.quick else 6
+        embedding = Embedding(dimensions=100, passes=passes, random_state=setting.seed, **options)
         results[name] = _timed(lambda embedding=embedding: _of_embedding(embedding, text), tests)
     peer = _peer(text, setting.seed)
     if peer is not None:
@@ -130,7 +130,7 @@ def _first(learnt: Learnt, size: int, text: TokenArrays) -> WordVectors:
 def _peer(text: TokenArrays, seed: int) -> Any:
     """A function that learns gensim's vectors, or None where there is no gensim."""
     try:
-        from gensim.models import Word2Vec
+        from gensim.models import Word2Vec  # type: ignore[import-untyped]
     except ImportError:
         return None
 
@@ -168,8 +168,9 @@ def _note(setting: Setting, text: TokenArrays, scores: Scores) -> str:
         f"coefficient of cosines, mean of the 12 sets ({len(scores.cosines):,} pairs are known). Analogies: 3CosAdd, "
         f"{syntactic.known:,}, {semantic.known:,} and {msr.known:,} questions whose words are known. AP to ESSLLI: "
         "purity of clusters (cosine, complete linkage). SST: logistic regression on mean vectors, positive against "
-        f"negative sentences. gensim: window 5, 5 negatives, {_EPOCHS} epochs. All use as many threads as there are processors, with "
-        "which gensim gives other vectors each time. The tutorial has pictures of neighbours and no numbers: nothing published stands beside these rows."
+        f"negative sentences. gensim: window 5, 5 negatives, {_EPOCHS} epochs. All use as many threads as there are "
+        "processors, with which gensim gives other vectors each time. The tutorial has pictures of neighbours and no "
+        "numbers: nothing published stands beside these rows."
     )
     if setting.quick:
         note += " Quick: a quarter of the text, 3 passes of LR-MVL for 6."

@@ -134,7 +134,8 @@ def _labelled(path: Path) -> list[tuple[float, str]]:
 
 def _posts(setting: Setting) -> Task:
     numbers = {"comp": 1.0, "sci": -1.0}
-    train, test = [], []
+    train: list[tuple[float, str]] = []
+    test: list[tuple[float, str]] = []
     for post in posts(setting.data / "20newsgroups" / "20news-bydate.tar.xz"):
         number = numbers.get(post.group.partition(".")[0], 0.0)
         (test if post.is_test else train).append((number, post.text))

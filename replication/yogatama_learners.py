@@ -138,28 +138,34 @@ def principal(setting: Setting, M: int, how: Literal["thesis", "library"]) -> Le
 
 
 @cache
-def coded(setting: Setting, M: int, lam: float, shape: str, rounds: int) -> Learnt:
-    """Algorithm A: dictionary learning, with trees of some shape or ℓ1."""
+def coded(setting: Setting, M: int, lam: float, shape: str, rounds: int, often: bool = False) -> Learnt:
+    """Algorithm A: dictionary learning, with trees of some shape or ℓ1; of all pairs, or of those seen often."""
 
     def learn() -> NDArray[Any]:
         options: dict[str, Any] = {"penalty": "lasso"} if shape == "lasso" else {"forest": parents(M, shape)}
         model = SparseCoding(M, lam=lam, rounds=rounds, random_state=setting.seed, **options)
-        return model.fit(material(setting).X).codes_
+        return model.fit(_matrix(setting, often)).codes_
 
     return _tried(setting, learn)
 
 
 @cache
-def by_entries(setting: Setting, M: int, lam: float, prox_scale: ProxScale, epochs: int) -> Learnt:
+def by_entries(
+    setting: Setting, M: int, prox_scale: ProxScale, epochs: int, often: bool, lam: float = 0.1, rate: float = 0.1
+) -> Learnt:
     """Algorithm B: stochastic steps on single entries."""
 
     def learn() -> NDArray[Any]:
         model = StochasticCoding(
-            M, lam=lam, prox_scale=prox_scale, epochs=epochs, random_state=setting.seed
+            M, lam=lam, prox_scale=prox_scale, epochs=epochs, learning_rate=rate, random_state=setting.seed
         )
-        return model.fit(material(setting).X).codes_
+        return model.fit(_matrix(setting, often)).codes_
 
     return _tried(setting, learn)
+
+
+def _matrix(setting: Setting, often: bool) -> Any:
+    return material(setting).X_often if often else material(setting).X
 
 
 @cache
@@ -222,7 +228,7 @@ def levels(parent: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _tried(setting: Setting, learn: Callable[[], NDArray[Any]]) -> Learnt:
-    text, _, tests, _ = material(setting)
+    text, tests = material(setting).text, material(setting).tests
     started, started_cpu = time.perf_counter(), time.process_time()
     matrix = learn()
     seconds, of_processors = time.perf_counter() - started, time.process_time() - started_cpu

@@ -12,8 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinney.corpus import reading
-from spinney.corpus import ReadReport, TokenArrays, Vocabulary, read_conllu, read_table, tokenized_sentences
+from spinney.corpus import (
+    ReadReport,
+    TokenArrays,
+    Vocabulary,
+    read_conllu,
+    read_table,
+    reading,
+    tokenized_sentences,
+)
 from spinney.corpus.reading import read_text
 from spinney.errors import InputError, OptionError
 

@@ -71,6 +71,14 @@ def test_codes_are_zero_below_a_zero(fitted):
             assert np.all(codes[codes[:, above] == 0, child] == 0)
 
 
+def test_codes_entry_by_entry(text):
+    embedding = Embedding("sparse", 13, coding="stochastic", epochs=2).fit(text)
+    assert embedding.vectors_.shape == (len(text.vocabulary), 13)
+    assert "gap" not in embedding.facts_
+    with pytest.raises(OptionError, match="dictionary or stochastic"):
+        Embedding("sparse", 13, coding="magic").fit(text)
+
+
 def test_states_look_at_the_context_alone(fitted, text):
     """The same context around two words gives them the same state."""
     words = text.vocabulary.words

@@ -50,7 +50,6 @@ def naive(arrays, k, variant, ridge, seed):
     L = np.vstack([contexts(s, E, RATES) for s in arrays])
     R = np.vstack([contexts(s[::-1], E, RATES)[::-1] for s in arrays])
     W = np.eye(V)[arrays.ids]
-    n = len(L)
     C = np.cov(np.hstack([L, R]).T, bias=True)
     scale = np.diag(1 / np.sqrt(np.diag(C)))
     half = len(C) // 2

@@ -9,7 +9,6 @@ import typer
 
 from spinney.cli import embed_apply, embed_eval, embed_inspect
 from spinney.cli.embed_documents import learn_bags
-from spinney.cli.embed_models import save_topics
 from spinney.cli.inputs import about, check_target
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.textfiles import Format, Header, Reading, Source, TextColumn, numbered
@@ -37,13 +36,14 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "context_exponent": ("cca", "pmi", *CODES), "floor": ("pmi", *CODES), "shift": ("pmi", *CODES),
     "min_pair": ("pmi", *CODES), "exponent": SPECTRAL, "rows": SPECTRAL, "whitening": ("tscca",),
     "variant": ("lrmvl", "hmm"), "rates": ("lrmvl",), "passes": ("lrmvl",), "lam": CODES, "branching": ("sparse",),
+    "coding": CODES, "epochs": CODES,
     "svd": ("cca", "tscca", "svd", "rescaled", "pmi"), "power": ("cca", "tscca", "svd", "rescaled", "pmi", "hmm"),
     "states": ("hmm",), "topics": ("topics",), "alpha0": ("topics",), "polish": ("topics",),
     "stop_words": ("topics",), "cache": (*VECTORS, "hmm"),
 }  # fmt: skip
 CHOICES = {
     "weighting": ("flat", "harmonic", "linear"), "transform": ("raw", "sqrt", "log", "two-thirds"),
-    "rows": ("unit", "canonical", "plain"), "whitening": ("diagonal", "full"),
+    "rows": ("unit", "canonical", "plain"), "coding": ("dictionary", "stochastic"), "whitening": ("diagonal", "full"),
     "svd": ("auto", "exact", "lanczos", "randomized"),
 }  # fmt: skip
 #: The parameter that an option is, where their names differ.
@@ -131,11 +131,18 @@ def fit(
     branching: Annotated[
         str | None, typer.Option(help="sparse: children of a root, of each of these, … (default: 4,2).")
     ] = None,
+    coding: Annotated[
+        str | None,
+        typer.Option(help="sparse, lasso: dictionary (default) or stochastic, entry by entry."),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="--coding stochastic: visits of each entry (default: 20).")
+    ] = None,
     svd: Annotated[
         str | None, typer.Option(help="auto (default), exact, lanczos or randomized decomposition.")
     ] = None,
     power: Annotated[
-        int | None, typer.Option(min=1, help="Passes of the randomized SVD (default: 4; hmm 5).")
+        int | None, typer.Option(min=1, help="Passes of the randomized SVD (default: 8; hmm 5).")
     ] = None,
     states: Annotated[int | None, typer.Option(min=1, help="hmm: how many states (default: 32).")] = None,
     topics: Annotated[int | None, typer.Option(min=1, help="topics: how many (default: 10).")] = None,
@@ -183,7 +190,8 @@ def fit(
         "edges": edges or None, "contexts": contexts, "transform": transform, "pseudo": pseudo,
         "context_exponent": context_exponent, "center": center or None, "floor": floor, "shift": shift,
         "min_pair": min_pair, "exponent": exponent, "rows": rows, "whitening": whitening, "variant": variant,
-        "rates": rates, "passes": passes, "lam": lam, "branching": branching, "svd": svd, "power": power,
+        "rates": rates, "passes": passes, "lam": lam, "branching": branching,
+        "coding": coding, "epochs": epochs, "svd": svd, "power": power,
         "states": states, "topics": topics, "alpha0": alpha0, "polish": polish, "stop_words": stop_words,
         "cache": cache,
     }  # fmt: skip
@@ -236,6 +244,8 @@ def _settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
         chosen["window"] = (
             chosen["window"] if len(chosen["window"]) == 2 else (chosen["window"][0], chosen["window"][0])
         )
+    if "epochs" in chosen and chosen.get("coding") != "stochastic":
+        raise OptionError("--epochs is for --coding stochastic")
     chosen.pop("cache", None)
     if method == "hmm" and "pseudo" in chosen:
         chosen["pseudo_count"] = chosen.pop("pseudo")
@@ -277,7 +287,6 @@ def _fit_words(
         fitted.facts_ |= {"method": "hmm", "reading": reading.facts()}
     else:
         fitted = Embedding(method, **settings).fit(arrays, reading=reading.facts())  # type: ignore[arg-type]
-        fitted.facts_["dimensions"] = int(fitted.vectors_.shape[1])
     fitted.facts_ |= {
         "tokens_per_second": arrays.n_tokens / max(fitted.facts_["seconds"], 1e-9),
         "unknown_share": report.unknown / max(report.tokens, 1),
@@ -301,10 +310,11 @@ def _fit_topics(
     bags = learn_bags(source, lowercase, report, stop_words=stop_words, **cut)
     started = time.perf_counter()
     with about(source.name):
-        fitted = MomentTopics(**settings).fit(bags.counts, words=bags.words)
+        reading = Reading(lowercase=lowercase, unknown=None).facts()
+        fitted = MomentTopics(**settings).fit(bags.counts, words=bags.words, reading=reading)
     seconds = time.perf_counter() - started
     tokens = int(bags.counts.sum())
-    facts = {
+    fitted.facts_ |= {
         "method": "topics",
         "documents": fitted.n_documents_,
         "dropped": fitted.n_dropped_,
@@ -317,7 +327,6 @@ def _fit_topics(
         "seconds": seconds,
         "tokens_per_second": tokens / max(seconds, 1e-9),
         "skipped": report.skipped,
-        "reading": Reading(lowercase=lowercase, unknown=None).facts(),
     }
-    save_topics(fitted, target, facts)
-    return facts
+    fitted.save(target)
+    return fitted.facts_

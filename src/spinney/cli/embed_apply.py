@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spinney.cli.embed_documents import read_bags
-from spinney.cli.embed_models import load_model, reading_of
+from spinney.cli.embed_models import load_model
 from spinney.cli.inputs import about
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.textfiles import (
@@ -59,7 +59,7 @@ def apply(
     from spinney.embed import MomentTopics
 
     fitted = load_model(model)
-    reading = reading_of(fitted, model)
+    reading = Reading.of(fitted.facts_)
     source, report = Source([data], format, encoding, on_error, text, header), ReadReport()
     if isinstance(fitted, MomentTopics):
         if states:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spinney.cli.embed_documents import read_bags
-from spinney.cli.embed_models import load_any, reading_of
+from spinney.cli.embed_models import load_any
 from spinney.cli.inputs import about
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
-from spinney.cli.textfiles import Format, Header, Source, warn_of_unknown
+from spinney.cli.textfiles import Format, Header, Reading, Source, warn_of_unknown
 from spinney.cli.vector_scores import category_scores, plain, similarity_scores
 from spinney.errors import InputError, OptionError
 
@@ -236,7 +236,7 @@ def _held_out(model: EmbedModel, path: str, source: Source) -> dict[str, Any]:
 
     if isinstance(model, Embedding):
         raise OptionError("--text is for hmm and topics: vectors of words give text no probability")
-    reading, report = reading_of(model, path), ReadReport()
+    reading, report = Reading.of(model.facts_), ReadReport()
     found: dict[str, Any]
     with about(source.name):
         if isinstance(model, MomentTopics):

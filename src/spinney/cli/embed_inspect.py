@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli.embed_models import facts_of, load_model
+from spinney.cli.embed_models import load_model
 from spinney.cli.inputs import about, check_target
 from spinney.cli.options import Json, Quiet, Seed, Threads, begin, emit
 from spinney.cli.structures import word_vectors
@@ -39,7 +39,7 @@ def inspect(
     from spinney.report import embed as views
 
     fitted = load_model(model)
-    facts = facts_of(fitted, model)
+    facts = dict(fitted.facts_)
     if isinstance(fitted, MomentTopics):
         _inspect_topics(model, fitted, facts, dimensions, words, as_json)
         return

@@ -1,13 +1,10 @@
-"""The models of ``spinney embed``, out of their files and into them."""
+"""The models of ``spinney embed``, out of their files."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spinney.cli.structures import is_model, word_vectors
-from spinney.cli.textfiles import Reading
 from spinney.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,30 +36,3 @@ def load_any(path: str) -> EmbedModel | WordVectors:
     if is_model(path) and read_model(path).kind.startswith("embed/"):
         return load_model(path)
     return word_vectors(path)
-
-
-def facts_of(model: EmbedModel, path: str) -> dict[str, Any]:
-    """What the model was learnt from, and how."""
-    from spinney.embed import MomentTopics
-    from spinney.files import read_model
-
-    if not isinstance(model, MomentTopics):
-        return dict(model.facts_)
-    kept = read_model(path).header.get("facts", {})
-    return kept if isinstance(kept, dict) else {}
-
-
-def reading_of(model: EmbedModel, path: str) -> Reading:
-    """How other text is to be read for it."""
-    return Reading.of(facts_of(model, path))
-
-
-def save_topics(model: MomentTopics, path: str, facts: dict[str, Any]) -> None:
-    """Write topics with what was read beside them: they keep no facts of their own."""
-    from spinney.files import read_model, write_model
-
-    with tempfile.TemporaryDirectory(prefix="spinney-") as folder:
-        passing = os.path.join(folder, "topics")
-        model.save(passing)
-        file = read_model(passing)
-        write_model(path, file.kind, file.header | {"facts": facts}, file.tensors, file.strings)

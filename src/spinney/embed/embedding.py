@@ -61,8 +61,11 @@ class Embedding:
         tscca: of the states of tokens, ``"diagonal"`` or ``"full"``.
     variant, rates, passes
         lrmvl: see :func:`~spinney.embed.lrmvl.lrmvl`.
-    lam, branching
-        sparse, lasso: see :class:`~spinney.embed.sparse_coding.SparseCoding`.
+    coding
+        sparse, lasso: ``"dictionary"``, see :class:`~spinney.embed.sparse_coding.SparseCoding`; or ``"stochastic"``,
+        entry by entry: :class:`~spinney.embed.stochastic_coding.StochasticCoding`.
+    lam, branching, epochs
+        Of both, and of the second.
     svd, power
         How matrices are decomposed: see :func:`spinney.linalg.truncated_svd`.
 
@@ -119,6 +122,8 @@ class Embedding:
         passes: int = 6,
         lam: float = 0.1,
         branching: Sequence[int] = (4, 2),
+        coding: Literal["dictionary", "stochastic"] = "dictionary",
+        epochs: int = 20,
         svd: SvdMethod = "auto",
         power: int = 8,
         random_state: int = 0,
@@ -146,6 +151,8 @@ class Embedding:
         self.passes = passes
         self.lam = lam
         self.branching = branching
+        self.coding = coding
+        self.epochs = epochs
         self.svd = svd
         self.power = power
         self.random_state = random_state
@@ -171,7 +178,6 @@ class Embedding:
         self.singular_values_, self.parent_, self.states_ = np.empty(0), None, ()
         self.facts_: dict[str, Any] = {
             "method": self.method,
-            "dimensions": self._size,
             "words": len(text.vocabulary),
             "tokens": text.n_tokens,
             "sentences": len(text),
@@ -181,6 +187,7 @@ class Embedding:
             self._fit_codes(text)
         else:
             self._fit_spectral(text)
+        self.facts_["dimensions"] = int(self.vectors_.shape[1])
         self.facts_["seconds"] = time.perf_counter() - started
         return self
 
@@ -189,6 +196,8 @@ class Embedding:
             raise OptionError(f"method is one of {', '.join(METHODS)}, not {self.method!r}")
         if self._size < 1:
             raise OptionError(f"dimensions must be at least 1, not {self._size}")
+        if self.coding not in ("dictionary", "stochastic"):
+            raise OptionError(f"coding is dictionary or stochastic, not {self.coding!r}")
         if self.method == "tscca" and (self.positional or self.edges or self.center):
             raise OptionError(
                 "two-step CCA has bags of words on both sides: positional, edges and center are not for it"
@@ -254,21 +263,26 @@ class Embedding:
 
         from spinney.embed.code_trees import code_forest
         from spinney.embed.sparse_coding import SparseCoding
+        from spinney.embed.stochastic_coding import StochasticCoding
 
         X = pmi(self._counts(text, self._places()).matrix, **self._pmi(None))
         penalty: Literal["forest", "lasso"] = "forest" if self.method == "sparse" else "lasso"
-        coding = SparseCoding(
-            self._size, penalty, self.lam, branching=self.branching, threads=self.threads,
-            random_state=self.random_state,
-        ).fit(X)  # fmt: skip
-        self.vectors_ = scipy.sparse.csr_array(coding.codes_.astype(np.float32))
+        common: dict[str, Any] = {"threads": self.threads, "random_state": self.random_state}
+        if self.method == "sparse":
+            common["branching"] = self.branching
+        learner: SparseCoding | StochasticCoding
+        if self.coding == "dictionary":
+            learner = SparseCoding(self._size, penalty, self.lam, **common).fit(X)
+            self.facts_["gap"] = float(learner.gap_)
+        else:
+            learner = StochasticCoding(self._size, penalty, self.lam, epochs=self.epochs, **common).fit(X)
+        self.vectors_ = scipy.sparse.csr_array(learner.codes_.astype(np.float32))
         if self.method == "sparse":
             self.parent_ = code_forest(self._size // len(code_forest(1, self.branching)), self.branching)
         self.facts_ |= {
             "lam": self.lam,
-            "objective": float(coding.objective_),
-            "gap": float(coding.gap_),
-            "nonzero_share": float(coding.nonzero_share_),
+            "objective": float(learner.objective_),
+            "nonzero_share": float(learner.nonzero_share_),
         }
 
     # -- what was learnt ------------------------------------------------------------------------------
@@ -372,7 +386,7 @@ class Embedding:
 _SETTINGS = (
     "method", "dimensions", "window", "weighting", "positional", "edges", "n_contexts", "transform", "pseudo",
     "context_exponent", "center", "floor", "shift", "min_pair", "exponent", "rows", "whitening", "variant", "rates",
-    "passes", "lam", "branching", "svd", "power", "random_state",
+    "passes", "lam", "branching", "coding", "epochs", "svd", "power", "random_state",
 )  # fmt: skip
 
 

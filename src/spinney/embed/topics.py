@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Self
@@ -113,6 +113,8 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     words_ : list of str
     n_documents_, n_dropped_ : int
         How many documents were learnt from, and how many had fewer than three words.
+    facts_ : dict
+        What else the file of the model is to tell, such as ``reading``: how the documents were read.
 
     Examples
     --------
@@ -147,7 +149,14 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.threads = threads
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None, *, words: Sequence[str] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        words: Sequence[str] | None = None,
+        reading: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Learn topics.
 
         Parameters
@@ -156,6 +165,8 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             Counts.
         words
             The word of each column, for reading; default: the names of the columns, or their numbers.
+        reading
+            How the documents were read, for those who will read more of them.
         """
         alpha0 = self._checked_settings()
         X = self._checked(X, reset=True)
@@ -168,6 +179,7 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 f"{self.n_topics} topics ask for as many documents of at least 3 words: n_samples={self.n_documents_}"
             )
         self.words_ = self._names(words, X.shape[1])
+        self.facts_: dict[str, Any] = {"reading": dict(reading or {})}
         with one_blas_thread():
             found = topics_from_moments(
                 moments.pairs(),
@@ -343,6 +355,7 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             "documents": self.n_documents_,
             "dropped": self.n_dropped_,
             "trace": self.trace_,
+            "facts": self.facts_,
         }
         tensors = {
             name: getattr(self, f"{name}_") for name in ("components", "weights", "spectrum", "clipped")
@@ -383,6 +396,9 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         fitted.spectrum_, fitted.clipped_, fitted.trace_ = spectrum, clipped, trace
         fitted.n_documents_, fitted.n_dropped_ = model.fact("documents", int), model.fact("dropped", int)
         fitted.n_features_in_, fitted._n_features_out = len(words), K
+        fitted.facts_ = model.fact("facts", dict)
+        if not isinstance(fitted.facts_.get("reading"), dict):
+            raise model.error("damaged: it does not say how its documents were read")
         return fitted
 
     # -- checks ---------------------------------------------------------------------------------------
