@@ -3,10 +3,10 @@
 32 states, a million tokens of the Penn Treebank (its training and validation parts), perplexity of the test part, ends
 of sentences included. Spectral models have their default options. These (pseudo-count, shrinkage, interpolation) were
 first set while looking at this test part; on the validation part, learning from the training part alone, a grid of
-about forty settings found none that is better by more than 0.5 %, which is what the seed of the SVD changes.
+about fifty settings found none that is better by more than 0.5 %, which is what the seed of the SVD changes.
 
-EM is Spinney's, online, from random starts; its perplexity after each pass says when it is within 0.1 % of the best that
-it reaches. Spectral predictions are interpolated with the unigram law; so that EM is not denied what they are given,
+EM is Spinney's, online, from random starts; its perplexity after each pass says when it is within 0.1 % of the best
+that it reaches. Spectral predictions are interpolated with the unigram law; so that EM is not denied what they are given,
 one row has EM's model with the interpolation that suits it best on the test text itself. Both have several seeds.
 """
 
@@ -193,8 +193,8 @@ def _table(text: Any, em: list[tuple[float, float]], rows: list[tuple[str, float
         )
     lines += [
         "",
-        f"After a colon: passes of EM. Full operators have {STATES}² numbers a word, EM's emissions {STATES}: these are "
-        "models of as many states, not of as many parameters.",
+        f"After a colon: passes of EM. Full operators have {STATES}² numbers a word, EM's emissions {STATES}: these "
+        "are models of as many states, not of as many parameters.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -207,7 +207,8 @@ def _seeds(traces: list[list[tuple[float, float]]], text: Any, test: Any) -> str
         "",
         "| model | lowest | mean | highest |",
         "|---|---:|---:|---:|",
-        f"| EM, the best of {PASSES} passes, {len(SEEDS)} seeds | {min(best):.1f} | {np.mean(best):.1f} | {max(best):.1f} |",
+        f"| EM, the best of {PASSES} passes, {len(SEEDS)} seeds "
+        f"| {min(best):.1f} | {np.mean(best):.1f} | {max(best):.1f} |",
     ]
     for power in (5, 12):
         found = [_learn(text, "full", random_state=seed, power=power).perplexity(test) for seed in range(5)]

@@ -166,7 +166,7 @@ def _cosines(vectors: WordVectors, sets: Sequence[Sequence[tuple[str, str, float
     rows = []
     for number, pairs in enumerate(sets):
         known = [pair for pair in pairs if pair[0] in vectors and pair[1] in vectors]
-        first, second = (vectors.rows([pair[i] for pair in known]) for i in (0, 1))
-        found = similarity(first, second, "cosine")
-        rows.append(np.column_stack([np.full(len(known), number), found, [pair[2] for pair in known]]))
+        first, second, scores = zip(*known)
+        found = similarity(vectors.rows(first), vectors.rows(second), "cosine")
+        rows.append(np.column_stack([np.full(len(known), number), found, scores]))
     return np.vstack(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import lzma
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from grave_common import section, verdict
 from numpy.typing import NDArray
+from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, RidgeCV
-from sklearn.pipeline import make_pipeline
 from spectral_common import Setting
 from spectral_text import posts
 
 from spinney.embed import CCA, CanonicalRegression, PrincipalRegression
+
+Predict = Callable[[Any, Any, Any], NDArray[np.float64]]
 
 LABELS = (25, 100, 400)
 _WORDS = 1000
@@ -85,32 +88,52 @@ def views(setting: Setting) -> str:
 def _accuracies(task: Task, draws: int, seed: int) -> dict[str, list[list[float]]]:
     """By the name of a regression: for each number of labels, the accuracy of each draw."""
     X, Y = task.views
-    few, many = (CCA(k, ridge=_RIDGE).fit(X, Y) for k in (50, 500))
-    regressions: dict[str, Callable[[Any, Any], Any]] = {
-        "words, ridge regression": lambda x, z: RidgeCV(np.logspace(-1, 4, 11)).fit(x.toarray(), z),
-        "principal components, 10": lambda x, z: PrincipalRegression(10).fit(x, z, X_unlabelled=X),
-        "principal components, 50": lambda x, z: PrincipalRegression(50).fit(x, z, X_unlabelled=X),
-        "canonical directions, 50": lambda x, z: _on_directions(few, x, z),
-        "canonical shrinkage, 50": lambda x, z: CanonicalRegression(few).fit(x, z),
-        "canonical shrinkage, 500": lambda x, z: CanonicalRegression(many).fit(x, z),
-    }
+    regressions = _regressions(X, CCA(500, ridge=_RIDGE).fit(X, Y))
     labelled = np.flatnonzero(task.labels)
     accuracies: dict[str, list[list[float]]] = {name: [] for name in regressions}
     for n in LABELS:
         chosen = [
             np.random.default_rng([seed, draw]).choice(labelled, n, replace=False) for draw in range(draws)
         ]
-        for name, fit in regressions.items():
-            fitted = (fit(X[some], task.labels[some]) for some in chosen)
-            right = [np.sign(model.predict(task.test)) == task.test_labels for model in fitted]
-            accuracies[name].append([float(np.mean(one)) for one in right])
+        for name, predict in regressions.items():
+            predicted = (predict(X[some], task.labels[some], task.test) for some in chosen)
+            accuracies[name].append([float(np.mean(np.sign(z) == task.test_labels)) for z in predicted])
     return accuracies
 
 
-def _on_directions(cca: CCA, x: Any, z: NDArray[np.float64]) -> Any:
-    pipeline = make_pipeline(cca, LinearRegression())
-    pipeline.steps[-1][1].fit(cca.transform(x), z)
-    return pipeline
+def _regressions(X: Any, cca: CCA) -> dict[str, Predict]:
+    """Functions from labelled examples and others to the predictions for these."""
+    few = _first(cca, 50)
+    # The directions that vary most are the same for all draws: they are found once, and regressions see them alone.
+    pca = PCA(50, svd_solver="covariance_eigh").fit(X)
+    scores = pca.transform(X)
+
+    def principal(k: int) -> Predict:
+        regression = PrincipalRegression(k)
+        return lambda x, z, new: regression.fit(pca.transform(x), z, X_unlabelled=scores).predict(
+            pca.transform(new)
+        )
+
+    return {
+        "words, ridge regression": lambda x, z, new: (
+            RidgeCV(np.logspace(-1, 4, 11)).fit(x.toarray(), z).predict(new)
+        ),
+        "principal components, 10": principal(10),
+        "principal components, 50": principal(50),
+        "canonical directions, 50": lambda x, z, new: (
+            LinearRegression().fit(few.transform(x), z).predict(few.transform(new))
+        ),
+        "canonical shrinkage, 50": lambda x, z, new: CanonicalRegression(few).fit(x, z).predict(new),
+        "canonical shrinkage, 500": lambda x, z, new: CanonicalRegression(cca).fit(x, z).predict(new),
+    }
+
+
+def _first(cca: CCA, k: int) -> CCA:
+    """The first directions alone."""
+    fewer = copy.copy(cca)
+    fewer.correlations_ = cca.correlations_[:k]
+    fewer.x_weights_, fewer.y_weights_ = cca.x_weights_[:, :k], cca.y_weights_[:, :k]
+    return fewer
 
 
 def _mean(values: Sequence[float]) -> str:

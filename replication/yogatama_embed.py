@@ -20,6 +20,7 @@ from grave_common import section, short, table, verdict
 from grave_semcor import data_folder
 from spectral_common import Setting
 from yogatama_learners import (
+    MIN_PAIR,
     TEN_SETS,
     Learnt,
     by_entries,
@@ -39,6 +40,7 @@ from spinney.files import replacing
 FOREST, STOCHASTIC, SC, PCA, SG, CBOW = "FOREST", "FOREST, Algorithm B", "SC (lasso)", "PCA", "SG", "CBOW"
 OURS = "PCA, positive PMI, s^¼"
 LAM = 0.1  # the thesis's, never tuned
+STARTS = 4
 #: Similarity, syntactic and semantic analogies, sentiment (table 4.1 of the thesis and its second half).
 PUBLISHED: dict[int, dict[str, tuple[float, float, float, float]]] = {
     52: {
@@ -66,8 +68,8 @@ DIFFERENCES = """\
   (here 1 + 4 + 8), batches, passes and tolerances, the steps and τ of Algorithm B, nor whether the one coefficient for
   ten sets of pairs is a mean or pooled; here both are told. Every code is solved to a duality gap below a millionth.
 - Words in the middle of a sentence have contexts of ten words, never of the next sentence.
-- One seed; what "holds" is decided by the numbers of this run however small the difference, unless an interval is
-  named.
+- One seed but where starts are compared; what "holds" is decided by the numbers of this run, however small the
+  difference. Intervals are about the test items, not about text or starts.
 """
 
 
@@ -100,8 +102,8 @@ def rows_of_table(setting: Setting, M: int) -> dict[str, Learnt | None]:
 
 
 def stochastic_best(setting: Setting, M: int) -> Learnt:
-    """Algorithm B as the library has it by default, on pairs seen five times."""
-    return by_entries(setting, M, LAM, "unbiased", min_pair=5)
+    """Algorithm B as the library has it by default, of the pairs seen often."""
+    return by_entries(setting, M, "unbiased", epochs=20, often=True)
 
 
 # --------------------------------------------------------------------------------------------- the tables
@@ -109,7 +111,7 @@ def stochastic_best(setting: Setting, M: int) -> Learnt:
 
 def vectors(setting: Setting) -> str:
     """Methods side by side (the thesis's main table)."""
-    text, X, tests, _ = material(setting)
+    text, X = material(setting).text, material(setting).X
     scores = principal(setting, 52, "thesis").scores
     pairs = int(np.isin(scores.cosines[:, 0], TEN_SETS).sum())
     syntactic, semantic = scores.google.syntactic.known, scores.google.semantic.known
@@ -120,11 +122,13 @@ def vectors(setting: Setting) -> str:
         f"and of their {pairs:,} known pairs pooled (scores as shares of the highest of the set). Analogies: offset, "
         f"query words excluded, {syntactic:,} syntactic and {semantic:,} semantic questions. SST: logistic regression "
         "on mean vectors. PCA: U·s of the same matrix. A row of ours more: positive PMI, rows of U·s^¼ of length one. "
-        "Algorithm B leaves out pairs seen fewer than five times, see below. SG and CBOW: gensim, 5 epochs, 5 negatives. "
+        f"Algorithm B leaves out pairs seen fewer than {MIN_PAIR} times, see below. SG and CBOW: gensim, 5 epochs, 5 negatives. "
         "“thesis” is what the thesis has on its own text."
     )
     if setting.quick:
-        note += " Quick: a sixth of the text, 10,000 words, M = 52, one round of dictionary learning for three."
+        note += (
+            " Quick: a sixth of the text, 10,000 words, M = 52, one round of dictionary learning for three."
+        )
     header = ["method", "mean ρ", "pooled ρ", "thesis"]
     header += [cell for name in SCORES[1:] for cell in (name, "thesis")]
     report = ""
@@ -136,13 +140,40 @@ def vectors(setting: Setting) -> str:
         else:
             report += f"\nM = {M}:\n\n{table(header, rows)}"
         report += _differences(setting, M, results) + verdict(_claims(results))
-    return report
+    return report + _starts(setting)
+
+
+def _starts(setting: Setting) -> str:
+    """How much of a difference is the luck of the first dictionary."""
+    rows: list[list[object]] = []
+    found = {}
+    for shape, name in (("4, 2", FOREST), ("lasso", SC)):
+        several = [coded(setting, 52, LAM, shape, rounds(setting), start=start) for start in range(STARTS)]
+        found[name] = several
+        rows.append([name])
+        for task in TASKS:
+            values = [getattr(one, task) * (1 if task == "similarity" else 100) for one in several]
+            form = short if task == "similarity" else "{:.1f}".format
+            rows[-1].append(f"{form(float(np.mean(values)))} ({form(min(values))} to {form(max(values))})")
+    what = f"\n{STARTS} random first dictionaries, M = 52: mean (least to greatest):\n\n"
+    claims = []
+    for task in TASKS:
+        least, greatest = (
+            f([getattr(one, task) for one in found[name]]) for f, name in ((min, FOREST), (max, SC))
+        )
+        claims.append((f"from every start FOREST is ahead of SC from any ({task})", least > greatest))
+    return what + table(["", *SCORES], rows) + verdict(claims)
 
 
 def _beside(name: str, one: Learnt | None, published: tuple[float, ...] | None) -> list[object]:
     thesis: list[object] = [short(published[0]), *published[1:]] if published else [None] * 4
     if one is None:
-        return [name, "gensim is not installed", None, *[cell for value in thesis for cell in (value, None)][:-1]]
+        return [
+            name,
+            "gensim is not installed",
+            None,
+            *[cell for value in thesis for cell in (value, None)][:-1],
+        ]
     shares = [f"{100 * getattr(one, task):.1f}" for task in TASKS[1:]]
     return [
         name, short(one.similarity), short(one.pooled), thesis[0],
@@ -197,10 +228,19 @@ def sparsity(setting: Setting) -> str:
             one = forest(setting, lam, shape)
             used = one.matrix != 0
             shares[shape, lam] = one.nonzero
-            by_level = [f"{100 * used[:, level == i].mean():.0f}" for i in range(3)] if shape != "lasso" else [None] * 3
+            by_level = (
+                [f"{100 * used[:, level == i].mean():.0f}" for i in range(3)]
+                if shape != "lasso"
+                else [None] * 3
+            )
             bands = [used[:fifth].mean(), used[-fifth:].mean()]
             rows.append(
-                [f"{name}, λ = {lam:g}", f"{100 * one.nonzero:.0f}", *by_level, *(f"{100 * b:.0f}" for b in bands)]
+                [
+                    f"{name}, λ = {lam:g}",
+                    f"{100 * one.nonzero:.0f}",
+                    *by_level,
+                    *(f"{100 * b:.0f}" for b in bands),
+                ]
                 + _scores(one)
             )
     at = _strength_of(PUBLISHED_NONZERO[52] / 100, [shares["4, 2", lam] for lam in lams], lams)
@@ -219,7 +259,10 @@ def sparsity(setting: Setting) -> str:
     best = max(lams, key=lambda lam: forest(setting, lam).similarity)
     claims = [
         ("lasso codes are sparser than the forest's at λ = 0.1", shares["lasso", LAM] < shares["4, 2", LAM]),
-        ("codes at λ = 0.1 are only mildly sparse (over 80 % of numbers are not zero)", shares["4, 2", LAM] > 0.8),
+        (
+            "codes at λ = 0.1 are only mildly sparse (over 80 % of numbers are not zero)",
+            shares["4, 2", LAM] > 0.8,
+        ),
         ("among these λ, the thesis's is the best by similarity", best == LAM),
     ]
     return report + verdict(claims)
@@ -246,42 +289,60 @@ def trees(setting: Setting) -> str:
     for lam in (LAM, 0.3):
         for shape, name in names.items():
             one = forest(setting, lam, shape)
-            rows.append([f"{name}, λ = {lam:g}", int(levels(parents(52, shape)).max()), f"{100 * one.nonzero:.0f}"])
+            rows.append(
+                [f"{name}, λ = {lam:g}", int(levels(parents(52, shape)).max()), f"{100 * one.nonzero:.0f}"]
+            )
             rows[-1] += _scores(one)
     claims = []
     for lam in (LAM, 0.3):
         found = {shape: forest(setting, lam, shape).similarity for shape in names}
-        claims.append((f"4, 2 is ahead of binary by similarity (λ = {lam:g})", found["4, 2"] > found["binary"]))
-        claims.append((f"the flattest tree is the best by similarity (λ = {lam:g})", found["star"] == max(found.values())))
-        claims.append((f"the chain is the worst by similarity (λ = {lam:g})", found["chain"] == min(found.values())))
+        claims.append(
+            (f"4, 2 is ahead of binary by similarity (λ = {lam:g})", found["4, 2"] > found["binary"])
+        )
+        claims.append(
+            (
+                f"the flattest tree is the best by similarity (λ = {lam:g})",
+                found["star"] == max(found.values()),
+            )
+        )
+        claims.append(
+            (f"the chain is the worst by similarity (λ = {lam:g})", found["chain"] == min(found.values()))
+        )
     return section("Shapes of trees", note, ["", "depth", "non-zero %", *SCORES], rows) + verdict(claims)
 
 
 def stochastic(setting: Setting) -> str:
     """Algorithm B: what it depends on."""
+    of_often = material(setting).X_often.nnz / material(setting).X.nnz
     note = (
         "Algorithm B samples entries by |PMI|, so that pairs that were never seen exert no pull. In a text of this size "
-        "most entries are pairs seen once or twice, whose PMI tells how rare the words are and nothing else: "
-        "without a cut on pairs the codes learn that. “Unbiased” applies the penalty once an epoch; “per visit” is a "
-        "proximal step at each entry, λ times its step; “as printed” shrinks by λ at each entry (the thesis's text, in "
-        "which the step is missing). λ = 0.1; steps are AdaGrad's, the thesis does not tell its own."
+        "most entries are pairs seen once or twice, whose PMI tells how rare the words are and little else; and a word "
+        f"has fewer entries than would settle its code. Pairs seen {MIN_PAIR} times or more are {of_often:.0%} of all. "
+        "“Unbiased” applies the penalty once an epoch; “per visit” is a proximal step at each entry, λ times its step; "
+        "“as printed” shrinks by λ at each entry (the thesis's text, in which the step is missing). The steps are "
+        "AdaGrad's; the thesis tells neither its steps nor τ (here 0.1), and used the algorithm for 6.8 G tokens, where "
+        "it is on a par with the others: 65.63 % syntactic and 52.88 % semantic at M = 260 (SG 63.61 and 54.41)."
     )
     rows: list[list[object]] = []
     for name, one in {
-        "all pairs, unbiased, 5 epochs": by_entries(setting, 52, LAM, "unbiased", epochs=5),
-        "pairs seen 5 times, unbiased": stochastic_best(setting, 52),
-        "pairs seen 5 times, per visit": by_entries(setting, 52, LAM, "step", min_pair=5),
-        "pairs seen 5 times, as printed": by_entries(setting, 52, LAM, "paper", min_pair=5),
-        "Algorithm A, pairs seen 5 times": coded(setting, 52, LAM, "4, 2", rounds(setting), min_pair=5),
+        "all pairs, unbiased, 5 epochs": by_entries(setting, 52, "unbiased", epochs=5, often=False),
+        "frequent pairs, unbiased, 20 epochs": stochastic_best(setting, 52),
+        "frequent pairs, unbiased, λ = 3, 20 epochs": by_entries(setting, 52, "unbiased", 20, True, lam=3.0),
+        "frequent pairs, unbiased, rate 0.03, 20 epochs": by_entries(
+            setting, 52, "unbiased", 20, True, rate=0.03
+        ),
+        "frequent pairs, per visit, 20 epochs": by_entries(setting, 52, "step", epochs=20, often=True),
+        "frequent pairs, as printed, 20 epochs": by_entries(setting, 52, "paper", epochs=20, often=True),
+        "Algorithm A, frequent pairs": coded(setting, 52, LAM, "4, 2", rounds(setting), often=True),
         "Algorithm A, all pairs": forest(setting),
     }.items():
         rows.append([name, f"{100 * one.nonzero:.0f}", *_scores(one)])
-    return section("Algorithm B", note, ["", "non-zero %", *SCORES], rows)
+    return section("Algorithm B", note, ["M = 52, λ = 0.1 unless said", "non-zero %", *SCORES], rows)
 
 
 def times(setting: Setting) -> str:
     """Seconds to learn (the thesis's table of training times)."""
-    text, _, _, counting = material(setting)
+    text, counting = material(setting).text, material(setting).seconds
     published = {
         52: {SG: "1.5 h, 16 cores", FOREST: "2.5 h, 640 cores"},
         520: {SG: "5 h, 16 cores", FOREST: "20 h, 640 cores"},
@@ -305,7 +366,9 @@ def times(setting: Setting) -> str:
     sg, system = word2vec(setting, 52, True, 5), forest(setting)
     if sg is None:
         return report
-    return report + verdict([("FOREST takes longer than SG (processors)", system.of_processors > sg.of_processors)])
+    return report + verdict(
+        [("FOREST takes longer than SG (processors)", system.of_processors > sg.of_processors)]
+    )
 
 
 STUDIES: dict[str, Callable[[Setting], str]] = {

@@ -138,12 +138,14 @@ def principal(setting: Setting, M: int, how: Literal["thesis", "library"]) -> Le
 
 
 @cache
-def coded(setting: Setting, M: int, lam: float, shape: str, rounds: int, often: bool = False) -> Learnt:
+def coded(
+    setting: Setting, M: int, lam: float, shape: str, rounds: int, often: bool = False, start: int = 0
+) -> Learnt:
     """Algorithm A: dictionary learning, with trees of some shape or ℓ1; of all pairs, or of those seen often."""
 
     def learn() -> NDArray[Any]:
         options: dict[str, Any] = {"penalty": "lasso"} if shape == "lasso" else {"forest": parents(M, shape)}
-        model = SparseCoding(M, lam=lam, rounds=rounds, random_state=setting.seed, **options)
+        model = SparseCoding(M, lam=lam, rounds=rounds, random_state=setting.seed + start, **options)
         return model.fit(_matrix(setting, often)).codes_
 
     return _tried(setting, learn)
@@ -151,7 +153,13 @@ def coded(setting: Setting, M: int, lam: float, shape: str, rounds: int, often: 
 
 @cache
 def by_entries(
-    setting: Setting, M: int, prox_scale: ProxScale, epochs: int, often: bool, lam: float = 0.1, rate: float = 0.1
+    setting: Setting,
+    M: int,
+    prox_scale: ProxScale,
+    epochs: int,
+    often: bool,
+    lam: float = 0.1,
+    rate: float = 0.1,
 ) -> Learnt:
     """Algorithm B: stochastic steps on single entries."""
 
@@ -246,7 +254,9 @@ def _of_set(cosines: NDArray[Any], number: int) -> NDArray[np.float64]:
     return rows / [1.0, np.max(rows[:, 1], initial=1e-12)]
 
 
-def luck(baseline: Learnt, system: Learnt, tests: Tests, resamples: int = 1000) -> dict[str, tuple[float, float]]:
+def luck(
+    baseline: Learnt, system: Learnt, tests: Tests, resamples: int = 1000
+) -> dict[str, tuple[float, float]]:
     """The 95 % interval of system − baseline for each task, by paired bootstraps."""
     syntactic = np.array([question.syntactic for question in tests.google])
     known = np.array([answer is not None for answer in baseline.scores.google.answers])

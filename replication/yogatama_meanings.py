@@ -37,14 +37,22 @@ def meanings(setting: Setting, learnt: dict[float, Learnt]) -> str:
         "agree within a category, the abstract word has larger numbers, and animal, horse and elephant disagree in "
         "leaves more than above."
     )
-    header = ["category", *(cell for level in LEVELS for cell in (level, "random")), "agree", "random", "length"]
+    header = [
+        "category",
+        *(cell for level in LEVELS for cell in (level, "random")),
+        "agree",
+        "random",
+        "length",
+    ]
     report = section("What dimensions stand for (figures 4.4 and 4.5)", note, header, rows)
     report += "\nDimensions in which animal, horse and elephant do not all have the same sign (zero is one), in %:\n\n"
     report += table(["", *LEVELS], [_disagreement(setting, one, lam, claims) for lam, one in learnt.items()])
     lam, one = next(iter(learnt.items()))
     report += f"\nSigns at λ = {lam:g}, a tree of 13 after the other, its root first (. is zero):\n\n"
     report += _picture(setting, one.matrix)
-    report += f"\nStrongest words, seen {_FREQUENT} times or more, of the tree in which animals agree most:\n\n"
+    report += (
+        f"\nStrongest words, seen {_FREQUENT} times or more, of the tree in which animals agree most:\n\n"
+    )
     return report + _tree_in_words(setting, one.matrix) + verdict(claims)
 
 
@@ -80,8 +88,12 @@ def _agreements(
         row += [f"{agree} of {len(found)}", f"{by_chance.mean():.1f}", f"{ratio:.2f}"]
         rows.append(row)
         above = bool(np.mean(by_chance >= agree) < 0.05)
-        claims.append((f"{category} agree in more dimensions than random words (λ = {lam:g}, p < .05)", above))
-        claims.append((f"{words[0]} has a longer code than the other {category} (λ = {lam:g})", bool(ratio > 1)))
+        claims.append(
+            (f"{category} agree in more dimensions than random words (λ = {lam:g}, p < .05)", above)
+        )
+        claims.append(
+            (f"{words[0]} has a longer code than the other {category} (λ = {lam:g})", bool(ratio > 1))
+        )
     return rows
 
 
@@ -90,7 +102,9 @@ def _disagreement(setting: Setting, one: Learnt, lam: float, claims: list[tuple[
     level = levels(parents(one.matrix.shape[1], "4, 2"))
     differ = np.ptp(signs, axis=0) > 0
     shares = [float(differ[level == i].mean()) for i in range(len(LEVELS))]
-    claims.append((f"animal, horse and elephant disagree most in leaves (λ = {lam:g})", shares[2] > max(shares[:2])))
+    claims.append(
+        (f"animal, horse and elephant disagree most in leaves (λ = {lam:g})", shares[2] > max(shares[:2]))
+    )
     return [f"λ = {lam:g}", *(f"{100 * share:.0f}" for share in shares)]
 
 
@@ -113,7 +127,9 @@ def _tree_in_words(setting: Setting, codes: NDArray[Any]) -> str:
     frequent = np.flatnonzero(np.asarray(vocabulary.counts) >= _FREQUENT)
     frequent = frequent[[vocabulary.words[i] != RARE for i in frequent]]
     rows: list[list[object]] = []
-    for place, name in enumerate(("root", "child 1", "leaf 1.1", "leaf 1.2", "child 2", "leaf 2.1", "leaf 2.2")):
+    for place, name in enumerate(
+        ("root", "child 1", "leaf 1.1", "leaf 1.2", "child 2", "leaf 2.1", "leaf 2.2")
+    ):
         numbers = codes[frequent, tree * TREE + place]
         order = np.argsort(numbers)
         for sign, some in (("+", order[::-1][:8]), ("−", order[:8])):

@@ -42,6 +42,7 @@ def truncated_svd(
     oversampling: int = 20,
     power: int = 10,
     random_state: int = 0,
+    threads: int | None = None,
 ) -> SVD:
     """The ``k`` largest singular values of a matrix, with their vectors.
 
@@ -58,6 +59,8 @@ def truncated_svd(
     oversampling, power
         randomized: blocks have a third of k + oversampling directions, and there are ``power`` of them, a pass over
         the matrix and its transpose each. The slower the spectrum falls, the more passes.
+    threads
+        randomized: for products with a sparse matrix; by default one a processor. The result does not depend on it.
 
     Examples
     --------
@@ -80,7 +83,7 @@ def truncated_svd(
     elif method == "lanczos":
         found = _lanczos(A, k, random_state)
     else:
-        found = _randomized(A, k, oversampling, power, random_state)
+        found = _randomized(A, k, oversampling, power, random_state, threads)
     return _with_signs(found)
 
 
@@ -111,7 +114,9 @@ def _lanczos(A: Any, k: int, random_state: int) -> SVD:
     return SVD(U[:, ::-1], s[::-1], Vt[::-1].T)
 
 
-def _randomized(A: Any, k: int, oversampling: int, power: int, random_state: int) -> SVD:
+def _randomized(
+    A: Any, k: int, oversampling: int, power: int, random_state: int, threads: int | None = None
+) -> SVD:
     """Block Krylov iteration: all the blocks (AᵀA)ʲV of a random start, not the last alone.
 
     ``W = A V`` for an orthonormal basis V of all blocks; the triples of W are those of A within the span of V.
@@ -125,7 +130,7 @@ def _randomized(A: Any, k: int, oversampling: int, power: int, random_state: int
         return _exact(A, k)
     dtype = np.float32 if A.dtype == np.float32 else np.float64
     V, W = (np.zeros((side, passes * width), dtype, order="F") for side in (m, n))
-    forth, back = _products(A)
+    forth, back = _products(A, threads)
     block = back(np.random.default_rng(random_state).standard_normal((n, width)).astype(dtype))
     size = np.linalg.norm(block)
     for j in range(passes):
@@ -145,22 +150,22 @@ def _randomized(A: Any, k: int, oversampling: int, power: int, random_state: int
 
 
 def _products(
-    A: Any,
+    A: Any, threads: int | None
 ) -> tuple[Callable[[NDArray[Any]], NDArray[Any]], Callable[[NDArray[Any]], NDArray[Any]]]:
     """The functions V ↦ A V and U ↦ Aᵀ U; a large sparse matrix is multiplied by our own kernel, on threads."""
     import scipy.sparse
 
     if scipy.sparse.issparse(A) and A.nnz >= _MANY and A.dtype in (np.float32, np.float64):
-        return _threaded(A.tocsr()), _threaded(A.T.tocsr())
+        return _threaded(A.tocsr(), threads), _threaded(A.T.tocsr(), threads)
     At = A.T.tocsr() if scipy.sparse.issparse(A) else A.T
     return lambda V: np.asarray(A @ V), lambda U: np.asarray(At @ U)
 
 
-def _threaded(A: Any) -> Callable[[NDArray[Any]], NDArray[Any]]:
+def _threaded(A: Any, threads: int | None) -> Callable[[NDArray[Any]], NDArray[Any]]:
     """A @ block for CSR, rows shared out among threads so that each has as many entries."""
     from spinney._linalg_kernels import csr_times_block
 
-    pieces = 4 * default_threads()
+    pieces = 4 * (threads or default_threads())
     goals = np.arange(1, pieces) * (A.nnz / pieces)
     cuts = np.unique([0, *np.searchsorted(A.indptr, goals).tolist(), A.shape[0]]).tolist()
 
@@ -174,7 +179,7 @@ def _threaded(A: Any) -> Callable[[NDArray[Any]], NDArray[Any]]:
 
         with announcing_compilation("sparse products"):
             rows((0, 0))
-        map_reduce(rows, pairwise(cuts))
+        map_reduce(rows, pairwise(cuts), threads=threads)
         return out
 
     return product

@@ -69,11 +69,12 @@ class Decomposition:
     oversampling: int = 20
     power: int = 8
     random_state: int = 0
+    threads: int | None = None
 
     def __call__(self, A: Any) -> SVD:
         return truncated_svd(
             A, self.k, self.method,
-            oversampling=self.oversampling, power=self.power, random_state=self.random_state,
+            oversampling=self.oversampling, power=self.power, random_state=self.random_state, threads=self.threads,
         )  # fmt: skip
 
 

@@ -223,7 +223,9 @@ class Embedding:
 
     def _fit_spectral(self, text: TokenArrays) -> None:
         size = min(self._size, len(text.vocabulary))
-        decomposition = Decomposition(size, self.svd, power=self.power, random_state=self.random_state)
+        decomposition = Decomposition(
+            size, self.svd, power=self.power, random_state=self.random_state, threads=self.threads
+        )
         places = self._places()
         learnt: Learnt
         if self.method == "lrmvl":
