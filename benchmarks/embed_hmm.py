@@ -6,8 +6,9 @@ first set while looking at this test part; on the validation part, learning from
 about fifty settings found none that is better by more than 0.5 %, which is what the seed of the SVD changes.
 
 EM is Spinney's, online, from random starts; its perplexity after each pass says when it is within 0.1 % of the best
-that it reaches. Spectral predictions are interpolated with the unigram law; so that EM is not denied what they are given,
-one row has EM's model with the interpolation that suits it best on the test text itself. Both have several seeds.
+that it reaches. Spectral predictions are interpolated with the unigram law; so that EM is not denied what they are
+given, one row has EM's model with the interpolation that suits it best on the test text itself. Both have several
+seeds.
 """
 
 from __future__ import annotations

@@ -118,12 +118,12 @@ def vectors(setting: Setting) -> str:
     note = (
         f"{text.n_tokens / 1e6:.1f} M tokens of IMDB film reviews, lower case, numbers as #number#, all but "
         f"{len(text.vocabulary) - 1:,} words as #rare#; signed PMI over five words on either side, {X.nnz:,} entries. "
-        f"λ = {LAM} as in the thesis. Similarity: Spearman's coefficient of cosines, the mean of the thesis's ten sets, "
+        f"λ = {LAM} as in the thesis. Similarity: Spearman's coefficient of cosines, mean of the thesis's ten sets, "
         f"and of their {pairs:,} known pairs pooled (scores as shares of the highest of the set). Analogies: offset, "
         f"query words excluded, {syntactic:,} syntactic and {semantic:,} semantic questions. SST: logistic regression "
         "on mean vectors. PCA: U·s of the same matrix. A row of ours more: positive PMI, rows of U·s^¼ of length one. "
-        f"Algorithm B leaves out pairs seen fewer than {MIN_PAIR} times, see below. SG and CBOW: gensim, 5 epochs, 5 negatives. "
-        "“thesis” is what the thesis has on its own text."
+        f"Algorithm B leaves out pairs seen fewer than {MIN_PAIR} times, see below. SG and CBOW: gensim, 5 epochs, 5 "
+        "negatives. “thesis” is what the thesis has on its own text."
     )
     if setting.quick:
         note += (
@@ -191,7 +191,7 @@ def _differences(setting: Setting, M: int, results: dict[str, Learnt | None]) ->
             found = luck(baseline, system, tests)
             cells = [f"{low:+.3f} to {high:+.3f}" for low, high in found.values()]
             rows.append([f"FOREST − {name}", *cells])
-    what = f"\n95 % intervals of differences (M = {M}), by paired bootstrap of pairs (mean ρ), questions and sentences:\n\n"
+    what = f"\n95 % intervals of differences (M = {M}), by paired bootstrap of pairs, questions and sentences:\n\n"
     return what + table(["", "mean ρ", "syntactic", "semantic", "SST"], rows)
 
 
@@ -210,7 +210,8 @@ def _claims(results: dict[str, Learnt | None]) -> list[tuple[str, bool]]:
             else:
                 claims.append((f"{name} is ahead of FOREST ({task})", not better))
     pca, sc = results[PCA], results[SC]
-    assert pca is not None and sc is not None
+    assert pca is not None
+    assert sc is not None
     for task in ("syntactic", "semantic"):
         claims.append((f"PCA is ahead of SC ({task})", getattr(pca, task) > getattr(sc, task)))
     return claims
@@ -239,16 +240,16 @@ def sparsity(setting: Setting) -> str:
                     f"{name}, λ = {lam:g}",
                     f"{100 * one.nonzero:.0f}",
                     *by_level,
-                    *(f"{100 * b:.0f}" for b in bands),
+                    *(f"{100 * band:.0f}" for band in bands),
+                    *_scores(one),
                 ]
-                + _scores(one)
             )
     at = _strength_of(PUBLISHED_NONZERO[52] / 100, [shares["4, 2", lam] for lam in lams], lams)
     note = (
-        f"M = 52. % of numbers in codes that are not zero; of roots, their children, leaves; of the most frequent and of "
-        f"the rarest fifth of the words. The thesis at λ = 0.1: {PUBLISHED_NONZERO[52]} % at M = 52, "
-        f"{PUBLISHED_NONZERO[520]} % at 520. How sparse a code is depends on the size of the column: of the same words, "
-        "a larger text has longer columns and denser codes, and more words, whose codes are sparser."
+        f"M = 52. % of numbers in codes that are not zero; of roots, their children, leaves; of the most frequent and "
+        f"of the rarest fifth of the words. The thesis at λ = 0.1: {PUBLISHED_NONZERO[52]} % at M = 52, "
+        f"{PUBLISHED_NONZERO[520]} % at 520. How sparse a code is depends on the size of the column: of the same "
+        "words, a larger text has longer columns and denser codes, and more words, whose codes are sparser."
     )
     header = ["", "non-zero %", "roots", "children", "leaves", "frequent words", "rare words", *SCORES]
     report = section("Sparsity and λ", note, header, rows)
@@ -274,7 +275,8 @@ def _strength_of(share: float, shares: Iterable[float], lams: Iterable[float]) -
 
 
 def _scores(one: Learnt) -> list[object]:
-    return [short(one.similarity), *(f"{100 * getattr(one, task):.1f}" for task in TASKS[1:])]
+    similarity = None if np.isnan(one.similarity) else short(one.similarity)  # all codes are zero
+    return [similarity, *(f"{100 * getattr(one, task):.1f}" for task in TASKS[1:])]
 
 
 def trees(setting: Setting) -> str:
@@ -315,13 +317,13 @@ def stochastic(setting: Setting) -> str:
     """Algorithm B: what it depends on."""
     of_often = material(setting).X_often.nnz / material(setting).X.nnz
     note = (
-        "Algorithm B samples entries by |PMI|, so that pairs that were never seen exert no pull. In a text of this size "
-        "most entries are pairs seen once or twice, whose PMI tells how rare the words are and little else; and a word "
+        "Algorithm B samples entries by |PMI|, so that pairs that were never seen exert no pull. In a text of this "
+        "size most entries are pairs seen once or twice, whose PMI tells how rare the words are and little else; and a word "
         f"has fewer entries than would settle its code. Pairs seen {MIN_PAIR} times or more are {of_often:.0%} of all. "
         "“Unbiased” applies the penalty once an epoch; “per visit” is a proximal step at each entry, λ times its step; "
         "“as printed” shrinks by λ at each entry (the thesis's text, in which the step is missing). The steps are "
-        "AdaGrad's; the thesis tells neither its steps nor τ (here 0.1), and used the algorithm for 6.8 G tokens, where "
-        "it is on a par with the others: 65.63 % syntactic and 52.88 % semantic at M = 260 (SG 63.61 and 54.41)."
+        "AdaGrad's; the thesis tells neither its steps nor τ (here 0.1), and used the algorithm for 6.8 G tokens, "
+        "where it is on a par with the others: 65.63 % syntactic and 52.88 % semantic at M = 260 (SG 63.61 and 54.41)."
     )
     rows: list[list[object]] = []
     for name, one in {
@@ -348,8 +350,8 @@ def times(setting: Setting) -> str:
         520: {SG: "5 h, 16 cores", FOREST: "20 h, 640 cores"},
     }
     note = (
-        f"Learning alone, without reading; counting and PMI, {counting:.1f} s, come before all but gensim's. The thesis: "
-        "370 M tokens (its 640 cores only for the last solution of all codes; learning D took less than 2 h), and for "
+        f"Learning alone, without reading; counting and PMI, {counting:.1f} s, come before all but gensim's. The "
+        "thesis: 370 M tokens (its 640 cores only for the last solution of all codes; learning D took less than 2 h), and for "
         "Algorithm B, 6.8 G tokens and M = 260, 4 h on 16 cores (SG 6.5 h, GloVe 4 h). Gensim has one thread, the "
         "others all. The machine had other work to do: seconds of processors, which are not so much in doubt, stand "
         "beside those of the clock."
