@@ -160,12 +160,18 @@ def by_entries(
     often: bool,
     lam: float = 0.1,
     rate: float = 0.1,
+    start: int = 0,
 ) -> Learnt:
     """Algorithm B: stochastic steps on single entries."""
 
     def learn() -> NDArray[Any]:
         model = StochasticCoding(
-            M, lam=lam, prox_scale=prox_scale, epochs=epochs, learning_rate=rate, random_state=setting.seed
+            M,
+            lam=lam,
+            prox_scale=prox_scale,
+            epochs=epochs,
+            learning_rate=rate,
+            random_state=setting.seed + start,
         )
         return model.fit(_matrix(setting, often)).codes_
 

@@ -33,9 +33,9 @@ def meanings(setting: Setting, learnt: dict[float, Learnt]) -> str:
         "For each dimension, the share of the words of a category whose number has the sign of most of them (of those "
         "that are not zero), averaged over dimensions of a level; beside it the same for sets of ten random words of "
         f"about the same frequency ({_DRAWS} draws). “Agree”: dimensions in which nine of ten have one sign. Length: "
-        "of the code of the abstract word over the mean of the others. The thesis shows this in pictures: some dimensions "
-        "agree within a category, the abstract word has larger numbers, and animal, horse and elephant disagree in "
-        "leaves more than above."
+        "of the code of the abstract word over the mean of the others. The thesis shows this in pictures: some "
+        "dimensions agree within a category, the abstract word has larger numbers, and animal, horse and elephant "
+        "disagree in leaves more than above."
     )
     header = [
         "category",

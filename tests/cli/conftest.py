@@ -34,3 +34,18 @@ def facts(spinney):
 
 def _refuse_constant(text):
     raise AssertionError(f"{text} is not JSON")
+
+
+@pytest.fixture
+def refused(spinney):
+    """Run a command that must end with one line on standard error; gives that line."""
+
+    def call(*arguments):
+        code, out, err = spinney(*arguments, "--quiet")
+        assert code == 2, (out, err)
+        assert out == ""
+        assert err.startswith("spinney: ")
+        assert err.count("\n") == 1
+        return err
+
+    return call

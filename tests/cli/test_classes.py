@@ -49,21 +49,6 @@ def lines(some):
     return "".join(" ".join(words) + "\n" for words in some)
 
 
-@pytest.fixture
-def refused(spinney):
-    """Run a command that must end with one line on standard error; gives that line."""
-
-    def call(*arguments):
-        code, out, err = spinney(*arguments, "--quiet")
-        assert code == 2, (out, err)
-        assert out == ""
-        assert err.startswith("spinney: ")
-        assert err.count("\n") == 1
-        return err
-
-    return call
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """A folder with text, trees, and a model of each kind."""
