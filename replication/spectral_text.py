@@ -20,7 +20,7 @@ from spinney.files import replacing
 UNKNOWN = "<unk>"
 _TOKEN = re.compile(r"[a-z0-9']+|[^\sa-z0-9]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_QUICK_TOKENS = 5_000_000
+_QUICK_TOKENS = 2_000_000
 
 
 def words_text(setting: Setting) -> TokenArrays:

@@ -56,7 +56,7 @@ def views(setting: Setting) -> str:
     note = (
         "The words of the first half of a document are one view (X), those of the second half the other (Y); what is "
         f"predicted, from X alone, is praise or blame (IMDB reviews; {sizes['reviews'][0]:,} unlabelled, "
-        f"{sizes['reviews'][1]:,} to test on) and comp.* or sci.* (20 newsgroups; {sizes['posts'][0]:,} of all groups "
+        f"{sizes['reviews'][1]:,} to test on) and comp.* or sci.* (20 newsgroups; {sizes['posts'][0]:,} "
         f"unlabelled, {sizes['posts'][1]:,}). Presence of the {_WORDS:,} most frequent words; least squares to ±1; % "
         f"of signs that are right, mean of {draws} draws of the labelled documents ± its standard error. CCA: full "
         f"covariances, {_RIDGE} added to the variances. The tutorial has the theory (canonical coordinates lose almost "
@@ -160,9 +160,10 @@ def _posts(setting: Setting) -> Task:
     train: list[tuple[float, str]] = []
     test: list[tuple[float, str]] = []
     for post in posts(setting.data / "20newsgroups" / "20news-bydate.tar.xz"):
-        number = numbers.get(post.group.partition(".")[0], 0.0)
-        (test if post.is_test else train).append((number, post.text))
-    return _task(train, [one for one in test if one[0]])
+        number = numbers.get(post.group.partition(".")[0])
+        if number is not None:
+            (test if post.is_test else train).append((number, post.text))
+    return _task(train, test)
 
 
 def _task(train: Sequence[tuple[float, str]], test: Sequence[tuple[float, str]]) -> Task:

@@ -260,9 +260,7 @@ def _of_set(cosines: NDArray[Any], number: int) -> NDArray[np.float64]:
     return rows / [1.0, np.max(rows[:, 1], initial=1e-12)]
 
 
-def luck(
-    baseline: Learnt, system: Learnt, tests: Tests, resamples: int = 1000
-) -> dict[str, tuple[float, float]]:
+def luck(baseline: Learnt, system: Learnt, tests: Tests, resamples: int) -> dict[str, tuple[float, float]]:
     """The 95 % interval of system − baseline for each task, by paired bootstraps."""
     syntactic = np.array([question.syntactic for question in tests.google])
     known = np.array([answer is not None for answer in baseline.scores.google.answers])

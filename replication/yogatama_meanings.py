@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from spectral_common import Setting
 from yogatama_learners import RARE, TREE, Learnt, levels, material, parents
 
-#: The first of each is the abstract word.
+#: The first of each is the abstract word; the first ten that are known count.
 CATEGORIES = {
-    "animals": ("animal", "horse", "elephant", "dog", "cat", "bird", "snake", "lion", "wolf", "monkey"),
+    "animals": ("animal", "horse", "elephant", "dog", "cat", "bird", "snake", "lion", "wolf", "monkey", "rat"),
     "countries": (
-        "country", "america", "england", "france", "germany", "italy", "japan", "china", "russia", "india",
+        "country", "america", "england", "france", "germany", "italy", "japan", "china", "russia", "india", "ireland",
     ),
 }  # fmt: skip
 LEVELS = ("roots", "children", "leaves")
 _DRAWS = 500
+_TEN = 10
 _FREQUENT = 100  # dimensions are described by words seen so often
 
 
@@ -27,15 +28,15 @@ def meanings(setting: Setting, learnt: dict[float, Learnt]) -> str:
     rows: list[list[object]] = []
     claims: list[tuple[str, bool]] = []
     for lam, one in learnt.items():
-        agreements = _agreements(setting, one, lam, claims)
-        rows += agreements
+        rows += _agreements(setting, one, lam, claims)
     note = (
         "For each dimension, the share of the words of a category whose number has the sign of most of them (of those "
         "that are not zero), averaged over dimensions of a level; beside it the same for sets of ten random words of "
         f"about the same frequency ({_DRAWS} draws). “Agree”: dimensions in which nine of ten have one sign. Length: "
         "of the code of the abstract word over the mean of the others. The thesis shows this in pictures: some "
         "dimensions agree within a category, the abstract word has larger numbers, and animal, horse and elephant "
-        "disagree in leaves more than above."
+        "disagree in leaves more than above. Random words are of all parts of speech: some of what categories agree "
+        "in is that they are nouns, or names."
     )
     header = [
         "category",
@@ -44,8 +45,8 @@ def meanings(setting: Setting, learnt: dict[float, Learnt]) -> str:
         "random",
         "length",
     ]
-    report = section("What dimensions stand for (figures 4.4 and 4.5)", note, header, rows)
-    report += "\nDimensions in which animal, horse and elephant do not all have the same sign (zero is one), in %:\n\n"
+    report = section("What dimensions stand for", note, header, rows)
+    report += f"\nDimensions in which {_trio(setting)} do not all have the same sign (zero is one), in %:\n\n"
     report += table(["", *LEVELS], [_disagreement(setting, one, lam, claims) for lam, one in learnt.items()])
     lam, one = next(iter(learnt.items()))
     report += f"\nSigns at λ = {lam:g}, a tree of 13 after the other, its root first (. is zero):\n\n"
@@ -58,7 +59,7 @@ def meanings(setting: Setting, learnt: dict[float, Learnt]) -> str:
 
 def _places(setting: Setting, words: tuple[str, ...]) -> NDArray[np.int64]:
     number = {word: i for i, word in enumerate(material(setting).text.vocabulary.words)}
-    return np.array([number[word] for word in words if word in number])
+    return np.array([number[word] for word in words if word in number][:_TEN])
 
 
 def _majority(signs: NDArray[Any]) -> NDArray[np.float64]:
@@ -97,14 +98,19 @@ def _agreements(
     return rows
 
 
+def _trio(setting: Setting) -> str:
+    """The first three animals that are known."""
+    words = material(setting).text.vocabulary.words
+    first, second, third = (words[i] for i in _places(setting, CATEGORIES["animals"])[:3])
+    return f"{first}, {second} and {third}"
+
+
 def _disagreement(setting: Setting, one: Learnt, lam: float, claims: list[tuple[str, bool]]) -> list[object]:
-    signs = np.sign(one.matrix[_places(setting, CATEGORIES["animals"][:3])])
+    signs = np.sign(one.matrix[_places(setting, CATEGORIES["animals"])[:3]])
     level = levels(parents(one.matrix.shape[1], "4, 2"))
     differ = np.ptp(signs, axis=0) > 0
     shares = [float(differ[level == i].mean()) for i in range(len(LEVELS))]
-    claims.append(
-        (f"animal, horse and elephant disagree most in leaves (λ = {lam:g})", shares[2] > max(shares[:2]))
-    )
+    claims.append((f"{_trio(setting)} disagree most in leaves (λ = {lam:g})", shares[2] > max(shares[:2])))
     return [f"λ = {lam:g}", *(f"{100 * share:.0f}" for share in shares)]
 
 
