@@ -35,7 +35,7 @@ def main() -> None:
                 if i % TENTH == 0:
                     some_lines.write(line)
         sections = [_race(part), _whole(whole), *_decompositions(whole), _quality(whole)]
-    publish("embed", sections)
+    publish("embed", sections, "one run each")
 
 
 def _eigenwords(path: Path, threads: int) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def main(quick: bool = False) -> None:
     sections = [_race(_pmi(arrays, PART), SPAMS_BATCHES[:1] if quick else SPAMS_BATCHES)]
     if not quick:
         sections.append(_vocabulary())
-    publish("embed_coding", sections)
+    publish("embed_coding", sections, "one run each")
 
 
 def _pmi(arrays: TokenArrays, size: int) -> Any:

@@ -32,7 +32,7 @@ def main() -> None:
         _corpus("Associated Press", *_associated_press(), (20, 50)),
         _corpus("20 Newsgroups, training part", *_newsgroups(), (20, 50)),
     ]
-    publish("embed_topics", sections)
+    publish("embed_topics", sections, "one run each")
 
 
 def _associated_press() -> tuple[Any, list[str]]:

@@ -116,7 +116,7 @@ def table(title: str, rows: Sequence[Row], accuracy: float = 1e-6) -> str:
     return "\n".join(lines) + "\n"
 
 
-def publish(name: str, sections: Sequence[str]) -> None:
+def publish(name: str, sections: Sequence[str], how: str = "best of several interleaved rounds") -> None:
     """Print the sections and keep them in ``benchmarks/results``."""
     versions = ", ".join(
         f"{module} {sys.modules[module].__version__}"
@@ -124,7 +124,7 @@ def publish(name: str, sections: Sequence[str]) -> None:
         if module in sys.modules and hasattr(sys.modules[module], "__version__")
     )
     python = platform.python_version()
-    head = f"# Benchmark: {name}\n\nPython {python}, {versions}; best of several interleaved rounds.\n"
+    head = f"# Benchmark: {name}\n\nPython {python}, {versions}; {how}.\n"
     text = "\n".join([head, *sections])
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.md").write_text(text)
