@@ -44,7 +44,11 @@ def main() -> None:
     rows = [_interpolated(model, text, ended, test, em), *_spectral(text, test)]
     rows += _polished(text, ended, ended_test)
     seeds = _seeds([trace for _, trace in runs], text, test)
-    publish("embed_hmm", [_table(text, em, rows), seeds, _trouble(text, test)], "one run each")
+    publish(
+        "embed_hmm",
+        [_table(text, em, rows), seeds, _trouble(text, test)],
+        "one run each, spectral models the best of three",
+    )
 
 
 def _sentences(part: str) -> list[list[str]]:

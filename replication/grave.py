@@ -10,11 +10,7 @@ is named. A run of all studies is kept in ``results/grave.md``, as far as it has
 
 from __future__ import annotations
 
-import argparse
-import tempfile
-import time
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 
 from grave_categorisation import categorisation
 from grave_common import Setting
@@ -25,9 +21,7 @@ from grave_optimisation import optimisation
 from grave_semcor import data_folder
 from grave_similarity import bless, word_pairs
 from grave_supersense import supersense
-
-from spinney.errors import SpinneyError
-from spinney.files import replacing
+from studies import run_studies
 
 STUDIES: dict[str, Callable[[Setting], str]] = {
     "corpora": corpora,
@@ -58,54 +52,16 @@ DIFFERENCES = """\
 
 def main() -> None:
     """Run the studies, print and keep their tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="less text, 128 classes at most; minutes")
-    parser.add_argument("--only", nargs="+", choices=STUDIES, metavar="NAME", help=", ".join(STUDIES))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cache", type=Path, help="where to keep models; by default for this run only")
-    parser.add_argument("--out", type=Path, help="where to keep the tables")
-    arguments = parser.parse_args()
-    out = arguments.out
-    if out is None and arguments.only is None:
-        out = Path(__file__).parent / "results" / "grave.md"
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            cache = arguments.cache or Path(folder)
-            cache.mkdir(parents=True, exist_ok=True)
-            setting = Setting(arguments.quick, arguments.seed, data_folder(), cache)
-            run(setting, arguments.only or STUDIES, out)
-    except SpinneyError as error:
-        raise SystemExit(str(error)) from None
-
-
-def run(setting: Setting, names: Iterable[str], out: Path | None) -> None:
-    """Print the tables of the studies, and keep them as far as they have come."""
-    how = "A quick run: each table says what was cut." if setting.quick else "The full run."
-    told = "Seconds include models that a study is the first to need."
-    text = f"# Grave (2014), part I, replicated\n\n{how} Seed {setting.seed}. {told}\n"
-    print(text)
-    begun, begun_cpu = time.perf_counter(), time.process_time()
-    for name in names:
-        started, started_cpu = time.perf_counter(), time.process_time()
-        part = STUDIES[name](setting)
-        part += f"\n{_spent(started, started_cpu)} for this study.\n"
-        print(part, flush=True)
-        text += "\n" + part
-        _keep(text, out)
-    ending = f"\n{DIFFERENCES}\n{_spent(begun, begun_cpu)} in all.\n"
-    print(ending)
-    _keep(text + ending, out)
-
-
-def _spent(started: float, started_cpu: float) -> str:
-    return f"{time.perf_counter() - started:.0f} s ({time.process_time() - started_cpu:.0f} s of processors)"
-
-
-def _keep(text: str, out: Path | None) -> None:
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(out) as file:
-            file.write(text.encode())
+    run_studies(
+        STUDIES,
+        lambda quick, seed, cache: Setting(quick, seed, data_folder(), cache),
+        title="Grave (2014), part I, replicated",
+        ending=DIFFERENCES,
+        name="grave",
+        about=(__doc__ or "").splitlines()[0],
+        quick="less text, 128 classes at most; minutes",
+        told="Seconds include models that a study is the first to need.",
+    )
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ import sokolovska_conll as conll
 import sokolovska_nettalk as nettalk
 import sokolovska_semisupervised as semisupervised
 from sokolovska_synthetic import synthetic
+from studies import keep
 
 from spinney.errors import SpinneyError
-from spinney.files import replacing
 
 Study = Callable[[bool, int], str]
 
@@ -93,17 +93,10 @@ def main() -> None:
         section += f"\n{time.perf_counter() - started:.0f} s for this table.\n"
         print(section, flush=True)
         text += "\n" + section
-        _keep(text, out)
+        keep(text, out)
     ending = f"\n{DIFFERENCES}\n{time.perf_counter() - begun:.0f} s in all.\n"
     print(ending)
-    _keep(text + ending, out)
-
-
-def _keep(text: str, out: Path | None) -> None:
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(out) as file:
-            file.write(text.encode())
+    keep(text + ending, out)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Yogatama (2015), chapter 4: word vectors by forest-structured sparse coding, replicated on the text at hand.
 
-    python replication/yogatama_embed.py [--quick] [--only NAME ...] [--seed S] [--out FILE]
+    python replication/yogatama_embed.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
 
 Studies: vectors, sparsity, trees, stochastic, times, meanings. The data sets are looked for under SPINNEY_DATA. A run
 of all studies is kept in ``results/yogatama_embed.md``, as far as it has come; a run of some is kept only where
@@ -9,16 +9,13 @@ of all studies is kept in ``results/yogatama_embed.md``, as far as it has come; 
 
 from __future__ import annotations
 
-import argparse
-import tempfile
-import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import numpy as np
 from grave_common import section, short, table, verdict
 from grave_semcor import data_folder
 from spectral_common import Setting
+from studies import run_studies
 from yogatama_learners import (
     MIN_PAIR,
     TEN_SETS,
@@ -33,9 +30,6 @@ from yogatama_learners import (
     word2vec,
 )
 from yogatama_meanings import meanings
-
-from spinney.errors import SpinneyError
-from spinney.files import replacing
 
 FOREST, STOCHASTIC, SC, PCA, SG, CBOW = "FOREST", "FOREST, Algorithm B", "SC (lasso)", "PCA", "SG", "CBOW"
 OURS = "PCA, positive PMI, s^¼"
@@ -397,45 +391,15 @@ STUDIES: dict[str, Callable[[Setting], str]] = {
 
 def main() -> None:
     """Run the studies, print and keep their tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="less text, 52 dimensions; minutes")
-    parser.add_argument("--only", nargs="+", choices=STUDIES, metavar="NAME", help=", ".join(STUDIES))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="where to keep the tables")
-    arguments = parser.parse_args()
-    out = arguments.out
-    if out is None and arguments.only is None:
-        out = Path(__file__).parent / "results" / "yogatama_embed.md"
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            setting = Setting(arguments.quick, arguments.seed, data_folder(), Path(folder))
-            run(setting, arguments.only or STUDIES, out)
-    except SpinneyError as error:
-        raise SystemExit(str(error)) from None
-
-
-def run(setting: Setting, names: Iterable[str], out: Path | None) -> None:
-    """Print the tables of the studies, and keep them as far as they have come."""
-    how = "A quick run: each table says what was cut." if setting.quick else "The full run."
-    text = f"# Yogatama (2015), chapter 4, replicated\n\n{how} Seed {setting.seed}.\n"
-    print(text)
-    started, started_cpu = time.perf_counter(), time.process_time()
-    for name in names:
-        part = STUDIES[name](setting)
-        print(part, flush=True)
-        text += "\n" + part
-        _keep(text, out)
-    spent = f"{time.perf_counter() - started:.0f} s ({time.process_time() - started_cpu:.0f} s of processors) in all."
-    ending = f"\n{DIFFERENCES}\n{spent}\n"
-    print(ending)
-    _keep(text + ending, out)
-
-
-def _keep(text: str, out: Path | None) -> None:
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(out) as file:
-            file.write(text.encode())
+    run_studies(
+        STUDIES,
+        lambda quick, seed, cache: Setting(quick, seed, data_folder(), cache),
+        title="Yogatama (2015), chapter 4, replicated",
+        ending=DIFFERENCES,
+        name="yogatama_embed",
+        about=(__doc__ or "").splitlines()[0],
+        quick="less text, 52 dimensions; minutes",
+    )
 
 
 if __name__ == "__main__":
