@@ -24,7 +24,7 @@ from spinney.parallel import default_threads
 
 LAM, TREES = 0.1, 4
 PART = 3000  # words and contexts of the race
-SPAMS_BATCHES = (60, 240)  # of 512 words each
+SPAMS_BATCHES = (60, 240, 600)  # of 512 words each
 LADDER = (
     {"rounds": 1, "passes": 2, "span_passes": 0},
     {"rounds": 1, "passes": 5, "span_passes": 0},
