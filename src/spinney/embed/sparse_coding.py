@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.embed.code_trees import CodeForest, as_code_forest, code_forest
 from spinney.errors import InputError, NotFittedError, OptionError
-from spinney.parallel import default_threads, map_reduce
+from spinney.parallel import default_threads, map_reduce, one_blas_thread
 from spinney.progress import announcing_compilation, task
 from spinney.structure import Groups
 
@@ -29,7 +29,6 @@ Penalty = Literal["forest", "lasso"]
 Matrix = NDArray[np.float64]
 _CODES = 52  # the smallest of the thesis: four trees
 _SWEEPS = 3  # of coordinate descent on the dictionary after each batch
-_MANY_CODES = 256  # from so many on, threads speed up the update of the dictionary
 _UNUSED = 1e-12  # an atom with less than this share of the largest squared weight is left where it is
 
 
@@ -152,7 +151,7 @@ class SparseCoding:
         spanning = self.span_passes if X.shape[1] > forest.n_codes else 0
         with announcing_compilation("sparse coding"):
             coder.solve(rows[:1], state.codes[:1].copy(), state.D, state.gram, 1.0, 1)
-        with coder.blas_threads(), task("sparse coding", self.rounds * (self.passes + spanning)) as bar:
+        with one_blas_thread(), task("sparse coding", self.rounds * (self.passes + spanning)) as bar:
             for number in range(1, self.rounds + 1):
                 for _ in range(self.passes):
                     coder.learn(state, batches, self.inner_iter)
@@ -361,14 +360,7 @@ class Coder:
     """Solves codes for a dictionary, on threads."""
 
     def __init__(self, forest: CodeForest, lam: float, threads: int) -> None:
-        from threadpoolctl import ThreadpoolController
-
         self.forest, self.lam, self.threads = forest, lam, threads
-        self._blas = ThreadpoolController().select(user_api="blas")
-
-    def blas_threads(self) -> Any:
-        """A context for the update of dictionaries: threads in a product of small matrices only wait for each other."""
-        return self._blas.limit(limits=self.threads if self.forest.n_codes >= _MANY_CODES else 1)
 
     def shards(self, X: Any, first: int, last: int) -> list[Shard]:
         """The words from ``first`` to ``last``, one shard a thread."""
@@ -385,7 +377,7 @@ class Coder:
                 self._iterate(shard.X @ state.D, codes, state.gram, 1e-3, max_iter)
                 return codes.T @ codes - old.T @ old, np.asarray(shard.X.T @ (codes - old))
 
-            with self._blas.limit(limits=1):
+            with one_blas_thread():
                 G, H = map_reduce(found, shards, threads=self.threads, reduce=_add)
             state.G += G
             state.H += H
@@ -406,7 +398,7 @@ class Coder:
             gaps = duality_gaps(gram, B, squares, part, forest.node, forest.parent, forest.weights, self.lam)
             return float(squares.sum() - 2 * np.vdot(B, part) + np.vdot(part @ gram, part)), float(gaps.sum())
 
-        with self._blas.limit(limits=1):
+        with one_blas_thread():
             return map_reduce(found, self.shards(X, 0, X.shape[0]), threads=self.threads, reduce=_add)
 
     def _iterate(self, B: Matrix, codes: Matrix, gram: Matrix, tol: float, max_iter: int) -> None:
