@@ -5,7 +5,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from spinney.classify import LinearClassifier, LinearRegressor, TextFeatures, TextModel
-from spinney.corpus import sample_documents
+from spinney.corpus import sample_documents, tokenize
 from spinney.errors import InputError, ModelFileError, OptionError
 from spinney.files import write_model
 from spinney.structure import Groups
@@ -86,7 +86,60 @@ def test_damaged_and_foreign_models(tmp_path):
         TextModel.load(path)
 
 
+def test_tokens(tmp_path):
+    text = ["Mr. Pym (a cat) didn't 'go' well-fed, n'est pas?\tÉ\xa0x"]
+    found = {}
+    for tokens in ("words", "all", "spaces"):
+        features = TextFeatures("counts", tokens=tokens)
+        features.fit_transform(text)
+        found[tokens] = set(features.names)
+    assert found["words"] == {"mr", "pym", "cat", "didn", "go", "well", "fed", "est", "pas"}
+    assert found["all"] == {token.lower() for token in tokenize(text[0])}
+    assert {"mr.", "a", "did", "n't", "(", "well-fed"} <= found["all"]
+    assert found["spaces"] == {
+        "mr.", "pym", "(a", "cat)", "didn't", "'go'", "well-fed,", "n'est", "pas?", "é\xa0x",
+    }  # fmt: skip
+    cased = TextFeatures("counts", tokens="all", lowercase=False, ngrams=2)
+    cased.fit_transform(text)
+    assert {"Mr.", "Mr. Pym"} <= set(cased.names)
+
+
+@pytest.mark.parametrize("tokens", ["words", "all", "spaces"])
+def test_tokens_round_trip(tmp_path, tokens):
+    texts = ["Good fun!", "a Great fun , indeed", "", "dull film ...", "Bad & dull", "Good film"]
+    labels = ["pos", "pos", "pos", "neg", "neg", "pos"]
+    features = TextFeatures(ngrams=2, tokens=tokens, stop_words="english")
+    model = TextModel(LinearClassifier("l1", lam=0.01), features).fit(texts, labels)
+    model.save(tmp_path / "m.spinney")
+    back = TextModel.load(tmp_path / "m.spinney")
+    assert back.features.tokens == tokens
+    np.testing.assert_array_equal(back.predict_proba(texts), model.predict_proba(texts))
+
+
+def test_files_from_before_the_choice_of_tokens(tmp_path, monkeypatch):
+    model = TextModel(LinearClassifier("l1", lam=0.01), TextFeatures("counts")).fit(TEXTS, LABELS)
+    parts = model.features.parts()
+    del parts.header["tokens"]
+    monkeypatch.setattr(model.features, "parts", lambda: parts)
+    model.save(tmp_path / "m.spinney")
+    back = TextModel.load(tmp_path / "m.spinney")
+    assert back.features.tokens == "words"
+    np.testing.assert_array_equal(back.predict(TEXTS), model.predict(TEXTS))
+
+
+@pytest.mark.parametrize("weighting", ["tfidf", "counts"])
+def test_occurrences_are_counts_whatever_the_weighting(weighting):
+    features = TextFeatures(weighting, ngrams=2)
+    features.fit_transform(TEXTS)
+    counts = TextFeatures("counts", ngrams=2).fit_transform(TEXTS)
+    assert (features.occurrences(TEXTS) != counts).nnz == 0
+    features.transform(TEXTS)
+    assert (features.occurrences(TEXTS) != counts).nnz == 0
+
+
 def test_bad_features():
+    with pytest.raises(OptionError, match="words, all or spaces"):
+        TextFeatures(tokens="letters")
     with pytest.raises(OptionError, match="tfidf"):
         TextFeatures("tf")
     with pytest.raises(OptionError, match="min_count"):

@@ -314,7 +314,7 @@ def test_an_empty_forest_penalises_nothing() -> None:
 
 def test_groups_of_the_structure_package() -> None:
     """Their arrays are frozen; kernels must not be compiled a second time for that."""
-    from spinney.optim.penalties import _kernels
+    from spinney.optim.penalties import _kernels, _overlap_kernels
     from spinney.structure import Groups
 
     groups = Groups.from_lists([[0, 1, 2, 3], [1, 2], [3]], n_features=5, weights=np.ones(3))
@@ -323,4 +323,4 @@ def test_groups_of_the_structure_package() -> None:
     np.testing.assert_allclose(proxed(TreeL2.from_groups(0.3, groups), w), proxed(same, w), atol=1e-14)
     np.testing.assert_allclose(proxed(OverlappingGroups(0.3, groups), w), proxed(same, w), atol=1e-12)
     assert len(_kernels.tree_l2_prox.signatures) == 1
-    assert len(_kernels.group_sweeps.signatures) == 1
+    assert len(_overlap_kernels.group_sweeps.signatures) == 1

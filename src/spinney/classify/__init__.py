@@ -3,13 +3,29 @@
 from spinney.classify.asymptotics import Asymptotics, asymptotics
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
 from spinney.classify.features import TextFeatures
+from spinney.classify.grouping import (
+    Families,
+    cluster_groups,
+    combined,
+    constituent_groups,
+    document_groups,
+    neighbour_groups,
+    sentence_groups,
+    topic_groups,
+)
 from spinney.classify.hellinger import HellingerClassifier, hellinger_rows
 from spinney.classify.linear import LinearClassifier, LinearRegressor, PathPoint
 from spinney.classify.model import TextModel
+from spinney.classify.readout import group_status, sentence_log_odds
 from spinney.classify.semisupervised import SemiSupervisedClassifier, density_ratio, semi_supervised_weights
+from spinney.classify.topics import Topics, lda_topics, read_topics
+from spinney.classify.tuning import THESIS_GRIDS, Grid, Trial, Tuned, tune
 
 __all__ = [
+    "THESIS_GRIDS",
     "Asymptotics",
+    "Families",
+    "Grid",
     "HellingerClassifier",
     "LinearClassifier",
     "LinearClassifierCV",
@@ -19,8 +35,23 @@ __all__ = [
     "SemiSupervisedClassifier",
     "TextFeatures",
     "TextModel",
+    "Topics",
+    "Trial",
+    "Tuned",
     "asymptotics",
+    "cluster_groups",
+    "combined",
+    "constituent_groups",
     "density_ratio",
+    "document_groups",
+    "group_status",
     "hellinger_rows",
+    "lda_topics",
+    "neighbour_groups",
+    "read_topics",
     "semi_supervised_weights",
+    "sentence_groups",
+    "sentence_log_odds",
+    "topic_groups",
+    "tune",
 ]

@@ -54,6 +54,7 @@ class _CrossValidated:
     lam: float = 1.0
     lam_ratio: float | None = None
     warm_start: bool = False
+    rho: float | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Choose λ by cross-validation, then fit at that λ on all data."""

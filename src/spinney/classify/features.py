@@ -7,10 +7,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from spinney.corpus.lines import fields
+from spinney.corpus.raw import tokenize
 from spinney.errors import InputError, OptionError
 from spinney.files import ModelFile, Parts
 
 Weighting = Literal["tfidf", "counts", "binary"]
+Tokens = Literal["words", "all", "spaces"]
+_SETTINGS = ("weighting", "ngrams", "min_count", "lowercase", "stop_words", "tokens")
 
 
 class TextFeatures:
@@ -26,6 +30,10 @@ class TextFeatures:
         Words in fewer documents are left out.
     lowercase : bool
     stop_words : {"english"}, optional
+    tokens : {"words", "all", "spaces"}
+        What a word is: two or more letters or digits (as scikit-learn has it); every token of
+        :func:`spinney.corpus.tokenize`, punctuation and words of one letter too; or what stands between ASCII white
+        space, for text that is tokenized already, such as the leaves of trees.
 
     Examples
     --------
@@ -33,6 +41,10 @@ class TextFeatures:
     >>> X = features.fit_transform(["a cat and a dog", "a cat"])
     >>> features.names, X.toarray().tolist()
     (['and', 'cat', 'dog'], [[1.0, 1.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> features = TextFeatures("counts", tokens="all")
+    >>> _ = features.fit_transform(["A cat isn't a dog."])
+    >>> features.names
+    ['.', 'a', 'cat', 'dog', 'is', "n't"]
     """
 
     def __init__(
@@ -43,6 +55,7 @@ class TextFeatures:
         min_count: int = 1,
         lowercase: bool = True,
         stop_words: str | None = None,
+        tokens: Tokens = "words",
     ) -> None:
         if weighting not in ("tfidf", "counts", "binary"):
             raise OptionError(f"features are tfidf, counts or binary, not {weighting!r}")
@@ -50,11 +63,14 @@ class TextFeatures:
             raise OptionError("ngrams and min_count must be ≥ 1")
         if stop_words not in (None, "english"):
             raise OptionError(f"stop_words is english or nothing, not {stop_words!r}")
+        if tokens not in ("words", "all", "spaces"):
+            raise OptionError(f"tokens are words, all or spaces, not {tokens!r}")
         self.weighting = weighting
         self.ngrams = ngrams
         self.min_count = min_count
         self.lowercase = lowercase
         self.stop_words = stop_words
+        self.tokens = tokens
         self.names: list[str] = []
         self.idf: np.ndarray[Any, np.dtype[np.float64]] | None = None
 
@@ -77,11 +93,27 @@ class TextFeatures:
         """The matrix of new texts; words not in the vocabulary are passed over."""
         return self._weighted(self._vectoriser.transform(texts))
 
+    def occurrences(self, texts: Iterable[str]) -> Any:
+        """How often each feature occurs in each text, whatever the weighting (1 for presence alone).
+
+        Examples
+        --------
+        >>> features = TextFeatures()
+        >>> _ = features.fit_transform(["a cat and a dog"])
+        >>> features.occurrences(["cat and cat"]).toarray()
+        array([[1., 2., 0.]])
+        """
+        return self._vectoriser.transform(texts)
+
     def _new_vectoriser(self, vocabulary: list[str] | None = None) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer
 
+        # Case tells the tokenizer where an abbreviation is, so there it is lowered afterwards.
+        own = {"all": _lowered_tokens if self.lowercase else tokenize, "spaces": fields}
+        words = {} if self.tokens == "words" else {"tokenizer": own[self.tokens], "token_pattern": None}
         return CountVectorizer(
-            lowercase=self.lowercase,
+            **words,
+            lowercase=self.lowercase and self.tokens != "all",
             stop_words=self.stop_words,
             ngram_range=(1, self.ngrams),
             min_df=self.min_count,
@@ -100,15 +132,12 @@ class TextFeatures:
 
     def parts(self) -> Parts:
         """For a model file."""
-        header = {
-            name: getattr(self, name)
-            for name in ("weighting", "ngrams", "min_count", "lowercase", "stop_words")
-        }
+        header = {name: getattr(self, name) for name in _SETTINGS}
         return Parts(header, {} if self.idf is None else {"idf": self.idf}, {"names": self.names})
 
     @classmethod
     def from_parts(cls, model: ModelFile) -> Self:
-        """Out of a model file."""
+        """Out of a model file; one written before there was a choice of tokens has words."""
         try:
             features = cls(**model.header)
         except (TypeError, OptionError) as error:
@@ -122,3 +151,8 @@ class TextFeatures:
             raise model.error("damaged: the vocabulary is empty or has a word twice")
         features._vectoriser = features._new_vectoriser(features.names)
         return features
+
+
+def _lowered_tokens(text: str) -> list[str]:
+    tokens = tokenize(text)
+    return " ".join(tokens).lower().split(" ") if tokens else tokens

@@ -65,6 +65,8 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         tol: float = 1e-5,
         max_iter: int = 1000,
         warm_start: bool = False,
+        rho: float | None = None,
+        threads: int = 1,
     ) -> None:
         self.penalty = penalty
         self.lam = lam
@@ -78,6 +80,8 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.rho = rho
+        self.threads = threads
 
     def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
         raise NotImplementedError
@@ -122,13 +126,26 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         X, y = self._checked(X, y)
         loss, penalty = self._problem(X, y, sample_weight)
         solution = solve(
-            loss, penalty, self.solver, tol=self.tol, max_iter=self.max_iter, w0=self._warm_point(loss)
+            loss,
+            penalty,
+            self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            w0=self._warm_point(loss),
+            **self._solver_options(),
         )
         warn_unless_converged(solution, self.tol)
         self._take(loss, penalty, solution)
         if solution.interrupted:
             raise KeyboardInterrupt
         return self
+
+    def _solver_options(self) -> dict[str, Any]:
+        if self.solver == "admm":
+            return {"rho": self.rho, "threads": self.threads}
+        if self.rho is not None:
+            raise OptionError(f"rho is of the solver 'admm': give solver='admm', not {self.solver!r}")
+        return {}
 
     def _warm_point(self, loss: LinearLoss) -> Vector | None:
         if not self.warm_start or getattr(self, "coef_", None) is None:
@@ -177,7 +194,13 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         )
         points = []
         for lam, solution in path(
-            loss, penalty, grid, solver=self.solver, tol=self.tol, max_iter=self.max_iter
+            loss,
+            penalty,
+            grid,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            **self._solver_options(),
         ):
             coef, intercept = _unpacked(loss, solution.w)
             active = int(np.count_nonzero(coef))
@@ -234,6 +257,12 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     max_iter : int
     warm_start : bool
         Start from the previous fit.
+    rho : float, optional
+        Of the solver ``admm``: the pull of a weight to its copies, kept as it is; without, it follows the residuals.
+        With it and overlapping groups the solver is that of Yogatama 2015, which stops after ``max_iter`` iterations
+        (100 there) wherever it is.
+    threads : int
+        Of the solver ``admm``: over how many threads groups are spread.
 
     Attributes
     ----------

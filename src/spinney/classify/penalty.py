@@ -71,6 +71,8 @@ def _grouped(
 ) -> Penalty:
     if groups is None:
         raise OptionError(f"the penalty {name} needs groups: give groups= (--groups FILE.json)")
+    if name == "overlap":
+        return pen.OverlappingGroups(lam, groups, l1=l1, l2=l2, n_outputs=n_outputs)
     groups = _over_outputs(groups, n_outputs)
     if name in ("tree-l2", "tree-linf"):
         tree: Any = pen.TreeL2 if name == "tree-l2" else pen.TreeLinf
@@ -80,8 +82,6 @@ def _grouped(
         return pen.GroupLinf(lam, groups)
     if name == "latent":
         return pen.LatentGroups(lam, groups)
-    if name == "overlap":
-        return pen.OverlappingGroups(lam, groups, l1=l1, l2=l2)
     if name == "sparse-group" and l1 == 0.0:
         l1 = lam
     return pen.GroupL2(lam, groups, l1=l1, l2=l2)

@@ -39,7 +39,8 @@ class Monitor:
 
     A solver calls ``monitor(w, value, grad)`` with the smooth loss and its gradient at each iterate and returns
     when the answer is true. One that knows the residual and will not change ``w`` afterwards gives it along, and saves
-    two large arrays. ``residual`` is the smallest element of the subdifferential at the last iterate.
+    two large arrays; one that does not look at every iteration tells which this is. ``residual`` is the smallest
+    element of the subdifferential at the last iterate.
     """
 
     problem: Problem
@@ -57,19 +58,29 @@ class Monitor:
     def __post_init__(self) -> None:
         self.penalty = self.problem.penalty
 
-    def __call__(self, w: Vector, value: float, grad: Vector, residual: Vector | None = None) -> bool:
+    def __call__(
+        self,
+        w: Vector,
+        value: float,
+        grad: Vector,
+        residual: Vector | None = None,
+        iteration: int | None = None,
+    ) -> bool:
         self.grad = grad
         self.residual = self.penalty.residual(w, grad) if residual is None else residual
         violation = largest(self.residual) / self.scale
         step = Step(
-            len(self.trace), time.perf_counter() - self.started, value + self.penalty.value(w), violation
+            len(self.trace) if iteration is None else iteration,
+            time.perf_counter() - self.started,
+            value + self.penalty.value(w),
+            violation,
         )
         self.trace.append(step)
         self.w = w.copy() if residual is None else w
         if self.progress:
             self.progress.update(1, note=f"objective {step.objective:.6g}, violation {violation:.1e}")
         wants_stop = bool(self.callback(step, w)) if self.callback else False
-        return wants_stop or self.converged or len(self.trace) > self.max_iter
+        return wants_stop or self.converged or step.iteration >= self.max_iter
 
     @property
     def absolute_tol(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
 from typing import Literal, Self
 
 import numpy as np
@@ -256,6 +256,50 @@ class Groups(Stored):
             names=self.names,
         )
 
+    def subset(self, kept: ArrayLike) -> Groups:
+        """The groups for which ``kept`` (a truth value for each) holds, in their order.
+
+        Examples
+        --------
+        >>> groups = Groups.from_lists([[0, 1], [2]], n_features=3)
+        >>> groups.subset(groups.sizes > 1)
+        Groups(1 groups, 2 members, 3 features)
+        """
+        kept = np.asarray(kept, dtype=bool)
+        if kept.shape != (len(self),):
+            raise OptionError(f"{len(self)} groups but {kept.size} answers to which to keep")
+        return Groups(
+            np.concatenate(([0], np.cumsum(self.sizes[kept]))),
+            self.members[np.repeat(kept, self.sizes)],
+            n_features=self.n_features,
+            weights=self.weights[kept],
+            names=None if self.names is None else list(compress(self.names, kept)),
+        )
+
+    def merged(self) -> Groups:
+        """One group for all that have the same members, with the sum of their weights: the same penalty.
+
+        It stands where the first of them stood, and has its name with the number of them.
+
+        Examples
+        --------
+        >>> groups = Groups.from_lists([[0, 1], [2], [1, 0]], 3, weights="unit", names=["a", "b", "c"])
+        >>> merged = groups.merged()
+        >>> merged.names, merged.weights.tolist()
+        (['a (×2)', 'b'], [2.0, 1.0])
+        """
+        first = _first_equal(self.ptr, self.members, self.n_features)
+        times = np.bincount(first, minlength=len(self))
+        kept = times > 0
+        if kept.all():
+            return self
+        left = self.subset(kept)
+        names = left.names
+        if names is not None:
+            names = [name if n == 1 else f"{name} (×{n})" for name, n in zip(names, times[kept].tolist())]
+        weights = np.bincount(first, weights=self.weights, minlength=len(self))[kept]
+        return Groups(left.ptr, left.members, n_features=self.n_features, weights=weights, names=names)
+
     # -- questions ------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -419,3 +463,34 @@ class Groups(Stored):
         if features is not None and len(features) != self.n_features:
             raise OptionError(f"{self.n_features} features but {len(features)} names of features")
         _groupfile.write(path, self, features)
+
+
+def _first_equal(ptr: NDArray[np.int64], members: NDArray[np.int32], n_features: int) -> NDArray[np.int64]:
+    """For each group the first that has the same members; groups are ascending and none is empty."""
+    codes = np.random.default_rng(0).integers(0, 2**64, size=n_features, dtype=np.uint64)
+    hashes = np.add.reduceat(codes[members], ptr[:-1])  # overflow is wanted
+    first = np.arange(len(ptr) - 1)
+    left = first
+    while len(left):  # once, unless different groups have the same hash
+        _, index, inverse = np.unique(hashes[left], return_index=True, return_inverse=True)
+        leaders = left[index][inverse]
+        followers = leaders != left
+        left, leaders = left[followers], leaders[followers]
+        same = _equal(ptr, members, left, leaders)
+        first[left[same]] = leaders[same]
+        left = left[~same]
+    return first
+
+
+def _equal(
+    ptr: NDArray[np.int64], members: NDArray[np.int32], g: NDArray[np.int64], h: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether groups ``g[i]`` and ``h[i]`` have the same members."""
+    sizes = np.diff(ptr)
+    equal: NDArray[np.bool_] = sizes[g] == sizes[h]
+    g, h, sizes = g[equal], h[equal], sizes[g[equal]]
+    starts = np.cumsum(sizes) - sizes
+    place = np.arange(sizes.sum()) - np.repeat(starts, sizes)
+    differ = members[np.repeat(ptr[g], sizes) + place] != members[np.repeat(ptr[h], sizes) + place]
+    equal[equal] = ~np.logical_or.reduceat(differ, starts)
+    return equal

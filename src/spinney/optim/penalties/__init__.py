@@ -10,9 +10,10 @@ from spinney.optim.base import Penalty
 from spinney.optim.penalties.elastic import L0, L1, L2, ElasticNet, NoPenalty
 from spinney.optim.penalties.fused import Fused
 from spinney.optim.penalties.groups import FlatGroups, GroupL2, GroupLinf
+from spinney.optim.penalties.latent import LatentGroups
 from spinney.optim.penalties.matrix import Nuclear
 from spinney.optim.penalties.nonnegative import NonNegative
-from spinney.optim.penalties.overlap import LatentGroups, OverlappingGroups
+from spinney.optim.penalties.overlap import OverlappingGroups
 from spinney.optim.penalties.pairwise import PairwiseElasticNet
 from spinney.optim.penalties.partial import Partial
 from spinney.optim.penalties.timeseries import TimeSeries

@@ -51,8 +51,10 @@ def checked_groups(groups: GroupArrays) -> FlatGroups:
     if members.size and (members.min() < 0 or members.max() >= n):
         raise OptionError(f"groups: members must lie between 0 and {n - 1}")
     weights = checked_weights(groups.weights, ptr.size - 1, "group weights")
-    group_of_copy = labels(ptr)
-    pairs = np.sort(group_of_copy * n + members)
+    pairs = labels(ptr) * n + members
+    if np.all(pairs[1:] > pairs[:-1]):  # in order, as a rule: then nothing stands twice
+        return FlatGroups(ptr, members, weights, n)
+    pairs.sort()
     twice = np.flatnonzero(pairs[1:] == pairs[:-1])
     if twice.size:
         group, coordinate = divmod(int(pairs[twice[0]]), n)

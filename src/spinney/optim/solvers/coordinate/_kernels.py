@@ -92,11 +92,15 @@ def move_intercept(delta, h, q):
         q[i] += delta * h[i]
 
 
-@njit(f8(READ, ROWS, ENDS, COLUMNS, READ, WRITE, READ, WRITE, READ, f8, f8, f8, i8), cache=True, nogil=True)
+@njit(
+    f8(READ, ROWS, ENDS, COLUMNS, READ, WRITE, READ, WRITE, READ, READ, READ, f8, f8, i8),
+    cache=True,
+    nogil=True,
+)
 def elastic_net_passes(
-    data, indices, indptr, columns, curvature, w, h, q, l1, l2, intercept_curvature, tol, max_passes
+    data, indices, indptr, columns, curvature, w, h, q, l1, l2, tilt, intercept_curvature, tol, max_passes
 ):
-    """Cyclic descent over ``columns`` for the model plus Σ l1_j|w_j| + ½l2·w_j².
+    """Cyclic descent over ``columns`` for the model plus Σ l1_j|w_j| + ½l2_j·w_j² + tilt_j·w_j.
 
     ``w`` ends with the intercept when ``intercept_curvature`` (Σh) is positive. Stops when the largest first-order
     violation met in a pass is at most ``tol``, and returns the violation met in the last pass.
@@ -109,7 +113,7 @@ def elastic_net_passes(
             if curvature[a] <= 0.0:
                 continue
             old = w[j]
-            slope = column_dot(data, indices, indptr[j], indptr[j + 1], q) + l2 * old
+            slope = column_dot(data, indices, indptr[j], indptr[j + 1], q) + l2[j] * old + tilt[j]
             new = soft_threshold(old * curvature[a] - slope, l1[j]) / curvature[a]
             if new != old:
                 w[j] = new

@@ -34,7 +34,7 @@ from spinney.optim.solvers.coordinate._kernels import (
         MATRIX,
         WRITE,
         READ,
-        f8,
+        READ,
         READ,
         f8,
         i8,
@@ -66,7 +66,7 @@ def multinomial_passes(
     for _ in range(max_passes):
         worst = 0.0
         for c in range(features.size):
-            total = curvature[c] + l2
+            total = curvature[c] + l2[c]
             if total <= 0.0:
                 continue
             j, k = features[c], classes[c]

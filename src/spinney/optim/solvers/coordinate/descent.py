@@ -12,19 +12,24 @@ import numpy as np
 from spinney.errors import OptionError
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss, MultinomialLoss, SquaredLoss
-from spinney.optim.penalties import GroupL2, PairwiseElasticNet
+from spinney.optim.penalties import GroupL2, OverlappingGroups, PairwiseElasticNet
 from spinney.optim.problem import Monitor, Problem
 from spinney.optim.solvers.coordinate.elastic_net import ElasticNetModel
 from spinney.optim.solvers.coordinate.groups import GroupModel
 from spinney.optim.solvers.coordinate.model import Model, Point, model_tolerance
 from spinney.optim.solvers.coordinate.multinomial import MultinomialModel
+from spinney.optim.solvers.coordinate.overlap import (
+    LinearOverlapModel,
+    MultinomialOverlapModel,
+    OverlapModel,
+)
 from spinney.optim.solvers.coordinate.pairwise import pairwise_descent
 
 
 def coordinate_descent(
     problem: Problem, w: Vector, monitor: Monitor, *, guess: Vector | None = None
 ) -> Vector:
-    """Minimise a squared, logistic or multinomial loss with an elastic-net or (sparse) group penalty.
+    """Minimise a squared, logistic or multinomial loss with an elastic-net or a (sparse, overlapping) group penalty.
 
     ``guess`` is an estimate of the gradient at ``w`` from which the first working set is chosen, so that a step along a
     path costs one gradient and not two.
@@ -36,22 +41,31 @@ def coordinate_descent(
     assert isinstance(loss, LinearLoss)
     point = Point.at(loss, w.copy())
     while True:
-        if guess is not None and not isinstance(model, MultinomialModel):
+        if guess is not None and not isinstance(loss, MultinomialLoss):
             grad, guess = guess, None
-            residual = penalty.residual(point.w, grad)
+            known = model.residual(point, grad, monitor) if isinstance(model, OverlapModel) else None
+            residual = penalty.residual(point.w, grad) if known is None else known
         else:
             grad = loss.pull_back(point.r)
-            if monitor(point.w, point.value, grad):
+            known = model.residual(point, grad, monitor) if isinstance(model, OverlapModel) else None
+            if monitor(point.w, point.value, grad, known):
                 return point.w
             residual = monitor.residual
         tol = model_tolerance(loss, float(np.max(np.abs(residual), initial=0.0)), monitor.absolute_tol)
         working = model.working_set(point.w[:k], residual[:k])
         target, change = model.minimise(point, grad, working, tol)
         point = _line_search(problem, loss, point, target, change, grad)
+        if isinstance(model, OverlapModel):
+            point = model.settled(problem, point, monitor)
 
 
 def _model(problem: Problem) -> Model:
     loss, inner = problem.loss, problem.inner
+    if isinstance(inner, OverlappingGroups):
+        if isinstance(loss, MultinomialLoss):
+            return MultinomialOverlapModel(inner, loss)
+        if isinstance(loss, LinearLoss):
+            return LinearOverlapModel(inner, loss)
     if isinstance(loss, MultinomialLoss) and hasattr(inner, "l1_l2"):
         return MultinomialModel(problem, loss)
     if isinstance(loss, LinearLoss) and hasattr(inner, "l1_l2"):
@@ -60,7 +74,7 @@ def _model(problem: Problem) -> Model:
         return GroupModel(inner, loss)
     raise OptionError(
         "solver 'cd' needs a squared or logistic loss with an elastic-net or group penalty, or a multinomial "
-        f"loss with an elastic net; use 'fista' for {inner.describe()}"
+        f"loss with an elastic net or overlapping groups; use 'fista' for {inner.describe()}"
     )
 
 

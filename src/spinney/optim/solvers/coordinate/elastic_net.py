@@ -11,7 +11,7 @@ from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
 from spinney.optim.solvers.coordinate.model import (
     MAX_PASSES,
     Point,
-    l1_vector_and_l2,
+    strengths,
     support_and_violators,
 )
 from spinney.progress import announcing_compilation
@@ -26,7 +26,7 @@ class ElasticNetModel:
 
     def __init__(self, problem: Problem, loss: LinearLoss) -> None:
         self.loss = loss
-        self.l1, self.l2 = l1_vector_and_l2(problem)
+        self.l1, self.l2, self.tilt = strengths(problem)
         self.design = ColumnDesign.of(loss)
         with announcing_compilation("coordinate descent"):
             import spinney.optim.solvers.coordinate._kernels  # noqa: F401
@@ -39,8 +39,8 @@ class ElasticNetModel:
 
         h = self.loss.curvature(point.margins)
         q, w = point.r.copy(), point.w.copy()
-        curvature = column_curvatures(*self.design.arrays, working, h) + self.l2
-        strength = (self.l1, self.l2, float(h.sum()) if self.loss.intercept else 0.0)
+        curvature = column_curvatures(*self.design.arrays, working, h) + self.l2[working]
+        strength = (self.l1, self.l2, self.tilt, float(h.sum()) if self.loss.intercept else 0.0)
 
         def descend(columns: Columns, curvature: Vector, max_passes: int) -> bool:
             point = (columns, curvature, w, h, q)
@@ -64,9 +64,8 @@ class ElasticNetModel:
         )
 
         G = self.design.gram(support, h)
-        slope = column_slopes(*self.design.arrays, support, q)
-        coordinates, l1 = w[support], self.l1[support]
-        l2 = np.full(len(support), self.l2)
+        slope = column_slopes(*self.design.arrays, support, q) + self.tilt[support]
+        coordinates, l1, l2 = w[support], self.l1[support], self.l2[support]
         if self.loss.intercept:
             cross = column_slopes(*self.design.arrays, support, h)
             G = np.block([[G, cross[:, None]], [cross[None, :], np.array([[h.sum()]])]])

@@ -61,7 +61,13 @@ def model_tolerance(loss: LinearLoss, violation: float, final: float) -> float:
     return max(forcing * violation, 0.3 * final)
 
 
-def l1_vector_and_l2(problem: Problem) -> tuple[Vector, float]:
-    """The ℓ1 strength of each penalised coordinate, and the ridge."""
-    l1, l2 = problem.inner.l1_l2(problem.n_penalised)  # type: ignore[attr-defined]
-    return np.ascontiguousarray(np.broadcast_to(l1, problem.n_penalised), dtype=np.float64), float(l2)
+def strengths(problem: Problem) -> tuple[Vector, Vector, Vector]:
+    """Of each penalised coordinate the ℓ1 strength, the ridge and the tilt: where to weights are pulled, if not to 0."""
+    k, inner = problem.n_penalised, problem.inner
+    l1, l2 = inner.l1_l2(k)  # type: ignore[attr-defined]
+    tilt = getattr(inner, "tilt", 0.0)
+    return _vector(l1, k), _vector(l2, k), _vector(tilt, k)
+
+
+def _vector(value: float | Vector, k: int) -> Vector:
+    return np.ascontiguousarray(np.broadcast_to(value, k), dtype=np.float64)

@@ -11,7 +11,7 @@ from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
 from spinney.optim.solvers.coordinate.model import (
     MAX_PASSES,
     Point,
-    l1_vector_and_l2,
+    strengths,
     support_and_violators,
 )
 from spinney.progress import announcing_compilation
@@ -24,7 +24,7 @@ class MultinomialModel:
 
     def __init__(self, problem: Problem, loss: MultinomialLoss) -> None:
         self.loss = loss
-        self.l1, self.l2 = l1_vector_and_l2(problem)
+        self.l1, self.l2, self.tilt = strengths(problem)
         self.design = ColumnDesign.of(loss)
         with announcing_compilation("multinomial coordinate descent"):
             import spinney.optim.solvers.coordinate._multinomial_kernels  # noqa: F401
@@ -45,8 +45,9 @@ class MultinomialModel:
         free_slope = grad[-K:] if self.loss.intercept else np.empty(0)
 
         def descend(pairs: Columns, max_passes: int) -> float:
-            at_start = (pairs // K, pairs % K, grad[pairs], point.w[pairs], self.reach[pairs // K])
-            state = (W, P, self.loss.sample_weight, D, S, self.l1[pairs], self.l2, free_slope)
+            slope = grad[pairs] + self.tilt[pairs]
+            at_start = (pairs // K, pairs % K, slope, point.w[pairs], self.reach[pairs // K])
+            state = (W, P, self.loss.sample_weight, D, S, self.l1[pairs], self.l2[pairs], free_slope)
             return float(multinomial_passes(*self.design.arrays, *at_start, *state, tol, max_passes))
 
         for _ in range(MAX_PASSES):

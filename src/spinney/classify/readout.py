@@ -1,0 +1,373 @@
+"""What a fitted classifier has to say of its size, its groups and of single texts, in numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.classify.features import TextFeatures
+from spinney.classify.model import TextModel
+from spinney.corpus import split_sentences
+from spinney.errors import InputError, OptionError
+from spinney.optim.base import GroupArrays
+
+Floats = NDArray[np.float64]
+
+#: Weights and log-odds smaller than this in magnitude are not shown (Yogatama 2015, section 5.6).
+HIDDEN = 1e-3
+
+
+class Word(NamedTuple):
+    """A feature and the class that it says most of: it speaks for it if the weight is positive, against it if not."""
+
+    word: str
+    weight: float
+    label: str
+
+
+# ----------------------------------------------------------------------------------------------- size
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """How many weights there are, how many are not 0, in all and of each class, and how many features have one.
+
+    With two classes there is one weight a feature: it counts for the class that it speaks for.
+    """
+
+    parameters: int
+    active: int
+    features: int
+    active_features: int
+    by_class: dict[str, int]
+
+    @property
+    def share(self) -> float:
+        """The share of the weights that are not 0."""
+        return self.active / max(self.parameters, 1)
+
+
+def model_size(model: TextModel) -> ModelSize:
+    """How large a model is.
+
+    Examples
+    --------
+    >>> from spinney.classify import LinearClassifier
+    >>> model = TextModel(LinearClassifier("l1", lam=0.1), TextFeatures("counts"))
+    >>> _ = model.fit(["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"])
+    >>> size = model_size(model)
+    >>> size.parameters, size.active, size.by_class
+    (6, 2, {'+': 1, '-': 1})
+    """
+    coef = model.coef
+    counts = [np.count_nonzero(row > 0 if _is_binary(model) else row) for row in _rows(model)]
+    return ModelSize(
+        coef.size,
+        int(np.count_nonzero(coef)),
+        coef.shape[1],
+        int(np.count_nonzero(coef.any(axis=0))),
+        {output: int(count) for output, count in zip(model.outputs, counts)},
+    )
+
+
+def weights_by_class(model: TextModel, top: int = 20) -> dict[str, list[tuple[str, float]]]:
+    """For each class the ``top`` features with the largest weights by magnitude, those first.
+
+    With two classes the weights of one are those of the other with the sign turned, so each lists what speaks for it.
+
+    Examples
+    --------
+    >>> from spinney.classify import LinearClassifier
+    >>> model = TextModel(LinearClassifier("l1", lam=0.1), TextFeatures("counts"))
+    >>> _ = model.fit(["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"])
+    >>> weights_by_class(model)
+    {'+': [('fun', 2.94...)], '-': [('dull', 2.94...)]}
+    """
+    found, names = {}, model.names
+    for output, row in zip(model.outputs, _rows(model)):
+        size = row if _is_binary(model) else np.abs(row)
+        best = [j for j in _largest(top, size) if size[j] > 0]
+        found[output] = [(names[j], float(row[j])) for j in best]
+    return found
+
+
+def _is_binary(model: TextModel) -> bool:
+    return model.is_classifier and len(model.coef) == 1
+
+
+def _rows(model: TextModel) -> Floats:
+    """The weights of each output, also where two classes share them."""
+    coef: Floats = model.coef
+    return np.vstack([-coef, coef]) if _is_binary(model) else coef
+
+
+def _largest(k: int, *keys: Floats) -> list[int]:
+    """The places of the ``k`` largest numbers; equal ones by the keys that follow, then by their order."""
+    k = min(k, len(keys[0]))
+    if k == 0:
+        return []
+    least = np.partition(keys[0], len(keys[0]) - k)[len(keys[0]) - k]
+    some = np.flatnonzero(keys[0] >= least)  # with all that are as large as the last
+    order = np.lexsort([-key[some] for key in reversed(keys)])
+    return [int(i) for i in some[order[:k]]]
+
+
+# --------------------------------------------------------------------------------------------- groups
+
+
+@dataclass(frozen=True)
+class GroupView:
+    """A group: the norm of its weights, how many of its members have one that is not 0, and its strongest words."""
+
+    name: str
+    size: int
+    weight: float
+    norm: float
+    active: int
+    words: list[Word]
+
+
+@dataclass(frozen=True)
+class GroupStatus:
+    """How many groups a model selected and removed, in all and by family, and the foremost of both."""
+
+    n_selected: int
+    n_removed: int
+    families: dict[str, tuple[int, int]]
+    selected: list[GroupView]
+    removed: list[GroupView]
+
+
+def group_status(
+    coef: Floats,
+    groups: GroupArrays,
+    names: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    top: int = 20,
+    words: int = 10,
+) -> GroupStatus:
+    """Which groups a model selected, and which it removed: all the weights of their members are 0.
+
+    Parameters
+    ----------
+    coef : array of shape (rows, features)
+        One row an output, or a single one for two classes.
+    groups : Groups
+        None of them empty. If every group is called ``family: something``, groups are also counted by family.
+    names, outputs
+        What features and outputs are called.
+    top
+        How many groups to show: the selected ones with the largest norms, the removed ones with the largest weights in
+        the penalty (then: the largest).
+    words
+        How many members of a group to show, those with the largest weights.
+
+    Examples
+    --------
+    >>> from spinney.structure import Groups
+    >>> groups = Groups.from_lists([[0, 1], [2, 3]], n_features=4, names=["topic: film", "topic: law"])
+    >>> status = group_status(np.array([[0.0, 3.0, 0.0, 0.0]]), groups, ["plot", "fun", "act", "bill"], ["-", "+"])
+    >>> status.families, status.selected[0].words, status.removed[0].name
+    ({'topic': (1, 1)}, [Word(word='fun', weight=3.0, label='+'), Word(word='plot', weight=0.0, label='-')],
+     'topic: law')
+    """
+    if groups.n_features != coef.shape[1]:
+        raise OptionError(f"groups over {groups.n_features} features, but a model with {coef.shape[1]}")
+    squares = np.einsum("ij,ij->j", coef, coef)
+    starts, n = groups.ptr[:-1], len(groups.ptr) - 1
+    norms, active = np.zeros(n), np.zeros(n, np.int64)
+    if n:  # no group is empty, or reduceat would take the first member of the next
+        norms = np.sqrt(np.add.reduceat(squares[groups.members], starts))
+        used = np.asarray(coef.any(axis=0))
+        active = np.add.reduceat(used[groups.members], starts, dtype=np.int64)
+    sizes, kept = np.diff(groups.ptr), active > 0  # not by norms: the squares of tiny weights are 0
+    called = getattr(groups, "names", None)
+
+    def view(g: int) -> GroupView:
+        members = groups.members[groups.ptr[g] : groups.ptr[g + 1]]
+        best = members[_largest(words, np.sqrt(squares[members]))]
+        name = called[g] if called else f"group {g}"
+        said = _said(coef[:, best], [names[j] for j in best], outputs)
+        return GroupView(
+            name, len(members), float(groups.weights[g]), float(norms[g]), int(active[g]), list(said)
+        )
+
+    first = _largest(top, np.where(kept, norms, -1.0))
+    last = _largest(top, np.where(kept, -1.0, groups.weights), sizes)
+    return GroupStatus(
+        int(kept.sum()),
+        int(n - kept.sum()),
+        _families(called or (), kept),
+        [view(g) for g in first if kept[g]],
+        [view(g) for g in last if not kept[g]],
+    )
+
+
+def _families(names: Sequence[str], kept: NDArray[np.bool_]) -> dict[str, tuple[int, int]]:
+    parted = [name.partition(": ") for name in names]
+    if not parted or not all(family and colon for family, colon, _ in parted):
+        return {}
+    counts = Counter((family, selected) for (family, _, _), selected in zip(parted, kept.tolist()))
+    families = sorted({family for family, _ in counts})
+    return {family: (counts[family, True], counts[family, False]) for family in families}
+
+
+def _said(coef: Floats, names: Iterable[str], outputs: Sequence[str]) -> Iterator[Word]:
+    """What each of these features says: of which class most, and how much."""
+    if len(coef) == 1 and len(outputs) == 2:
+        for name, weight in zip(names, coef[0].tolist()):
+            yield Word(name, abs(weight), outputs[weight > 0])
+        return
+    which = np.abs(coef).argmax(axis=0)
+    weights = coef[which, np.arange(coef.shape[1])]
+    for name, weight, output in zip(names, weights.tolist(), which.tolist()):
+        yield Word(name, weight, outputs[output])
+
+
+# ---------------------------------------------------------------------------------------------- texts
+
+
+@dataclass(frozen=True)
+class SentenceLogOdds:
+    """How much each sentence of a document speaks for ``label``; ``outcome`` is the log-probability of the whole.
+
+    A regressor has no classes: then ``outcome`` is the number predicted, and a score what the sentence adds to it.
+    """
+
+    label: str
+    outcome: float
+    sentences: list[str]
+    scores: Floats
+
+    @property
+    def shown(self) -> NDArray[np.bool_]:
+        """Which scores are large enough to be shown."""
+        return np.abs(self.scores) >= HIDDEN
+
+
+def sentence_log_odds(
+    model: TextModel, text: str | Sequence[str], label: str | None = None, *, limit: int | None = None
+) -> SentenceLogOdds:
+    """log p(y | document) − log p(y | document without the sentence), of each sentence (Yogatama 2015, section 5.6).
+
+    Exact whatever the features, since the document is featurised anew without each sentence; for the same reason the
+    time grows with the square of its length.
+
+    Parameters
+    ----------
+    text
+        A document, or its sentences.
+    label
+        The class y. Default: the one predicted.
+    limit
+        The first so many sentences only.
+
+    Examples
+    --------
+    >>> from spinney.classify import LinearClassifier
+    >>> model = TextModel(LinearClassifier("l1", lam=0.1), TextFeatures("counts"))
+    >>> _ = model.fit(["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"])
+    >>> odds = sentence_log_odds(model, "It was fun. I saw it today. Parts were dull. Still, fun!")
+    >>> odds.label, odds.sentences[0], odds.scores.round(2).tolist(), odds.shown.tolist()
+    ('+', 'It was fun.', [0.64, 0.0, -0.05, 0.64], [True, False, True, True])
+    """
+    if model.features is None:
+        raise InputError("a model of numbers, not of text, knows no sentences")
+    sentences = split_sentences(text) if isinstance(text, str) else list(text)
+    whole = text if isinstance(text, str) else " ".join(sentences)
+    shown = sentences[:limit]
+    without = (" ".join([*sentences[:s], *sentences[s + 1 :]]) for s in range(len(shown)))
+    outcomes = _outcomes(model, chain([whole], without))
+    if label is None:
+        y = int(outcomes[0].argmax())
+    elif label in model.outputs:
+        y = model.outputs.index(label)
+    else:
+        raise OptionError(f"{label!r} is not a class of the model: {', '.join(model.outputs)}")
+    scores = outcomes[0, y] - outcomes[1:, y]
+    return SentenceLogOdds(model.outputs[y], float(outcomes[0, y]), shown, scores)
+
+
+def _outcomes(model: TextModel, texts: Iterable[str]) -> Floats:
+    """Log-probabilities of the classes, one row a text, from margins: of probabilities, 0 has no logarithm."""
+    from scipy.special import log_expit, log_softmax
+
+    X = model.matrix(texts)
+    if not model.is_classifier:
+        return np.asarray(model.estimator.predict(X)).reshape(-1, 1)
+    margins = model.estimator.decision_function(X)
+    if margins.ndim == 1:
+        return np.column_stack([log_expit(-margins), log_expit(margins)])
+    return np.asarray(log_softmax(margins, axis=1))
+
+
+class WordSpan(NamedTuple):
+    """Where in a text a feature stands that has a weight: ``text[start:stop]``, of an n-gram its first word."""
+
+    start: int
+    stop: int
+    word: str
+    weight: float
+    label: str
+
+
+def active_words(model: TextModel) -> dict[str, Word]:
+    """All features of a model with a weight that is not 0, by name."""
+    columns = np.flatnonzero(model.coef.any(axis=0))
+    names = model.names
+    said = _said(model.coef[:, columns], [names[j] for j in columns.tolist()], model.outputs)
+    return {word.word: word for word in said}
+
+
+def words_in(text: str, model: TextModel, active: Mapping[str, Word] | None = None) -> list[WordSpan]:
+    """The features in a text that have a weight, in order; several n-grams may begin at one word.
+
+    Parameters
+    ----------
+    active
+        :func:`active_words` of the model, if many texts are to be looked at.
+
+    Examples
+    --------
+    >>> from spinney.classify import LinearClassifier
+    >>> model = TextModel(LinearClassifier("l1", lam=0.1), TextFeatures("counts"))
+    >>> _ = model.fit(["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"])
+    >>> [(span.start, span.stop, span.word, span.label) for span in words_in("Fun, never dull!", model)]
+    [(0, 3, 'fun', '+'), (11, 15, 'dull', '-')]
+    """
+    if model.features is None:
+        return []
+    active = active_words(model) if active is None else active
+    tokens = list(_token_spans(model.features, text))
+    found = []
+    for i, (_, start, stop) in enumerate(tokens):
+        for n in range(1, min(model.features.ngrams, len(tokens) - i) + 1):
+            word = active.get(" ".join(token for token, _, _ in tokens[i : i + n]))
+            if word is not None:
+                found.append(WordSpan(start, stop, *word))
+    return found
+
+
+def _token_spans(features: TextFeatures, text: str) -> Iterator[tuple[str, int, int]]:
+    """The tokens that features are made of, with their places in the text."""
+    vectoriser: Any = features._vectoriser
+    lowered = text.lower() if features.lowercase else text
+    origin: Sequence[int] = range(len(text))
+    if len(lowered) != len(text):  # "İ" is two characters in lower case
+        origin = [i for i, character in enumerate(text) for _ in character.lower()]
+    stop_words = vectoriser.get_stop_words() or ()
+    end = 0
+    for token in vectoriser.build_tokenizer()(vectoriser.build_preprocessor()(text)):
+        start = lowered.find(token, end)
+        if start < 0 or not token:
+            continue
+        end = start + len(token)
+        if token not in stop_words:
+            yield token, origin[start], origin[end - 1] + 1

@@ -1,0 +1,169 @@
+"""``spinney report``: one HTML page for any model file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spinney.cli.inputs import Inputs, check_target, guess_format, read_inputs, refuse_unseen
+from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
+from spinney.errors import InputError, OptionError, SpinneyError
+
+if TYPE_CHECKING:
+    from spinney.classify import TextModel
+
+_LABEL = "label"  # the column that holds labels unless another is named
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What the user asked for: the model's file, and documents to try it on."""
+
+    model: str
+    data: str | None
+    documents: int
+    top: int
+    format: str
+    text: str
+    label: str | None
+    header: bool
+    encoding: str
+    on_error: str
+
+
+def report(
+    model: Annotated[str, typer.Argument(help="A model file that any fit wrote.")],
+    data: Annotated[
+        str | None,
+        typer.Option(help="Documents to show the model on: a folder, a CSV, TSV or svmlight file, or lines."),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where to write the page; - is standard output.")
+    ] = "report.html",
+    documents: Annotated[int, typer.Option(min=0, help="How many documents of --data to show.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="How many words a class.")] = 20,
+    format: Annotated[str, typer.Option(help="auto, folder, csv, tsv, svmlight or lines.")] = "auto",
+    text: Annotated[str, typer.Option(help="The column of the text in --data.")] = "text",
+    label: Annotated[
+        str | None, typer.Option(help="The column of the label.  [default: label, if there is one]")
+    ] = None,
+    header: Annotated[bool, typer.Option(help="Whether tables have a line of column names.")] = True,
+    encoding: Encoding = "utf-8",
+    on_error: OnError = "raise",
+    threads: Threads = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write what a model learnt on one HTML page that needs nothing else: no network, no other file."""
+    begin(quiet)
+    if output == "-" and as_json:
+        raise OptionError("--output - and --json both write to standard output: give a file for the page")
+    if output != "-":
+        check_target(output)
+        for source in (model, data):
+            if source and os.path.exists(output) and os.path.realpath(source) == os.path.realpath(output):
+                raise OptionError(f"--output {output} would replace what is to be read")
+    from spinney.corpus import writing
+    from spinney.files import read_model
+
+    kind = read_model(model).kind
+    wanted = _Wanted(model, data, documents, top, format, text, label, header, encoding, on_error)
+    page, facts = _PAGES.get(kind, _any_page)(wanted)
+    with writing(output) as file:
+        file.write(page)
+    if output != "-":
+        told = {"report": output, "kind": kind, **facts}
+        emit(as_json, told, lambda: print(f"Wrote {output}"))
+
+
+def _any_page(wanted: _Wanted) -> tuple[str, dict[str, Any]]:
+    from spinney.files import read_model
+    from spinney.report.model_page import model_page
+
+    file = read_model(wanted.model)
+    if wanted.data is not None:
+        task = file.kind.partition("/")[0]
+        raise OptionError(f"--data: the page of {task} models shows no documents")
+    return model_page(file, os.path.basename(wanted.model)), {}
+
+
+def _classify_page(wanted: _Wanted) -> tuple[str, dict[str, Any]]:
+    from spinney.classify import TextModel
+    from spinney.report.classify_page import classify_page, evidence
+
+    fitted = TextModel.load(wanted.model)
+    tried = None
+    if wanted.data is not None:
+        read = _documents(wanted, wanted.data, fitted)
+        tried = evidence(fitted, read.inputs, read.ids, read.labels)
+    title = os.path.basename(wanted.model)
+    page = classify_page(fitted, title, tried, documents=wanted.documents, top=wanted.top)
+    return page, {} if tried is None else {"documents": len(tried.ids), "scores": tried.scores}
+
+
+#: The pages of the kinds of models that have one of their own.
+_PAGES: dict[str, Callable[[_Wanted], tuple[str, dict[str, Any]]]] = {
+    "classify/LinearClassifier": _classify_page,
+    "classify/LinearRegressor": _classify_page,
+}
+
+
+def _documents(wanted: _Wanted, data: str, fitted: TextModel) -> Inputs:
+    """The documents, with their labels if they have any."""
+    labelled = _has_labels(wanted, data)
+    read = read_inputs(
+        data,
+        wanted.format,
+        text=wanted.text,
+        label=wanted.label or _LABEL,
+        header=wanted.header,
+        need_labels=labelled,
+        encoding=wanted.encoding,
+        on_error=wanted.on_error,
+    )
+    if (fitted.features is not None) != read.is_text:
+        needs, has = ("text", "numbers") if fitted.features else ("svmlight numbers", "text")
+        raise InputError(f"holds {has}, but {wanted.model} was trained on {needs}", path=data)
+    if labelled and fitted.is_classifier:
+        refuse_unseen(read, fitted.outputs, data, wanted.on_error)
+    elif labelled:
+        _refuse_words(read, data)
+    return read
+
+
+def _has_labels(wanted: _Wanted, data: str) -> bool:
+    """Whether documents come with labels. What cannot be read is left for the reading to complain of."""
+    from spinney.corpus import read_table
+
+    format = guess_format(data) if wanted.format == "auto" else wanted.format
+    if format == "folder":
+        with suppress(OSError):
+            return any(entry.is_dir() and not entry.name.startswith(".") for entry in Path(data).iterdir())
+    if wanted.label is not None or format not in ("csv", "tsv") or data == "-":
+        return wanted.label is not None or format == "svmlight"
+    with suppress(SpinneyError):
+        rows = read_table(
+            data,
+            _LABEL,
+            header=wanted.header,
+            delimiter="\t" if format == "tsv" else ",",
+            encoding=wanted.encoding,
+        )
+        return next(rows, None) is not None
+    return False
+
+
+def _refuse_words(read: Inputs, path: str) -> None:
+    """The labels of a regressor are numbers."""
+    for id, label in zip(read.ids, read.labels or []):
+        try:
+            float(label)
+        except ValueError:
+            raise InputError(f"document {id}: {label!r} is not a number", path=path) from None

@@ -1,0 +1,208 @@
+"""Kernels of coordinate descent under overlapping groups.
+
+The norms of the groups are kept up to date while coordinates move: of group g the sum of squares, how many of its
+coordinates are not zero, and, from these, ``rate`` = λ_g/‖w_g‖ and ``bend`` = λ_g/‖w_g‖³ (0 for a zero group). The
+groups of coordinate j are ``held_by[held_ptr[j]:held_ptr[j+1]]``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numba.types import Array, f8, i4, i8, void
+
+from spinney.optim.solvers.coordinate._kernels import (
+    COLUMNS,
+    ENDS,
+    READ,
+    REASSOCIATE,
+    ROWS,
+    WRITE,
+    column_dot,
+    move_along_column,
+    move_intercept,
+    soft_threshold,
+)
+
+COUNTS = i4[::1]
+HOLDERS = Array(i4, 1, "C", readonly=True)
+
+
+@njit(void(WRITE, COUNTS, WRITE, WRITE, READ, READ, ENDS, HOLDERS, i8), cache=True, nogil=True)
+def norms_of_groups(square, active, rate, bend, lam, w, held_ptr, held_by, n_outputs):
+    """Set the four arrays of the groups from the weights, ``n_outputs`` of them for each feature."""
+    square[:] = 0.0
+    active[:] = 0
+    for j in range(held_ptr.size - 1):
+        total, count = 0.0, 0
+        for k in range(n_outputs):
+            value = w[j * n_outputs + k]
+            total += value * value
+            count += value != 0.0
+        if count > 0:
+            for e in range(held_ptr[j], held_ptr[j + 1]):
+                square[held_by[e]] += total
+                active[held_by[e]] += count
+    for g in range(lam.size):
+        norm = np.sqrt(square[g])
+        rate[g] = lam[g] / norm if active[g] > 0 else 0.0
+        bend[g] = rate[g] / square[g] if active[g] > 0 else 0.0
+
+
+@njit(f8(f8, f8, f8, f8, READ, READ, READ, COUNTS, HOLDERS, i8, i8), cache=True, nogil=True)
+def coordinate_step(old, slope, curvature, l1, lam, rate, bend, active, held_by, first, last):
+    """Where one coordinate should go, on slope·δ + ½curvature·δ² + l1|w| + Σ_g λ_g√(w² + rest_g).
+
+    A group that is zero but for this coordinate has the corner λ_g|w|. The others are bounded by parabolas: on the way
+    out, where they bend ever less, by the second derivative here; on the way to 0 by λ_g/‖w_g‖.
+    """
+    corner, pull, loose = l1, 0.0, 0.0
+    mine = 1 if old != 0.0 else 0
+    for e in range(first, last):
+        g = held_by[e]
+        if active[g] == mine:
+            corner += lam[g]
+        else:
+            pull += rate[g]
+            loose += bend[g]
+    if mine == 0:
+        return soft_threshold(-slope, corner) / (curvature + pull)
+    gradient = slope + pull * old + (corner if old > 0.0 else -corner)
+    if gradient * old < 0.0:
+        return old - gradient / (curvature + max(pull - loose * old * old, 0.0))
+    return soft_threshold(old * curvature - slope, corner) / (curvature + pull)
+
+
+@njit(void(f8, f8, WRITE, COUNTS, WRITE, WRITE, READ, HOLDERS, i8, i8), cache=True, nogil=True)
+def move_groups(old, new, square, active, rate, bend, lam, held_by, first, last):
+    """Tell the groups of a coordinate that it went from ``old`` to ``new``."""
+    gained = new * new - old * old
+    born = (1 if new != 0.0 else 0) - (1 if old != 0.0 else 0)
+    for e in range(first, last):
+        g = held_by[e]
+        active[g] += born
+        if active[g] == 0:
+            square[g] = rate[g] = bend[g] = 0.0
+        else:
+            # Where one coordinate is all, its square is the sum: no rounding is left from those that have gone.
+            if active[g] == 1 and new != 0.0:
+                square[g] = new * new
+            else:
+                square[g] = max(square[g] + gained, 1e-300)
+            rate[g] = lam[g] / np.sqrt(square[g])
+            bend[g] = rate[g] / square[g]
+
+
+@njit(cache=True, nogil=True)
+def stuck_coordinates(coordinates, grad, l1, lam, active, held_ptr, held_by, n_outputs):
+    """Which of these coordinates, all 0, the corners of their zero groups hold back one by one."""
+    out = np.zeros(coordinates.size, np.bool_)
+    for a in range(coordinates.size):
+        j = coordinates[a] // n_outputs
+        corner = l1
+        for e in range(held_ptr[j], held_ptr[j + 1]):
+            if active[held_by[e]] == 0:
+                corner += lam[held_by[e]]
+        out[a] = abs(grad[coordinates[a]]) <= corner
+    return out
+
+
+@njit(
+    f8(
+        READ, ROWS, ENDS, COLUMNS, READ, WRITE, READ, WRITE, f8, f8, WRITE, COUNTS, WRITE, WRITE, READ, ENDS, HOLDERS,
+        f8, f8, i8,
+    ),
+    cache=True,
+    nogil=True,
+)  # fmt: skip
+def overlap_passes(
+    data, indices, indptr, columns, curvature, w, h, q, l1, l2, square, active, rate, bend, lam, held_ptr, held_by,
+    intercept_curvature, tol, max_passes,
+):  # fmt: skip
+    """Cyclic descent over ``columns`` for the quadratic model plus Σ_g λ_g‖w_g‖ + l1‖w‖₁ + ½l2‖w‖²."""
+    worst = 0.0
+    for _ in range(max_passes):
+        worst = 0.0
+        for a in range(columns.size):
+            j = columns[a]
+            if curvature[j] <= 0.0:
+                continue
+            old, first, last = w[j], held_ptr[j], held_ptr[j + 1]
+            slope = column_dot(data, indices, indptr[j], indptr[j + 1], q) + l2 * old
+            new = coordinate_step(old, slope, curvature[j], l1, lam, rate, bend, active, held_by, first, last)
+            if new != old:
+                pull = 0.0
+                for e in range(first, last):
+                    pull += rate[held_by[e]]
+                w[j] = new
+                move_along_column(data, indices, indptr[j], indptr[j + 1], new - old, h, q)
+                move_groups(old, new, square, active, rate, bend, lam, held_by, first, last)
+                worst = max(worst, abs(new - old) * (curvature[j] + pull))
+        if intercept_curvature > 0.0:
+            slope = q.sum()
+            w[w.size - 1] -= slope / intercept_curvature
+            move_intercept(-slope / intercept_curvature, h, q)
+            worst = max(worst, abs(slope))
+        if worst <= tol:
+            break
+    return worst
+
+
+@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+def multinomial_overlap_passes(
+    data, indices, indptr, features, classes, start_slope, start, reach, W, P, s, D, S, l1, l2, intercept, square,
+    active, rate, bend, lam, held_ptr, held_by, tol, max_passes,
+):  # fmt: skip
+    """:func:`multinomial_passes` with groups of features: of each group all the weights of its features."""
+    curvature = np.zeros(features.size)
+    for c in range(features.size):
+        j, k = features[c], classes[c]
+        for e in range(indptr[j], indptr[j + 1]):
+            i = indices[e] if indices.size else e - indptr[j]
+            curvature[c] += data[e] * data[e] * s[i] * P[k, i] * (1.0 - P[k, i])
+    n_classes, n = P.shape
+    p = indptr.size - 1
+    worst = 0.0
+    for _ in range(max_passes):
+        worst = 0.0
+        for c in range(features.size):
+            total = curvature[c] + l2
+            if total <= 0.0:
+                continue
+            j, k = features[c], classes[c]
+            slope = start_slope[c]
+            for e in range(indptr[j], indptr[j + 1]):
+                i = indices[e] if indices.size else e - indptr[j]
+                slope += data[e] * s[i] * P[k, i] * (D[k, i] - S[i])
+            old, first, last = W[j, k], held_ptr[j], held_ptr[j + 1]
+            # The model's own curvature is that of the loss at the start: slope is taken at the current point.
+            slope += l2 * old
+            new = coordinate_step(old, slope, total, l1, lam, rate, bend, active, held_by, first, last)
+            new = min(max(new, start[c] - reach[c]), start[c] + reach[c])
+            if new != old:
+                pull = 0.0
+                for e in range(first, last):
+                    pull += rate[held_by[e]]
+                W[j, k] = new
+                for e in range(indptr[j], indptr[j + 1]):
+                    i = indices[e] if indices.size else e - indptr[j]
+                    change = (new - old) * data[e]
+                    D[k, i] += change
+                    S[i] += P[k, i] * change
+                move_groups(old, new, square, active, rate, bend, lam, held_by, first, last)
+                worst = max(worst, abs(new - old) * (total + pull))
+        if intercept.size:
+            for k in range(n_classes):
+                slope, total = intercept[k], 1e-12
+                for i in range(n):
+                    slope += s[i] * P[k, i] * (D[k, i] - S[i])
+                    total += s[i] * P[k, i] * (1.0 - P[k, i])
+                change = -slope / total
+                W[p, k] += change
+                for i in range(n):
+                    D[k, i] += change
+                    S[i] += P[k, i] * change
+                worst = max(worst, abs(slope))
+        if worst <= tol:
+            break
+    return worst

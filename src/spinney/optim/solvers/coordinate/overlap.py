@@ -1,0 +1,177 @@
+"""Overlapping groups: models of losses with one margin an example (squared, logistic) and of the multinomial loss.
+
+Coordinate descent alone may stand still where it should not: no single coordinate can leave a group that is zero,
+though several together could. The smallest subgradient (the residual) tells which, and a step along it frees them.
+Once their groups are not zero, the norms are smooth there and descent goes on by coordinates. The other way round,
+descent shrinks a group for ever that should be zero, and needs to be told when to let it go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from spinney.optim.base import Vector
+from spinney.optim.losses import LinearLoss, MultinomialLoss
+from spinney.optim.penalties import OverlappingGroups
+from spinney.optim.problem import Monitor, Problem
+from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
+from spinney.optim.solvers.coordinate.model import Point, support_and_violators
+from spinney.optim.solvers.coordinate.multinomial import LARGEST_MOVE
+from spinney.progress import announcing_compilation
+
+ROUNDS, PASSES = 20, 20  # rounds of a model: a pass over the working set, then passes over its support
+TINY = 1e-3  # a group whose norm is this share of the largest weight may be on its way to 0
+ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
+
+
+class OverlapModel:
+    """What the two kinds of loss share: the groups of each feature and their norms. Units are coordinates."""
+
+    def __init__(self, penalty: OverlappingGroups, loss: LinearLoss) -> None:
+        self.loss, self.penalty = loss, penalty
+        self.l1, self.l2 = float(penalty.l1), float(penalty.l2)
+        self.design = ColumnDesign.of(loss)
+        with announcing_compilation("coordinate descent under overlapping groups"):
+            import spinney.optim.solvers.coordinate._overlap_kernels  # noqa: F401
+        groups = penalty.groups
+        self.lam = penalty.strengths
+        n_groups = len(self.lam)
+        group_of = np.repeat(np.arange(n_groups, dtype=np.int32), np.diff(groups.ptr))
+        self.held_by = group_of[np.argsort(groups.members, kind="stable")]
+        times = np.bincount(groups.members, minlength=groups.n_features)
+        self.held_ptr = np.concatenate([[0], np.cumsum(times)]).astype(np.int64)
+        # Of each group: the sum of squares, the number of non-zero coordinates, λ_g/‖w_g‖ and λ_g/‖w_g‖³.
+        self.norms = (
+            np.zeros(n_groups),
+            np.zeros(n_groups, np.int32),
+            np.zeros(n_groups),
+            np.zeros(n_groups),
+        )
+        self.last_residual = np.empty(0)
+
+    def residual(self, point: Point, grad: Vector, monitor: Monitor) -> Vector:
+        """A subgradient that is nearly the smallest: enough for a certificate, and far quicker than the smallest."""
+        k = len(grad) - self.loss.n_free
+        held = self.penalty.residual(point.w[:k], grad[:k], accuracy=ROUGHLY * monitor.absolute_tol)
+        return np.concatenate([held, grad[k:]])
+
+    def working_set(self, w: Vector, residual: Vector) -> Columns:
+        self.last_residual = residual
+        return support_and_violators(w, np.abs(residual))
+
+    def settled(self, problem: Problem, point: Point, monitor: Monitor) -> Point:
+        """The point with the groups at 0 that are nearly there and may stay there, if that does not cost anything."""
+        k = problem.n_penalised
+        w = point.w[:k]
+        norms = self.penalty.group_norms(w)
+        tiny = (norms > 0) & (norms <= TINY * np.max(np.abs(w), initial=0.0)) & (self.lam > 0)
+        if not tiny.any():
+            return point
+        groups = self.penalty.groups
+        features = groups.members[tiny[np.repeat(np.arange(len(norms)), np.diff(groups.ptr))]]
+        leaving = np.zeros((groups.n_features, self.loss.n_outputs), np.bool_)
+        leaving[features] = True
+        leaving = leaving.ravel() & (w != 0)
+        bare = point.w.copy()
+        bare[:k][leaving] = 0.0
+        bare_point = Point.at(self.loss, bare)
+        grad = self.loss.pull_back(bare_point.r)
+        pushed = self.residual(bare_point, grad, monitor)[:k] != 0
+        bare[:k] = np.where(leaving & pushed, w, bare[:k])
+        candidate = Point.at(self.loss, bare)
+        after = candidate.value + self.penalty.value(bare[:k])
+        before = point.value + self.penalty.value(w)
+        return candidate if after <= before + 1e-12 * abs(before) else point
+
+    def _freed(self, point: Point, grad: Vector, working: Columns) -> Vector:
+        """The weights, with those of the working set that can leave 0 only together moved off it."""
+        from spinney.optim.solvers.coordinate._overlap_kernels import norms_of_groups, stuck_coordinates
+
+        K, k = self.loss.n_outputs, len(grad) - self.loss.n_free
+        w = point.w.copy()
+        norms_of_groups(*self.norms, self.lam, w[:k], self.held_ptr, self.held_by, K)
+        at_zero = working[(w[working] == 0) & (self.last_residual[working] != 0)]
+        stuck = stuck_coordinates(
+            at_zero, grad, self.l1, self.lam, self.norms[1], self.held_ptr, self.held_by, K
+        )
+        stuck = at_zero[stuck]
+        if len(stuck):
+            # Along −residual the norms of zero groups grow linearly, so the loss alone says how far to go.
+            direction = np.zeros_like(w)
+            direction[stuck] = -self.last_residual[stuck]
+            bend = float(direction @ self.loss.hess_vec(point.w)(direction)) + self.l2 * float(
+                direction @ direction
+            )
+            w += direction * float(direction @ direction) / max(bend, 1e-300)
+            norms_of_groups(*self.norms, self.lam, w[:k], self.held_ptr, self.held_by, K)
+        return w
+
+    def _rounds(
+        self, descend: Callable[[Columns, int], float], w: Vector, working: Columns, tol: float
+    ) -> None:
+        """Passes over the working set and, between them, over its non-zero part."""
+        for _ in range(ROUNDS):
+            if descend(working, 1) <= tol:
+                break
+            descend(working[w[working] != 0], PASSES)
+
+
+class LinearOverlapModel(OverlapModel):
+    """One margin an example."""
+
+    def minimise(self, point: Point, grad: Vector, working: Columns, tol: float) -> tuple[Vector, Vector]:
+        from spinney.optim.solvers.coordinate._kernels import column_curvatures, move_along_columns
+        from spinney.optim.solvers.coordinate._overlap_kernels import overlap_passes
+
+        h = np.ascontiguousarray(self.loss.curvature(point.margins))
+        w = self._freed(point, grad, working)
+        q = point.r.copy()
+        move_along_columns(*self.design.arrays, working, (w - point.w)[working], h, q)
+        curvature = np.zeros(self.loss.p)
+        curvature[working] = column_curvatures(*self.design.arrays, working, h) + self.l2
+        free_curvature = float(h.sum()) if self.loss.intercept else 0.0
+        groups = (*self.norms, self.lam, self.held_ptr, self.held_by)
+
+        def descend(columns: Columns, max_passes: int) -> float:
+            model = (columns, curvature, w, h, q, self.l1, self.l2)
+            return float(
+                overlap_passes(*self.design.arrays, *model, *groups, free_curvature, tol, max_passes)
+            )
+
+        self._rounds(descend, w, working, tol)
+        return w, self.design.change_of_margins(working, w - point.w, self.loss.intercept)
+
+
+class MultinomialOverlapModel(OverlapModel):
+    """K margins an example; a coordinate is a pair of a feature and a class."""
+
+    def __init__(self, penalty: OverlappingGroups, loss: MultinomialLoss) -> None:
+        super().__init__(penalty, loss)
+        self.reach = LARGEST_MOVE / np.maximum(self.design.largest_entries(), 1e-300)
+
+    def minimise(self, point: Point, grad: Vector, working: Columns, tol: float) -> tuple[Vector, Vector]:
+        from scipy.special import softmax
+
+        from spinney.optim.solvers.coordinate._overlap_kernels import multinomial_overlap_passes
+
+        loss = self.loss
+        K = loss.n_outputs
+        P = np.ascontiguousarray(softmax(point.margins, axis=1).T)
+        w = self._freed(point, grad, working)
+        D = np.ascontiguousarray(loss.margins(w).T - point.margins.T)
+        S = np.einsum("ki,ki->i", P, D)
+        W = w.reshape(-1, K)
+        free_slope = grad[-K:] if loss.intercept else np.empty(0)
+        groups = (*self.norms, self.lam, self.held_ptr, self.held_by)
+
+        def descend(pairs: Columns, max_passes: int) -> float:
+            at_start = (pairs // K, pairs % K, grad[pairs], point.w[pairs], self.reach[pairs // K])
+            state = (W, P, loss.sample_weight, D, S, self.l1, self.l2, free_slope)
+            return float(
+                multinomial_overlap_passes(*self.design.arrays, *at_start, *state, *groups, tol, max_passes)
+            )
+
+        self._rounds(descend, w, working, tol)
+        return w, D.T

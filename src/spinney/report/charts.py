@@ -1,0 +1,191 @@
+"""Charts for a page, drawn as SVG from numbers: lines over time, and heat maps."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from spinney.errors import OptionError
+from spinney.report.page import N_COLOURS, Html, colour, escape, shown, table
+
+_WIDTH, _HEIGHT = 720, 300
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 10, 28  # margins of a line chart
+_CELL = 40  # the side of a cell of a heat map; of many, half of that and no number in it
+_DASHES = ("", "6 3", "2 3", "8 3 2 3")  # the second, third and fourth eight of lines
+
+
+def line_chart(
+    series: Mapping[str, Sequence[float]], x_labels: Sequence[object], *, caption: str = ""
+) -> Html:
+    """Lines over common places, with the values at the pointer (or arrow keys) read out below, and all in a table.
+
+    Where a number is not finite, its line has a gap.
+
+    Examples
+    --------
+    >>> chart = line_chart({"oil": [0.5, 1.5, float("nan")], "tax": [1.0, 0.0, -1.0]}, [1996, 1997, 1998])
+    >>> chart.count('<path class="line" d="M64'), chart.count("1997")
+    (2, 3)
+    """
+    for name, values in series.items():
+        if len(values) != len(x_labels):
+            raise OptionError(f"series {name!r} has {len(values)} numbers for {len(x_labels)} places")
+    numbers = {name: [float(v) for v in values] for name, values in series.items()}
+    finite = [v for values in numbers.values() for v in values if math.isfinite(v)]
+    ticks = nice_ticks(min(finite, default=0.0), max(finite, default=1.0))
+    inner = _WIDTH - _LEFT - _RIGHT
+    at = [
+        round(_LEFT + (i * inner / (len(x_labels) - 1) if len(x_labels) > 1 else inner / 2), 2)
+        for i in range(len(x_labels))
+    ]
+
+    def height(value: float) -> float:
+        share = (value - ticks[0]) / (ticks[-1] - ticks[0])
+        return round(_HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM), 2)
+
+    lines = "".join(
+        f'<g class="{colour(k)}">{_line(values, at, [height(v) if math.isfinite(v) else v for v in values], k)}</g>\n'
+        for k, values in enumerate(numbers.values())
+    )
+    legend = "".join(
+        f'<li><svg class="{colour(k)}" viewBox="0 0 26 10" aria-hidden="true"><path class="line" d="M0 5H26"'
+        f"{_dash(k)}/></svg>{escape(name)} <b></b></li>"
+        for k, name in enumerate(numbers)
+    )
+    rounded = [[float(f"{v:.6g}") if math.isfinite(v) else None for v in row] for row in numbers.values()]
+    data = json.dumps({"x": [str(x) for x in x_labels], "at": at, "series": rounded}, ensure_ascii=False)
+    told = [[str(x), *(row[i] for row in numbers.values())] for i, x in enumerate(x_labels)]
+    return Html(
+        f'<figure class="chart" data-chart="{escape(data)}">\n<div class="wide"><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" '
+        f'role="img" tabindex="0" aria-label="{escape(caption or ", ".join(numbers))}">\n'
+        f"{_grid(ticks, height)}{_x_axis(x_labels, at)}"
+        f'<line class="cursor" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"/>\n{lines}</svg></div>\n'
+        f'<p class="readout"></p><ul class="legend">{legend}</ul>\n'
+        f"{f'<figcaption>{escape(caption)}</figcaption>' if caption else ''}"
+        f"<details><summary>Numbers</summary>{table(['', *numbers], told)}</details></figure>\n"
+    )
+
+
+def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
+    """About ``n`` round numbers that enclose both ends.
+
+    Examples
+    --------
+    >>> nice_ticks(0.13, 0.97)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    if not high - low > 1e-12 * max(abs(low), abs(high)):  # all alike: some room about them
+        room = abs(low) / 2 or 1.0
+        low, high = low - room, high + room
+    rough = high / n - low / n
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = unit * next(m for m in (1, 2, 5, 10) if m * unit >= 0.999 * rough)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
+
+
+def _line(values: Sequence[float], at: Sequence[float], heights: Sequence[float], k: int) -> str:
+    """A path of the stretches without gap, and a dot where a single number stands alone."""
+    path, dots = "", ""
+    for start, stop in _runs(values):
+        points = [f"{at[i]:g} {heights[i]:g}" for i in range(start, stop)]
+        path += "M" + "L".join(points)
+        if stop - start == 1:
+            dots += f'<circle class="dot" cx="{at[start]:g}" cy="{heights[start]:g}" r="3"/>'
+    return (f'<path class="line" d="{path}"{_dash(k)}/>' if path else "") + dots
+
+
+def _runs(values: Sequence[float]) -> Iterator[tuple[int, int]]:
+    """The stretches of finite numbers."""
+    start = 0
+    for i, value in enumerate([*values, math.nan]):
+        if not math.isfinite(value):
+            if i > start:
+                yield start, i
+            start = i + 1
+
+
+def _dash(k: int) -> str:
+    dash = _DASHES[k // N_COLOURS % len(_DASHES)]
+    return f' stroke-dasharray="{dash}"' if dash else ""
+
+
+def _grid(ticks: Sequence[float], height: Callable[[float], float]) -> str:
+    return "".join(
+        f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{height(t):g}" y2="{height(t):g}"/>'
+        f'<text class="faint" x="{_LEFT - 8}" y="{height(t) + 4:g}" text-anchor="end">{shown(t)}</text>\n'
+        for t in ticks
+    )
+
+
+def _x_axis(labels: Sequence[object], at: Sequence[float]) -> str:
+    step = max(1, math.ceil(len(labels) / 8))
+    return "".join(
+        f'<text class="faint" x="{x:g}" y="{_HEIGHT - 8}" text-anchor="middle">{escape(_cut(label, 12))}</text>\n'
+        for x, label in list(zip(at, labels))[::step]
+    )
+
+
+def heat_map(
+    values: Sequence[Sequence[float]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    shades: Sequence[Sequence[float]] | None = None,
+    caption: str = "",
+) -> Html:
+    """A matrix in shades of one colour, with its numbers where there is room, and each cell told at the pointer.
+
+    ``shades`` lie between 0 and 1; by default they are the numbers as shares of the largest.
+
+    Examples
+    --------
+    >>> print(heat_map([[3, 1]], ["true"], ["a", "b"]).count("<rect"))
+    2
+    """
+    if shades is None:
+        most = max((abs(v) for row in values for v in row if math.isfinite(v)), default=0.0) or 1.0
+        shades = [[abs(v) / most for v in row] for row in values]
+    side = _CELL if max(len(rows), len(columns)) <= 24 else _CELL // 2
+    longest = max((len(_cut(column)) for column in columns), default=0)
+    left, top = 14 + 7 * max((len(_cut(row)) for row in rows), default=0), 14 + 5 * longest
+    width, height = left + side * len(columns) + 5 * longest, top + side * len(rows) + 4
+    names = [
+        f'<text x="{left - 8}" y="{top + (i + 0.5) * side + 4:g}" text-anchor="end">{escape(_cut(row))}</text>'
+        for i, row in enumerate(rows)
+    ] + [
+        f'<text transform="translate({left + (j + 0.5) * side + 4:g} {top - 8}) rotate(-45)">'
+        f"{escape(_cut(column))}</text>"
+        for j, column in enumerate(columns)
+    ]
+    cells = [
+        _cell(f"{row} → {column}", values[i][j], shades[i][j], left + j * side, top + i * side, side)
+        for i, row in enumerate(rows)
+        for j, column in enumerate(columns)
+    ]
+    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    drawn = "\n".join([*names, *cells])
+    return Html(
+        f'<figure class="heat"><div class="wide"><svg class="c0" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-label="{escape(caption or "heat map")}">\n{drawn}\n'
+        f"</svg></div>{told}</figure>\n"
+    )
+
+
+def _cell(title: str, value: float, shade: float, x: int, y: int, side: int) -> str:
+    shade = min(max(shade, 0.0), 1.0) if math.isfinite(shade) else 0.0
+    number = ""
+    if side == _CELL:
+        style = ' class="on"' if shade > 0.5 else ""
+        place = f'x="{x + side / 2:g}" y="{y + side / 2 + 4:g}" text-anchor="middle"'
+        number = f"<text{style} {place}>{shown(value)}</text>"
+    return (
+        f'<g><title>{escape(title)}: {shown(value)}</title><rect class="cell" x="{x}" y="{y}" width="{side - 1}" '
+        f'height="{side - 1}" fill-opacity="{0.04 + 0.96 * shade:.3f}"/>{number}</g>'
+    )
+
+
+def _cut(text: object, n: int = 18) -> str:
+    text = str(text)
+    return text if len(text) <= n else text[: n - 1] + "…"

@@ -1,0 +1,314 @@
+"""A report as one HTML page that stands alone: nothing is loaded, and no text that it shows can become markup.
+
+A page is a title, some facts and sections; a section holds blocks. Each function here gives one block of safe markup,
+:class:`Html`; whatever else is a string is escaped. The page's policy lets only its own style and script run, both
+known by their hashes. Equal contents give equal pages.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import spinney
+
+N_COLOURS = 8
+FILTERED = 12  # rows from which a table has a filter box
+
+# What HTML cannot hold: controls, and halves of surrogate pairs, which have no UTF-8.
+_UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+class Html(str):
+    """Markup, not text: it goes into a page as it is."""
+
+    __slots__ = ()
+
+
+def escape(text: object) -> Html:
+    """Text as markup that shows it; markup stays what it is.
+
+    Examples
+    --------
+    >>> escape('</script> & "so on"')
+    '&lt;/script&gt; &amp; &quot;so on&quot;'
+    """
+    return text if isinstance(text, Html) else Html(html.escape(_UNSHOWABLE.sub("\ufffd", str(text))))
+
+
+def shown(value: object) -> Html:
+    """A value as a person reads it.
+
+    Examples
+    --------
+    >>> shown(1234567), shown(0.123456789), shown(True), shown(None)
+    ('1,234,567', '0.1235', 'yes', '–')
+    """
+    if value is None:
+        return Html("–")
+    if isinstance(value, bool):
+        return Html("yes" if value else "no")
+    if isinstance(value, int):
+        return Html(f"{value:,}".replace("-", "−"))
+    if isinstance(value, float):
+        return Html(f"{value:.4g}".replace("-", "−"))
+    return escape(value)
+
+
+def signed(value: float) -> str:
+    """A number with its sign.
+
+    Examples
+    --------
+    >>> signed(0.25), signed(-0.25)
+    ('+0.25', '−0.25')
+    """
+    return f"{value:+.3g}".replace("-", "−")
+
+
+def joined(parts: Iterable[object], between: str = "") -> Html:
+    """Several pieces of text or markup as one."""
+    return Html(escape(between).join(escape(part) for part in parts))
+
+
+def colour(number: int) -> str:
+    """The name of the style for a colour; there are eight, then they come again.
+
+    Examples
+    --------
+    >>> colour(9)
+    'c1'
+    """
+    return f"c{number % N_COLOURS}"
+
+
+# --------------------------------------------------------------------------------------------- blocks
+
+
+def paragraph(text: object, *, faint: bool = False) -> Html:
+    """A paragraph."""
+    style = ' class="faint"' if faint else ""
+    return Html(f"<p{style}>{escape(text)}</p>\n")
+
+
+def heading(text: object) -> Html:
+    """A heading inside a section."""
+    return Html(f"<h3>{escape(text)}</h3>\n")
+
+
+def columns(blocks: Iterable[Html]) -> Html:
+    """Blocks side by side where there is room."""
+    return Html(f'<div class="columns">\n{"".join(f"<div>{block}</div>" for block in blocks)}\n</div>\n')
+
+
+def facts(values: Mapping[str, object]) -> Html:
+    """Names with their values.
+
+    Examples
+    --------
+    >>> print(facts({"documents": 1200}))
+    <dl class="facts"><div><dt>documents</dt><dd>1,200</dd></div></dl>
+    """
+    rows = [f"<div><dt>{escape(name)}</dt><dd>{shown(value)}</dd></div>" for name, value in values.items()]
+    return Html(f'<dl class="facts">{"".join(rows)}</dl>\n')
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
+    """A table that can be sorted by its headings and, if it is long, filtered; columns of numbers are flush right.
+
+    Examples
+    --------
+    >>> print(table(["word", "weight"], [["fun", 0.5]]))
+    <div class="table"><div class="wide"><table>
+    <thead><tr><th scope="col"><button type="button">word</button></th><th scope="col" class="number"><button
+    type="button">weight</button></th></tr></thead>
+    <tbody>
+    <tr><td>fun</td><td class="number" data-value="0.5">0.5</td></tr>
+    </tbody></table></div></div>
+    """
+    listed = [list(row) for row in rows]
+    numeric = [bool(listed) and all(_is_number(row[i]) for row in listed) for i in range(len(header))]
+    heads = "".join(
+        f'<th scope="col"{_NUMBER * n}><button type="button">{escape(name)}</button></th>'
+        for name, n in zip(header, numeric)
+    )
+    body = "".join(
+        f"<tr>{''.join(_cell(value, n) for value, n in zip(row, numeric))}</tr>\n" for row in listed
+    )
+    tools = _FILTER.format(len(listed)) if len(listed) >= FILTERED else ""
+    return Html(
+        f'<div class="table">{tools}<div class="wide"><table>\n<thead><tr>{heads}</tr></thead>\n'
+        f"<tbody>\n{body}</tbody></table></div></div>\n"
+    )
+
+
+_NUMBER = ' class="number"'
+# Shown by the script: without it, a box would do nothing.
+_FILTER = (
+    '<div class="tools" hidden><input type="search" placeholder="Filter" aria-label="Filter the rows of this table">'
+    '<output class="faint">{} rows</output></div>'
+)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _cell(value: Any, numeric: bool) -> str:
+    if not numeric:
+        return f"<td>{shown(value)}</td>"
+    exact = value if math.isfinite(value) else ""
+    return f'<td class="number" data-value="{exact}">{shown(value)}</td>'
+
+
+def bars(rows: Sequence[tuple[object, float]], *, colour_of: int | Sequence[int] = 0) -> Html:
+    """Names with numbers, and a bar for each: from the left, or from the middle if some are negative.
+
+    ``colour_of`` is one colour for all, or one for each row.
+
+    Examples
+    --------
+    >>> print(bars([("fun", 0.5)]))
+    <table class="bars"><tbody>
+    <tr><td>fun</td><td><svg class="bar c0" aria-hidden="true"><rect x="0%" width="100%" height="100%"
+    fill="currentColor"/></svg></td><td class="number">0.5</td></tr>
+    </tbody></table>
+    """
+    colours = [colour_of] * len(rows) if isinstance(colour_of, int) else colour_of
+    most = _largest(value for _, value in rows)
+    signed = any(value < 0 for _, value in rows)
+    cells = "".join(
+        f"<tr><td>{escape(name)}</td><td>{bar(value, most, number, signed=signed)}</td>"
+        f'<td class="number">{shown(float(value))}</td></tr>\n'
+        for (name, value), number in zip(rows, colours)
+    )
+    return Html(f'<table class="bars"><tbody>\n{cells}</tbody></table>\n')
+
+
+def bar(value: float, most: float, number: int = 0, *, signed: bool = False) -> Html:
+    """One bar, as long as ``value`` is a share of ``most``; a signed one starts in the middle."""
+    share = min(abs(value) / most, 1.0) if math.isfinite(value) and most > 0 else 0.0
+    width = 100 * share / (2 if signed else 1)
+    start = 50 - (width if value < 0 else 0) if signed else 0
+    axis = '<line x1="50%" x2="50%" y1="0" y2="100%" class="axis"/>' if signed else ""
+    return Html(
+        f'<svg class="bar {colour(number)}" aria-hidden="true"><rect x="{start:.4g}%" width="{width:.4g}%" '
+        f'height="100%" fill="currentColor"/>{axis}</svg>'
+    )
+
+
+def _largest(values: Iterable[float]) -> float:
+    return max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+
+
+class Mark(NamedTuple):
+    """A stretch of text to mark: its colour, how strongly (1 to 3), whether it speaks against, and a note."""
+
+    start: int
+    stop: int
+    colour: int = 0
+    strength: int = 1
+    against: bool = False
+    note: str = ""
+
+
+def marked(text: str, marks: Iterable[Mark]) -> Html:
+    """Text with marked stretches; one that begins inside another is passed over.
+
+    Examples
+    --------
+    >>> marked("<Great> fun", [Mark(8, 11, note="+2")])
+    '&lt;Great&gt; <mark class="c0 s1" title="+2">fun</mark>'
+    """
+    pieces: list[str] = []
+    done = 0
+    for mark in sorted(marks, key=lambda mark: mark[:2]):
+        if mark.start < done:
+            continue
+        style = f"{colour(mark.colour)} s{mark.strength}{' against' * mark.against}"
+        title = f' title="{escape(mark.note)}"' if mark.note else ""
+        pieces.append(escape(text[done : mark.start]))
+        pieces.append(f'<mark class="{style}"{title}>{escape(text[mark.start : mark.stop])}</mark>')
+        done = mark.stop
+    return Html("".join([*pieces, escape(text[done:])]))
+
+
+def scored_lines(lines: Sequence[tuple[object, float | None]], *, colours: tuple[int, int] = (0, 1)) -> Html:
+    """Lines of text with a signed number and a bar before each; None shows neither.
+
+    ``colours`` are those of positive and of negative numbers.
+
+    Examples
+    --------
+    >>> print(scored_lines([("All in all, fun.", None)]))
+    <ol class="lines">
+    <li><span></span><span class="number"></span><span class="text">All in all, fun.</span></li>
+    </ol>
+    """
+    most = _largest(score for _, score in lines if score is not None)
+    rows = []
+    for text, score in lines:
+        drawn = told = ""
+        if score is not None:
+            drawn = bar(score, most, colours[score < 0], signed=True)
+            told = f"{score:+.3f}".replace("-", "−")  # all with as many places, one below the other
+        rows.append(
+            f'<li><span>{drawn}</span><span class="number">{told}</span><span class="text">{escape(text)}</span></li>\n'
+        )
+    return Html(f'<ol class="lines">\n{"".join(rows)}</ol>\n')
+
+
+# ----------------------------------------------------------------------------------------------- page
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page."""
+
+    title: str
+    blocks: Sequence[Html]
+
+
+def page(title: str, about: str, known: Mapping[str, object], sections: Sequence[Section]) -> str:
+    """The whole page: a title, a line about it, the facts at its head, and sections.
+
+    Examples
+    --------
+    >>> text = page("A model", "What it learnt", {"words": 7}, [Section("Words", [paragraph("None.")])])
+    >>> text.startswith("<!DOCTYPE html>"), "<h2>Words</h2>" in text
+    (True, True)
+    """
+    style, script = _asset("page.css"), _asset("page.js")
+    policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+    links = "".join(f'<a href="#s{i}">{escape(section.title)}</a>\n' for i, section in enumerate(sections))
+    parts = "".join(
+        f'<section id="s{i}">\n<h2>{escape(section.title)}</h2>\n{"".join(section.blocks)}</section>\n'
+        for i, section in enumerate(sections)
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<header>\n<h1>{escape(title)}</h1>\n{paragraph(about, faint=True)}{facts(known)}"
+        f"<nav>\n{links}</nav>\n</header>\n<main>\n{parts}</main>\n"
+        f"<footer>Spinney {escape(spinney.__version__)}</footer>\n<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("spinney.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

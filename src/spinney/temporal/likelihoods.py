@@ -1,0 +1,216 @@
+"""Negative log-likelihoods of models with a copy of the coefficients for each time.
+
+The parameters are the flat array of W of shape (T, I), or (T, V, F) for text. Linear models are those of
+:mod:`spinney.optim` over a design matrix with a block of columns for each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import logsumexp
+
+from spinney.optim import LinearLoss, LogisticLoss, Loss, SquaredLoss
+from spinney.optim.base import Vector
+
+Steps = NDArray[np.intp]
+
+
+def design_by_time(X: Any, steps: Steps, n_times: int, bias: bool) -> Any:
+    """The matrix of shape (N, T·I) whose row n has xₙ in the columns of its time, and zeros elsewhere.
+
+    ``bias`` adds a feature that is always 1.
+
+    Examples
+    --------
+    >>> design_by_time(np.array([[5.0], [7.0]]), np.array([1, 0]), 2, bias=True).toarray().tolist()
+    [[0.0, 0.0, 5.0, 1.0], [7.0, 1.0, 0.0, 0.0]]
+    """
+    X = sparse.csr_array(X, dtype=np.float64)
+    if bias:
+        X = sparse.csr_array(sparse.hstack([X, np.ones((X.shape[0], 1))], format="csr"))
+    width = X.shape[1]
+    columns = X.indices + np.repeat(steps, np.diff(X.indptr)) * np.int64(width)
+    return sparse.csr_array((X.data, columns, X.indptr), shape=(X.shape[0], n_times * width))
+
+
+def gaussian(
+    X: Any, y: Vector, steps: Steps, n_times: int, *, noise_variance: float = 0.5, bias: bool = True
+) -> SquaredLoss:
+    """Σ (y − w⁽ᵗ⁾·x)² / (2σ²); the thesis has no σ², which amounts to ½.
+
+    Examples
+    --------
+    >>> loss = gaussian(np.array([[1.0], [2.0]]), np.array([3.0, 1.0]), np.array([0, 1]), 2, bias=False)
+    >>> loss.value_and_grad(np.array([1.0, 1.0]))[0]
+    5.0
+    """
+    weights = np.full(len(y), 1.0 / noise_variance)
+    return SquaredLoss(design_by_time(X, steps, n_times, bias), y, weights, intercept=False)
+
+
+def logistic(X: Any, y: Vector, steps: Steps, n_times: int, *, bias: bool = True) -> LogisticLoss:
+    """Σ ln(1 + exp(−y·w⁽ᵗ⁾·x)), y in {−1, +1}."""
+    return LogisticLoss(design_by_time(X, steps, n_times, bias), y, intercept=False)
+
+
+def restricted(loss: Loss, columns: NDArray[np.intp]) -> Loss:
+    """The loss of some of the parameters, where all others are zero."""
+    if isinstance(loss, LinearLoss):
+        return type(loss)(loss.X[:, columns], loss.y, loss.sample_weight, intercept=False)
+    return _Embedded(loss, columns)
+
+
+class _Embedded:
+    """A loss of some coordinates of a longer vector that is zero elsewhere."""
+
+    n_free = 0
+
+    def __init__(self, loss: Any, columns: NDArray[np.intp]) -> None:
+        self.loss, self.columns, self.n_params = loss, columns, len(columns)
+
+    def _whole(self, w: Vector) -> Vector:
+        whole = np.zeros(self.loss.n_params)
+        whole[self.columns] = w
+        return whole
+
+    def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
+        value, grad = self.loss.value_and_grad(self._whole(w))
+        return value, grad[self.columns]
+
+    def hess_vec(self, w: Vector) -> Callable[[Vector], Vector]:
+        product = self.loss.hess_vec(self._whole(w))
+        return lambda v: product(self._whole(v))[self.columns]
+
+    def hess_diag(self, w: Vector) -> Vector:
+        return np.asarray(self.loss.hess_diag(self._whole(w))[self.columns])
+
+
+# ---------------------------------------------------------------------------------------------------- text
+
+
+def background(counts: Any, steps: Steps, n_times: int, smoothing: float = 0.5) -> Vector:
+    """θ of shape (T, V): the logarithms of the relative frequencies of words at each time.
+
+    ``smoothing`` is added to each count, for a word may be absent from a year and come in the next. A time without
+    words has the frequencies of all times.
+
+    Examples
+    --------
+    >>> np.exp(background(np.array([[3, 0], [1, 1]]), np.array([0, 1]), 2)).round(6).tolist()
+    [[0.875, 0.125], [0.5, 0.5]]
+    """
+    counts = sparse.csr_array(counts, dtype=np.float64)
+    members = sparse.csr_array(
+        (np.ones(len(steps)), (steps, np.arange(len(steps)))), shape=(n_times, len(steps))
+    )
+    totals = (members @ counts).toarray()
+    totals[totals.sum(axis=1) == 0] = totals.sum(axis=0)
+    totals += smoothing
+    with np.errstate(divide="ignore"):  # a word that never occurs, without smoothing
+        return np.asarray(np.log(totals) - np.log(totals.sum(axis=1, keepdims=True)))
+
+
+class _Year(NamedTuple):
+    """Documents of one time: covariates [G, F], numbers of words [G], Σ counts·fᵀ [V, F]."""
+
+    step: int
+    F: Vector
+    totals: Vector
+    moments: Vector
+
+
+class SageLoss:
+    """−ln of the probability of all words, p(v | t, f) ∝ exp(θ_v⁽ᵗ⁾ + W_v⁽ᵗ⁾·f) (Yogatama 2015, §3.5; SAGE).
+
+    The parameters are W of shape (T, V, F). Documents with the same covariates at the same time are one: the sum over
+    the vocabulary is computed once for all of them (``aggregate=False`` is for tests).
+
+    Parameters
+    ----------
+    counts : array or sparse matrix of shape (D, V)
+    covariates : array or sparse matrix of shape (D, F)
+    steps : array of shape (D,)
+        The time of each document, from 0.
+    theta : array of shape (T, V)
+        Logarithms of the background frequencies.
+
+    Examples
+    --------
+    >>> loss = SageLoss([[2, 1]], [[1.0]], np.array([0]), np.log([[0.5, 0.5]]))
+    >>> round(loss.value_and_grad(np.zeros(2))[0], 4)  # three coins
+    2.0794
+    """
+
+    n_free = 0
+
+    def __init__(
+        self, counts: Any, covariates: Any, steps: Steps, theta: Vector, *, aggregate: bool = True
+    ) -> None:
+        counts = sparse.csr_array(counts, dtype=np.float64)
+        covariates = covariates.toarray() if sparse.issparse(covariates) else covariates
+        covariates = np.ascontiguousarray(covariates, dtype=np.float64)
+        self.theta = np.asarray(theta, dtype=np.float64)
+        self.shape = (*self.theta.shape, covariates.shape[1])
+        self.n_params = int(np.prod(self.shape))
+        seen = counts.tocoo()
+        self.of_background = float(seen.data @ self.theta[steps[seen.row], seen.col])
+        totals = np.asarray(counts.sum(axis=1)).ravel()
+        self.years = []
+        for step in np.unique(steps).tolist():
+            rows = np.flatnonzero(steps == step)
+            F, n = covariates[rows], totals[rows]
+            moments = np.asarray(counts[rows].T @ F)
+            if aggregate:
+                F, of_row = np.unique(F, axis=0, return_inverse=True)
+                n = np.bincount(of_row.ravel(), weights=n)
+            self.years.append(_Year(step, F, n, moments))
+
+    def _scores(self, W: Vector, year: _Year) -> tuple[Vector, Vector]:
+        """ln of the unnormalised probabilities, a row for each distinct covariate vector, and of their sums."""
+        scores = self.theta[year.step] + year.F @ W[year.step].T
+        return scores, np.asarray(logsumexp(scores, axis=1))
+
+    def _probabilities(self, W: Vector, year: _Year) -> Vector:
+        scores, log_z = self._scores(W, year)
+        return np.asarray(np.exp(scores - log_z[:, None]))
+
+    def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
+        W, grad = w.reshape(self.shape), np.zeros(self.shape)
+        value = -self.of_background
+        for year in self.years:
+            scores, log_z = self._scores(W, year)
+            value += float(year.totals @ log_z) - float(np.sum(W[year.step] * year.moments))
+            scores -= log_z[:, None]
+            expected = np.exp(scores, out=scores)
+            expected *= year.totals[:, None]
+            grad[year.step] = expected.T @ year.F - year.moments
+        return value, grad.ravel()
+
+    def hess_vec(self, w: Vector) -> Callable[[Vector], Vector]:
+        """The map d ↦ ∇²·d."""
+        W = w.reshape(self.shape)
+        probabilities = [self._probabilities(W, year) for year in self.years]
+
+        def product(d: Vector) -> Vector:
+            D, out = d.reshape(self.shape), np.zeros(self.shape)
+            for year, P in zip(self.years, probabilities):
+                change = year.F @ D[year.step].T
+                change -= (P * change).sum(axis=1, keepdims=True)
+                change *= P
+                out[year.step] = change.T @ (year.totals[:, None] * year.F)
+            return out.ravel()
+
+        return product
+
+    def hess_diag(self, w: Vector) -> Vector:
+        """The diagonal of the Hessian."""
+        W, out = w.reshape(self.shape), np.zeros(self.shape)
+        for year in self.years:
+            P = self._probabilities(W, year)
+            out[year.step] = (P * (1.0 - P)).T @ (year.totals[:, None] * year.F**2)
+        return out.ravel()

@@ -1,0 +1,128 @@
+"""Model files of time-series models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from spinney.errors import InputError, OptionError
+from spinney.files import FilePath, ModelFile, csr_tensors, read_model, write_model
+
+FACTS = (
+    "objective_",
+    "violation_",
+    "converged_",
+    "n_iter_",
+    "n_active_",
+    "lam_",
+    "floor_",
+    "noise_variance_",
+)
+ADAPTED = ("kappa_", "e_alpha_", "shrinkage_")
+
+
+def save_linear(model: Any, path: FilePath, names: Sequence[str] | None) -> None:
+    """Write a `TimeSeriesRegressor` or `TimeSeriesClassifier`."""
+    header, tensors, strings = common_parts(model, names, model.coef_.shape[1])
+    tensors |= {"intercept": np.array(model.intercept_), **csr_tensors("coef", csr_array(model.coef_))}
+    if hasattr(model, "classes_"):
+        header["classes"] = pack_labels(model.classes_, strings, "classes")
+    write_model(path, f"temporal/{type(model).__name__}", header, tensors, strings)
+
+
+def load_linear(cls: Any, path: FilePath) -> Any:
+    """Read what `save_linear` wrote."""
+    file = read_model(path, f"temporal/{cls.__name__}")
+    model = rebuilt(cls, file)
+    coef, intercept = file.csr("coef").toarray(), np.array(file.tensor("intercept", np.float64))
+    if not len(coef) == len(intercept) == len(model.times_) or not len(coef):
+        raise file.error("damaged: as many coefficients as times are needed")
+    model.coef_, model.intercept_, model.n_features_in_ = coef, intercept, coef.shape[1]
+    if not all(np.all(np.isfinite(one)) for one in (coef, intercept)):
+        raise file.error("damaged: some coefficients are not finite")
+    check_names(file, model, coef.shape[1])
+    for name in ADAPTED:
+        if hasattr(model, name) and getattr(model, name).shape != (coef.shape[1],):
+            raise file.error(f"damaged: {name[:-1]} does not fit the coefficients")
+    if "classes" in file.header:
+        model.classes_ = unpack_labels(file, "classes", file.fact("classes", str))
+        if len(model.classes_) != 2:
+            raise file.error("damaged: it has not two classes")
+    elif cls.__name__ == "TimeSeriesClassifier":
+        raise file.error("damaged: it has no classes")
+    return model
+
+
+def common_parts(
+    model: Any, names: Sequence[str] | None, width: int
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Sequence[str]]]:
+    """Header, tensors and strings that all time-series models have."""
+    if names is not None and len(names) != width:
+        raise InputError(f"{len(names)} names for {width} coefficients", remedy="give each its name")
+    strings: dict[str, Sequence[str]] = {} if names is None else {"names": list(names)}
+    header = {
+        "parameters": model.get_params(),
+        "facts": {name: getattr(model, name) for name in FACTS if hasattr(model, name)},
+        "times": pack_labels(model.times_, strings, "times"),
+        "named": names is not None,
+    }
+    tensors = {name: np.array(getattr(model, name)) for name in ADAPTED if hasattr(model, name)}
+    return header, tensors, strings
+
+
+def rebuilt(cls: Any, file: ModelFile) -> Any:
+    """A model with the parameters, facts, times and names of a file."""
+    parameters = file.fact("parameters", dict)
+    if set(parameters) != set(cls().get_params()):
+        raise file.error("damaged: it has other parameters than such a model")
+    model = cls(**parameters)
+    try:
+        model._settings()
+    except (OptionError, TypeError) as error:
+        raise file.error(f"damaged: {error}") from None
+    facts = file.fact("facts", dict)
+    for name in FACTS:
+        if name in facts:
+            value = facts[name]
+            if not (value is None or isinstance(value, int | float)):
+                raise file.error(f"damaged: {name[:-1]} is no number")
+            setattr(model, name, value)
+    for name in ADAPTED:
+        if name in file.tensors:
+            setattr(model, name, np.array(file.tensors[name]))
+    model.times_ = unpack_labels(file, "times", file.fact("times", str))
+    if len(model.times_) > 1 and not np.all(model.times_[1:] > model.times_[:-1]):
+        raise file.error("damaged: its times are not in order")
+    model.names_ = file.texts("names") if file.fact("named", bool) else None
+    return model
+
+
+def check_names(file: ModelFile, model: Any, width: int) -> None:
+    """As many names as there are coefficients to name."""
+    if model.names_ is not None and len(model.names_) != width:
+        raise file.error("damaged: as many names as coefficients are needed")
+
+
+def pack_labels(labels: NDArray[Any], strings: dict[str, Sequence[str]], name: str) -> str:
+    """Put labels among the strings; returns their type."""
+    strings[name] = [str(label) for label in labels]
+    return {"i": "int64", "u": "int64", "f": "float64", "M": str(labels.dtype), "b": "bool"}.get(
+        labels.dtype.kind, "str"
+    )
+
+
+def unpack_labels(file: ModelFile, name: str, kind: str) -> NDArray[Any]:
+    """Labels out of their strings."""
+    texts = file.texts(name)
+    if kind == "bool":
+        return np.array([text == "True" for text in texts])
+    if kind not in ("int64", "float64", "str") and not kind.startswith("datetime64["):
+        raise file.error(f"damaged: no such type of labels: {kind!r}")
+    try:
+        return np.array(texts) if kind == "str" else np.array(texts, dtype=kind)
+    except (ValueError, TypeError):
+        raise file.error(f"damaged: some of its {name} are not of type {kind}") from None
