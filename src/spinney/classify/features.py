@@ -105,6 +105,23 @@ class TextFeatures:
         """
         return self._vectoriser.transform(texts)
 
+    def tokens_of(self, text: str) -> list[str]:
+        """The tokens that features are made of, in order; those that are :attr:`ignored` too.
+
+        Examples
+        --------
+        >>> TextFeatures().tokens_of("A Cat isn't a dog.")
+        ['cat', 'isn', 'dog']
+        """
+        vectoriser = self._new_vectoriser()
+        tokens: list[str] = vectoriser.build_tokenizer()(vectoriser.build_preprocessor()(text))
+        return tokens
+
+    @property
+    def ignored(self) -> frozenset[str]:
+        """The stop words: tokens that are no features, nor parts of any."""
+        return frozenset(self._new_vectoriser().get_stop_words() or ())
+
     def _new_vectoriser(self, vocabulary: list[str] | None = None) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer
 

@@ -238,7 +238,8 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     penalty : str or Penalty
         ``none``, ``l2`` (ridge), ``l1`` (Lasso), ``elasticnet``, ``l0``, ``fused``, ``trace``, ``pairwise``,
         ``nuclear``; with ``groups`` also ``group``, ``sparse-group``, ``group-linf``, ``tree-l2``, ``tree-linf``,
-        ``overlap``, ``latent``; or an object of :mod:`spinney.optim`.
+        ``overlap``, ``latent``; or an object of :mod:`spinney.optim`, which brings its own strength: then ``lam``,
+        ``l1``, ``l2``, ``groups`` and ``feature_weights`` are not used (``lam_ratio`` is).
     lam : float
         The strength λ, in the units of the sum (not the mean) of losses.
     lam_ratio : float, optional

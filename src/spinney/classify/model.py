@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +10,16 @@ import numpy as np
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
 from spinney.classify.features import TextFeatures
 from spinney.classify.linear import LinearClassifier, LinearRegressor
+from spinney.classify.selection import family_counts, foremost, selection
 from spinney.errors import InputError
 from spinney.files import FilePath, ModelFile, csr_tensors, read_model, write_model
 from spinney.structure import Groups
 
 Estimator = LinearClassifier | LinearRegressor
 FACTS = ("lam_", "objective_", "violation_", "n_iter_", "n_active_", "solver_", "converged_")
+
+MOST_MEMBERSHIPS = 2_000_000  # of groups that a model file holds all of
+MOST_GROUPS = 10_000  # selected ones, and as many removed ones, that it holds where there are more
 
 
 class TextModel:
@@ -62,11 +65,19 @@ class TextModel:
                 self._note_facts(X)
         return self
 
+    def take(self, estimator: Estimator, X: Any) -> Self:
+        """Take on an estimator that was fitted on the matrix ``X`` elsewhere, by :func:`tune` for instance."""
+        self.estimator = estimator
+        self._note_facts(X)
+        return self
+
     def _note_facts(self, X: Any) -> None:
         self.facts = {"documents": int(X.shape[0]), "features": int(X.shape[1]), "entries": int(X.nnz)}
         self.facts |= {"outputs": len(self.outputs), "parameters": self.coef.size}
         self.facts |= {name.rstrip("_"): getattr(self.estimator, name) for name in FACTS}
         self.facts["penalty"] = self.estimator.penalty_.describe()
+        if isinstance(self.estimator.groups, Groups):
+            self.facts["groups"] = _counted(self.estimator.groups, self.coef)
 
     def _start_from(self, init: TextModel, width: int, targets: Sequence[Any]) -> None:
         """Carry over the weights of all features and classes that the two models share, by their names."""
@@ -124,8 +135,7 @@ class TextModel:
         groups = self.estimator.groups
         if groups is None:
             return None
-        squares = (self.coef**2).sum(axis=0)
-        norms = [float(np.sqrt(squares[groups.members[a:b]].sum())) for a, b in pairwise(groups.ptr)]
+        norms = selection(self.coef, groups).norms.tolist()
         names = getattr(groups, "names", None) or [f"group {g}" for g in range(len(norms))]
         return sorted(zip(names, norms), key=lambda row: -row[1])
 
@@ -147,7 +157,12 @@ class TextModel:
         return found
 
     def save(self, path: FilePath) -> None:
-        """Write the model file."""
+        """Write the model file.
+
+        It holds all groups as long as they have at most 2,000,000 members together. Of more it holds 10,000 selected
+        ones with the largest norms and 10,000 removed ones with the largest weights; ``facts["groups"]`` tells
+        how many there were in all and, as ``stored``, how many are left.
+        """
         from scipy.sparse import csr_array
 
         estimator = self.estimator
@@ -155,7 +170,12 @@ class TextModel:
         parameters = {
             name: value for name, value in estimator.get_params().items() if isinstance(value, plain)
         }
-        header = {"parameters": parameters, "facts": self.facts, "text": self.features is not None}
+        facts, groups = self.facts, estimator.groups
+        if isinstance(groups, Groups) and len(groups.members) > MOST_MEMBERSHIPS:
+            counts = facts.get("groups") or _counted(groups, self.coef)
+            groups = _foremost(groups, self.coef)
+            facts = {**facts, "groups": {**counts, "stored": len(groups)}}
+        header = {"parameters": parameters, "facts": facts, "text": self.features is not None}
         tensors = {
             "intercept": np.atleast_1d(estimator.intercept_),
             **csr_tensors("coef", csr_array(self.coef)),
@@ -168,8 +188,8 @@ class TextModel:
             header["class_type"] = kind
             strings["classes"] = [str(label) for label in estimator.classes_]
         parts = {"features": self.features.parts()} if self.features else {}
-        if isinstance(estimator.groups, Groups):
-            parts["groups"] = estimator.groups.parts()
+        if isinstance(groups, Groups):
+            parts["groups"] = groups.parts()
         name = "LinearClassifier" if self.is_classifier else "LinearRegressor"
         write_model(path, f"classify/{name}", header, tensors, strings, parts)
 
@@ -179,13 +199,58 @@ class TextModel:
         file = read_model(path, "classify")
         features = TextFeatures.from_parts(file.part("features")) if file.fact("text", bool) else None
         model = cls(_rebuilt_estimator(file), features)
-        if "groups" in file.part_headers:
-            model.estimator.set_params(groups=Groups.from_parts(file.part("groups")))
-        model.facts = file.fact("facts", dict)
         width = model.coef.shape[1]
         if features and len(features.names) != width:
             raise file.error("damaged: as many weights as features are needed")
+        model.facts = _checked_facts(file)
+        if "groups" in file.part_headers:
+            groups = Groups.from_parts(file.part("groups"))
+            if groups.n_features != width:
+                raise file.error(f"damaged: groups over {groups.n_features} features, but {width} weights")
+            model.estimator.set_params(groups=groups)
         return model
+
+
+def _counted(groups: Groups, coef: Any) -> dict[str, Any]:
+    """How many groups there are, of how many members, and how many of each family are selected and removed."""
+    kept = selection(coef, groups).kept
+    selected = int(kept.sum())
+    families = {family: list(pair) for family, pair in family_counts(groups.names or (), kept).items()}
+    return {
+        "total": len(groups),
+        "memberships": len(groups.members),
+        "n_selected": selected,
+        "n_removed": len(groups) - selected,
+        "families": families,
+    }
+
+
+def _foremost(groups: Groups, coef: Any) -> Groups:
+    """The groups that a file holds where there are too many."""
+    first, last = foremost(groups, selection(coef, groups), MOST_GROUPS)
+    kept = np.zeros(len(groups), dtype=bool)
+    kept[first + last] = True
+    return groups.subset(kept)
+
+
+def _checked_facts(file: ModelFile) -> dict[str, Any]:
+    """Facts, of which those that others count on are what they should be."""
+    facts = file.fact("facts", dict)
+    counts = facts.get("groups", {})
+    if not isinstance(counts, dict) or (counts and not _are_counts(counts)):
+        raise file.error("damaged: the counts of groups are no counts")
+    return facts
+
+
+def _are_counts(counts: dict[str, Any]) -> bool:
+    names = ("total", "memberships", "n_selected", "n_removed")
+    numbers = [counts.get("stored", 0), *(counts.get(name) for name in names)]
+    families = counts.get("families")
+    if not isinstance(families, dict):
+        return False
+    for pair in families.values():
+        numbers += pair if isinstance(pair, list) and len(pair) == 2 else [None]
+    return all(isinstance(number, int) for number in numbers)
 
 
 def _rebuilt_estimator(file: ModelFile) -> Estimator:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spinney.classify.features import TextFeatures
 from spinney.classify.model import TextModel
+from spinney.classify.selection import Floats, family_counts, foremost, largest, selection
 from spinney.corpus import split_sentences
 from spinney.errors import InputError, OptionError
 from spinney.optim.base import GroupArrays
-
-Floats = NDArray[np.float64]
 
 #: Weights and log-odds smaller than this in magnitude are not shown (Yogatama 2015, section 5.6).
 HIDDEN = 1e-3
@@ -92,7 +90,7 @@ def weights_by_class(model: TextModel, top: int = 20) -> dict[str, list[tuple[st
     found, names = {}, model.names
     for output, row in zip(model.outputs, _rows(model)):
         size = row if _is_binary(model) else np.abs(row)
-        best = [j for j in _largest(top, size) if size[j] > 0]
+        best = [j for j in largest(top, size) if size[j] > 0]
         found[output] = [(names[j], float(row[j])) for j in best]
     return found
 
@@ -105,17 +103,6 @@ def _rows(model: TextModel) -> Floats:
     """The weights of each output, also where two classes share them."""
     coef: Floats = model.coef
     return np.vstack([-coef, coef]) if _is_binary(model) else coef
-
-
-def _largest(k: int, *keys: Floats) -> list[int]:
-    """The places of the ``k`` largest numbers; equal ones by the keys that follow, then by their order."""
-    k = min(k, len(keys[0]))
-    if k == 0:
-        return []
-    least = np.partition(keys[0], len(keys[0]) - k)[len(keys[0]) - k]
-    some = np.flatnonzero(keys[0] >= least)  # with all that are as large as the last
-    order = np.lexsort([-key[some] for key in reversed(keys)])
-    return [int(i) for i in some[order[:k]]]
 
 
 # --------------------------------------------------------------------------------------------- groups
@@ -178,45 +165,50 @@ def group_status(
     ({'topic': (1, 1)}, [Word(word='fun', weight=3.0, label='+'), Word(word='plot', weight=0.0, label='-')],
      'topic: law')
     """
-    if groups.n_features != coef.shape[1]:
-        raise OptionError(f"groups over {groups.n_features} features, but a model with {coef.shape[1]}")
+    found = selection(coef, groups)
     squares = np.einsum("ij,ij->j", coef, coef)
-    starts, n = groups.ptr[:-1], len(groups.ptr) - 1
-    norms, active = np.zeros(n), np.zeros(n, np.int64)
-    if n:  # no group is empty, or reduceat would take the first member of the next
-        norms = np.sqrt(np.add.reduceat(squares[groups.members], starts))
-        used = np.asarray(coef.any(axis=0))
-        active = np.add.reduceat(used[groups.members], starts, dtype=np.int64)
-    sizes, kept = np.diff(groups.ptr), active > 0  # not by norms: the squares of tiny weights are 0
     called = getattr(groups, "names", None)
 
     def view(g: int) -> GroupView:
         members = groups.members[groups.ptr[g] : groups.ptr[g + 1]]
-        best = members[_largest(words, np.sqrt(squares[members]))]
+        best = members[largest(words, np.sqrt(squares[members]))]
         name = called[g] if called else f"group {g}"
         said = _said(coef[:, best], [names[j] for j in best], outputs)
-        return GroupView(
-            name, len(members), float(groups.weights[g]), float(norms[g]), int(active[g]), list(said)
-        )
+        numbers = float(groups.weights[g]), float(found.norms[g]), int(found.active[g])
+        return GroupView(name, len(members), *numbers, list(said))
 
-    first = _largest(top, np.where(kept, norms, -1.0))
-    last = _largest(top, np.where(kept, -1.0, groups.weights), sizes)
+    selected, removed = foremost(groups, found, top)
+    n_selected = int(found.kept.sum())
     return GroupStatus(
-        int(kept.sum()),
-        int(n - kept.sum()),
-        _families(called or (), kept),
-        [view(g) for g in first if kept[g]],
-        [view(g) for g in last if not kept[g]],
+        n_selected,
+        len(found.kept) - n_selected,
+        family_counts(called or (), found.kept),
+        [view(g) for g in selected],
+        [view(g) for g in removed],
     )
 
 
-def _families(names: Sequence[str], kept: NDArray[np.bool_]) -> dict[str, tuple[int, int]]:
-    parted = [name.partition(": ") for name in names]
-    if not parted or not all(family and colon for family, colon, _ in parted):
-        return {}
-    counts = Counter((family, selected) for (family, _, _), selected in zip(parted, kept.tolist()))
-    families = sorted({family for family, _ in counts})
-    return {family: (counts[family, True], counts[family, False]) for family in families}
+def model_groups(model: TextModel, *, top: int = 20, words: int = 10) -> GroupStatus | None:
+    """:func:`group_status` of the groups that a model was trained with; None without groups.
+
+    A model file with very many groups holds the foremost of them (see :meth:`TextModel.save`); their numbers are still
+    those of all.
+
+    Examples
+    --------
+    >>> from spinney.classify import LinearClassifier
+    >>> model_groups(TextModel(LinearClassifier())) is None
+    True
+    """
+    groups = model.estimator.groups
+    if groups is None:
+        return None
+    status = group_status(model.coef, groups, model.names, model.outputs, top=top, words=words)
+    counts = model.facts.get("groups", {})
+    if "stored" not in counts:
+        return status
+    families = {family: (selected, removed) for family, (selected, removed) in counts["families"].items()}
+    return replace(status, n_selected=counts["n_selected"], n_removed=counts["n_removed"], families=families)
 
 
 def _said(coef: Floats, names: Iterable[str], outputs: Sequence[str]) -> Iterator[Word]:
@@ -357,17 +349,15 @@ def words_in(text: str, model: TextModel, active: Mapping[str, Word] | None = No
 
 def _token_spans(features: TextFeatures, text: str) -> Iterator[tuple[str, int, int]]:
     """The tokens that features are made of, with their places in the text."""
-    vectoriser: Any = features._vectoriser
     lowered = text.lower() if features.lowercase else text
     origin: Sequence[int] = range(len(text))
     if len(lowered) != len(text):  # "İ" is two characters in lower case
         origin = [i for i, character in enumerate(text) for _ in character.lower()]
-    stop_words = vectoriser.get_stop_words() or ()
-    end = 0
-    for token in vectoriser.build_tokenizer()(vectoriser.build_preprocessor()(text)):
+    ignored, end = features.ignored, 0
+    for token in features.tokens_of(text):
         start = lowered.find(token, end)
         if start < 0 or not token:
             continue
         end = start + len(token)
-        if token not in stop_words:
+        if token not in ignored:
             yield token, origin[start], origin[end - 1] + 1

@@ -117,7 +117,7 @@ class _Tour:
         return {**facts, "strongest": self.model.strongest(7)}
 
     def word_families(self) -> dict[str, Any]:
-        from spinney.classify import LinearClassifier, TextFeatures, TextModel
+        from spinney.classify import LinearClassifier, TextFeatures, TextModel, group_status
         from spinney.structure import Groups
 
         self.heading(3, "Structure in the penalty: word families stand or fall together")
@@ -128,11 +128,11 @@ class _Tour:
         groups = Groups.from_labels([place[name[:5]] for name in features.names], names=families)
         model = TextModel(LinearClassifier("group", lam_ratio=0.1, groups=groups, tol=1e-4), features)
         model.fit_matrix(X, [self.labels[i] for i in self.train])
-        norms = model.group_norms() or []
-        kept = [family for family, norm in norms if norm > 0]
-        facts = self._scored(model) | {"families": len(norms), "kept": len(kept)}
+        status = group_status(model.coef, groups, model.names, model.outputs, top=len(groups))
+        kept = [view.name for view in status.selected]
+        facts = self._scored(model) | {"families": len(groups), "kept": len(kept)}
         self.say(
-            f"   A group Lasso over {len(norms):,} families (words with the same first five letters) keeps "
+            f"   A group Lasso over {len(groups):,} families (words with the same first five letters) keeps "
             f"{len(kept)}; {facts['accuracy']:.0%} right."
         )
         for family in [family for family in kept if len(groups[place[family]]) > 2][:5]:

@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli.inputs import Inputs, check_target, guess_format, read_inputs, refuse_unseen
+from spinney.cli.inputs import (
+    InputOptions,
+    Inputs,
+    check_kind,
+    check_labels,
+    check_target,
+    labels_of,
+    read_inputs,
+)
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
-from spinney.errors import InputError, OptionError, SpinneyError
+from spinney.errors import OptionError, SpinneyError
 
 if TYPE_CHECKING:
     from spinney.classify import TextModel
@@ -41,14 +49,16 @@ def report(
     model: Annotated[str, typer.Argument(help="A model file that any fit wrote.")],
     data: Annotated[
         str | None,
-        typer.Option(help="Documents to show the model on: a folder, a CSV, TSV or svmlight file, or lines."),
+        typer.Option(
+            help="Documents to show the model on: a folder, a CSV, TSV or svmlight file, trees, or lines."
+        ),
     ] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="Where to write the page; - is standard output.")
     ] = "report.html",
     documents: Annotated[int, typer.Option(min=0, help="How many documents of --data to show.")] = 10,
     top: Annotated[int, typer.Option(min=1, help="How many words a class.")] = 20,
-    format: Annotated[str, typer.Option(help="auto, folder, csv, tsv, svmlight or lines.")] = "auto",
+    format: Annotated[str, typer.Option(help="auto, folder, csv, tsv, trees, svmlight or lines.")] = "auto",
     text: Annotated[str, typer.Option(help="The column of the text in --data.")] = "text",
     label: Annotated[
         str | None, typer.Option(help="The column of the label.  [default: label, if there is one]")
@@ -117,37 +127,30 @@ _PAGES: dict[str, Callable[[_Wanted], tuple[str, dict[str, Any]]]] = {
 
 def _documents(wanted: _Wanted, data: str, fitted: TextModel) -> Inputs:
     """The documents, with their labels if they have any."""
-    labelled = _has_labels(wanted, data)
-    read = read_inputs(
-        data,
+    how = InputOptions(
         wanted.format,
-        text=wanted.text,
-        label=wanted.label or _LABEL,
-        header=wanted.header,
-        need_labels=labelled,
-        encoding=wanted.encoding,
-        on_error=wanted.on_error,
+        wanted.text,
+        wanted.label or _LABEL,
+        wanted.header,
+        wanted.encoding,
+        wanted.on_error,
+        labels_of(fitted),
     )
-    if (fitted.features is not None) != read.is_text:
-        needs, has = ("text", "numbers") if fitted.features else ("svmlight numbers", "text")
-        raise InputError(f"holds {has}, but {wanted.model} was trained on {needs}", path=data)
-    if labelled and fitted.is_classifier:
-        refuse_unseen(read, fitted.outputs, data, wanted.on_error)
-    elif labelled:
-        _refuse_words(read, data)
-    return read
+    labelled = _has_labels(wanted, data, how.format_of(data))
+    read = read_inputs(data, how, need_labels=labelled)
+    check_kind(fitted, read, wanted.model, data)
+    return check_labels(fitted, read, data, wanted.on_error) if labelled else read
 
 
-def _has_labels(wanted: _Wanted, data: str) -> bool:
+def _has_labels(wanted: _Wanted, data: str, format: str) -> bool:
     """Whether documents come with labels. What cannot be read is left for the reading to complain of."""
     from spinney.corpus import read_table
 
-    format = guess_format(data) if wanted.format == "auto" else wanted.format
     if format == "folder":
         with suppress(OSError):
             return any(entry.is_dir() and not entry.name.startswith(".") for entry in Path(data).iterdir())
     if wanted.label is not None or format not in ("csv", "tsv") or data == "-":
-        return wanted.label is not None or format == "svmlight"
+        return wanted.label is not None or format in ("svmlight", "trees")
     with suppress(SpinneyError):
         rows = read_table(
             data,
@@ -158,12 +161,3 @@ def _has_labels(wanted: _Wanted, data: str) -> bool:
         )
         return next(rows, None) is not None
     return False
-
-
-def _refuse_words(read: Inputs, path: str) -> None:
-    """The labels of a regressor are numbers."""
-    for id, label in zip(read.ids, read.labels or []):
-        try:
-            float(label)
-        except ValueError:
-            raise InputError(f"document {id}: {label!r} is not a number", path=path) from None

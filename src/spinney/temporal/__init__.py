@@ -1,21 +1,32 @@
 """Models of text whose coefficients change over time, tied by a sparse, adaptive prior (Yogatama 2015, ch. 3)."""
 
+from spinney.temporal.comparing import Comparison, TimeScores, built_in_grid, compare
 from spinney.temporal.prior import AdaptivePrior
 from spinney.temporal.regression import TimeSeriesClassifier, TimeSeriesRegressor
 from spinney.temporal.rolling import OverallRow, RollingRow, candidates, overall, rolling_origin, signed_rank
 from spinney.temporal.series import Series, alpha_histogram, forecast, strongest_series
 from spinney.temporal.text import TimeSeriesTextModel
+from spinney.temporal.trend import Documents, Strand, TrendModel
+from spinney.temporal.words import FrequentWords
 
 __all__ = [
     "AdaptivePrior",
+    "Comparison",
+    "Documents",
+    "FrequentWords",
     "OverallRow",
     "RollingRow",
     "Series",
+    "Strand",
+    "TimeScores",
     "TimeSeriesClassifier",
     "TimeSeriesRegressor",
     "TimeSeriesTextModel",
+    "TrendModel",
     "alpha_histogram",
+    "built_in_grid",
     "candidates",
+    "compare",
     "forecast",
     "overall",
     "rolling_origin",

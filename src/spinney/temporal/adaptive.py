@@ -7,7 +7,7 @@ both leave series that start at zero there: within the floor ε that is a local 
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,10 @@ _FORCING = 0.1  # of the linear systems of the alternating solver, which will be
 
 
 class Fit(NamedTuple):
-    """What a solver found: W of shape (T, J), κ of each group (empty without), and how it got there."""
+    """What a solver found: W of shape (T, J), κ of each group (empty without), and how it got there.
+
+    One that was interrupted is what there was of it; its objective and violation are those of the iteration before.
+    """
 
     W: Vector
     kappa: Vector
@@ -32,6 +35,21 @@ class Fit(NamedTuple):
     violation: float
     converged: bool
     trace: list[Step]
+    interrupted: bool = False
+
+
+class stopping:
+    """Within it Ctrl-C ends the work, once there is an iteration to show for it."""
+
+    def __init__(self, trace: list[Step]) -> None:
+        self.trace, self.interrupted = trace, False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        self.interrupted = kind is KeyboardInterrupt and len(self.trace) > 0
+        return self.interrupted
 
 
 class Kept:
@@ -86,16 +104,16 @@ def alternate(
     point = at(kept.loss, W[:, kept.series])
     newton = Newton(kept.loss)
     kappa = prior.updated_kappa(point.W, prior.kappa_of_nothing(len(kept.groups)))
-    with progress.task("fitting series") as task:
+    with progress.task("fitting series") as task, stopping(trace) as stop:
         while True:
             Q = prior.norms(point.W, kappa)
             R = prior.precision(kappa, prior.shrinkage(Q))
             residual = np.abs(point.grad + R.times(point.W))
             violation = float(np.max(residual, initial=0.0)) / scale
             objective = kept.objective(point, kappa)
+            converged = violation <= tol
             trace.append(Step(len(trace), time.perf_counter() - started, objective, violation))
             task.update(1, note=f"objective {objective:.6g}, {len(kept.groups)} series")
-            converged = violation <= tol
             if converged or len(trace) > max_iter:
                 break
             point = newton.step(point, R, _FORCING)
@@ -105,7 +123,7 @@ def alternate(
                 if fewer is not None:
                     kept, point, kappa = fewer
                     newton = Newton(kept.loss)
-    return Fit(*kept.whole(point.W, kappa), objective, violation, converged, trace)
+    return Fit(*kept.whole(point.W, kappa), objective, violation, converged, trace, stop.interrupted)
 
 
 def _pruned(loss: Any, kept: Kept, point: Point, kappa: Vector) -> tuple[Kept, Point, Vector] | None:
@@ -164,8 +182,6 @@ def jointly(
     objective = JointObjective(kept.loss, prior, W.shape)
     start = objective.pack(W, prior.kappa_of_nothing(len(kept.groups)))
     solution = solve(objective, NoPenalty(), "lbfgs", tol=tol, max_iter=max_iter, w0=start, scale=scale)
-    if solution.interrupted:
-        raise KeyboardInterrupt
     trace = [step._replace(objective=step.objective + kept.of_zeros) for step in solution.trace]
     return Fit(
         *kept.whole(*objective.unpack(solution.w)),
@@ -173,4 +189,5 @@ def jointly(
         solution.violation,
         solution.converged,
         trace,
+        solution.interrupted,
     )

@@ -98,7 +98,7 @@ def fit_series(problem: SeriesProblem, settings: Settings) -> SeriesFit:
         found = _under_prior(problem, settings)
     else:
         found = _baseline(problem, settings, settings.method)
-    if not found.fit.converged:
+    if not found.fit.converged and not found.fit.interrupted:
         warnings.warn(
             f"{settings.method} stopped after {len(found.fit.trace) - 1} iterations at violation "
             f"{found.fit.violation:.2g} (tolerance {settings.tol:g}): raise max_iter",
@@ -115,8 +115,6 @@ def _baseline(problem: SeriesProblem, settings: Settings, method: str) -> Series
     loss: Any = problem.one_copy(which)
     penalty = _strength(loss, L1(1.0) if penalty_name == "lasso" else L2(1.0), settings.lam)
     solution = solve(loss, penalty, tol=settings.tol, max_iter=settings.max_iter)
-    if solution.interrupted:
-        raise KeyboardInterrupt
     return SeriesFit(_copied(solution, problem.n_times), None, penalty.lam)
 
 
@@ -138,7 +136,15 @@ def _mean_curvature(loss: Any) -> float:
 def _copied(solution: Solution, n_times: int) -> Fit:
     """One copy of the coefficients as that of every time, without taking the room."""
     W = np.broadcast_to(solution.w, (n_times, len(solution.w)))
-    return Fit(W, np.empty(0), solution.objective, solution.violation, solution.converged, solution.trace)
+    return Fit(
+        W,
+        np.empty(0),
+        solution.objective,
+        solution.violation,
+        solution.converged,
+        solution.trace,
+        solution.interrupted,
+    )
 
 
 def _ridge_ts(problem: SeriesProblem, settings: Settings) -> SeriesFit:
@@ -153,7 +159,10 @@ def _ridge_ts(problem: SeriesProblem, settings: Settings) -> SeriesFit:
 
 
 def _under_prior(problem: SeriesProblem, settings: Settings) -> SeriesFit:
-    start = np.array(_baseline(problem, settings, settings.init).fit.W)
+    begun = _baseline(problem, settings, settings.init).fit
+    if begun.interrupted:
+        raise KeyboardInterrupt
+    start = np.array(begun.W)
     loss: Any = problem.by_time(start)
     prior = _prior(problem, settings, start)
     how: dict[str, Any] = {

@@ -7,12 +7,12 @@ The parameters are the flat array of W of shape (T, I), or (T, V, F) for text. L
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import logsumexp
 
 from spinney.optim import LinearLoss, LogisticLoss, Loss, SquaredLoss
 from spinney.optim.base import Vector
@@ -62,6 +62,9 @@ def restricted(loss: Loss, columns: NDArray[np.intp]) -> Loss:
     """The loss of some of the parameters, where all others are zero."""
     if isinstance(loss, LinearLoss):
         return type(loss)(loss.X[:, columns], loss.y, loss.sample_weight, intercept=False)
+    if isinstance(loss, SageLoss):
+        words, columns = loss.words_of(columns)
+        return _Embedded(loss.of_words(words), columns)
     return _Embedded(loss, columns)
 
 
@@ -116,12 +119,24 @@ def background(counts: Any, steps: Steps, n_times: int, smoothing: float = 0.5) 
 
 
 class _Year(NamedTuple):
-    """Documents of one time: covariates [G, F], numbers of words [G], Σ counts·fᵀ [V, F]."""
+    """Documents of one time: covariates [G, F], numbers of words [G], Σ counts·fᵀ [V, F].
+
+    ``rest`` is the background probability of words that have no coefficients here.
+    """
 
     step: int
     F: Vector
     totals: Vector
     moments: Vector
+    rest: float = 0.0
+
+
+class _At(NamedTuple):
+    """What a point needs but once: by year, probabilities [G, V] and logarithms of normalisers [G]."""
+
+    w: Vector
+    probabilities: list[Vector]
+    log_z: list[Vector]
 
 
 class SageLoss:
@@ -169,38 +184,86 @@ class SageLoss:
                 F, of_row = np.unique(F, axis=0, return_inverse=True)
                 n = np.bincount(of_row.ravel(), weights=n)
             self.years.append(_Year(step, F, n, moments))
+        self._last: _At | None = None
 
-    def _scores(self, W: Vector, year: _Year) -> tuple[Vector, Vector]:
-        """ln of the unnormalised probabilities, a row for each distinct covariate vector, and of their sums."""
-        scores = self.theta[year.step] + year.F @ W[year.step].T
-        return scores, np.asarray(logsumexp(scores, axis=1))
+    # -- some of the words -----------------------------------------------------------------------------------
 
-    def _probabilities(self, W: Vector, year: _Year) -> Vector:
-        scores, log_z = self._scores(W, year)
-        return np.asarray(np.exp(scores - log_z[:, None]))
+    def words_of(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The words that some coordinates belong to, and these coordinates in the loss of those words alone."""
+        step, word, effect = np.unravel_index(columns, self.shape)
+        words, of_column = np.unique(word, return_inverse=True)
+        shape = (self.shape[0], len(words), self.shape[2])
+        return words, np.asarray(np.ravel_multi_index((step, of_column.ravel(), effect), shape))
+
+    def of_words(self, words: NDArray[np.intp]) -> SageLoss:
+        """The same loss where all other words have no deviations: they are one number in the normaliser.
+
+        Examples
+        --------
+        >>> loss = SageLoss([[2, 1, 0]], [[1.0]], np.array([0]), np.log([[0.5, 0.3, 0.2]]))
+        >>> some = loss.of_words(np.array([1]))
+        >>> bool(np.isclose(some.value_and_grad(np.ones(1))[0], loss.value_and_grad(np.array([0, 1.0, 0]))[0]))
+        True
+        """
+        some = copy(self)
+        some._last = None
+        some.theta = np.ascontiguousarray(self.theta[:, words])
+        some.shape = (self.shape[0], len(words), self.shape[2])
+        some.n_params = int(np.prod(some.shape))
+        others = np.ones(self.shape[1], dtype=bool)
+        others[words] = False
+        some.years = [
+            year._replace(
+                moments=year.moments[words],
+                rest=year.rest + float(np.exp(self.theta[year.step, others]).sum()),
+            )
+            for year in self.years
+        ]
+        return some
+
+    # -- values and derivatives --------------------------------------------------------------------------------
+
+    def _at(self, w: Vector) -> _At:
+        """Probabilities at a point; kept, for Newton's method asks for a value, a diagonal and products at each."""
+        last = self._last
+        if last is not None and np.array_equal(last.w, w):
+            return last
+        W = w.reshape(self.shape)
+        probabilities, log_z = [], []
+        for year in self.years:
+            scores = year.F @ W[year.step].T
+            scores += self.theta[year.step]
+            top = np.maximum(
+                scores.max(axis=1, initial=-np.inf), np.log(year.rest) if year.rest > 0 else -np.inf
+            )
+            scores -= top[:, None]
+            P = np.exp(scores, out=scores)
+            z = P.sum(axis=1) + year.rest * np.exp(-top)
+            P /= z[:, None]
+            probabilities.append(P)
+            log_z.append(np.log(z) + top)
+        self._last = last = _At(w.copy(), probabilities, log_z)
+        return last
 
     def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
         W, grad = w.reshape(self.shape), np.zeros(self.shape)
         value = -self.of_background
-        for year in self.years:
-            scores, log_z = self._scores(W, year)
-            value += float(year.totals @ log_z) - float(np.sum(W[year.step] * year.moments))
-            scores -= log_z[:, None]
-            expected = np.exp(scores, out=scores)
-            expected *= year.totals[:, None]
-            grad[year.step] = expected.T @ year.F - year.moments
+        point = self._at(w)
+        for year, P, log_z in zip(self.years, point.probabilities, point.log_z):
+            value += float(year.totals @ log_z) - float(np.vdot(W[year.step], year.moments))
+            grad[year.step] = P.T @ (year.totals[:, None] * year.F)
+            grad[year.step] -= year.moments
         return value, grad.ravel()
 
     def hess_vec(self, w: Vector) -> Callable[[Vector], Vector]:
         """The map d ↦ ∇²·d."""
-        W = w.reshape(self.shape)
-        probabilities = [self._probabilities(W, year) for year in self.years]
+        probabilities = self._at(w).probabilities
 
         def product(d: Vector) -> Vector:
             D, out = d.reshape(self.shape), np.zeros(self.shape)
             for year, P in zip(self.years, probabilities):
                 change = year.F @ D[year.step].T
-                change -= (P * change).sum(axis=1, keepdims=True)
+                change -= np.einsum("gv,gv->g", P, change)[:, None]
                 change *= P
                 out[year.step] = change.T @ (year.totals[:, None] * year.F)
             return out.ravel()
@@ -209,8 +272,7 @@ class SageLoss:
 
     def hess_diag(self, w: Vector) -> Vector:
         """The diagonal of the Hessian."""
-        W, out = w.reshape(self.shape), np.zeros(self.shape)
-        for year in self.years:
-            P = self._probabilities(W, year)
+        out = np.zeros(self.shape)
+        for year, P in zip(self.years, self._at(w).probabilities):
             out[year.step] = (P * (1.0 - P)).T @ (year.totals[:, None] * year.F**2)
         return out.ravel()

@@ -248,11 +248,14 @@ class AdaptivePrior:
     def updated_kappa(self, W: Vector, kappa: Vector, rounds: int = 3) -> Vector:
         """κ with less of the objective: majorise ln Q, minimise in κ, and again, ``rounds`` times."""
         S, P = self.squares_and_products(W)
+        there = np.flatnonzero(S > 0)
+        updated = self.kappa_of_nothing(len(S))
+        S, P, kappa = S[there], P[there], kappa[there]
         for _ in range(rounds):
             Q = np.maximum(S + 2.0 * mean_alpha(kappa) * P, 0.0)
-            pull = np.where(S > 0, self.shrinkage(Q) * P, 0.0)
-            kappa = self.best_kappa(pull, kappa)
-        return kappa
+            kappa = self.best_kappa(self.shrinkage(Q) * P, kappa)
+        updated[there] = kappa
+        return updated
 
     def kappa_of_nothing(self, groups: int) -> Vector:
         """κ where there is no series to learn it from."""

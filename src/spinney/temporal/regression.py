@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney.errors import InputError, OptionError
-from spinney.files import FilePath
+from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
 from spinney.optim import LogisticLoss, Loss, SquaredLoss
 from spinney.optim.base import Vector
 from spinney.temporal.alpha import mean_alpha
 from spinney.temporal.fitting import Method, SeriesFit, Settings, Solver, Start, fit_series
 from spinney.temporal.likelihoods import Steps, gaussian, logistic
 from spinney.temporal.prior import KappaSign, LogDet
-from spinney.temporal.storage import load_linear, save_linear
+from spinney.temporal.storage import linear_from_parts, linear_parts
 from spinney.temporal.timeline import Timeline
 
 SETTINGS = tuple(Settings.__dataclass_fields__)
@@ -91,6 +91,8 @@ class _TimeSeriesModel(BaseEstimator):  # type: ignore[misc]
                 of_group[:I] for of_group in hyperparameters(found)
             )
         self.n_active_ = int(np.count_nonzero(np.any(self.coef_ != 0, axis=0)))
+        if found.fit.interrupted:
+            raise KeyboardInterrupt
 
     def _checked(
         self, X: Any, y: Any, times: Any, numeric: bool
@@ -118,13 +120,23 @@ class _TimeSeriesModel(BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: FilePath, names: Sequence[str] | None = None) -> None:
         """Write a model file, with the names of the features if given."""
-        check_is_fitted(self)
-        save_linear(self, path, names)
+        header, tensors, strings = self.parts(names)
+        write_model(path, f"temporal/{type(self).__name__}", header, tensors, strings)
 
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what :meth:`save` wrote; the names of the features are ``names_`` (None without)."""
-        model: Self = load_linear(cls, path)
+        return cls.from_parts(read_model(path, f"temporal/{cls.__name__}"))
+
+    def parts(self, names: Sequence[str] | None = None) -> Parts:
+        """For a model file."""
+        check_is_fitted(self)
+        return linear_parts(self, names)
+
+    @classmethod
+    def from_parts(cls, file: ModelFile) -> Self:
+        """Out of a model file."""
+        model: Self = linear_from_parts(cls, file)
         return model
 
     def __sklearn_tags__(self) -> Any:
@@ -243,7 +255,7 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
         self.max_iter = max_iter
 
     def fit(self, X: Any, y: Any, times: Any = None) -> Self:
-        """Fit the series.
+        """Fit the series. Interrupted (Ctrl-C), the model keeps what it has and raises ``KeyboardInterrupt``.
 
         Parameters
         ----------
@@ -261,17 +273,19 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
         X, y, timeline, steps = self._checked(X, y, times, numeric=True)
         problem = _RegressionProblem(X, y.astype(np.float64), steps, len(timeline), self.fit_intercept)
         problem.noise = self.noise_variance
-        self._fit(problem, timeline)
-        self.noise_variance_ = problem.noise
+        try:
+            self._fit(problem, timeline)
+        finally:
+            self.noise_variance_ = problem.noise
         return self
 
     def predict(self, X: Any, times: Any = None) -> Vector:
         """Responses by the coefficients of each document's time; after the last time, or without times, by the last."""
         return self._margins(X, times)
 
-    def losses(self, X: Any, y: Any) -> Vector:
-        """The squared error of each document of the time to come."""
-        return np.asarray((np.asarray(y, dtype=np.float64) - self.predict(X)) ** 2)
+    def losses(self, X: Any, y: Any, times: Any = None) -> Vector:
+        """The squared error of each document at its time, or at that to come."""
+        return np.asarray((np.asarray(y, dtype=np.float64) - self.predict(X, times)) ** 2)
 
 
 class TimeSeriesClassifier(ClassifierMixin, _TimeSeriesModel):  # type: ignore[misc]
@@ -342,7 +356,7 @@ class TimeSeriesClassifier(ClassifierMixin, _TimeSeriesModel):  # type: ignore[m
         positive = expit(self._margins(X, times))
         return np.column_stack([1.0 - positive, positive])
 
-    def losses(self, X: Any, y: Any) -> Vector:
-        """−ln of the probability of each document's class in the time to come."""
+    def losses(self, X: Any, y: Any, times: Any = None) -> Vector:
+        """−ln of the probability of each document's class at its time, or at that to come."""
         signs = np.where(np.asarray(y) == self.classes_[1], 1.0, -1.0)
-        return np.asarray(np.logaddexp(0.0, -signs * self._margins(X, None)))
+        return np.asarray(np.logaddexp(0.0, -signs * self._margins(X, times)))

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from spinney import progress
 from spinney.optim import SquaredLoss
 from spinney.optim.base import Step, Vector
-from spinney.temporal.adaptive import Fit
+from spinney.temporal.adaptive import Fit, stopping
 from spinney.temporal.chains import Chains
 from spinney.temporal.newton import Newton, at
 
@@ -41,13 +42,16 @@ def fit_ridge_ts(
     started = time.perf_counter()
     trace: list[Step] = []
     newton, point = Newton(loss), at(loss, W)
-    while True:
-        violation = float(np.max(np.abs(point.grad + R.times(point.W)), initial=0.0)) / scale
-        objective = point.value + 0.5 * float(np.sum(R.quadratic(point.W)))
-        trace.append(Step(len(trace), time.perf_counter() - started, objective, violation))
-        converged = violation <= tol
-        if converged or len(trace) > max_iter:
-            return Fit(point.W, np.empty(0), objective, violation, converged, trace)
-        # A quadratic needs one step, and an exact one; others need only as much as they are far from their end.
-        forcing = 0.1 * tol if isinstance(loss, SquaredLoss) else max(0.1 * tol, min(0.1, violation))
-        point = newton.step(point, R, forcing)
+    with progress.task("fitting series") as task, stopping(trace) as stop:
+        while True:
+            violation = float(np.max(np.abs(point.grad + R.times(point.W)), initial=0.0)) / scale
+            objective = point.value + 0.5 * float(np.sum(R.quadratic(point.W)))
+            converged = violation <= tol
+            trace.append(Step(len(trace), time.perf_counter() - started, objective, violation))
+            task.update(1, note=f"objective {objective:.6g}")
+            if converged or len(trace) > max_iter:
+                break
+            # A quadratic needs one step, and an exact one; others need only as much as they are far from their end.
+            forcing = 0.1 * tol if isinstance(loss, SquaredLoss) else max(0.1 * tol, min(0.1, violation))
+            point = newton.step(point, R, forcing)
+    return Fit(point.W, np.empty(0), objective, violation, converged, trace, stop.interrupted)

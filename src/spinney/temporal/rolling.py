@@ -11,6 +11,7 @@ from scipy.stats import wilcoxon
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
+from spinney import progress
 from spinney.errors import InputError, OptionError
 from spinney.optim.base import Vector
 from spinney.parallel import default_threads, in_order, one_blas_thread
@@ -95,13 +96,15 @@ def rolling_origin(
         model, fold = job
         train, test = folds[fold]
         fitted = clone(model).fit(*(part[train] for part in data), times[train])
+        done.update(1, note=f"{tests[fold]!s}, {model.method}")
         return np.asarray(fitted.losses(*(part[test] for part in data)))
 
     threads = default_threads() if threads is None else threads
     jobs = [(model, 0) for models in lists.values() for model in models]
     best: dict[str, Any] = {}
     rows: list[RollingRow] = []
-    with one_blas_thread():
+    n_fits = len(jobs) + (len(tests) - 1) * len(lists)
+    with one_blas_thread(), progress.task("rolling origin", total=n_fits) as done:
         found = in_order(score, jobs, threads)
         for name, models in lists.items():
             tried = [(float(losses.mean()), k, losses) for k, losses in zip(range(len(models)), found)]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from spinney import progress
 from spinney.optim import FlatGroups, GroupL2, solve
 from spinney.optim.base import Step, Vector
-from spinney.temporal.adaptive import Fit, Kept
+from spinney.temporal.adaptive import Fit, Kept, stopping
 from spinney.temporal.alpha import mean_alpha
 from spinney.temporal.chains import Factor, toeplitz
 from spinney.temporal.newton import Newton, Point, at
@@ -78,13 +78,13 @@ def fit_sparse(
     point = at(loss, W)
     curvature = _group_curvatures(loss, prior, n_groups)
     best = everything.objective(point, kappa)
-    with progress.task("fitting sparse series") as task:
+    with progress.task("fitting sparse series") as task, stopping(trace) as stop:
         while True:
             excess, weights = _excess(prior, point, kappa)
             violation = float(np.max(excess, initial=0.0)) / scale
+            converged = violation <= tol
             trace.append(Step(len(trace), time.perf_counter() - started, best, violation))
             task.update(1, note=f"objective {best:.6g}")
-            converged = violation <= tol
             if converged or len(trace) > max_iter:
                 break
             working = np.flatnonzero((excess > 0) | np.any(_by_group(prior, point.W) != 0, axis=0))
@@ -95,7 +95,7 @@ def fit_sparse(
             if objective > best:  # rounding has the last word
                 break
             point, kappa, best = new, new_kappa, objective
-    return Fit(point.W, kappa, best, violation, converged, trace)
+    return Fit(point.W, kappa, best, violation, converged, trace, stop.interrupted)
 
 
 def _by_group(prior: AdaptivePrior, W: Vector) -> Vector:

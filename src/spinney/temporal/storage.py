@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from spinney.errors import InputError, OptionError
-from spinney.files import FilePath, ModelFile, csr_tensors, read_model, write_model
+from spinney.files import ModelFile, Parts, csr_tensors
 
 FACTS = (
     "objective_",
@@ -25,18 +25,17 @@ FACTS = (
 ADAPTED = ("kappa_", "e_alpha_", "shrinkage_")
 
 
-def save_linear(model: Any, path: FilePath, names: Sequence[str] | None) -> None:
-    """Write a `TimeSeriesRegressor` or `TimeSeriesClassifier`."""
+def linear_parts(model: Any, names: Sequence[str] | None) -> Parts:
+    """What a file keeps of a `TimeSeriesRegressor` or `TimeSeriesClassifier`."""
     header, tensors, strings = common_parts(model, names, model.coef_.shape[1])
     tensors |= {"intercept": np.array(model.intercept_), **csr_tensors("coef", csr_array(model.coef_))}
     if hasattr(model, "classes_"):
         header["classes"] = pack_labels(model.classes_, strings, "classes")
-    write_model(path, f"temporal/{type(model).__name__}", header, tensors, strings)
+    return Parts(header, tensors, strings)
 
 
-def load_linear(cls: Any, path: FilePath) -> Any:
-    """Read what `save_linear` wrote."""
-    file = read_model(path, f"temporal/{cls.__name__}")
+def linear_from_parts(cls: Any, file: ModelFile) -> Any:
+    """What `linear_parts` gave, out of a file."""
     model = rebuilt(cls, file)
     coef, intercept = file.csr("coef").toarray(), np.array(file.tensor("intercept", np.float64))
     if not len(coef) == len(intercept) == len(model.times_) or not len(coef):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from spinney.errors import InputError
-from spinney.files import FilePath, csr_tensors, read_model, write_model
+from spinney.errors import InputError, OptionError
+from spinney.files import FilePath, ModelFile, Parts, csr_tensors, read_model, write_model
 from spinney.optim import Loss
 from spinney.optim.base import Vector, checked_strength
 from spinney.temporal.fitting import Method, Settings, Solver, Start, fit_series
@@ -29,28 +29,36 @@ class _TextProblem:
     bias = False
 
     def __init__(
-        self, counts: Any, covariates: Vector, steps: Steps, n_times: int, smoothing: float, shared: bool
+        self,
+        counts: Any,
+        covariates: Vector,
+        steps: Steps,
+        n_times: int,
+        smoothing: float,
+        shared: bool,
+        pooled: bool,
     ) -> None:
         self.counts, self.covariates, self.steps, self.n_times = counts, covariates, steps, n_times
-        self.smoothing = smoothing
+        self.smoothing, self.pooled = smoothing, pooled
         self.n_series = counts.shape[1] * covariates.shape[1]
         self.replicates = counts.shape[1] if shared else 1
 
     def theta(self, pooled: bool) -> Vector:
-        """The background of each time, or of all times as if they were one."""
-        if pooled:
-            return background(self.counts, np.zeros_like(self.steps), 1, self.smoothing)
-        return background(self.counts, self.steps, self.n_times, self.smoothing)
+        """The background of each time, the same for all if it is pooled, shape (T, V)."""
+        if not pooled:
+            return background(self.counts, self.steps, self.n_times, self.smoothing)
+        one = background(self.counts, np.zeros_like(self.steps), 1, self.smoothing)
+        return np.broadcast_to(one, (self.n_times, one.shape[1]))
 
     def by_time(self, start: Vector | None = None) -> Loss:
-        return SageLoss(self.counts, self.covariates, self.steps, self.theta(pooled=False))
+        return SageLoss(self.counts, self.covariates, self.steps, self.theta(self.pooled))
 
     def one_copy(self, which: str) -> Loss:
         if which == "all":
             zeros = np.zeros_like(self.steps)
-            return SageLoss(self.counts, self.covariates, zeros, self.theta(pooled=True))
+            return SageLoss(self.counts, self.covariates, zeros, self.theta(pooled=True)[:1])
         last = np.flatnonzero(self.steps == self.n_times - 1)
-        theta = self.theta(pooled=False)[-1:]
+        theta = self.theta(self.pooled)[-1:]
         return SageLoss(self.counts[last], self.covariates[last], np.zeros(len(last), np.intp), theta)
 
 
@@ -69,6 +77,10 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
         Whether the series of all words under one covariate share one strength and one stiffness, or each has its own;
         the thesis ("the same prior") can be read either way. A covariate that moves few words of many is best given
         strengths of their own: shared, it leaves as a whole unless all of them together outweigh the prior.
+    background : "time" or "all"
+        Whether θ of ``adaptive``, ``sparse``, ``ridge-ts``, ``ridge-one`` and ``lasso-one`` are frequencies of each
+        time, as in the thesis, or of all times together. The latter with a covariate that is always 1 tells how words
+        come and go.
     smoothing : float
         Added to the counts for the background.
 
@@ -94,6 +106,7 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
         method: Method = "adaptive",
         *,
         shared: bool = False,
+        background: Literal["time", "all"] = "time",
         smoothing: float = 0.5,
         tau: float = 1.0,
         lam: float | None = None,
@@ -109,6 +122,7 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.method = method
         self.shared = shared
+        self.background = background
         self.smoothing = smoothing
         self.tau = tau
         self.lam = lam
@@ -126,7 +140,7 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
         return Settings(**{name: getattr(self, name) for name in SETTINGS})
 
     def fit(self, counts: Any, covariates: Any, times: Any = None) -> Self:
-        """Fit the series.
+        """Fit the series. Interrupted (Ctrl-C), the model keeps what it has and raises ``KeyboardInterrupt``.
 
         Parameters
         ----------
@@ -136,6 +150,8 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
         """
         settings = self._settings()
         checked_strength("smoothing", self.smoothing)
+        if self.background not in ("time", "all"):
+            raise OptionError(f"background is time or all, not {self.background!r}")
         counts, covariates = _checked(counts, covariates)
         times = np.zeros(len(covariates), dtype=np.int64) if times is None else times
         if len(times) != len(covariates):
@@ -144,11 +160,13 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
             )
         timeline = Timeline.of(times)
         T, V, F = len(timeline), counts.shape[1], covariates.shape[1]
-        problem = _TextProblem(counts, covariates, timeline.steps(times), T, self.smoothing, self.shared)
+        pooled = self.background == "all"
+        problem = _TextProblem(
+            counts, covariates, timeline.steps(times), T, self.smoothing, self.shared, pooled
+        )
         found = fit_series(problem, settings)
         self.times_ = timeline.labels
-        pooled = self.method.endswith("-all")
-        self.theta_ = np.broadcast_to(problem.theta(pooled), (T, V))
+        self.theta_ = problem.theta(pooled or self.method.endswith("-all"))
         self.coef_: Vector = found.fit.W.reshape(T, V, F)
         self.n_features_in_, self.lam_ = V, found.lam
         note_fit(self, found)
@@ -158,10 +176,12 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
                 of_group.reshape(shape) for of_group in hyperparameters(found)
             )
         self.n_active_ = int(np.count_nonzero(np.any(self.coef_ != 0, axis=0)))
+        if found.fit.interrupted:
+            raise KeyboardInterrupt
         return self
 
-    def losses(self, counts: Any, covariates: Any) -> Vector:
-        """−ln of the probability of each document of the time to come, by θ and W of the last."""
+    def losses(self, counts: Any, covariates: Any, times: Any = None) -> Vector:
+        """−ln of the probability of each document, by θ and W of its time, or of the last for the time to come."""
         check_is_fitted(self)
         counts, covariates = _checked(counts, covariates)
         V, F = self.coef_.shape[1:]
@@ -169,8 +189,22 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"{counts.shape[1]} words and {covariates.shape[1]} covariates where the model has {V} and {F}"
             )
+        if times is None:
+            return self._losses_at(-1, counts, covariates)
+        steps = Timeline(self.times_).steps(times)
+        if len(steps) != len(covariates):
+            raise InputError(
+                f"{len(steps)} times for {len(covariates)} documents", remedy="give each its time"
+            )
+        losses = np.empty(len(steps))
+        for step in np.unique(steps).tolist():
+            rows = np.flatnonzero(steps == step)
+            losses[rows] = self._losses_at(step, counts[rows], covariates[rows])
+        return losses
+
+    def _losses_at(self, step: int, counts: Any, covariates: Vector) -> Vector:
         distinct, of_row = np.unique(covariates, axis=0, return_inverse=True)
-        scores = self.theta_[-1] + distinct @ self.coef_[-1].T
+        scores = self.theta_[step] + distinct @ self.coef_[step].T
         scores = scores - logsumexp(scores, axis=1, keepdims=True)
         seen = counts.tocoo()
         logs = seen.data * scores[of_row.ravel()[seen.row], seen.col]
@@ -186,6 +220,16 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
         self, path: FilePath, words: Sequence[str] | None = None, effects: Sequence[str] | None = None
     ) -> None:
         """Write a model file, with the words and the names of the covariates if given."""
+        header, tensors, strings = self.parts(words, effects)
+        write_model(path, "temporal/TimeSeriesTextModel", header, tensors, strings)
+
+    @classmethod
+    def load(cls, path: FilePath) -> Self:
+        """Read what :meth:`save` wrote; the names are ``names_`` (of words) and ``effects_``, or None."""
+        return cls.from_parts(read_model(path, "temporal/TimeSeriesTextModel"))
+
+    def parts(self, words: Sequence[str] | None = None, effects: Sequence[str] | None = None) -> Parts:
+        """For a model file."""
         check_is_fitted(self)
         T, V, F = self.coef_.shape
         header, tensors, strings = common_parts(self, words, V)
@@ -196,12 +240,11 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
             strings["effects"] = list(effects)
         tensors |= {"theta": np.array(self.theta_)}
         tensors |= csr_tensors("coef", sparse.csr_array(self.coef_.reshape(T, V * F)))
-        write_model(path, "temporal/TimeSeriesTextModel", header, tensors, strings)
+        return Parts(header, tensors, strings)
 
     @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what :meth:`save` wrote; the names are ``names_`` (of words) and ``effects_``, or None."""
-        file = read_model(path, "temporal/TimeSeriesTextModel")
+    def from_parts(cls, file: ModelFile) -> Self:
+        """Out of a model file."""
         model: Self = rebuilt(cls, file)
         coef, theta, F = (
             file.csr("coef").toarray(),

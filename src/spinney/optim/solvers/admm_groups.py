@@ -23,7 +23,7 @@ from spinney.parallel import map_reduce
 from spinney.progress import announcing_compilation
 
 FIRST_LOOK, RARER = 10, 1.2  # the certificate costs more than an iteration: take it ever more rarely
-INNER_TOLERANCE, INNER_ITERATIONS = 0.1, 50  # of the w-step, as a share of what the copies still move
+INNER_TOLERANCE, INNER_ITERATIONS = 0.1, 50  # of the w-step, as a share of a tolerance
 ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
 BALANCE, FACTOR, BALANCED = (
     3.0,
@@ -68,7 +68,7 @@ class State:
             arrays = (self.groups.ptr, self.groups.members, W, self.U, self.strength, rho, self.removed)
             return Copies(*copies_step(*shard, *arrays))
 
-        shards = list(zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist()))
+        shards = list(zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist())) or [(0, 0)]
         return map_reduce(of_shard, shards, threads=min(self.threads, len(shards)))
 
     def tidy(self, w: Vector) -> Vector:
@@ -103,8 +103,8 @@ def admm_groups(
     k, K = problem.n_penalised, penalty.n_outputs
     state = State(penalty, threads)
     times = np.repeat(state.times, K)
-    minimise = _w_step(problem, penalty, monitor)
     adapts, rho = rho is None, initial_rho(problem.loss, k) if rho is None else rho
+    minimise = _w_step(problem, penalty, monitor, roughly=adapts)
     w = w.copy()
     sum_v, sum_u = times * w[:k], np.zeros(k)
     moved = np.inf
@@ -141,11 +141,12 @@ def _look(problem: Problem, penalty: OverlappingGroups, monitor: Monitor, w: Vec
 
 
 def _w_step(
-    problem: Problem, penalty: OverlappingGroups, monitor: Monitor
+    problem: Problem, penalty: OverlappingGroups, monitor: Monitor, *, roughly: bool
 ) -> Callable[[Vector, Vector, Vector, float], Vector]:
     """The function (pull, centre, start, moved) ↦ argmin loss + pull to the centre + elastic net.
 
-    It is solved to a tenth of what the copies moved in the iteration before.
+    It is solved to a tenth of what the copies moved in the iteration before, if ``roughly``: that changes the way, not
+    the optimum. Where the way counts, since it ends before the optimum, to a tenth of the tolerance.
     """
     loss, l1, l2 = problem.loss, penalty.l1, penalty.l2
 
@@ -154,7 +155,9 @@ def _w_step(
             pulled = Problem(loss, PulledElasticNet(l1, l2, pull, centre))
         else:
             pulled = Problem(PulledLoss(loss, pull, centre), ElasticNet(l1, l2))
-        tol = min(max(0.1 * monitor.tol, INNER_TOLERANCE * moved / monitor.scale), 1e-2)
+        tol = INNER_TOLERANCE * monitor.tol
+        if roughly:
+            tol = min(max(tol, INNER_TOLERANCE * moved / monitor.scale), 1e-2)
         judge = Monitor(pulled, tol, INNER_ITERATIONS, monitor.scale)
         return (coordinate_descent if isinstance(loss, LinearLoss) else owlqn)(pulled, start, judge)
 

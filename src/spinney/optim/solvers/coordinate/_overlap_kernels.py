@@ -206,3 +206,31 @@ def multinomial_overlap_passes(
         if worst <= tol:
             break
     return worst
+
+
+@njit(cache=True, nogil=True)
+def group_diagonals(support, rate, bend, held_ptr, held_by):
+    """Of each coordinate of the support the sums of λ_g/‖w_g‖ and of λ_g/‖w_g‖³ over its groups."""
+    pull, loose = np.zeros(support.size), np.zeros(support.size)
+    for a in range(support.size):
+        for e in range(held_ptr[support[a]], held_ptr[support[a] + 1]):
+            pull[a] += rate[held_by[e]]
+            loose[a] += bend[held_by[e]]
+    return pull, loose
+
+
+@njit(cache=True, nogil=True)
+def less_radial_part(support, w, v, bend, held_ptr, held_by, radial, out):
+    """out −= Σ_g λ_g/‖w_g‖³ · w_g(w_g·v_g): a norm does not bend along its own direction. ``radial`` is scratch."""
+    for a in range(support.size):
+        along = w[a] * v[a]
+        for e in range(held_ptr[support[a]], held_ptr[support[a] + 1]):
+            radial[held_by[e]] += along
+    for a in range(support.size):
+        total = 0.0
+        for e in range(held_ptr[support[a]], held_ptr[support[a] + 1]):
+            total += bend[held_by[e]] * radial[held_by[e]]
+        out[a] -= w[a] * total
+    for a in range(support.size):
+        for e in range(held_ptr[support[a]], held_ptr[support[a] + 1]):
+            radial[held_by[e]] = 0.0

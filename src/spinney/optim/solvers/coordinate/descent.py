@@ -14,6 +14,7 @@ from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss, MultinomialLoss, SquaredLoss
 from spinney.optim.penalties import GroupL2, OverlappingGroups, PairwiseElasticNet
 from spinney.optim.problem import Monitor, Problem
+from spinney.optim.solvers.coordinate.columns import ColumnDesign
 from spinney.optim.solvers.coordinate.elastic_net import ElasticNetModel
 from spinney.optim.solvers.coordinate.groups import GroupModel
 from spinney.optim.solvers.coordinate.model import Model, Point, model_tolerance
@@ -24,6 +25,9 @@ from spinney.optim.solvers.coordinate.overlap import (
     OverlapModel,
 )
 from spinney.optim.solvers.coordinate.pairwise import pairwise_descent
+
+VANISHING = 1e-100  # the square of a weight should not be lost
+STALLED, IMPATIENT = 0.5, 4.0  # a violation that does not halve has stalled
 
 
 def coordinate_descent(
@@ -39,7 +43,8 @@ def coordinate_descent(
     model = _model(problem)
     loss, k, penalty = problem.loss, problem.n_penalised, problem.penalty
     assert isinstance(loss, LinearLoss)
-    point = Point.at(loss, w.copy())
+    point = Point.at(loss, _start(loss, w))
+    before, patience = np.inf, 1.0
     while True:
         if guess is not None and not isinstance(loss, MultinomialLoss):
             grad, guess = guess, None
@@ -51,7 +56,12 @@ def coordinate_descent(
             if monitor(point.w, point.value, grad, known):
                 return point.w
             residual = monitor.residual
-        tol = model_tolerance(loss, float(np.max(np.abs(residual), initial=0.0)), monitor.absolute_tol)
+        violation = float(np.max(np.abs(residual), initial=0.0))
+        # Where many coordinates hold each other, a pass moves each by little however far they all are from the
+        # minimum: when the violation stalls, passes must go on for longer.
+        patience = patience / IMPATIENT if violation > STALLED * before else min(IMPATIENT * patience, 1.0)
+        before = violation
+        tol = patience * model_tolerance(loss, violation, monitor.absolute_tol)
         working = model.working_set(point.w[:k], residual[:k])
         target, change = model.minimise(point, grad, working, tol)
         point = _line_search(problem, loss, point, target, change, grad)
@@ -59,9 +69,32 @@ def coordinate_descent(
             point = model.settled(problem, point, monitor)
 
 
+def _start(loss: LinearLoss, w: Vector) -> Vector:
+    """A copy of ``w`` with those weights at 0 that descent could not move.
+
+    A weight that no example feels has no curvature, and is 0 at an optimum; one whose square is 0 has no norm.
+    """
+    from spinney.optim.solvers.coordinate._kernels import column_curvatures
+
+    w = w.copy()
+    K, k = loss.n_outputs, loss.p * loss.n_outputs
+    held = w[:k].reshape(loss.p, K)
+    held[np.abs(held) < VANISHING] = 0.0
+    features = np.flatnonzero(held.any(axis=1))
+    if len(features):
+        felt = column_curvatures(*ColumnDesign.of(loss).arrays, features, loss.sample_weight)
+        held[features[felt == 0.0]] = 0.0
+    return w
+
+
 def _model(problem: Problem) -> Model:
     loss, inner = problem.loss, problem.inner
     if isinstance(inner, OverlappingGroups):
+        if isinstance(loss, LinearLoss) and inner.n_outputs != loss.n_outputs:
+            raise OptionError(
+                f"solver 'cd' needs groups of features: give n_outputs={loss.n_outputs}, not {inner.n_outputs}, "
+                "or use 'admm'"
+            )
         if isinstance(loss, MultinomialLoss):
             return MultinomialOverlapModel(inner, loss)
         if isinstance(loss, LinearLoss):

@@ -62,7 +62,7 @@ def model_tolerance(loss: LinearLoss, violation: float, final: float) -> float:
 
 
 def strengths(problem: Problem) -> tuple[Vector, Vector, Vector]:
-    """Of each penalised coordinate the ℓ1 strength, the ridge and the tilt: where to weights are pulled, if not to 0."""
+    """Of each penalised coordinate the ℓ1 strength, the ridge and the tilt (a linear term)."""
     k, inner = problem.n_penalised, problem.inner
     l1, l2 = inner.l1_l2(k)  # type: ignore[attr-defined]
     tilt = getattr(inner, "tilt", 0.0)

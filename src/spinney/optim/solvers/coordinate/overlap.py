@@ -8,8 +8,6 @@ descent shrinks a group for ever that should be zero, and needs to be told when 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from spinney.optim.base import Vector
@@ -19,9 +17,12 @@ from spinney.optim.problem import Monitor, Problem
 from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
 from spinney.optim.solvers.coordinate.model import Point, support_and_violators
 from spinney.optim.solvers.coordinate.multinomial import LARGEST_MOVE
+from spinney.optim.solvers.coordinate.support_newton import SupportModel
 from spinney.progress import announcing_compilation
 
 ROUNDS, PASSES = 20, 20  # rounds of a model: a pass over the working set, then passes over its support
+NEWTON_STEPS = 2  # after which a model is left: the loss has another one by then
+VANISHING = 1e-10  # weights under this share of the largest are too near to the corner of a norm for its curvature
 TINY = 1e-3  # a group whose norm is this share of the largest weight may be on its way to 0
 ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
 
@@ -108,14 +109,6 @@ class OverlapModel:
             norms_of_groups(*self.norms, self.lam, w[:k], self.held_ptr, self.held_by, K)
         return w
 
-    def _rounds(
-        self, descend: Callable[[Columns, int], float], w: Vector, working: Columns, tol: float
-    ) -> None:
-        """Passes over the working set and, between them, over its non-zero part."""
-        for _ in range(ROUNDS):
-            if descend(working, 1) <= tol:
-                break
-            descend(working[w[working] != 0], PASSES)
 
 
 class LinearOverlapModel(OverlapModel):
@@ -140,7 +133,24 @@ class LinearOverlapModel(OverlapModel):
                 overlap_passes(*self.design.arrays, *model, *groups, free_curvature, tol, max_passes)
             )
 
-        self._rounds(descend, w, working, tol)
+        on_support = SupportModel(
+            self.design,
+            self.loss.intercept,
+            w,
+            h,
+            q,
+            self.norms,
+            self.lam,
+            self.held_ptr,
+            self.held_by,
+            self.l1,
+            self.l2,
+        )
+        steps = 0
+        while steps < NEWTON_STEPS and descend(working, 1) > tol:
+            if descend(working[w[working] != 0], PASSES) > tol:
+                on_support.step(working[np.abs(w[working]) > VANISHING * np.max(np.abs(w))])
+                steps += 1
         return w, self.design.change_of_margins(working, w - point.w, self.loss.intercept)
 
 
@@ -173,5 +183,8 @@ class MultinomialOverlapModel(OverlapModel):
                 multinomial_overlap_passes(*self.design.arrays, *at_start, *state, *groups, tol, max_passes)
             )
 
-        self._rounds(descend, w, working, tol)
+        for _ in range(ROUNDS):
+            if descend(working, 1) <= tol:
+                break
+            descend(working[w[working] != 0], PASSES)
         return w, D.T

@@ -1,0 +1,98 @@
+"""Which groups of features a model selected, and which it removed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.errors import OptionError
+from spinney.optim.base import GroupArrays
+
+Floats = NDArray[np.float64]
+
+
+class Selection(NamedTuple):
+    """Of each group the norm of its weights, and how many of its members have one that is not 0."""
+
+    norms: Floats
+    active: NDArray[np.int64]
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Which groups are selected; not by norms, for the squares of tiny weights are 0."""
+        return self.active > 0
+
+
+def selection(coef: Floats, groups: GroupArrays) -> Selection:
+    """The norms and active members of groups, none of them empty; ``coef`` has one row an output.
+
+    Examples
+    --------
+    >>> from spinney.structure import Groups
+    >>> selection(np.array([[3.0, 4.0, 0.0]]), Groups.from_lists([[0, 1], [2]], 3))
+    Selection(norms=array([5., 0.]), active=array([2, 0]))
+    """
+    if groups.n_features != coef.shape[1]:
+        raise OptionError(f"groups over {groups.n_features} features, but a model with {coef.shape[1]}")
+    starts = groups.ptr[:-1]
+    if not len(starts):
+        return Selection(np.zeros(0), np.zeros(0, np.int64))
+    squares = np.einsum("ij,ij->j", coef, coef)
+    used = np.asarray(coef.any(axis=0))
+    return Selection(  # no group is empty, or reduceat would take the first member of the next
+        np.sqrt(np.add.reduceat(squares[groups.members], starts)),
+        np.add.reduceat(used[groups.members], starts, dtype=np.int64),
+    )
+
+
+def foremost(groups: GroupArrays, found: Selection, top: int) -> tuple[list[int], list[int]]:
+    """The selected groups with the largest norms, and the removed ones with the largest weights (then: the largest).
+
+    Examples
+    --------
+    >>> from spinney.structure import Groups
+    >>> groups = Groups.from_lists([[0], [1], [2, 3]], 4)
+    >>> foremost(groups, selection(np.array([[0.0, 4.0, 0.0, 0.0]]), groups), 10)
+    ([1], [2, 0])
+    """
+    kept = found.kept
+    first = largest(top, np.where(kept, found.norms, -1.0))
+    last = largest(top, np.where(kept, -1.0, groups.weights), np.diff(groups.ptr))
+    return [g for g in first if kept[g]], [g for g in last if not kept[g]]
+
+
+def family_counts(names: Sequence[str], kept: NDArray[np.bool_]) -> dict[str, tuple[int, int]]:
+    """How many groups of each family are selected and removed, if every name is ``family: something``; else nothing.
+
+    Examples
+    --------
+    >>> family_counts(["lda: topic 0", "lda: topic 1"], np.array([True, False]))
+    {'lda': (1, 1)}
+    """
+    parted = [name.partition(": ") for name in names]
+    if not parted or not all(family and colon for family, colon, _ in parted):
+        return {}
+    counts = Counter((family, selected) for (family, _, _), selected in zip(parted, kept.tolist()))
+    families = sorted({family for family, _ in counts})
+    return {family: (counts[family, True], counts[family, False]) for family in families}
+
+
+def largest(k: int, *keys: NDArray[np.float64] | NDArray[np.int64]) -> list[int]:
+    """The places of the ``k`` largest numbers; equal ones by the keys that follow, then by their order.
+
+    Examples
+    --------
+    >>> largest(2, np.array([1.0, 3.0, 3.0]), np.array([0, 1, 2]))
+    [2, 1]
+    """
+    k = min(k, len(keys[0]))
+    if k == 0:
+        return []
+    least = np.partition(keys[0], len(keys[0]) - k)[len(keys[0]) - k]
+    some = np.flatnonzero(keys[0] >= least)  # with all that are as large as the last
+    order = np.lexsort([-key[some] for key in reversed(keys)])
+    return [int(i) for i in some[order[:k]]]

@@ -1,0 +1,184 @@
+"""``--tune``: the strengths of a penalty, chosen on documents that were held out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from spinney.errors import OptionError
+
+if TYPE_CHECKING:
+    from spinney.classify import Tuned
+
+_SEARCHES = ("grid", "random", "optuna")
+_TRIALS = 30
+
+#: The strengths that a penalty has, if it has more than λ.
+_KNOBS = {
+    "none": (),
+    "elasticnet": ("lam", "l2"),
+    "fused": ("lam", "l1", "l2"),
+    "group": ("lam", "l1", "l2"),
+    "sparse-group": ("lam", "l1", "l2"),
+    "overlap": ("lam", "l1", "l2"),
+}
+#: What is tried on counts of words; on tf-idf, whose values are about a tenth of counts, what is the same for them.
+_VALUES = {
+    "lam": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0],
+    "l1": [0.03, 0.1, 0.3, 1.0],
+    "l2": [0.1, 1.0, 10.0],
+}
+_OVERLAP_LAM = [1e-4, 1e-3, 1e-2, 1e-1]
+#: What a penalty of overlapping groups has if nothing was said of it.
+_OVERLAP = {"lam": 1e-3, "l1": 0.3, "l2": 1.0}
+
+
+def _scale(penalty: str, strength: str, weighting: str | None) -> float:
+    """Weights of tf-idf are about ten times those of counts, so norms want a tenth, and squares a hundredth."""
+    if weighting != "tfidf":
+        return 1.0
+    return 0.01 if strength == "l2" or penalty == "l2" else 0.1
+
+
+def overlap_strengths(weighting: str | None) -> dict[str, float]:
+    """The strengths of overlapping groups that nothing was said of."""
+    return {name: value * _scale("overlap", name, weighting) for name, value in _OVERLAP.items()}
+
+
+def default_space(penalty: str, weighting: str | None, search: str) -> dict[str, Sequence[float]]:
+    """What to try: the values of a grid, or for the other searches the range that they span."""
+    space: dict[str, Sequence[float]] = {}
+    for name in _KNOBS.get(penalty, ("lam",)):
+        values = _OVERLAP_LAM if (penalty, name) == ("overlap", "lam") else _VALUES[name]
+        scaled = [float(f"{value * _scale(penalty, name, weighting):.3g}") for value in values]
+        space[name] = scaled if search == "grid" else (scaled[0], scaled[-1])
+    return space
+
+
+def parsed_space(spec: str) -> dict[str, Sequence[float]]:
+    """What ``--space "lam=0.01,0.1;l2=1..10"`` says: values, or a range."""
+    space: dict[str, Sequence[float]] = {}
+    for part in spec.split(";"):
+        name, equals, values = (piece.strip() for piece in part.partition("="))
+        if name not in ("lam", "lam_ratio", "l1", "l2", "rho") or not equals:
+            raise OptionError(
+                f"--space: {part.strip()!r} is not NAME=VALUES, the name lam, lam_ratio, l1, l2 or rho"
+            )
+        if name in space:
+            raise OptionError(f"--space: {name} twice")
+        ranged = ".." in values
+        try:
+            numbers = [float(value) for value in values.split(".." if ranged else ",")]
+        except ValueError:
+            raise OptionError(
+                f"--space: {name}={values} should be numbers with commas between them, or a range such as 0.01..10"
+            ) from None
+        space[name] = tuple(numbers) if ranged else numbers
+    if "lam" in space and "lam_ratio" in space:
+        raise OptionError("--space: lam and lam_ratio are two ways to one λ: give one")
+    return space
+
+
+@dataclass(frozen=True)
+class Search:
+    """How strengths are to be chosen: by which search, of how many trials, over what."""
+
+    method: str
+    trials: int | None
+    space: Mapping[str, Sequence[float]] | None
+
+    @classmethod
+    def of(cls, dev: str | None, tune: str | None, trials: int | None, space: str | None) -> Self | None:
+        """The search that was asked for; None without ``--dev``."""
+        for option, value in (("--tune", tune), ("--trials", trials), ("--space", space)):
+            if dev is None and value is not None:
+                raise OptionError(
+                    f"{option} chooses on held-out documents: give --dev FILE, or a share such as --dev 0.2"
+                )
+        if dev is None:
+            return None
+        method = tune or "grid"
+        if method not in _SEARCHES:
+            raise OptionError(f"--tune is one of {', '.join(_SEARCHES)}, not {method!r}")
+        if method == "grid" and trials is not None:
+            raise OptionError("--tune grid tries everything: --trials is for random and optuna")
+        return cls(
+            method,
+            None if method == "grid" else trials or _TRIALS,
+            None if space is None else parsed_space(space),
+        )
+
+    def space_for(
+        self, penalty: str, weighting: str | None, given: Mapping[str, float | None]
+    ) -> dict[str, Sequence[float]]:
+        """What to try of a penalty, leaving alone what the user gave."""
+        fixed = [name for name, value in given.items() if value is not None]
+        if self.space is not None:
+            for name in fixed:
+                if name in self.space:
+                    option = name.replace("_", "-")
+                    raise OptionError(f"--{option} and --space both speak of {name}: give one")
+            return dict(self.space)
+        fixed += ["lam"] if "lam_ratio" in fixed else []
+        space = default_space(penalty, weighting, self.method)
+        left = {name: values for name, values in space.items() if name not in fixed}
+        if not left:
+            raise OptionError(f"nothing is left to tune of the penalty {penalty}: give --space, or no --dev")
+        return left
+
+    def run(
+        self, estimator: Any, space: Mapping[str, Sequence[float]], data: Any, *, threads: int, seed: int
+    ) -> Tuned:
+        """Try everything; the best fit on the development set, ties going to the sparsest."""
+        from spinney.classify import tune
+
+        return tune(
+            estimator,
+            space,
+            data.X,
+            data.y,
+            data.dev_X,
+            data.dev_y,
+            search=self.method,
+            n_trials=self.trials,
+            path="lam_ratio" if "lam_ratio" in space else "lam",
+            threads=threads,
+            random_state=seed,
+        )
+
+
+def tuning_facts(search: Search, tuned: Tuned, n_dev: int) -> dict[str, Any]:
+    """What a model file tells of the search."""
+    return {
+        "search": search.method,
+        "trials": len(tuned.trials),
+        "chosen": dict(tuned.best_params),
+        "dev_documents": n_dev,
+        "dev_score": tuned.best_score,
+    }
+
+
+def trial_rows(tuned: Tuned) -> list[dict[str, Any]]:
+    """All trials, for JSON."""
+    return [trial._asdict() for trial in tuned.trials]
+
+
+def show_trials(tuned: Tuned, n: int = 10) -> None:
+    """The best trials: high scores first, then few weights."""
+    from spinney.report.tables import show_rows
+
+    names = list(tuned.best_params)
+    best = sorted(tuned.trials, key=lambda trial: (trial != tuned.best, -trial.score, trial.n_active))[:n]
+    rows = [
+        [
+            *[f"{trial.params[name]:.4g}" for name in names],
+            f"{trial.score:.4f}",
+            trial.n_active,
+            f"{trial.violation:.1e}",
+            f"{trial.seconds:.2f}",
+        ]
+        for trial in best
+    ]
+    title = f"Tuning: the best {len(rows)} of {len(tuned.trials)} settings, the chosen one first"
+    show_rows(title, [*names, "dev score", "active", "violation", "seconds"], rows)

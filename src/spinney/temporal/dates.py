@@ -1,0 +1,88 @@
+"""Times as people write them, 1945 or 2014-05-03, as the numbers of equal bins: years, decades, months."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.errors import InputError, OptionError
+
+Time = int | date
+#: So many units (years, of dates), months of dates, or each time by itself.
+Every = int | Literal["month"] | None
+
+_DATE = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?(?![\d-])")
+
+
+def parse_time(text: str) -> Time:
+    """A whole number, or a date as ISO has it (what follows a date, such as a time of day, is passed over).
+
+    Examples
+    --------
+    >>> parse_time("1945"), parse_time("2014-05-03 10:00")
+    (1945, datetime.date(2014, 5, 3))
+    """
+    text = text.strip()
+    try:
+        found = _DATE.match(text)
+        return date(int(found[1]), int(found[2]), int(found[3] or 1)) if found else int(text)
+    except ValueError:
+        raise InputError(
+            f"{text!r} is no time", remedy="times are whole numbers or dates such as 2014-05-03"
+        ) from None
+
+
+def parse_every(text: str | None) -> Every:
+    """The width of bins as an option has it: a number or "month"."""
+    if text is None or text == "month":
+        return text  # type: ignore[return-value]
+    if not text.isdecimal() or int(text) < 1:
+        raise OptionError(f"times are binned by a whole number from 1 on, or by month, not {text!r}")
+    return int(text)
+
+
+def binned(times: Sequence[Time], every: Every = None) -> NDArray[Any]:
+    """The bin of each time: whole numbers that are counted through, or without ``every`` dates as text.
+
+    Examples
+    --------
+    >>> binned([1789, 1790, 1805], 10).tolist()
+    [178, 179, 180]
+    >>> binned([date(2014, 12, 31), date(2015, 1, 1)], "month").tolist()
+    [24179, 24180]
+    """
+    dated = [isinstance(time, date) for time in times]
+    if any(dated) and not all(dated):
+        raise InputError("some times are dates, others are numbers", remedy="write all of them alike")
+    if not all(dated) and every == "month":
+        raise OptionError("only dates have months, and the times are numbers")
+    return np.array([_bin(time, every) for time in times])
+
+
+def _bin(time: Time, every: Every) -> int | str:
+    if isinstance(time, date):
+        if every is None:
+            return time.isoformat()
+        if every == "month":
+            return 12 * time.year + time.month - 1
+        time = time.year
+    assert every != "month"
+    return time // (every or 1)
+
+
+def bin_label(step: Any, every: Every) -> str:
+    """What a bin is called: its first year, number or month.
+
+    Examples
+    --------
+    >>> bin_label(179, 10), bin_label(24179, "month"), bin_label("2014-05-03", None)
+    ('1790', '2014-12', '2014-05-03')
+    """
+    if every == "month":
+        return f"{int(step) // 12}-{int(step) % 12 + 1:02d}"
+    return str(step) if every is None or isinstance(step, str) else str(int(step) * every)
