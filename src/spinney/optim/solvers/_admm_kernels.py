@@ -24,14 +24,14 @@ def copies_step(first, last, ptr, members, W, U, strength, rho, removed):
                 z = W[members[e], k] - U[e, k] / rho
                 square += z * z
         norm = np.sqrt(square)
-        shrink = 1.0 - strength[g] / (rho * norm) if rho * norm > strength[g] else 0.0
-        removed[g] = shrink == 0.0
+        fall = strength[g] / (rho * norm) if rho * norm > strength[g] else 1.0  # what z_g loses, as a share
+        removed[g] = fall == 1.0
         for e in range(ptr[g], ptr[g + 1]):
             j = members[e]
             for k in range(n_outputs):
                 z = W[j, k] - U[e, k] / rho
-                v = shrink * z
-                U[e, k] = rho * (v - z)
+                v = (1.0 - fall) * z
+                U[e, k] = -rho * fall * z  # not ρ(v − z), which would round off the edge of the ball
                 sum_v[j, k] += v
                 sum_u[j, k] += U[e, k]
                 primal += (v - W[j, k]) ** 2

@@ -114,7 +114,7 @@ def admm_groups(
         if last or iteration >= next_look:
             next_look = max(iteration + FIRST_LOOK, int(RARER * iteration))
             stop = _look(problem, penalty, monitor, state.tidy(w), iteration)
-            if last and not monitor.converged:
+            if last and not adapts and not monitor.converged:
                 _look(problem, penalty, monitor, w, iteration)
             if stop:
                 return monitor.w

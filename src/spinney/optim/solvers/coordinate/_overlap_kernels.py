@@ -1,8 +1,9 @@
 """Kernels of coordinate descent under overlapping groups.
 
-The norms of the groups are kept up to date while coordinates move: of group g the sum of squares, how many of its
-coordinates are not zero, and, from these, ``rate`` = λ_g/‖w_g‖ and ``bend`` = λ_g/‖w_g‖³ (0 for a zero group). The
-groups of coordinate j are ``held_by[held_ptr[j]:held_ptr[j+1]]``.
+The state of the groups is kept up to date while coordinates move. It is a matrix with a row, one line of the
+processor's cache, for each group: the sum of squares ``SQUARE``, how many coordinates are not zero (``ACTIVE``),
+λ_g/‖w_g‖ (``RATE``) and λ_g/‖w_g‖³ (``BEND``), both 0 for a zero group, and λ_g (``STRENGTH``). The groups of feature j
+are ``held_by[held_ptr[j]:held_ptr[j+1]]``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numba.types import Array, f8, i4, i8, void
 from spinney.optim.solvers.coordinate._kernels import (
     COLUMNS,
     ENDS,
+    MATRIX,
     READ,
     REASSOCIATE,
     ROWS,
@@ -24,15 +26,15 @@ from spinney.optim.solvers.coordinate._kernels import (
     soft_threshold,
 )
 
-COUNTS = i4[::1]
+SQUARE, ACTIVE, RATE, BEND, STRENGTH, WIDTH = 0, 1, 2, 3, 4, 8
 HOLDERS = Array(i4, 1, "C", readonly=True)
 
 
-@njit(void(WRITE, COUNTS, WRITE, WRITE, READ, READ, ENDS, HOLDERS, i8), cache=True, nogil=True)
-def norms_of_groups(square, active, rate, bend, lam, w, held_ptr, held_by, n_outputs):
-    """Set the four arrays of the groups from the weights, ``n_outputs`` of them for each feature."""
-    square[:] = 0.0
-    active[:] = 0
+@njit(void(MATRIX, READ, ENDS, HOLDERS, i8), cache=True, nogil=True)
+def set_groups(groups, w, held_ptr, held_by, n_outputs):
+    """The state of the groups at these weights, ``n_outputs`` of them for each feature; their strengths stay."""
+    for g in range(groups.shape[0]):
+        groups[g, SQUARE] = groups[g, ACTIVE] = 0.0
     for j in range(held_ptr.size - 1):
         total, count = 0.0, 0
         for k in range(n_outputs):
@@ -41,31 +43,33 @@ def norms_of_groups(square, active, rate, bend, lam, w, held_ptr, held_by, n_out
             count += value != 0.0
         if count > 0:
             for e in range(held_ptr[j], held_ptr[j + 1]):
-                square[held_by[e]] += total
-                active[held_by[e]] += count
-    for g in range(lam.size):
-        norm = np.sqrt(square[g])
-        rate[g] = lam[g] / norm if active[g] > 0 else 0.0
-        bend[g] = rate[g] / square[g] if active[g] > 0 else 0.0
+                groups[held_by[e], SQUARE] += total
+                groups[held_by[e], ACTIVE] += count
+    for g in range(groups.shape[0]):
+        if groups[g, ACTIVE] > 0.0:
+            groups[g, RATE] = groups[g, STRENGTH] / np.sqrt(groups[g, SQUARE])
+            groups[g, BEND] = groups[g, RATE] / groups[g, SQUARE]
+        else:
+            groups[g, RATE] = groups[g, BEND] = 0.0
 
 
-@njit(f8(f8, f8, f8, f8, READ, READ, READ, COUNTS, HOLDERS, i8, i8), cache=True, nogil=True)
-def coordinate_step(old, slope, curvature, l1, lam, rate, bend, active, held_by, first, last):
+@njit(f8(f8, f8, f8, f8, MATRIX, HOLDERS, i8, i8), cache=True, nogil=True)
+def coordinate_step(old, slope, curvature, l1, groups, held_by, first, last):
     """Where one coordinate should go, on slope·δ + ½curvature·δ² + l1|w| + Σ_g λ_g√(w² + rest_g).
 
     A group that is zero but for this coordinate has the corner λ_g|w|. The others are bounded by parabolas: on the way
     out, where they bend ever less, by the second derivative here; on the way to 0 by λ_g/‖w_g‖.
     """
     corner, pull, loose = l1, 0.0, 0.0
-    mine = 1 if old != 0.0 else 0
+    mine = 1.0 if old != 0.0 else 0.0
     for e in range(first, last):
         g = held_by[e]
-        if active[g] == mine:
-            corner += lam[g]
+        if groups[g, ACTIVE] == mine:
+            corner += groups[g, STRENGTH]
         else:
-            pull += rate[g]
-            loose += bend[g]
-    if mine == 0:
+            pull += groups[g, RATE]
+            loose += groups[g, BEND]
+    if mine == 0.0:
         return soft_threshold(-slope, corner) / (curvature + pull)
     gradient = slope + pull * old + (corner if old > 0.0 else -corner)
     if gradient * old < 0.0:
@@ -73,51 +77,51 @@ def coordinate_step(old, slope, curvature, l1, lam, rate, bend, active, held_by,
     return soft_threshold(old * curvature - slope, corner) / (curvature + pull)
 
 
-@njit(void(f8, f8, WRITE, COUNTS, WRITE, WRITE, READ, HOLDERS, i8, i8), cache=True, nogil=True)
-def move_groups(old, new, square, active, rate, bend, lam, held_by, first, last):
-    """Tell the groups of a coordinate that it went from ``old`` to ``new``."""
+@njit(f8(f8, f8, MATRIX, HOLDERS, i8, i8), cache=True, nogil=True)
+def move_groups(old, new, groups, held_by, first, last):
+    """Tell the groups of a coordinate that it went from ``old`` to ``new``; returns what they pull now."""
     gained = new * new - old * old
-    born = (1 if new != 0.0 else 0) - (1 if old != 0.0 else 0)
+    born = (1.0 if new != 0.0 else 0.0) - (1.0 if old != 0.0 else 0.0)
+    pull = 0.0
     for e in range(first, last):
         g = held_by[e]
-        active[g] += born
-        if active[g] == 0:
-            square[g] = rate[g] = bend[g] = 0.0
+        groups[g, ACTIVE] += born
+        if groups[g, ACTIVE] == 0.0:
+            groups[g, SQUARE] = groups[g, RATE] = groups[g, BEND] = 0.0
         else:
             # Where one coordinate is all, its square is the sum: no rounding is left from those that have gone.
-            if active[g] == 1 and new != 0.0:
-                square[g] = new * new
+            if groups[g, ACTIVE] == 1.0 and new != 0.0:
+                square = new * new
             else:
-                square[g] = max(square[g] + gained, 1e-300)
-            rate[g] = lam[g] / np.sqrt(square[g])
-            bend[g] = rate[g] / square[g]
+                square = max(groups[g, SQUARE] + gained, 1e-300)
+            rate = groups[g, STRENGTH] / np.sqrt(square)
+            groups[g, SQUARE], groups[g, RATE], groups[g, BEND] = square, rate, rate / square
+            pull += rate
+    return pull
 
 
 @njit(cache=True, nogil=True)
-def stuck_coordinates(coordinates, grad, l1, lam, active, held_ptr, held_by, n_outputs):
+def stuck_coordinates(coordinates, grad, l1, groups, held_ptr, held_by, n_outputs):
     """Which of these coordinates, all 0, the corners of their zero groups hold back one by one."""
     out = np.zeros(coordinates.size, np.bool_)
     for a in range(coordinates.size):
         j = coordinates[a] // n_outputs
         corner = l1
         for e in range(held_ptr[j], held_ptr[j + 1]):
-            if active[held_by[e]] == 0:
-                corner += lam[held_by[e]]
+            if groups[held_by[e], ACTIVE] == 0.0:
+                corner += groups[held_by[e], STRENGTH]
         out[a] = abs(grad[coordinates[a]]) <= corner
     return out
 
 
 @njit(
-    f8(
-        READ, ROWS, ENDS, COLUMNS, READ, WRITE, READ, WRITE, f8, f8, WRITE, COUNTS, WRITE, WRITE, READ, ENDS, HOLDERS,
-        f8, f8, i8,
-    ),
+    f8(READ, ROWS, ENDS, COLUMNS, READ, WRITE, READ, WRITE, f8, f8, MATRIX, ENDS, HOLDERS, f8, f8, i8),
     cache=True,
     nogil=True,
-)  # fmt: skip
+)
 def overlap_passes(
-    data, indices, indptr, columns, curvature, w, h, q, l1, l2, square, active, rate, bend, lam, held_ptr, held_by,
-    intercept_curvature, tol, max_passes,
+    data, indices, indptr, columns, curvature, w, h, q, l1, l2, groups, held_ptr, held_by, intercept_curvature, tol,
+    max_passes,
 ):  # fmt: skip
     """Cyclic descent over ``columns`` for the quadratic model plus Σ_g λ_g‖w_g‖ + l1‖w‖₁ + ½l2‖w‖²."""
     worst = 0.0
@@ -129,14 +133,11 @@ def overlap_passes(
                 continue
             old, first, last = w[j], held_ptr[j], held_ptr[j + 1]
             slope = column_dot(data, indices, indptr[j], indptr[j + 1], q) + l2 * old
-            new = coordinate_step(old, slope, curvature[j], l1, lam, rate, bend, active, held_by, first, last)
+            new = coordinate_step(old, slope, curvature[j], l1, groups, held_by, first, last)
             if new != old:
-                pull = 0.0
-                for e in range(first, last):
-                    pull += rate[held_by[e]]
                 w[j] = new
                 move_along_column(data, indices, indptr[j], indptr[j + 1], new - old, h, q)
-                move_groups(old, new, square, active, rate, bend, lam, held_by, first, last)
+                pull = move_groups(old, new, groups, held_by, first, last)
                 worst = max(worst, abs(new - old) * (curvature[j] + pull))
         if intercept_curvature > 0.0:
             slope = q.sum()
@@ -150,8 +151,8 @@ def overlap_passes(
 
 @njit(cache=True, nogil=True, fastmath=REASSOCIATE)
 def multinomial_overlap_passes(
-    data, indices, indptr, features, classes, start_slope, start, reach, W, P, s, D, S, l1, l2, intercept, square,
-    active, rate, bend, lam, held_ptr, held_by, tol, max_passes,
+    data, indices, indptr, features, classes, start_slope, start, reach, W, P, s, D, S, l1, l2, intercept, groups,
+    held_ptr, held_by, tol, max_passes,
 ):  # fmt: skip
     """:func:`multinomial_passes` with groups of features: of each group all the weights of its features."""
     curvature = np.zeros(features.size)
@@ -177,19 +178,16 @@ def multinomial_overlap_passes(
             old, first, last = W[j, k], held_ptr[j], held_ptr[j + 1]
             # The model's own curvature is that of the loss at the start: slope is taken at the current point.
             slope += l2 * old
-            new = coordinate_step(old, slope, total, l1, lam, rate, bend, active, held_by, first, last)
+            new = coordinate_step(old, slope, total, l1, groups, held_by, first, last)
             new = min(max(new, start[c] - reach[c]), start[c] + reach[c])
             if new != old:
-                pull = 0.0
-                for e in range(first, last):
-                    pull += rate[held_by[e]]
                 W[j, k] = new
                 for e in range(indptr[j], indptr[j + 1]):
                     i = indices[e] if indices.size else e - indptr[j]
                     change = (new - old) * data[e]
                     D[k, i] += change
                     S[i] += P[k, i] * change
-                move_groups(old, new, square, active, rate, bend, lam, held_by, first, last)
+                pull = move_groups(old, new, groups, held_by, first, last)
                 worst = max(worst, abs(new - old) * (total + pull))
         if intercept.size:
             for k in range(n_classes):
@@ -209,28 +207,28 @@ def multinomial_overlap_passes(
 
 
 @njit(cache=True, nogil=True)
-def group_diagonals(support, rate, bend, held_ptr, held_by):
+def group_diagonals(support, groups, held_ptr, held_by):
     """Of each coordinate of the support the sums of λ_g/‖w_g‖ and of λ_g/‖w_g‖³ over its groups."""
     pull, loose = np.zeros(support.size), np.zeros(support.size)
     for a in range(support.size):
         for e in range(held_ptr[support[a]], held_ptr[support[a] + 1]):
-            pull[a] += rate[held_by[e]]
-            loose[a] += bend[held_by[e]]
+            pull[a] += groups[held_by[e], RATE]
+            loose[a] += groups[held_by[e], BEND]
     return pull, loose
 
 
 @njit(cache=True, nogil=True)
-def less_radial_part(support, w, v, bend, held_ptr, held_by, radial, out):
+def less_radial_part(support, w, v, groups, held_ptr, held_by, radial, out):
     """out −= Σ_g λ_g/‖w_g‖³ · w_g(w_g·v_g): a norm does not bend along its own direction. ``radial`` is scratch."""
     for a in range(support.size):
         along = w[a] * v[a]
         for e in range(held_ptr[support[a]], held_ptr[support[a] + 1]):
             radial[held_by[e]] += along
+    for g in range(radial.size):
+        radial[g] *= groups[g, BEND]
     for a in range(support.size):
         total = 0.0
         for e in range(held_ptr[support[a]], held_ptr[support[a] + 1]):
-            total += bend[held_by[e]] * radial[held_by[e]]
+            total += radial[held_by[e]]
         out[a] -= w[a] * total
-    for a in range(support.size):
-        for e in range(held_ptr[support[a]], held_ptr[support[a] + 1]):
-            radial[held_by[e]] = 0.0
+    radial[:] = 0.0

@@ -27,6 +27,7 @@ from spinney.optim.solvers.coordinate.overlap import (
 from spinney.optim.solvers.coordinate.pairwise import pairwise_descent
 
 VANISHING = 1e-100  # the square of a weight should not be lost
+FORCING, GROUP_FORCING = 0.05, 0.2  # how far a model is solved, as a share of the violation
 STALLED, IMPATIENT = 0.5, 4.0  # a violation that does not halve has stalled
 
 
@@ -61,7 +62,8 @@ def coordinate_descent(
         # minimum: when the violation stalls, passes must go on for longer.
         patience = patience / IMPATIENT if violation > STALLED * before else min(IMPATIENT * patience, 1.0)
         before = violation
-        tol = patience * model_tolerance(loss, violation, monitor.absolute_tol)
+        forcing = GROUP_FORCING if isinstance(model, OverlapModel) else FORCING
+        tol = patience * model_tolerance(loss, violation, monitor.absolute_tol, forcing)
         working = model.working_set(point.w[:k], residual[:k])
         target, change = model.minimise(point, grad, working, tol)
         point = _line_search(problem, loss, point, target, change, grad)

@@ -55,9 +55,10 @@ def support_and_violators(active: Vector, violations: Vector) -> Columns:
     return np.sort(np.concatenate([support, violators])).astype(np.int64)
 
 
-def model_tolerance(loss: LinearLoss, violation: float, final: float) -> float:
+def model_tolerance(loss: LinearLoss, violation: float, final: float, forcing: float) -> float:
     """Inexact Newton: solve each model to a fraction of the violation (of a squared loss: a small one)."""
-    forcing = 0.01 if isinstance(loss, SquaredLoss) else 0.05
+    if isinstance(loss, SquaredLoss):
+        forcing = 0.01
     return max(forcing * violation, 0.3 * final)
 
 

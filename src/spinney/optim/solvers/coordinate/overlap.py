@@ -9,6 +9,7 @@ descent shrinks a group for ever that should be zero, and needs to be told when 
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss, MultinomialLoss
@@ -20,9 +21,12 @@ from spinney.optim.solvers.coordinate.multinomial import LARGEST_MOVE
 from spinney.optim.solvers.coordinate.support_newton import SupportModel
 from spinney.progress import announcing_compilation
 
-ROUNDS, PASSES = 20, 20  # rounds of a model: a pass over the working set, then passes over its support
+# Rounds of a model: a pass over the working set, then passes over its support, few where a Newton step follows.
+ROUNDS, PASSES, FEW_PASSES = 20, 20, 5
 NEWTON_STEPS = 2  # after which a model is left: the loss has another one by then
-VANISHING = 1e-10  # weights under this share of the largest are too near to the corner of a norm for its curvature
+VANISHING = (
+    1e-10  # weights under this share of the largest are too near to the corner of a norm for its curvature
+)
 TINY = 1e-3  # a group whose norm is this share of the largest weight may be on its way to 0
 ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
 
@@ -36,20 +40,16 @@ class OverlapModel:
         self.design = ColumnDesign.of(loss)
         with announcing_compilation("coordinate descent under overlapping groups"):
             import spinney.optim.solvers.coordinate._overlap_kernels  # noqa: F401
-        groups = penalty.groups
-        self.lam = penalty.strengths
-        n_groups = len(self.lam)
-        group_of = np.repeat(np.arange(n_groups, dtype=np.int32), np.diff(groups.ptr))
-        self.held_by = group_of[np.argsort(groups.members, kind="stable")]
-        times = np.bincount(groups.members, minlength=groups.n_features)
-        self.held_ptr = np.concatenate([[0], np.cumsum(times)]).astype(np.int64)
-        # Of each group: the sum of squares, the number of non-zero coordinates, λ_g/‖w_g‖ and λ_g/‖w_g‖³.
-        self.norms = (
-            np.zeros(n_groups),
-            np.zeros(n_groups, np.int32),
-            np.zeros(n_groups),
-            np.zeros(n_groups),
-        )
+        from spinney.optim.solvers.coordinate._overlap_kernels import STRENGTH, WIDTH
+
+        groups, n_groups = penalty.groups, len(penalty.groups.weights)
+        held = sparse.csr_array(
+            (np.zeros(len(groups.members), np.int8), groups.members, groups.ptr),
+            (n_groups, groups.n_features),
+        ).tocsc()
+        self.held_ptr, self.held_by = held.indptr.astype(np.int64), held.indices.astype(np.int32)
+        self.groups = np.zeros((n_groups, WIDTH))  # their state: see the kernels
+        self.groups[:, STRENGTH] = penalty.strengths
         self.last_residual = np.empty(0)
 
     def residual(self, point: Point, grad: Vector, monitor: Monitor) -> Vector:
@@ -67,7 +67,7 @@ class OverlapModel:
         k = problem.n_penalised
         w = point.w[:k]
         norms = self.penalty.group_norms(w)
-        tiny = (norms > 0) & (norms <= TINY * np.max(np.abs(w), initial=0.0)) & (self.lam > 0)
+        tiny = (norms > 0) & (norms <= TINY * np.max(np.abs(w), initial=0.0)) & (self.penalty.strengths > 0)
         if not tiny.any():
             return point
         groups = self.penalty.groups
@@ -88,15 +88,13 @@ class OverlapModel:
 
     def _freed(self, point: Point, grad: Vector, working: Columns) -> Vector:
         """The weights, with those of the working set that can leave 0 only together moved off it."""
-        from spinney.optim.solvers.coordinate._overlap_kernels import norms_of_groups, stuck_coordinates
+        from spinney.optim.solvers.coordinate._overlap_kernels import set_groups, stuck_coordinates
 
         K, k = self.loss.n_outputs, len(grad) - self.loss.n_free
         w = point.w.copy()
-        norms_of_groups(*self.norms, self.lam, w[:k], self.held_ptr, self.held_by, K)
+        set_groups(self.groups, w[:k], self.held_ptr, self.held_by, K)
         at_zero = working[(w[working] == 0) & (self.last_residual[working] != 0)]
-        stuck = stuck_coordinates(
-            at_zero, grad, self.l1, self.lam, self.norms[1], self.held_ptr, self.held_by, K
-        )
+        stuck = stuck_coordinates(at_zero, grad, self.l1, self.groups, self.held_ptr, self.held_by, K)
         stuck = at_zero[stuck]
         if len(stuck):
             # Along −residual the norms of zero groups grow linearly, so the loss alone says how far to go.
@@ -106,9 +104,8 @@ class OverlapModel:
                 direction @ direction
             )
             w += direction * float(direction @ direction) / max(bend, 1e-300)
-            norms_of_groups(*self.norms, self.lam, w[:k], self.held_ptr, self.held_by, K)
+            set_groups(self.groups, w[:k], self.held_ptr, self.held_by, K)
         return w
-
 
 
 class LinearOverlapModel(OverlapModel):
@@ -125,7 +122,7 @@ class LinearOverlapModel(OverlapModel):
         curvature = np.zeros(self.loss.p)
         curvature[working] = column_curvatures(*self.design.arrays, working, h) + self.l2
         free_curvature = float(h.sum()) if self.loss.intercept else 0.0
-        groups = (*self.norms, self.lam, self.held_ptr, self.held_by)
+        groups = (self.groups, self.held_ptr, self.held_by)
 
         def descend(columns: Columns, max_passes: int) -> float:
             model = (columns, curvature, w, h, q, self.l1, self.l2)
@@ -139,8 +136,7 @@ class LinearOverlapModel(OverlapModel):
             w,
             h,
             q,
-            self.norms,
-            self.lam,
+            self.groups,
             self.held_ptr,
             self.held_by,
             self.l1,
@@ -148,7 +144,7 @@ class LinearOverlapModel(OverlapModel):
         )
         steps = 0
         while steps < NEWTON_STEPS and descend(working, 1) > tol:
-            if descend(working[w[working] != 0], PASSES) > tol:
+            if descend(working[w[working] != 0], FEW_PASSES) > tol:
                 on_support.step(working[np.abs(w[working]) > VANISHING * np.max(np.abs(w))])
                 steps += 1
         return w, self.design.change_of_margins(working, w - point.w, self.loss.intercept)
@@ -174,7 +170,7 @@ class MultinomialOverlapModel(OverlapModel):
         S = np.einsum("ki,ki->i", P, D)
         W = w.reshape(-1, K)
         free_slope = grad[-K:] if loss.intercept else np.empty(0)
-        groups = (*self.norms, self.lam, self.held_ptr, self.held_by)
+        groups = (self.groups, self.held_ptr, self.held_by)
 
         def descend(pairs: Columns, max_passes: int) -> float:
             at_start = (pairs // K, pairs % K, grad[pairs], point.w[pairs], self.reach[pairs // K])

@@ -18,14 +18,12 @@ MAX_PRODUCTS = 100  # of conjugate gradients
 FORCING = 0.05  # how far they reduce the residual
 HALVINGS = 6
 
-Norms = tuple[Vector, NDArray[np.int32], Vector, Vector]
-
 
 @dataclass
 class SupportModel:
     """The quadratic model of a loss with one margin an example, plus Σ_g λ_g‖w_g‖ + l1‖w‖₁ + ½l2‖w‖².
 
-    ``w`` (with the intercept last), ``q`` (the derivative of the model in the margins) and ``norms`` (see
+    ``w`` (with the intercept last), ``q`` (the derivative of the model in the margins) and ``groups`` (their state, see
     :mod:`spinney.optim.solvers.coordinate._overlap_kernels`) are kept up to date.
     """
 
@@ -34,8 +32,7 @@ class SupportModel:
     w: Vector
     h: Vector
     q: Vector
-    norms: Norms
-    lam: Vector
+    groups: Vector
     held_ptr: NDArray[np.int64]
     held_by: NDArray[np.int32]
     l1: float
@@ -47,9 +44,8 @@ class SupportModel:
 
         if not len(support):
             return False
-        _, _, rate, bend = self.norms
         old = self.w[support]
-        pull, loose = group_diagonals(support, rate, bend, self.held_ptr, self.held_by)
+        pull, loose = group_diagonals(support, self.groups, self.held_ptr, self.held_by)
         gradient = self._pulled_back(support, self.q)
         gradient[: len(support)] += (self.l2 + pull) * old + self.l1 * np.sign(old)
         direction = self._newton_direction(support, old, gradient, pull, loose)
@@ -68,13 +64,15 @@ class SupportModel:
         move_along_columns(*self.design.arrays, support, v[: len(support)], np.ones(len(self.q)), out)
         return out
 
-    def _newton_direction(self, support: Columns, w: Vector, gradient: Vector, pull: Vector, loose: Vector) -> Vector:
+    def _newton_direction(
+        self, support: Columns, w: Vector, gradient: Vector, pull: Vector, loose: Vector
+    ) -> Vector:
         """−H⁻¹·gradient by conjugate gradients, preconditioned by the diagonal."""
         from spinney.optim.solvers.coordinate._kernels import column_curvatures
         from spinney.optim.solvers.coordinate._overlap_kernels import less_radial_part
 
         k = len(support)
-        radial = np.zeros(len(self.lam))
+        radial = np.zeros(len(self.groups))
         curvature = column_curvatures(*self.design.arrays, support, self.h) + self.l2
         diagonal = curvature + np.maximum(pull - loose * w**2, 0.0)
         if self.intercept:
@@ -84,7 +82,7 @@ class SupportModel:
         def product(v: Vector) -> Vector:
             out = self._pulled_back(support, self.h * self._margins(support, v))
             part = (self.l2 + pull) * v[:k]
-            less_radial_part(support, w, v[:k], self.norms[3], self.held_ptr, self.held_by, radial, part)
+            less_radial_part(support, w, v[:k], self.groups, self.held_ptr, self.held_by, radial, part)
             out[:k] += part
             return out
 
@@ -108,35 +106,34 @@ class SupportModel:
 
     def _walk(self, support: Columns, old: Vector, gradient: Vector, direction: Vector) -> bool:
         """Take as much of the direction as lowers the model."""
-        from spinney.optim.solvers.coordinate._overlap_kernels import norms_of_groups
+        from spinney.optim.solvers.coordinate._overlap_kernels import set_groups
 
-        k = len(support)
-        before = self._penalty(old)
-        trial_w, trial_norms = self.w.copy(), tuple(np.empty_like(part) for part in self.norms)
+        k, features = len(support), len(self.held_ptr) - 1
+        before = self._penalty(self.groups, old)
+        w, groups = self.w.copy(), self.groups.copy()
         size = 1.0
         for _ in range(HALVINGS):
             new = old + size * direction[:k]
             new[new * old < 0] = 0.0
-            trial_w[support] = new
+            w[support] = new
             change = np.append(new - old, size * direction[k:])
             margins = self._margins(support, change)
-            features = len(self.held_ptr) - 1
-            norms_of_groups(*trial_norms, self.lam, trial_w[:features], self.held_ptr, self.held_by, 1)
-            after = float(self.lam @ np.sqrt(trial_norms[0])) + self._simple(new)
+            set_groups(groups, w[:features], self.held_ptr, self.held_by, 1)
+            after = self._penalty(groups, new)
             gain = float(self.q @ margins) + 0.5 * float(self.h @ margins**2) + after - before
             if gain <= 1e-4 * size * float(gradient @ direction):
                 self.w[support] = new
                 if self.intercept:
                     self.w[-1] += change[-1]
                 self.q += self.h * margins
-                for part, fresh in zip(self.norms, trial_norms):
-                    part[:] = fresh
+                self.groups[:] = groups
                 return True
             size /= 2
         return False
 
-    def _penalty(self, w: Vector) -> float:
-        return float(self.lam @ np.sqrt(self.norms[0])) + self._simple(w)
+    def _penalty(self, groups: Vector, w: Vector) -> float:
+        """Of weights that are ``w`` on the support: what lies elsewhere does not change."""
+        from spinney.optim.solvers.coordinate._overlap_kernels import SQUARE, STRENGTH
 
-    def _simple(self, w: Vector) -> float:
-        return self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * float(w @ w)
+        norms = groups[:, STRENGTH] @ np.sqrt(groups[:, SQUARE])
+        return float(norms) + self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * float(w @ w)
