@@ -8,6 +8,7 @@ import sys
 NAMES = (
     "linear",
     "groups",
+    "structured",
     "prox",
     "crf",
     "brown",

@@ -28,16 +28,29 @@ def newsgroups() -> tuple[Any, Any]:
     """20 Newsgroups, training part: tf-idf over the full vocabulary, and the class of each document."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    texts, labels = [], []
+    posts = _posts("train")
+    labels = np.unique([label for label, _ in posts], return_inverse=True)[1]
+    return TfidfVectorizer().fit_transform([text for _, text in posts]).tocsc(), labels
+
+
+def newsgroup_texts(part: str, folders: tuple[str, ...]) -> tuple[list[str], Any]:
+    """The posts of some newsgroups in the ``train`` or the ``test`` part, and the number of each post's group."""
+    chosen = [(text, folders.index(label)) for label, text in _posts(part) if label in folders]
+    return [text for text, _ in chosen], np.array([number for _, number in chosen])
+
+
+@cache
+def _posts(part: str) -> list[tuple[str, str]]:
+    """The newsgroup and the text of every post of a part."""
+    posts = []
     with tarfile.open(data_folder() / "20newsgroups" / "20news-bydate.tar.xz") as archive:
         for member in archive:
             folder, _, rest = member.name.partition("/")
-            if member.isfile() and folder.endswith("train"):
+            if member.isfile() and folder.endswith(part):
                 stream = archive.extractfile(member)
                 assert stream is not None
-                texts.append(stream.read().decode("latin-1"))
-                labels.append(rest.partition("/")[0])
-    return TfidfVectorizer().fit_transform(texts).tocsc(), np.unique(labels, return_inverse=True)[1]
+                posts.append((rest.partition("/")[0], stream.read().decode("latin-1")))
+    return posts
 
 
 def review_sentences() -> Iterator[list[str]]:

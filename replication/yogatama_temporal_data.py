@@ -195,10 +195,10 @@ def abstracts(data: Path, first_test: int, first_rank: int, last_rank: int) -> T
     return Texts(counts, np.array(rows), times, words, effects)
 
 
-def shares_of_titles(data: Path, words: Sequence[str]) -> NDArray[np.float64]:
+def shares_of_titles(data: Path, words: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """ln of the share of titles with each word, by year, of papers without an abstract here: other text altogether.
 
-    Half a title is added to each count.
+    Half a title is added to each count. Returned are the logarithms [years, words] and how many titles have the word.
     """
     seen, totals = np.full((len(YEARS), len(words)), 0.5), np.ones(len(YEARS))
     with open_text(data / "acl_anthology" / "papers_to2019.tsv.xz") as lines:
@@ -208,7 +208,7 @@ def shares_of_titles(data: Path, words: Sequence[str]) -> NDArray[np.float64]:
                 found = set(re.findall(r"[^\W\d_]{2,}", title.lower()))
                 totals[int(year) - YEARS[0]] += 1
                 seen[int(year) - YEARS[0]] += [word in found for word in words]
-    return np.asarray(np.log(seen / totals[:, None]))
+    return np.log(seen / totals[:, None]), seen.sum(axis=0)
 
 
 Add = Callable[[int, str, str, Sequence[str]], None]

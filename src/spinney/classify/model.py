@@ -62,16 +62,11 @@ class TextModel:
             self.estimator.fit(X, np.asarray(targets))
         finally:
             if hasattr(self.estimator, "objective_"):
-                self._note_facts(X)
+                self.note_facts(X)
         return self
 
-    def take(self, estimator: Estimator, X: Any) -> Self:
-        """Take on an estimator that was fitted on the matrix ``X`` elsewhere, by :func:`tune` for instance."""
-        self.estimator = estimator
-        self._note_facts(X)
-        return self
-
-    def _note_facts(self, X: Any) -> None:
+    def note_facts(self, X: Any) -> None:
+        """Note in :attr:`facts` what the estimator did, if it was fitted on the matrix ``X`` elsewhere."""
         self.facts = {"documents": int(X.shape[0]), "features": int(X.shape[1]), "entries": int(X.nnz)}
         self.facts |= {"outputs": len(self.outputs), "parameters": self.coef.size}
         self.facts |= {name.rstrip("_"): getattr(self.estimator, name) for name in FACTS}

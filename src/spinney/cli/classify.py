@@ -24,6 +24,7 @@ from spinney.errors import OptionError
 
 if TYPE_CHECKING:
     from spinney.classify import TextModel, Tuned
+    from spinney.structure import Groups
 
 app = typer.Typer(
     help="Text classifiers and regressors: sparse linear models with any penalty.", no_args_is_help=True
@@ -51,7 +52,7 @@ def fit(
     lam: Annotated[
         float | None,
         typer.Option(
-            help="The strength λ (sum of losses).  [default: 1; with --groups alone 0.001, tf-idf 0.0001]"
+            help="The strength λ (sum of losses).  [default: 1; with --groups alone what suits them]"
         ),
     ] = None,
     lam_ratio: Annotated[
@@ -111,34 +112,29 @@ def fit(
     wanted = _features(features, tokens, ngrams, min_count, lowercase, stop_words)
     workers = threads or default_threads()
     data = prepare(train, dev, how, wanted, grouping, regression=regression, threads=workers, seed=seed)
-    given = {"lam": lam, "lam_ratio": lam_ratio, "l1": l1, "l2": l2, "rho": rho}
+    given = {"lam": lam, "lam_ratio": lam_ratio, "l1": l1, "l2": l2}
     kind = penalty or ("overlap" if grouping else "l1")
-    if grouping and penalty is None and search is None:
-        assumed = overlap_strengths(data.features.weighting if data.features else None)
-        lam = assumed["lam"] if lam is None else lam
-        l1, l2 = assumed["l1"] if l1 is None else l1, assumed["l2"] if l2 is None else l2
-    strength: dict[str, Any] = {"lam": 1.0 if lam is None else lam, "lam_ratio": lam_ratio}
-    strength |= {"l1": l1 or 0.0, "l2": l2 or 0.0}
-    solving = _solving(solver, rho, tol, max_iter, 1 if search else workers)
-    estimator = _estimator(regression, cv, seed, penalty=kind, groups=data.groups, **strength, **solving)
+    chosen = given if search or penalty else _assumed(given, data)
+    solving = _solving(solver, rho, tol, max_iter, workers)
+    estimator = _estimator(regression, cv, seed, kind, data.groups, **chosen, **solving)
     fitted = TextModel(estimator, data.features)
     ready = time.perf_counter()
-    interrupted, tuned = False, None
-    if search is not None:
-        weighting = data.features.weighting if data.features else None
-        tried = search.space_for(kind, weighting, given)
-        tuned = search.run(estimator, tried, data, threads=workers, seed=seed)
-        fitted.take(tuned.estimator, data.X)
-        fitted.facts["tuning"] = tuning_facts(search, tuned, len(data.dev_y))
-        interrupted = tuned.interrupted
-    else:
-        try:
+    tuned, interrupted = None, False
+    try:
+        if search is not None:
+            tried = search.space_for(kind, data, given)
+            tuned = search.run(estimator, tried, data, threads=workers, seed=seed)
+            fitted.estimator, interrupted = tuned.estimator, tuned.interrupted
+            fitted.note_facts(data.X)
+        if not interrupted:
             fitted.fit_matrix(data.X, data.y, init=TextModel.load(init) if init else None)
-        except KeyboardInterrupt:
-            if not hasattr(estimator, "coef_"):
-                raise
-            interrupted = True
+    except KeyboardInterrupt:
+        if not hasattr(fitted.estimator, "coef_"):
+            raise
+        interrupted = True
     seconds = time.perf_counter() - ready
+    if search is not None and tuned is not None:
+        fitted.facts["tuning"] = tuning_facts(search, tuned, data)
     fitted.facts |= {"skipped": data.read.skipped, "dropped": data.read.dropped}
     fitted.facts |= {"labels": names} if names else {}
     fitted.facts |= {"seconds": seconds, "reading_seconds": ready - started}
@@ -206,16 +202,11 @@ def path(
     wanted = _features(features, tokens, ngrams, min_count, lowercase, stop_words)
     workers = threads or default_threads()
     data = prepare(train, dev, how, wanted, grouping, regression=regression, threads=workers, seed=seed)
-    estimator = _estimator(
-        regression,
-        None,
-        seed,
-        penalty=penalty or ("overlap" if grouping else "l1"),
-        groups=data.groups,
-        l1=l1 or 0.0,
-        l2=l2 or 0.0,
-        **_solving(solver, rho, tol, max_iter, workers),
-    )
+    kind = penalty or ("overlap" if grouping else "l1")
+    given = {"lam": None, "lam_ratio": None, "l1": l1, "l2": l2}
+    chosen = given if penalty else _assumed(given, data)
+    solving = _solving(solver, rho, tol, max_iter, workers)
+    estimator = _estimator(regression, None, seed, kind, data.groups, **chosen, **solving)
     found = estimator.path(data.X, data.y, n=points, ratio=ratio)
     scores = _path_scores(estimator, found, data)
     rows = [
@@ -263,9 +254,22 @@ def _solving(solver: str, rho: float | None, tol: float, max_iter: int, threads:
     return {"solver": solver, "rho": rho, "tol": tol, "max_iter": max_iter, "threads": threads}
 
 
-def _estimator(regression: bool, cv: int | None, seed: int, **parameters: Any) -> Any:
+def _assumed(given: dict[str, float | None], data: Data) -> dict[str, float | None]:
+    """The strengths of a penalty that nobody named: of groups, what suits them where nothing was given."""
+    if data.groups is None:
+        return given
+    assumed = overlap_strengths(data.weighting, data.groups)
+    return {name: assumed.get(name) if value is None else value for name, value in given.items()}
+
+
+def _estimator(
+    regression: bool, cv: int | None, seed: int, penalty: str, groups: Groups | None, **parameters: Any
+) -> Any:
     from spinney.classify import LinearClassifier, LinearClassifierCV, LinearRegressor, LinearRegressorCV
 
+    for name, value in {"lam": 1.0, "l1": 0.0, "l2": 0.0}.items():
+        parameters[name] = value if parameters[name] is None else parameters[name]
+    parameters |= {"penalty": penalty, "groups": groups}
     if cv is None:
         return (LinearRegressor if regression else LinearClassifier)(**parameters)
     if cv < 2:
@@ -275,8 +279,8 @@ def _estimator(regression: bool, cv: int | None, seed: int, **parameters: Any) -
     from sklearn.model_selection import KFold, StratifiedKFold
 
     folds = (KFold if regression else StratifiedKFold)(cv, shuffle=True, random_state=seed)
-    chosen = {name: value for name, value in parameters.items() if name not in ("lam", "lam_ratio", "rho")}
-    return (LinearRegressorCV if regression else LinearClassifierCV)(cv=folds, **chosen)
+    others = {name: value for name, value in parameters.items() if name not in ("lam", "lam_ratio", "rho")}
+    return (LinearRegressorCV if regression else LinearClassifierCV)(cv=folds, **others)
 
 
 def _show_fit(fitted: TextModel, path: str, tuned: Tuned | None) -> None:

@@ -28,6 +28,11 @@ class Data:
     dev_X: Any = None
     dev_y: Any = None
 
+    @property
+    def weighting(self) -> str | None:
+        """tfidf, counts or binary; None of numbers that were read as they are."""
+        return self.features.weighting if self.features else None
+
 
 def prepare(
     train: str,
@@ -60,8 +65,6 @@ def prepare(
     if held_out is None:
         return Data(read, made, X, y, groups)
     path = str(dev)
-    if held_out.is_text != read.is_text:
-        raise InputError("one of training and development documents is text, the other numbers", path=path)
     dev_X = made.transform(held_out.inputs) if made else held_out.inputs
     if dev_X.shape[1] != X.shape[1]:
         raise InputError(f"{dev_X.shape[1]} features where the training data have {X.shape[1]}", path=path)
@@ -77,6 +80,9 @@ def _held_out(
     share = None if os.path.exists(dev) else _share(dev)
     if share is None:
         held_out = read_inputs(dev, how, need_labels=True)
+        if held_out.is_text != read.is_text:
+            has, other = ("text", "numbers") if held_out.is_text else ("numbers", "text")
+            raise InputError(f"holds {has}, but the training documents are {other}", path=dev)
         assert read.labels is not None
         return read, held_out if regression else refuse_unseen(held_out, read.labels, dev, how.on_error)
     rows = _drawn(read, share, regression, seed)

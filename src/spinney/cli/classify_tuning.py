@@ -10,6 +10,8 @@ from spinney.errors import OptionError
 
 if TYPE_CHECKING:
     from spinney.classify import Tuned
+    from spinney.cli.classify_data import Data
+    from spinney.structure import Groups
 
 _SEARCHES = ("grid", "random", "optuna")
 _TRIALS = 30
@@ -29,9 +31,13 @@ _VALUES = {
     "l1": [0.03, 0.1, 0.3, 1.0],
     "l2": [0.1, 1.0, 10.0],
 }
-_OVERLAP_LAM = [1e-4, 1e-3, 1e-2, 1e-1]
+#: Of overlapping groups, what λ times the weights of all groups of a word is to be, on average over words.
+_BURDENS = [0.005, 0.05, 0.5, 5.0]
 #: What a penalty of overlapping groups has if nothing was said of it.
-_OVERLAP = {"lam": 1e-3, "l1": 0.3, "l2": 1.0}
+_ASSUMED = {"lam": 0.05, "l1": 0.3, "l2": 1.0}
+
+_TRIAL_TOL = 1e-3  # fits need not be better than that to be compared
+_TRIAL_STEPS = 30  # of coordinate descent under overlapping groups
 
 
 def _scale(penalty: str, strength: str, weighting: str | None) -> float:
@@ -41,19 +47,35 @@ def _scale(penalty: str, strength: str, weighting: str | None) -> float:
     return 0.01 if strength == "l2" or penalty == "l2" else 0.1
 
 
-def overlap_strengths(weighting: str | None) -> dict[str, float]:
+def _burden(groups: Groups | None) -> float:
+    """The weights of all groups that a word is in, on average over words that are in any."""
+    if groups is None:
+        return 1.0
+    return float(groups.weights @ groups.sizes) / max(int((groups.overlap_counts > 0).sum()), 1) or 1.0
+
+
+def overlap_strengths(weighting: str | None, groups: Groups) -> dict[str, float]:
     """The strengths of overlapping groups that nothing was said of."""
-    return {name: value * _scale("overlap", name, weighting) for name, value in _OVERLAP.items()}
+    values = {name: value * _scale("overlap", name, weighting) for name, value in _ASSUMED.items()}
+    return values | {"lam": _rounded(values["lam"] / _burden(groups))}
 
 
-def default_space(penalty: str, weighting: str | None, search: str) -> dict[str, Sequence[float]]:
+def default_space(
+    penalty: str, weighting: str | None, groups: Groups | None, search: str
+) -> dict[str, Sequence[float]]:
     """What to try: the values of a grid, or for the other searches the range that they span."""
     space: dict[str, Sequence[float]] = {}
     for name in _KNOBS.get(penalty, ("lam",)):
-        values = _OVERLAP_LAM if (penalty, name) == ("overlap", "lam") else _VALUES[name]
-        scaled = [float(f"{value * _scale(penalty, name, weighting):.3g}") for value in values]
+        values = _VALUES[name]
+        if (penalty, name) == ("overlap", "lam"):
+            values = [burden / _burden(groups) for burden in _BURDENS]
+        scaled = [_rounded(value * _scale(penalty, name, weighting)) for value in values]
         space[name] = scaled if search == "grid" else (scaled[0], scaled[-1])
     return space
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.1g}")
 
 
 def parsed_space(spec: str) -> dict[str, Sequence[float]]:
@@ -110,7 +132,7 @@ class Search:
         )
 
     def space_for(
-        self, penalty: str, weighting: str | None, given: Mapping[str, float | None]
+        self, penalty: str, data: Data, given: Mapping[str, float | None]
     ) -> dict[str, Sequence[float]]:
         """What to try of a penalty, leaving alone what the user gave."""
         fixed = [name for name, value in given.items() if value is not None]
@@ -121,20 +143,27 @@ class Search:
                     raise OptionError(f"--{option} and --space both speak of {name}: give one")
             return dict(self.space)
         fixed += ["lam"] if "lam_ratio" in fixed else []
-        space = default_space(penalty, weighting, self.method)
+        space = default_space(penalty, data.weighting, data.groups, self.method)
         left = {name: values for name, values in space.items() if name not in fixed}
         if not left:
             raise OptionError(f"nothing is left to tune of the penalty {penalty}: give --space, or no --dev")
         return left
 
     def run(
-        self, estimator: Any, space: Mapping[str, Sequence[float]], data: Any, *, threads: int, seed: int
+        self, estimator: Any, space: Mapping[str, Sequence[float]], data: Data, *, threads: int, seed: int
     ) -> Tuned:
-        """Try everything; the best fit on the development set, ties going to the sparsest."""
+        """Try everything; the best fit on the development set, ties going to the sparsest.
+
+        Fits are only as exact as a choice needs; the one that is chosen remains to be finished.
+        """
         from spinney.classify import tune
 
-        return tune(
-            estimator,
+        rough = {"tol": max(estimator.tol, _TRIAL_TOL), "threads": 1}
+        if estimator.penalty == "overlap" and estimator.solver in ("auto", "cd"):
+            rough["max_iter"] = min(estimator.max_iter, _TRIAL_STEPS)
+        exact = {name: getattr(estimator, name) for name in rough}
+        tuned = tune(
+            estimator.set_params(**rough),
             space,
             data.X,
             data.y,
@@ -146,16 +175,18 @@ class Search:
             threads=threads,
             random_state=seed,
         )
+        tuned.estimator.set_params(**exact, warm_start=True)
+        return tuned
 
 
-def tuning_facts(search: Search, tuned: Tuned, n_dev: int) -> dict[str, Any]:
-    """What a model file tells of the search."""
+def tuning_facts(search: Search, tuned: Tuned, data: Data) -> dict[str, Any]:
+    """What a model file tells of the search, and how well the finished fit does."""
     return {
         "search": search.method,
         "trials": len(tuned.trials),
         "chosen": dict(tuned.best_params),
-        "dev_documents": n_dev,
-        "dev_score": tuned.best_score,
+        "dev_documents": len(data.dev_y),
+        "dev_score": float(tuned.estimator.score(data.dev_X, data.dev_y)),
     }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spinney.cli import trend
 from spinney.cli.inputs import (
     InputOptions,
     Inputs,
@@ -122,6 +123,7 @@ def _classify_page(wanted: _Wanted) -> tuple[str, dict[str, Any]]:
 _PAGES: dict[str, Callable[[_Wanted], tuple[str, dict[str, Any]]]] = {
     "classify/LinearClassifier": _classify_page,
     "classify/LinearRegressor": _classify_page,
+    "trend/TrendModel": trend.report_page,
 }
 
 

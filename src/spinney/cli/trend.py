@@ -249,3 +249,16 @@ def inspect(
 
 def _asked(words: str | None) -> Sequence[str]:
     return [word.strip() for word in words.split(",") if word.strip()] if words else []
+
+
+def report_page(wanted: Any) -> tuple[str, dict[str, Any]]:
+    """The page of ``spinney report`` for a trend model."""
+    import os
+
+    from spinney.report.trend_page import trend_page
+    from spinney.temporal import TrendModel
+
+    if wanted.data is not None:
+        raise OptionError("--data: the page of trend models shows no documents")
+    fitted = TrendModel.load(wanted.model)
+    return trend_page(fitted, os.path.basename(wanted.model), top=wanted.top), {"labels": fitted.labels}

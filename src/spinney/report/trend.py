@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spinney.errors import InputError
-from spinney.report.tables import show_rows, tell
+from spinney.report.tables import console, show_rows, tell
 from spinney.report.words import short
 from spinney.temporal import Comparison, Strand, TimeScores, TrendModel
 
@@ -127,33 +127,36 @@ def show_read_out(title: str, found: ReadOut) -> None:
 
 
 def _show_series(title: str, by_effect: Mapping[str, Sequence[Strand]], score: str) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
     several = len(by_effect) > 1
     strands = [strand for of in by_effect.values() for strand in of]
     if not strands:
         print(f"{title}: none")
         return
     expected = any(strand.next is not None for strand in strands)
-    header = [
-        *(["effect"] if several else []),
-        "word",
-        "series",
-        "first",
-        "last",
-        *(["next"] if expected else []),
-        score,
-    ]
-    rows = []
+    if not several and "(all)" not in by_effect:
+        title = f"{title}; weights speak for {next(iter(by_effect))}"
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in [*(["effect"] if several else []), "word"]:
+        table.add_column(name, overflow="fold")
+    table.add_column("series", no_wrap=True)
+    for name in ["first", "last", *(["next"] if expected else []), score]:
+        table.add_column(name, justify="right", no_wrap=True)
     for strand in strands:
-        row = [*([short(strand.effect)] if several else []), short(strand.word), sparkline(strand.values)]
-        row += [_signed(strand.values[0]), _signed(strand.values[-1])]
-        rows.append([*row, *([_signed(strand.next)] if expected else []), f"{strand.score:.3g}"])
-    if not several:
-        title = f"{title}; weights speak for {next(iter(by_effect))}" if "(all)" not in by_effect else title
-    show_rows(title, header, rows)
+        names = [*([strand.effect] if several else []), strand.word]
+        numbers = [_signed(strand.values[0]), _signed(strand.values[-1])]
+        numbers += [*([_signed(strand.next)] if expected else []), f"{strand.score:.2f}"]
+        table.add_row(*[Text(short(name)) for name in names], sparkline(strand.values), *numbers)
+    out = console()
+    out.print(Text(title, style="italic"), soft_wrap=True)
+    out.print(table)
 
 
 def _signed(value: float | None) -> str:
-    return "" if value is None else f"{value:+.3g}"
+    return "" if value is None else f"{value:+.2f}"
 
 
 # ----------------------------------------------------------------------------------------- rolling origin
@@ -180,22 +183,18 @@ def show_comparison(found: Comparison) -> None:
             [[n, r.documents, *_starred(r, r.accuracy or {}, found, max)] for n, r in zip(names, rows)],
         )
     first = found.methods[0]
-    show_rows(
-        f"Settings chosen at {rows[0].time}, and Wilcoxon's signed-rank test of {first} against each",
-        ["method", "settings", "p, all", *(["p, without dev"] if found.p_without_first is not None else [])],
-        [
-            [
-                name,
-                ", ".join(
-                    f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}"
-                    for k, v in found.chosen[name].items()
-                ),
-                _p(found.p.get(name)),
-                *([_p(found.p_without_first.get(name))] if found.p_without_first is not None else []),
-            ]
-            for name in found.methods
-        ],
+    tests = ["p, all", *(["p, without dev"] if found.p_without_first is not None else [])]
+    each = []
+    for name in found.methods:
+        values = found.chosen[name].items()
+        settings = ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in values)
+        wins = f"{found.wins[name]} of {found.overall.documents}" if name in found.wins else ""
+        p = [found.p, *([found.p_without_first] if found.p_without_first is not None else [])]
+        each.append([name, settings, wins, *(_p(of.get(name)) for of in p)])
+    title = (
+        f"Settings chosen at {rows[0].time}; {first} against each, by document (Wilcoxon's signed-rank test)"
     )
+    show_rows(title, ["method", "settings", f"{first} is better on", *tests], each)
 
 
 def _starred(row: TimeScores, scores: Mapping[str, float], found: Comparison, best: Any) -> list[str]:

@@ -18,6 +18,7 @@ from spinney.temporal.rolling import RollingRow, candidates, rolling_origin, sig
 from spinney.temporal.trend import MEASURES, Documents, Task, TrendModel
 from spinney.temporal.words import FrequentWords
 
+_EVEN = np.logaddexp(0.0, 0.0)  # the loss of a class that is as probable as the other
 _TESTS = 4  # test times unless told; as many as the thesis has
 #: λ, in the units of the likelihood: a document is one class or number, but many words.
 _STRENGTHS = {"text": [1.0, 10.0, 100.0, 1000.0]}
@@ -39,12 +40,13 @@ def built_in_grid(task: Task, method: str) -> dict[str, list[Any]]:
         return {"lam": strengths, "alpha": [0.1, 1.0, 10.0]}
     if method not in ("adaptive", "sparse"):
         return {"lam": strengths}
-    grid: dict[str, list[Any]] = {"tau": [0.001, 0.1, 1.0]}
+    # What the start leaves at zero stays there, so its strength and kind matter more than τ.
+    grid: dict[str, list[Any]] = {"tau": [0.001, 1.0], "lam": strengths}
     if task == "classification":  # of a few documents of the last time, all may be of one class
         return grid | {"init": ["lasso-all", "ridge-all"]}
     if task == "regression":
-        grid["noise_variance"] = [0.5, "residual"]
-    return grid | {"init": ["lasso-one", "lasso-all"]}
+        return grid | {"noise_variance": [0.5, "residual"]}
+    return grid | {"init": ["lasso-one", "ridge-ts"]}
 
 
 class TimeScores(NamedTuple):
@@ -66,6 +68,7 @@ class Comparison:
     measure : what the scores are; less is better.
     by_time : of each test time; the first is the one at which settings were chosen.
     overall, without_first : over all test times, and over all but the first (None if there is no other).
+    wins : on how many documents of all test times the first method has a smaller loss than each other one.
     p, p_without_first : Wilcoxon's signed-rank test of the first method against each other one, over documents.
     chosen : the settings of each method.
     """
@@ -76,6 +79,7 @@ class Comparison:
     by_time: list[TimeScores]
     overall: TimeScores
     without_first: TimeScores | None
+    wins: dict[str, int]
     p: dict[str, float]
     p_without_first: dict[str, float] | None
     chosen: dict[str, dict[str, Any]]
@@ -89,6 +93,7 @@ class Comparison:
             "by_time": [row._asdict() for row in self.by_time],
             "overall": self.overall._asdict(),
             "without_first": None if self.without_first is None else self.without_first._asdict(),
+            "wins": self.wins,
             "p": self.p,
             "p_without_first": self.p_without_first,
             "chosen": self.chosen,
@@ -137,13 +142,11 @@ def compare(
     tests = _test_times(times, first_test, model)
     columns = _prepared(model, documents, times < tests[0])
     data = columns.data(documents)
-    methods = {
-        name: candidates(clone(model.series).set_params(method=name), **grid) for name, grid in grids.items()
-    }
+    methods = {name: _candidates(model.series, name, grid) for name, grid in grids.items()}
     rows = rolling_origin(methods, data, times, tests, window=window, threads=threads)
-    lengths = columns.lengths(documents) if model.task == "text" else None
+    lengths = np.asarray(data[0].sum(axis=1)).ravel() if model.task == "text" else None
     labels = {test: bin_label(test, model.every) for test in tests}
-    summary = _Summary(model.task, list(methods), rows, times, lengths)
+    summary = _Summary(list(methods), rows, documents, model.task == "classification", lengths)
     first, *others = methods
     later = tests[1:]
     return Comparison(
@@ -153,10 +156,24 @@ def compare(
         [summary.over(labels[test], [test]) for test in tests],
         summary.over("all", tests),
         summary.over(f"without {labels[tests[0]]}", later) if later else None,
+        {other: summary.wins(first, other) for other in others},
         {other: signed_rank(rows, first, other) for other in others},
         {other: signed_rank(rows, first, other, development=False) for other in others} if later else None,
         {row.method: row.chosen for row in rows},
     )
+
+
+def _candidates(series: Any, method: str, grid: Mapping[str, Sequence[Any]]) -> list[Any]:
+    unknown = set(grid) - set(series.get_params())
+    if unknown:
+        raise OptionError(f"{method}: {sorted(unknown)[0]!r} is not a parameter that could be varied")
+    found = candidates(clone(series).set_params(method=method), **grid)
+    for one in found:
+        try:
+            one._settings()
+        except TypeError as error:
+            raise OptionError(f"{method}: {error}") from None
+    return found
 
 
 def _test_times(times: NDArray[Any], first_test: Any, model: TrendModel) -> list[Any]:
@@ -192,26 +209,41 @@ class _Summary:
 
     def __init__(
         self,
-        task: Task,
         methods: list[str],
         rows: list[RollingRow],
-        times: NDArray[Any],
+        documents: Documents,
+        classes: bool,
         lengths: Vector | None,
     ) -> None:
-        self.task, self.methods, self.times, self.lengths = task, methods, times, lengths
+        assert documents.times is not None
+        self.methods, self.times, self.lengths = methods, documents.times, lengths
         self.losses = {(row.method, row.time): row.losses for row in rows}
+        self.first_class = None
+        if classes:
+            assert documents.targets is not None
+            self.first_class = documents.targets == np.unique(documents.targets)[0]
+
+    def wins(self, one: str, other: str) -> int:
+        return sum(
+            int(np.count_nonzero(losses < self.losses[other, test]))
+            for (method, test), losses in self.losses.items()
+            if method == one
+        )
 
     def over(self, name: str, tests: Sequence[Any]) -> TimeScores:
         losses = {
             method: np.concatenate([self.losses[method, test] for test in tests]) for method in self.methods
         }
-        documents = len(losses[self.methods[0]])
-        if self.lengths is not None:
-            words = int(self.lengths[np.isin(self.times, tests)].sum())
-            by_word = {method: float(of.sum()) / max(words, 1) for method, of in losses.items()}
-            return TimeScores(name, documents, words, by_word, None)
-        means = {method: float(of.mean()) for method, of in losses.items()}
+        # Test times follow each other as their losses do; those of one time are in the order of the documents.
+        rows = np.concatenate([np.flatnonzero(self.times == test) for test in tests])
+        words = None if self.lengths is None else int(self.lengths[rows].sum())
+        n = len(rows) if words is None else max(words, 1)
         right = None
-        if self.task == "classification":  # the right class is the more probable one
-            right = {method: float(np.mean(of < np.log(2.0))) for method, of in losses.items()}
-        return TimeScores(name, documents, None, means, right)
+        if self.first_class is not None:
+            first = self.first_class[rows]  # what is predicted where both are as probable
+            right = {
+                method: float(np.mean((of < _EVEN) | ((of == _EVEN) & first)))
+                for method, of in losses.items()
+            }
+        scores = {method: float(of.sum()) / n for method, of in losses.items()}
+        return TimeScores(name, len(rows), words, scores, right)

@@ -109,7 +109,7 @@ class TrendModel:
     >>> model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=0.1), FrequentWords(), every=10)
     >>> model = model.fit(Documents(texts, times=np.array([194, 194, 195, 195])))
     >>> model.labels, [strand.word for strand in model.strongest(2)["(all)"]]
-    (['1940', '1950'], ['war', 'trade'])
+    (['1940', '1950'], ['trade', 'war'])
     >>> model.losses(Documents(["trade trade"])) < model.losses(Documents(["war war"]))
     array([ True])
     """
@@ -138,17 +138,23 @@ class TrendModel:
 
     # -- text to numbers -----------------------------------------------------------------------------------
 
-    def learn_columns(self, documents: Documents) -> None:
-        """Learn the words and the covariates, but no coefficient."""
-        self.words.fit(documents.texts)
+    def learn_columns(self, documents: Documents) -> tuple[Any, Any]:
+        """Learn the words and the covariates, but no coefficient; returns the data of these documents."""
+        known = None
         if self.task == "text":
-            self.covariates.fit_transform(documents.columns, len(documents))
+            known = self.covariates.fit_transform(documents.columns, len(documents))
+        return self._joined(documents, self.words.fit_transform(documents.texts), known)
 
     def data(self, documents: Documents) -> tuple[Any, Any]:
         """(X, y), or of the text model (counts, covariates)."""
-        X = self.words.transform(documents.texts)
+        known = None
         if self.task == "text":
-            return X, self.covariates.transform(documents.columns, len(documents))
+            known = self.covariates.transform(documents.columns, len(documents))
+        return self._joined(documents, self.words.transform(documents.texts), known)
+
+    def _joined(self, documents: Documents, X: Any, known: Vector | None) -> tuple[Any, Any]:
+        if self.task == "text":
+            return X, known
         if self.extra:
             if documents.extra is None or documents.extra.shape[1] != len(self.extra):
                 raise InputError(f"the model needs the further features {', '.join(self.extra)}")
@@ -161,8 +167,7 @@ class TrendModel:
         """Learn the words, then the series. Interrupted (Ctrl-C), it keeps what it has and raises again."""
         if documents.times is None or len(np.unique(documents.times)) < 2:
             raise InputError("all documents are of one time", remedy="a trend needs two; bin times less")
-        self.learn_columns(documents)
-        data = self.data(documents)
+        data = self.learn_columns(documents)
         try:
             self.series.fit(*data, documents.times)
         finally:
@@ -182,23 +187,33 @@ class TrendModel:
 
     def predict(self, documents: Documents) -> NDArray[Any]:
         """Numbers or classes, at each document's time or at that to come."""
-        return cast(NDArray[Any], self._predicting().predict(self.data(documents)[0], documents.times))
+        return cast(NDArray[Any], self._predicting().predict(self.data(documents)[0], self._times(documents)))
 
     def predict_proba(self, documents: Documents) -> Vector:
         """The probability of each class."""
         series = self._predicting()
         if not isinstance(series, TimeSeriesClassifier):
             raise OptionError("a model of numbers has no classes")
-        return series.predict_proba(self.data(documents)[0], documents.times)
+        return series.predict_proba(self.data(documents)[0], self._times(documents))
 
     def _predicting(self) -> TimeSeriesRegressor | TimeSeriesClassifier:
         if isinstance(self.series, TimeSeriesTextModel):
             raise OptionError("a model of text predicts words: ask for its losses")
         return self.series
 
+    def _times(self, documents: Documents) -> NDArray[Any] | None:
+        """The times, none of them before the first of the model."""
+        times, first = documents.times, self.series.times_[0]
+        if times is not None and times.dtype.kind == self.series.times_.dtype.kind and np.any(times < first):
+            early, known = (bin_label(time, self.every) for time in (times.min(), first))
+            raise InputError(
+                f"time {early} is before the first of the model, {known}", remedy="train on earlier documents"
+            )
+        return times
+
     def losses(self, documents: Documents) -> Vector:
         """The squared error of each document, or −ln of the probability of its class, or of all its words."""
-        return self.series.losses(*self.data(documents), documents.times)
+        return self.series.losses(*self.data(documents), self._times(documents))
 
     def lengths(self, documents: Documents) -> Vector:
         """The number of words of each document that the model knows."""
@@ -315,7 +330,11 @@ class TrendModel:
         covariates = Covariates.from_parts(file.part("covariates"))
         try:
             model = cls(
-                series, FrequentWords.from_parts(file.part("words")), extra=file.texts("extra"), every=every
+                series,
+                FrequentWords.from_parts(file.part("words")),
+                covariates=covariates.columns,
+                extra=file.texts("extra"),
+                every=every,
             )
         except OptionError as error:
             raise file.error(f"damaged: {error}") from None

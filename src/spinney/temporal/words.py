@@ -62,11 +62,6 @@ class FrequentWords:
         self.names: list[str] = []
         self.idf: Vector | None = None
 
-    def fit(self, texts: Iterable[str]) -> Self:
-        """Learn the words (and idf)."""
-        self.fit_transform(texts)
-        return self
-
     def fit_transform(self, texts: Iterable[str]) -> Any:
         """Learn the words (and idf) and return the matrix of these texts."""
         vectoriser = self._vectoriser_of(None)

@@ -23,7 +23,8 @@ from spinney.parallel import map_reduce
 from spinney.progress import announcing_compilation
 
 FIRST_LOOK, RARER = 10, 1.2  # the certificate costs more than an iteration: take it ever more rarely
-INNER_TOLERANCE, INNER_ITERATIONS = 0.1, 50  # of the w-step, as a share of a tolerance
+INNER_TOLERANCE, INNER_ITERATIONS = 0.1, 50  # of the w-step, as a share of what still moves
+FINEST = 1e-3  # of the w-step, as a share of the tolerance: a small error is a large one for a group that is nearly 0
 ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
 BALANCE, FACTOR, BALANCED = (
     3.0,
@@ -146,7 +147,7 @@ def _w_step(
     """The function (pull, centre, start, moved) ↦ argmin loss + pull to the centre + elastic net.
 
     It is solved to a tenth of what the copies moved in the iteration before, if ``roughly``: that changes the way, not
-    the optimum. Where the way counts, since it ends before the optimum, to a tenth of the tolerance.
+    the optimum. Where the way counts, since it ends before the optimum, to the tolerance.
     """
     loss, l1, l2 = problem.loss, penalty.l1, penalty.l2
 
@@ -155,9 +156,9 @@ def _w_step(
             pulled = Problem(loss, PulledElasticNet(l1, l2, pull, centre))
         else:
             pulled = Problem(PulledLoss(loss, pull, centre), ElasticNet(l1, l2))
-        tol = INNER_TOLERANCE * monitor.tol
+        tol = monitor.tol
         if roughly:
-            tol = min(max(tol, INNER_TOLERANCE * moved / monitor.scale), 1e-2)
+            tol = min(max(FINEST * monitor.tol, INNER_TOLERANCE * moved / monitor.scale), 1e-2)
         judge = Monitor(pulled, tol, INNER_ITERATIONS, monitor.scale)
         return (coordinate_descent if isinstance(loss, LinearLoss) else owlqn)(pulled, start, judge)
 

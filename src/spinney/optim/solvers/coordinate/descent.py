@@ -100,7 +100,8 @@ def _model(problem: Problem) -> Model:
         if isinstance(loss, MultinomialLoss):
             return MultinomialOverlapModel(inner, loss)
         if isinstance(loss, LinearLoss):
-            return LinearOverlapModel(inner, loss)
+            disjoint = inner.as_disjoint()
+            return LinearOverlapModel(inner, loss) if disjoint is None else GroupModel(disjoint, loss)
     if isinstance(loss, MultinomialLoss) and hasattr(inner, "l1_l2"):
         return MultinomialModel(problem, loss)
     if isinstance(loss, LinearLoss) and hasattr(inner, "l1_l2"):

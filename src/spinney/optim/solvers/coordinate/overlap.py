@@ -27,6 +27,7 @@ NEWTON_STEPS = 2  # after which a model is left: the loss has another one by the
 VANISHING = (
     1e-10  # weights under this share of the largest are too near to the corner of a norm for its curvature
 )
+FEW = 0.1  # violators that can move alone are few, as a share of the support
 TINY = 1e-3  # a group whose norm is this share of the largest weight may be on its way to 0
 ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
 
@@ -50,17 +51,34 @@ class OverlapModel:
         self.held_ptr, self.held_by = held.indptr.astype(np.int64), held.indices.astype(np.int32)
         self.groups = np.zeros((n_groups, WIDTH))  # their state: see the kernels
         self.groups[:, STRENGTH] = penalty.strengths
-        self.last_residual = np.empty(0)
+        self.grad, self.push = np.empty(0), np.empty(0)
+        self.stuck: Columns = np.empty(0, np.int64)  # what can leave 0 only together, along the push
 
     def residual(self, point: Point, grad: Vector, monitor: Monitor) -> Vector:
         """A subgradient that is nearly the smallest: enough for a certificate, and far quicker than the smallest."""
         k = len(grad) - self.loss.n_free
         held = self.penalty.residual(point.w[:k], grad[:k], accuracy=ROUGHLY * monitor.absolute_tol)
+        self.grad = grad
         return np.concatenate([held, grad[k:]])
 
     def working_set(self, w: Vector, residual: Vector) -> Columns:
-        self.last_residual = residual
-        return support_and_violators(w, np.abs(residual))
+        """The support and the worst violators or, once few of these can move one by one, all of them."""
+        from spinney.optim.solvers.coordinate._overlap_kernels import set_groups, stuck_coordinates
+
+        K = self.loss.n_outputs
+        set_groups(self.groups, w, self.held_ptr, self.held_by, K)
+        violators = np.flatnonzero((w == 0) & (residual != 0))
+        stuck = stuck_coordinates(
+            violators, self.grad, self.l1, self.groups, self.held_ptr, self.held_by, K
+        )
+        self.stuck = violators[stuck]
+        self.push = -residual[self.stuck]
+        if np.count_nonzero(~stuck) <= FEW * np.count_nonzero(w):
+            return np.union1d(np.flatnonzero(w), violators)
+        violations = np.abs(residual)
+        violations[self.stuck] = 0.0
+        self.stuck, self.push = self.stuck[:0], self.push[:0]
+        return support_and_violators(w, violations)
 
     def settled(self, problem: Problem, point: Point, monitor: Monitor) -> Point:
         """The point with the groups at 0 that are nearly there and may stay there, if that does not cost anything."""
@@ -86,25 +104,20 @@ class OverlapModel:
         before = point.value + self.penalty.value(w)
         return candidate if after <= before + 1e-12 * abs(before) else point
 
-    def _freed(self, point: Point, grad: Vector, working: Columns) -> Vector:
-        """The weights, with those of the working set that can leave 0 only together moved off it."""
-        from spinney.optim.solvers.coordinate._overlap_kernels import set_groups, stuck_coordinates
+    def _freed(self, point: Point) -> Vector:
+        """The weights, with those that can leave 0 only together moved off it."""
+        from spinney.optim.solvers.coordinate._overlap_kernels import set_groups
 
-        K, k = self.loss.n_outputs, len(grad) - self.loss.n_free
         w = point.w.copy()
-        set_groups(self.groups, w[:k], self.held_ptr, self.held_by, K)
-        at_zero = working[(w[working] == 0) & (self.last_residual[working] != 0)]
-        stuck = stuck_coordinates(at_zero, grad, self.l1, self.groups, self.held_ptr, self.held_by, K)
-        stuck = at_zero[stuck]
-        if len(stuck):
+        if len(self.stuck):
             # Along −residual the norms of zero groups grow linearly, so the loss alone says how far to go.
             direction = np.zeros_like(w)
-            direction[stuck] = -self.last_residual[stuck]
-            bend = float(direction @ self.loss.hess_vec(point.w)(direction)) + self.l2 * float(
-                direction @ direction
-            )
-            w += direction * float(direction @ direction) / max(bend, 1e-300)
-            set_groups(self.groups, w[:k], self.held_ptr, self.held_by, K)
+            direction[self.stuck] = self.push
+            square = float(self.push @ self.push)
+            bend = float(direction @ self.loss.hess_vec(point.w)(direction)) + self.l2 * square
+            w += direction * square / max(bend, 1e-300)
+            k = len(w) - self.loss.n_free
+            set_groups(self.groups, w[:k], self.held_ptr, self.held_by, self.loss.n_outputs)
         return w
 
 
@@ -116,7 +129,7 @@ class LinearOverlapModel(OverlapModel):
         from spinney.optim.solvers.coordinate._overlap_kernels import overlap_passes
 
         h = np.ascontiguousarray(self.loss.curvature(point.margins))
-        w = self._freed(point, grad, working)
+        w = self._freed(point)
         q = point.r.copy()
         move_along_columns(*self.design.arrays, working, (w - point.w)[working], h, q)
         curvature = np.zeros(self.loss.p)
@@ -165,7 +178,7 @@ class MultinomialOverlapModel(OverlapModel):
         loss = self.loss
         K = loss.n_outputs
         P = np.ascontiguousarray(softmax(point.margins, axis=1).T)
-        w = self._freed(point, grad, working)
+        w = self._freed(point)
         D = np.ascontiguousarray(loss.margins(w).T - point.margins.T)
         S = np.einsum("ki,ki->i", P, D)
         W = w.reshape(-1, K)

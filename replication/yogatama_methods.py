@@ -1,0 +1,230 @@
+"""Groups, grids and fits of the classification studies: everything is chosen on the development documents alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import log_loss
+from spectral_common import Setting
+from yogatama_data import Task, task
+
+from spinney.classes import Clustering, brown, pair_counts
+from spinney.classify import (
+    THESIS_GRIDS,
+    LinearClassifier,
+    Tuned,
+    cluster_groups,
+    combined,
+    constituent_groups,
+    document_groups,
+    lda_topics,
+    sentence_groups,
+    topic_groups,
+    tune,
+)
+from spinney.corpus import sentence_arrays
+from spinney.structure import Groups
+
+PLAIN = ("lasso", "ridge", "elastic")
+SENTENCE, DOCUMENT, LDA, BROWN, ALL = "sentence", "document", "LDA", "Brown", "sentence + LDA + Brown"
+TREE, NEUTRAL, SHUFFLED = "parse tree, all", "parse tree, neutral", "sentences shuffled"
+TOP = 10  # words of a topic
+TOLERANCE, SWEEPS = 1e-3, 30
+THREADS = 2
+NEUTRAL_LABEL = "2"
+
+_TENS = [1e-2, 1e-1, 1.0, 10.0, 100.0]
+Values = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A method on a task: the setting chosen, and what it does on both sets."""
+
+    params: Mapping[str, Any]
+    model: LinearClassifier
+    dev: float
+    dev_loss: float
+    correct: NDArray[np.bool_]  # of each test document
+    n_fits: int
+    n_short: int  # fits that stopped before their tolerance
+    seconds: float  # of all fits
+
+    @property
+    def test(self) -> float:
+        """Accuracy in percent."""
+        return 100 * float(self.correct.mean())
+
+    @property
+    def size(self) -> float:
+        """Percentage of weights that are not 0."""
+        return 100 * self.model.n_active_ / self.model.coef_.size
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """The rule by which one of several methods is chosen: accuracy, then log-loss, on the development set."""
+        return self.dev, -self.dev_loss
+
+    @property
+    def chosen(self) -> str:
+        """The parameters in short."""
+        signs = {"lam": "λ", "l1": "ℓ1", "l2": "ℓ2", "rho": "ρ"}
+        return ", ".join(f"{signs[name]} {value:.2g}" for name, value in self.params.items() if name in signs)
+
+
+# -- groups ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def topics(setting: Setting, name: str) -> NDArray[np.float64]:
+    """Topics of the training documents: 1,000 as in the thesis, of a quick run 100 by fewer passes."""
+    n, passes = (100, 50) if setting.quick else (1_000, 100)
+    return lda_topics(
+        task(setting, name).X, n, method="tomotopy", iterations=passes, random_state=setting.seed
+    )
+
+
+@cache
+def clusters(setting: Setting, name: str) -> Clustering:
+    """Brown clusters of the training documents: the thesis has 5,000 or 1,000."""
+    arrays = sentence_arrays(task(setting, name).words())
+    return brown(pair_counts(arrays), arrays.vocabulary, 200 if setting.quick else 1_000)
+
+
+@cache
+def family(setting: Setting, name: str, kind: str, draw: int | None = None, merge: bool = True) -> Groups:
+    """Groups of one kind, of the training documents of a task."""
+    data = task(setting, name, draw)
+    features, train = data.features, data.train
+    if kind == SENTENCE:
+        return sentence_groups(train.documents, features, merge=merge)
+    if kind == DOCUMENT:
+        return document_groups(data.X, features, merge=merge)
+    if kind == LDA:
+        return topic_groups(topics(setting, name), features.names, features, top=TOP, merge=merge)
+    if kind == BROWN:
+        return cluster_groups(clusters(setting, name).classes, features, merge=merge)
+    if kind in (TREE, NEUTRAL):
+        keep = {NEUTRAL_LABEL} if kind == NEUTRAL else None
+        return constituent_groups(train.trees or (), features, keep=keep, merge=merge)
+    if kind == SHUFFLED:
+        return shuffled(family(setting, name, SENTENCE, draw, merge=False), setting.seed)
+    parts = {one: family(setting, name, one) for one in (SENTENCE, LDA, BROWN)}
+    # No family shall drown the others: the weights of each add up to those of the sentences.
+    whole = parts[SENTENCE].weights.sum()
+    return combined(
+        parts, strengths={one: whole / groups.weights.sum() for one, groups in parts.items()}
+    ).groups
+
+
+def shuffled(groups: Groups, seed: int) -> Groups:
+    """As many groups and members, each word in about as many of them, but in any company."""
+    members = np.random.default_rng(seed).permutation(groups.members)
+    lists = [np.unique(members[a:b]).tolist() for a, b in zip(groups.ptr[:-1], groups.ptr[1:])]
+    return Groups.from_lists(lists, groups.n_features)
+
+
+# -- grids ----------------------------------------------------------------------------------------------------------
+
+
+def plain_grid(method: str) -> Values:
+    """Half decades, so that what has no groups is tuned no worse than what has."""
+    halves = [10 ** (k / 2) for k in range(-6, 7)]
+    return {
+        "lasso": {"penalty": ["l1"], "lam": halves[2:10]},
+        "ridge": {"penalty": ["l2"], "lam": halves},
+        "elastic": {"penalty": ["elasticnet"], "l2": _TENS, "lam": [3.0, 1.0, 0.3, 0.1, 0.03, 0.01]},
+    }[method]
+
+
+def group_grid(kind: str, ridge: bool, short: bool) -> Values:
+    """λ by how often words are in groups of the kind: thousands of times in sentences, a few times in topics."""
+    many = kind not in (LDA, BROWN)
+    lam = [3e-2, 1e-2, 3e-3, 1e-3, 1e-4] if many else [1.0, 0.3, 0.1, 0.03, 0.01]
+    l2 = [1.0, 10.0] if short else [0.1, 1.0, 10.0]
+    l1 = [0.03] if short else [0.03, 0.3]
+    return {
+        "penalty": ["overlap"],
+        "l2": l2 if ridge else [0.0],
+        "l1": l1,
+        "lam": lam[1:4] if short and many else lam,
+    }
+
+
+# -- fits -----------------------------------------------------------------------------------------------------------
+
+
+def by_accuracy_then_loss(model: LinearClassifier, X: Any, y: Any) -> float:
+    """Accuracy; among equals, the smaller log-loss. A few hundred documents tie many settings."""
+    return float(model.score(X, y)) - 1e-7 * min(float(log_loss(y, model.predict_proba(X))), 100.0)
+
+
+def outcome(data: Task, tuned: Tuned, X: tuple[Any, Any] | None = None) -> Outcome:
+    """What was chosen, tried on the test documents. ``X``: their matrices, if they are not the task's."""
+    X_dev, X_test = X or (data.X_dev, data.X_test)
+    model = tuned.estimator
+    assert isinstance(model, LinearClassifier)
+    return Outcome(
+        tuned.best_params,
+        model,
+        100 * float(model.score(X_dev, data.dev.y)),
+        float(log_loss(data.dev.y, model.predict_proba(X_dev))),
+        model.predict(X_test) == data.test.y,
+        len(tuned.trials),
+        sum(not trial.converged for trial in tuned.trials),
+        sum(trial.seconds for trial in tuned.trials),
+    )
+
+
+def _tuned(data: Task, estimator: LinearClassifier, grid: Any, **options: Any) -> Outcome:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the tables say how many fits stopped before their tolerance
+        tuned = tune(
+            estimator, grid, data.X, data.train.y, data.X_dev, data.dev.y, threads=THREADS, **options
+        )
+    return outcome(data, tuned)
+
+
+@cache
+def plain(setting: Setting, name: str, method: str, draw: int | None = None) -> Outcome:
+    """Lasso, ridge or elastic net."""
+    data = task(setting, name, draw)
+    return _tuned(data, LinearClassifier(tol=TOLERANCE), plain_grid(method), scoring=by_accuracy_then_loss)
+
+
+@cache
+def structured(
+    setting: Setting, name: str, kind: str, ridge: bool, draw: int | None = None, short: bool = False
+) -> Outcome:
+    """Groups and lasso, with or without a ridge, solved to a violation of a thousandth."""
+    data, groups = task(setting, name, draw), family(setting, name, kind, draw)
+    estimator = LinearClassifier("overlap", groups=groups, solver="cd", tol=TOLERANCE, max_iter=SWEEPS)
+    return _tuned(data, estimator, group_grid(kind, ridge, short), scoring=by_accuracy_then_loss)
+
+
+@cache
+def letter(setting: Setting, name: str, kind: str) -> Outcome:
+    """As the thesis did: ADMM, ρ from the grid, 100 iterations and no more, ties to the smaller model."""
+    data, groups = task(setting, name), unmerged(setting, name, kind)
+    estimator = LinearClassifier("overlap", groups=groups, solver="admm", tol=TOLERANCE, max_iter=100)
+    grid: Any = THESIS_GRIDS[kind.lower()]
+    if setting.quick:
+        lam = [0.01, 0.1] if kind == SENTENCE else [0.1, 1.0]
+        grid = {"penalty": ["overlap"], "rho": [10.0, 100.0, 1000.0], "l1": [0.01, 1.0], "lam": lam}
+    return _tuned(data, estimator, grid, warm_start=False)
+
+
+def unmerged(setting: Setting, name: str, kind: str) -> Groups:
+    """Every copy counts for ADMM; sentences all weigh the same, as the thesis has it “for simplicity”."""
+    groups = family(setting, name, kind, merge=False)
+    if kind != SENTENCE:
+        return groups
+    return Groups(
+        groups.ptr, groups.members, n_features=groups.n_features, weights="unit", names=groups.names
+    )
