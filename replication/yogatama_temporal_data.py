@@ -84,7 +84,7 @@ def ranked(texts: Iterable[str], early: NDArray[np.bool_], first: int, last: int
     --------
     >>> counts, words = ranked(["an ox, an ox, an owl", "my my my"], np.array([True, False]), 2, 3)
     >>> words, counts.toarray().tolist()
-    (['ox', 'owl'], [[2, 1], [0, 0]])
+    (['ox', 'owl'], [[2.0, 1.0], [0.0, 0.0]])
     """
     vectorizer = CountVectorizer(token_pattern=r"[^\W\d_]{2,}", dtype=np.float64)
     counts = sparse.csr_array(vectorizer.fit_transform(texts))

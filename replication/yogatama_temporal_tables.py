@@ -1,4 +1,4 @@
-"""Rolling-origin tables in the shape of the thesis's 3.2 and 3.3: a line for each test time, a column for each method."""
+"""Rolling-origin tables in the shape of the thesis's 3.2 and 3.3: a line a test time, a column a method."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ class Rolled(NamedTuple):
     def means(self, development: bool) -> dict[str, float]:
         """The mean loss of a document by method."""
         return {one.method: one.mean for one in overall(self.rows, development=development)}
+
+    def beside(self, other: Rolled) -> Rolled:
+        """With the methods of another run, on the same documents."""
+        return Rolled(self.rows + other.rows, self.stopped + other.stopped)
 
     def ahead(self, one: str, other: str) -> bool:
         """Whether one method has less loss than another on the times that chose nothing."""
@@ -81,7 +85,7 @@ def losses_table(
     lines.append([f"without dev, against {against}", None, *tests_against])
     report = table(["", "documents", *methods], lines)
     report += "\nChosen: " + "; ".join(
-        f"{row.method} {_settings(row)}" for row in found.rows if row.time == tests[0]
+        f"{row.method} {_settings(row)}" for row in found.rows if row.time == tests[0] and row.chosen
     )
     report += f".\n{_stopped(found)}"
     return report

@@ -73,3 +73,35 @@ def test_the_background_of_a_time_without_documents_is_that_of_all():
     totals = COUNTS.sum(axis=0) + 0.5
     assert np.exp(THETA[2]) == pytest.approx(totals / totals.sum())
     assert np.exp(THETA).sum(axis=1) == pytest.approx(1.0)
+
+
+def test_words_without_deviations_are_one_number():
+    whole = SageLoss(COUNTS, COVARIATES, STEPS, THETA)
+    words = np.array([0, 3])
+    some, fewer = whole.of_words(words), whole.of_words(words).of_words(np.array([1]))
+    W = np.zeros((4, 5, 2))
+    W[:, words] = np.random.default_rng(7).standard_normal((4, 2, 2))
+    w = W[:, words].ravel()
+    value, grad = whole.value_and_grad(W.ravel())
+    assert some.value_and_grad(w)[0] == pytest.approx(value)
+    assert some.value_and_grad(w)[1] == pytest.approx(grad.reshape(W.shape)[:, words].ravel())
+    assert some.hess_diag(w) == pytest.approx(whole.hess_diag(W.ravel()).reshape(W.shape)[:, words].ravel())
+    W[:, 0] = 0.0
+    assert fewer.value_and_grad(W[:, 3].ravel())[0] == pytest.approx(whole.value_and_grad(W.ravel())[0])
+
+
+def test_what_is_kept_of_a_point_is_not_used_at_another():
+    loss, w = SageLoss(COUNTS, COVARIATES, STEPS, THETA), np.zeros(40)
+    loss.value_and_grad(w)
+    w += np.random.default_rng(8).standard_normal(40)  # in place, as solvers may do
+    fresh = SageLoss(COUNTS, COVARIATES, STEPS, THETA)
+    assert loss.value_and_grad(w)[0] == fresh.value_and_grad(w)[0]
+    assert np.array_equal(loss.hess_diag(w), fresh.hess_diag(w))
+
+
+@pytest.mark.parametrize("size", [-800.0, 800.0])
+def test_large_deviations_do_not_overflow(size):
+    some = SageLoss(COUNTS, COVARIATES, STEPS, THETA).of_words(np.array([2]))
+    value, grad = some.value_and_grad(np.full(some.n_params, size))
+    assert np.isfinite(value)
+    assert np.all(np.isfinite(grad))

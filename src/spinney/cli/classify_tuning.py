@@ -31,13 +31,14 @@ _VALUES = {
     "l1": [0.03, 0.1, 0.3, 1.0],
     "l2": [0.1, 1.0, 10.0],
 }
-#: Of overlapping groups, what λ times the weights of all groups of a word is to be, on average over words.
+#: Of overlapping groups, what λ times the weights of all groups of a word is to be, on average over words. On tf-idf the
+#: largest is too much, and takes long.
 _BURDENS = [0.005, 0.05, 0.5, 5.0]
 #: What a penalty of overlapping groups has if nothing was said of it.
 _ASSUMED = {"lam": 0.05, "l1": 0.3, "l2": 1.0}
 
 _TRIAL_TOL = 1e-3  # fits need not be better than that to be compared
-_TRIAL_STEPS = 30  # of coordinate descent under overlapping groups
+_TRIAL_STEPS = 15  # of coordinate descent under overlapping groups
 
 
 def _scale(penalty: str, strength: str, weighting: str | None) -> float:
@@ -68,7 +69,8 @@ def default_space(
     for name in _KNOBS.get(penalty, ("lam",)):
         values = _VALUES[name]
         if (penalty, name) == ("overlap", "lam"):
-            values = [burden / _burden(groups) for burden in _BURDENS]
+            burdens = _BURDENS[:-1] if weighting == "tfidf" else _BURDENS
+            values = [burden / _burden(groups) for burden in burdens]
         scaled = [_rounded(value * _scale(penalty, name, weighting)) for value in values]
         space[name] = scaled if search == "grid" else (scaled[0], scaled[-1])
     return space

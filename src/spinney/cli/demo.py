@@ -34,6 +34,8 @@ def demo(
         "tagger": tour.tagger(),
         "classes": tour.word_classes(),
         "embedding": tour.word_vectors(),
+        "sentences": tour.sentences(),
+        "versions": tour.versions(),
         "model": model,
     }
 
@@ -52,6 +54,8 @@ def demo(
         )
         tour.say("  spinney embed fit TEXT --model vectors.spinney                          (eigenwords)")
         tour.say("  spinney embed neighbours vectors.spinney WORD")
+        tour.say("  spinney classify fit FOLDER --model my.spinney --groups sentence --l1 0.3 --l2 1")
+        tour.say(f"  spinney report {model} -o report.html")
 
     emit(as_json, facts, farewell)
 
@@ -282,6 +286,67 @@ class _Tour:
             self.say(f"   [green]{word}[/green]  {', '.join(others)}")
         return {"words": len(arrays.vocabulary), "pairs": model.facts_["pairs"], "neighbours": near}
 
+    def sentences(self) -> dict[str, Any]:
+        from spinney.classify import (
+            LinearClassifier,
+            TextFeatures,
+            TextModel,
+            combined,
+            group_status,
+            sentence_groups,
+        )
+
+        self.heading(9, "Sentences as groups: the words of a sentence stand or fall together")
+        features = TextFeatures("counts", min_count=2)
+        texts = [self.texts[i] for i in self.train]
+        labels = ["statements" if self.labels[i] == "statements" else "other" for i in self.train]
+        X = features.fit_transform(texts)
+        groups = combined({"sentence": sentence_groups(texts, features)}).groups
+        estimator = LinearClassifier("overlap", lam=0.03, l1=2.0, l2=1.0, groups=groups, tol=1e-4)
+        model = TextModel(estimator, features).fit_matrix(X, labels)
+        status = group_status(model.coef, groups, model.names, model.outputs, top=3)
+        self.say(
+            f"   {len(groups):,} sentences overlap in {len(groups.members):,} places; {model.facts['n_active']:,} of "
+            f"{X.shape[1]:,} words are left, and {status.n_removed:,} sentences are removed whole."
+        )
+        for view in status.selected[:2]:
+            self.say(f"   [green]kept[/green]     {_cut(view.name)}")
+        for view in status.removed[:2]:
+            self.say(f"   [red]removed[/red]  {_cut(view.name)}")
+        return {
+            "groups": len(groups),
+            "memberships": len(groups.members),
+            "removed": status.n_removed,
+            "active": model.facts["n_active"],
+            "violation": model.facts["violation"],
+        }
+
+    def versions(self) -> dict[str, Any]:
+        import re
+
+        import numpy as np
+
+        from spinney.report.trend import sparkline
+        from spinney.temporal import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
+
+        self.heading(10, "Text over time: what the manual says of each version of Python")
+        texts, minor = [], []
+        for document in self.documents:
+            for paragraph in document.text.split("\n\n"):
+                found = re.search(r"version 3\.(\d+)", paragraph)
+                if found:
+                    texts.append(paragraph)
+                    minor.append(int(found[1]))
+        model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=1.0), FrequentWords(min_count=4), every=3)
+        model.fit(Documents(texts, times=np.array(minor) // 3))
+        strands = [strand for strand in model.strongest(20)["(all)"] if strand.word.isalpha()]
+        rows = [(strand.word, [float(value) for value in strand.values]) for strand in strands]
+        rows.sort(key=lambda row: row[1][0] - row[1][-1])
+        self.say(f"   {len(texts)} notes from 3.{min(minor)} to 3.{max(minor)}, three versions a step:")
+        for word, values in [*rows[:3], *rows[-3:]]:
+            self.say(f"   [green]{sparkline(values)}[/green]  {word}")
+        return {"notes": len(texts), "series": dict(rows)}
+
     def _words(self, min_count: int) -> TokenArrays:
         """The manual without its punctuation, in lower case."""
         from spinney.corpus import sample_sentences, sentence_arrays
@@ -303,3 +368,7 @@ class _Tour:
     def _majority(self) -> float:
         truth = [self.labels[i] for i in self.test]
         return max(truth.count(label) for label in set(truth)) / len(truth)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 90 else text[:89] + "…"

@@ -117,7 +117,7 @@ def choose_solver(loss: Loss, penalty: Penalty) -> str:
     if isinstance(penalty, pen.TraceLasso):
         return "irls" if isinstance(loss, SquaredLoss) else "admm"
     if isinstance(penalty, pen.OverlappingGroups):
-        return "cd" if linear else "admm"
+        return "cd" if isinstance(loss, LinearLoss) and loss.n_outputs == penalty.n_outputs else "admm"
     if isinstance(penalty, pen.GroupL2) and linear and not isinstance(loss, MultinomialLoss):
         return "cd"
     if isinstance(penalty, pen.PairwiseElasticNet) and isinstance(loss, SquaredLoss):

@@ -47,6 +47,7 @@ def set_groups(groups, w, held_ptr, held_by, n_outputs):
                 groups[held_by[e], ACTIVE] += count
     for g in range(groups.shape[0]):
         if groups[g, ACTIVE] > 0.0:
+            groups[g, SQUARE] = max(groups[g, SQUARE], 1e-300)  # squares of tiny weights vanish
             groups[g, RATE] = groups[g, STRENGTH] / np.sqrt(groups[g, SQUARE])
             groups[g, BEND] = groups[g, RATE] / groups[g, SQUARE]
         else:
@@ -93,7 +94,8 @@ def move_groups(old, new, groups, held_by, first, last):
             if groups[g, ACTIVE] == 1.0 and new != 0.0:
                 square = new * new
             else:
-                square = max(groups[g, SQUARE] + gained, 1e-300)
+                square = groups[g, SQUARE] + gained
+            square = max(square, 1e-300)
             rate = groups[g, STRENGTH] / np.sqrt(square)
             groups[g, SQUARE], groups[g, RATE], groups[g, BEND] = square, rate, rate / square
             pull += rate

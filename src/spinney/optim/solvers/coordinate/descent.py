@@ -28,7 +28,7 @@ from spinney.optim.solvers.coordinate.pairwise import pairwise_descent
 
 VANISHING = 1e-100  # the square of a weight should not be lost
 FORCING, GROUP_FORCING = 0.05, 0.2  # how far a model is solved, as a share of the violation
-STALLED, IMPATIENT = 0.5, 4.0  # a violation that does not halve has stalled
+STALLED, IMPATIENT, LITTLE = 0.5, 4.0, 0.1  # a violation that does not halve has stalled
 
 
 def coordinate_descent(
@@ -53,7 +53,9 @@ def coordinate_descent(
             residual = penalty.residual(point.w, grad) if known is None else known
         else:
             grad = loss.pull_back(point.r)
-            known = model.residual(point, grad, monitor) if isinstance(model, OverlapModel) else None
+            known = None
+            if isinstance(model, OverlapModel):
+                known = model.residual(point, grad, monitor, exactly=patience < LITTLE)
             if monitor(point.w, point.value, grad, known):
                 return point.w
             residual = monitor.residual

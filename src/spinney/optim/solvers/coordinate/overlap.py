@@ -29,6 +29,7 @@ VANISHING = (
 )
 FEW = 0.1  # violators that can move alone are few, as a share of the support
 TINY = 1e-3  # a group whose norm is this share of the largest weight may be on its way to 0
+SMALL = 20_000  # so few copies that the smallest subgradient costs nothing
 ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
 
 
@@ -51,13 +52,15 @@ class OverlapModel:
         self.held_ptr, self.held_by = held.indptr.astype(np.int64), held.indices.astype(np.int32)
         self.groups = np.zeros((n_groups, WIDTH))  # their state: see the kernels
         self.groups[:, STRENGTH] = penalty.strengths
+        self.largest = 0.0  # weight so far
         self.grad, self.push = np.empty(0), np.empty(0)
         self.stuck: Columns = np.empty(0, np.int64)  # what can leave 0 only together, along the push
 
-    def residual(self, point: Point, grad: Vector, monitor: Monitor) -> Vector:
-        """A subgradient that is nearly the smallest: enough for a certificate, and far quicker than the smallest."""
+    def residual(self, point: Point, grad: Vector, monitor: Monitor, exactly: bool = False) -> Vector:
+        """The smallest subgradient or, far quicker and as a rule enough for a certificate, one that is nearly so."""
         k = len(grad) - self.loss.n_free
-        held = self.penalty.residual(point.w[:k], grad[:k], accuracy=ROUGHLY * monitor.absolute_tol)
+        accuracy = 0.0 if exactly else ROUGHLY * monitor.absolute_tol
+        held = self.penalty.residual(point.w[:k], grad[:k], accuracy=accuracy)
         self.grad = grad
         return np.concatenate([held, grad[k:]])
 
@@ -68,9 +71,7 @@ class OverlapModel:
         K = self.loss.n_outputs
         set_groups(self.groups, w, self.held_ptr, self.held_by, K)
         violators = np.flatnonzero((w == 0) & (residual != 0))
-        stuck = stuck_coordinates(
-            violators, self.grad, self.l1, self.groups, self.held_ptr, self.held_by, K
-        )
+        stuck = stuck_coordinates(violators, self.grad, self.l1, self.groups, self.held_ptr, self.held_by, K)
         self.stuck = violators[stuck]
         self.push = -residual[self.stuck]
         if np.count_nonzero(~stuck) <= FEW * np.count_nonzero(w):
@@ -85,7 +86,8 @@ class OverlapModel:
         k = problem.n_penalised
         w = point.w[:k]
         norms = self.penalty.group_norms(w)
-        tiny = (norms > 0) & (norms <= TINY * np.max(np.abs(w), initial=0.0)) & (self.penalty.strengths > 0)
+        self.largest = max(self.largest, float(np.max(np.abs(w), initial=0.0)))
+        tiny = (norms > 0) & (norms <= TINY * self.largest) & (self.penalty.strengths > 0)
         if not tiny.any():
             return point
         groups = self.penalty.groups
@@ -97,7 +99,9 @@ class OverlapModel:
         bare[:k][leaving] = 0.0
         bare_point = Point.at(self.loss, bare)
         grad = self.loss.pull_back(bare_point.r)
-        pushed = self.residual(bare_point, grad, monitor)[:k] != 0
+        small = groups.members.size * self.loss.n_outputs <= SMALL
+        pushed = np.abs(self.residual(bare_point, grad, monitor, exactly=small)[:k])
+        pushed = pushed > ROUGHLY * monitor.absolute_tol
         bare[:k] = np.where(leaving & pushed, w, bare[:k])
         candidate = Point.at(self.loss, bare)
         after = candidate.value + self.penalty.value(bare[:k])
