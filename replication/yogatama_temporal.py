@@ -55,7 +55,7 @@ DIFFERENCES = """\
   a relative violation of 1e-4.
 - p-values are those of Wilcoxon's signed-rank test over documents, without the development time. Documents of one time
   are not independent of each other (a market moves all stocks): read them as a lower limit.
-- Features are counts of words, not their weights: indicators for tweets as in the thesis, counts for texts.
+- What “holds” is decided by the numbers of this run, however small the difference.
 """
 
 

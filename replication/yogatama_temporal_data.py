@@ -195,20 +195,18 @@ def abstracts(data: Path, first_test: int, first_rank: int, last_rank: int) -> T
     return Texts(counts, np.array(rows), times, words, effects)
 
 
-def shares_of_titles(data: Path, words: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """ln of the share of titles with each word, by year, of papers without an abstract here: other text altogether.
-
-    Half a title is added to each count. Returned are the logarithms [years, words] and how many titles have the word.
-    """
-    seen, totals = np.full((len(YEARS), len(words)), 0.5), np.ones(len(YEARS))
+def in_titles(data: Path, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Titles with each word [years, words], and all titles [years], of papers without an abstract: other text."""
+    place = {word: i for i, word in enumerate(words)}
+    seen, totals = np.zeros((len(YEARS), len(words)), np.int64), np.zeros(len(YEARS), np.int64)
     with open_text(data / "acl_anthology" / "papers_to2019.tsv.xz") as lines:
         for line in lines:
             _, year, _, title, text = line.rstrip("\n").split("\t")
             if int(year) in YEARS and not text:
-                found = set(re.findall(r"[^\W\d_]{2,}", title.lower()))
                 totals[int(year) - YEARS[0]] += 1
-                seen[int(year) - YEARS[0]] += [word in found for word in words]
-    return np.log(seen / totals[:, None]), seen.sum(axis=0)
+                found = {place[word] for word in re.findall(r"[^\W\d_]{2,}", title.lower()) if word in place}
+                seen[int(year) - YEARS[0], list(found)] += 1
+    return seen, totals
 
 
 Add = Callable[[int, str, str, Sequence[str]], None]

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from grave_common import section, short, verdict
+from scipy.stats import chi2
 from sklearn.base import clone
 from spectral_common import Setting
-from yogatama_temporal_data import Texts, abstracts, shares_of_titles
+from yogatama_temporal_data import Texts, abstracts, in_titles
 from yogatama_temporal_tasks import MONTHS, TEST_YEARS, of_abstracts, of_stocks
 
 from spinney.optim import ConvergenceWarning
@@ -174,9 +175,13 @@ def _stiffness(setting: Setting) -> str:
 def _words(setting: Setting) -> str:
     """Series of words over the years beside the titles of other papers."""
     # Words of all years, and frequent ones, because it is these words that are looked at.
-    texts: Texts = abstracts(setting.data, 2019, 101, 1100 if setting.quick else 3100)
+    texts: Texts = abstracts(setting.data, 2019, 31, 1030 if setting.quick else 3030)
     everything = np.column_stack([np.ones(len(texts.times)), texts.covariates])
-    titles, n_titles = shares_of_titles(setting.data, texts.words)
+    seen, totals = in_titles(setting.data, texts.words)
+    titles = np.log((seen + 0.5) / (totals + 1.0)[:, None])
+    expected = totals[:, None] * seen.sum(axis=0) / totals.sum()
+    surprise = ((seen - expected) ** 2 / np.maximum(expected, 1e-9)).sum(axis=0)
+    changed = (expected.min(axis=0) >= 1) & (chi2.sf(surprise, len(totals) - 1) < 1e-3)
     rows: list[list[object]] = []
     likeness = {}
     years = np.unique(texts.times)
@@ -187,22 +192,21 @@ def _words(setting: Setting) -> str:
     for method, unfitted in models.items():
         model, _ = _fitted(unfitted, texts.counts, everything, texts.times)
         series = model.coef_[:, :, 0]
-        moves = (n_titles > 100) & (series.std(axis=0) > 0.05)
         alike = np.array([_correlation(series[:, v], titles[:, v]) for v in range(len(texts.words))])
-        likeness[method] = float(np.mean(alike[moves]))
+        likeness[method] = float(np.mean(alike[changed]))
         for word in SHOWN:
             if word in texts.words:
                 v = texts.words.index(word)
                 values = " ".join(f"{value:+.1f}" for value in series[::2, v])
                 rows.append([f"{word}, {method}", values, short(float(alike[v]))])
-        rows.append([f"mean of {int(moves.sum())} words, {method}", None, short(likeness[method])])
+        rows.append([f"mean of {int(changed.sum())} words, {method}", None, short(likeness[method])])
     rows.sort(key=lambda row: (str(row[0]).startswith("mean"), str(row[0])))
     note = (
         f"A model of all years whose first covariate is always 1, so that its series are how words come and go; the "
         f"background is that of all years. Every other year of {years[0]} to {years[-1]}, and the correlation over all "
         "years with the ln share of titles with the word among papers of the Anthology whose abstracts are not here "
-        "(so another text). The mean is over words of more than 100 titles whose series moves. The thesis: the series "
-        "of “unemployment” tracks the rate of unemployment, others less clearly."
+        "(so another text). The mean is over words whose share of titles changed (χ², p < .001). The thesis: the "
+        "series of “unemployment” tracks the rate of unemployment, others less clearly."
     )
     report = "\n" + section("Diagnostics: words over the years", note, ["word", "series", "titles"], rows)
     return report + verdict(

@@ -125,15 +125,6 @@ class TextModel:
         """What the columns of a matrix of this width are called: words, or numbers from 1 as in svmlight files."""
         return self.features.names if self.features else [str(j + 1) for j in range(width)]
 
-    def group_norms(self) -> list[tuple[str, float]] | None:
-        """The name of each group and the Euclidean norm of its weights, strongest first; None without groups."""
-        groups = self.estimator.groups
-        if groups is None:
-            return None
-        norms = selection(self.coef, groups).norms.tolist()
-        names = getattr(groups, "names", None) or [f"group {g}" for g in range(len(norms))]
-        return sorted(zip(names, norms), key=lambda row: -row[1])
-
     @property
     def outputs(self) -> list[str]:
         """What the rows of the weights speak for: classes, or the number predicted."""

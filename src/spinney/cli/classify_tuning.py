@@ -31,8 +31,8 @@ _VALUES = {
     "l1": [0.03, 0.1, 0.3, 1.0],
     "l2": [0.1, 1.0, 10.0],
 }
-#: Of overlapping groups, what λ times the weights of all groups of a word is to be, on average over words. On tf-idf the
-#: largest is too much, and takes long.
+#: Of overlapping groups, what λ times the weights of all groups of a word is to be, on average over words.
+#: On tf-idf the largest is too much, and takes long.
 _BURDENS = [0.005, 0.05, 0.5, 5.0]
 #: What a penalty of overlapping groups has if nothing was said of it.
 _ASSUMED = {"lam": 0.05, "l1": 0.3, "l2": 1.0}

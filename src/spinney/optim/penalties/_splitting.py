@@ -17,8 +17,9 @@ from spinney.optim.penalties.groups import FlatGroups, labels
 #: give way to ADMM, for so many iterations at most and so many updates of a copy in all.
 TOLERANCE, MAX_SWEEPS = 1e-14, 1_000
 TOLERANCE_ADMM, MAX_ADMM, MAX_UPDATES = 1e-13, 10_000, 300_000_000
-#: Sweeps of a rough split between two looks at how far it is.
-ROUGH_SWEEPS = 5
+#: Sweeps of a rough split between two looks at how far it is, and looks after which a rest that is so many times the
+#: accuracy is taken as it is.
+ROUGH_SWEEPS, ENOUGH_LOOKS, FAR = 5, 2, 100.0
 #: Entries of a prox under this fraction of the largest entry of its argument are taken for zeros.
 TINY = 1e-10
 
@@ -54,14 +55,16 @@ def split(w: Vector, parts: Vector, groups: FlatGroups, radius: Vector, latent: 
 def rough_split(w: Vector, parts: Vector, groups: FlatGroups, radius: Vector, accuracy: float) -> Vector:
     """A feasible split under the overlapping norm: swept until a sweep changes the rest by a hundredth, or nothing.
 
-    ``accuracy`` is the size of the rest under which it is nothing.
+    ``accuracy`` is the size of the rest under which it is nothing. A rest that is far larger after some sweeps will
+    not go away, and need not be known any better.
     """
     from spinney.optim.penalties._overlap_kernels import group_sweeps
 
     rest = w - gathered(groups, parts)
-    for _ in range(MAX_SWEEPS // ROUGH_SWEEPS):
+    for looks in range(1, MAX_SWEEPS // ROUGH_SWEEPS):
         moved = group_sweeps(rest, parts, groups.ptr, groups.members, radius, False, 0.0, ROUGH_SWEEPS)
-        if moved <= 0.01 * max(float(np.max(np.abs(rest), initial=0.0)), accuracy):
+        size = max(float(np.max(np.abs(rest), initial=0.0)), accuracy)
+        if moved <= 0.01 * size or (looks >= ENOUGH_LOOKS and size > FAR * accuracy):
             break
     return rest
 

@@ -22,7 +22,7 @@ from spinney.optim.solvers.coordinate.support_newton import SupportModel
 from spinney.progress import announcing_compilation
 
 # Rounds of a model: a pass over the working set, then passes over its support, few where a Newton step follows.
-ROUNDS, PASSES, FEW_PASSES = 20, 20, 5
+ROUNDS, PASSES, FEW_PASSES = 2, 2, 5
 NEWTON_STEPS = 2  # after which a model is left: the loss has another one by then
 VANISHING = (
     1e-10  # weights under this share of the largest are too near to the corner of a norm for its curvature
