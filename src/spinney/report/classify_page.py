@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from spinney.classify import TextModel
 from spinney.classify.readout import (
     HIDDEN,
+    GroupStatus,
     GroupView,
     Word,
     WordSpan,
     active_words,
-    group_status,
+    model_groups,
     model_size,
     sentence_log_odds,
     weights_by_class,
@@ -25,7 +26,6 @@ from spinney.classify.readout import (
 )
 from spinney.corpus import split_sentences
 from spinney.evaluate import classification_scores, regression_scores
-from spinney.optim.base import GroupArrays
 from spinney.report.charts import heat_map
 from spinney.report.model_page import flat_facts
 from spinney.report.page import (
@@ -120,8 +120,9 @@ def classify_page(
         "penalty": model.facts.get("penalty"),
     }
     sections = [_training(model), _words(model, top)]
-    if model.estimator.groups is not None:
-        sections.append(_groups(model, model.estimator.groups, 10 * top))
+    status = model_groups(model, top=10 * top, words=12)
+    if status is not None:
+        sections.append(_groups(model, status))
     if tried is not None:
         if tried.scores is not None:
             main = "accuracy" if model.is_classifier else "r2"
@@ -177,8 +178,7 @@ def _words(model: TextModel, top: int) -> Section:
     return Section("Words", [paragraph(about), columns(blocks), *rest])
 
 
-def _groups(model: TextModel, groups: GroupArrays, top: int) -> Section:
-    status = group_status(model.coef, groups, model.names, model.outputs, top=top, words=12)
+def _groups(model: TextModel, status: GroupStatus) -> Section:
     strength = _Strength(model)
 
     selected = [
