@@ -205,7 +205,8 @@ def _words(setting: Setting) -> str:
         f"A model of all years whose first covariate is always 1, so that its series are how words come and go; the "
         f"background is that of all years. Every other year of {years[0]} to {years[-1]}, and the correlation over all "
         "years with the ln share of titles with the word among papers of the Anthology whose abstracts are not here "
-        "(so another text). The mean is over words whose share of titles changed (χ², p < .001). The thesis: the "
+        "(so another text). The words shown were picked by hand, known to have come or gone; the mean "
+        "is over all words whose share of titles changed (χ², p < .001). The thesis: the "
         "series of “unemployment” tracks the rate of unemployment, others less clearly."
     )
     report = "\n" + section("Diagnostics: words over the years", note, ["word", "series", "titles"], rows)
