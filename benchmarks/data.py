@@ -34,7 +34,7 @@ def newsgroups() -> tuple[Any, Any]:
 
 
 def newsgroup_texts(part: str, folders: tuple[str, ...]) -> tuple[list[str], Any]:
-    """The posts of some newsgroups (of all, if none is named) in the ``train`` or the ``test`` part, and their groups."""
+    """The posts of some newsgroups, or of all, in the ``train`` or the ``test`` part, and the group of each."""
     folders = folders or tuple(sorted({label for label, _ in _posts(part)}))
     chosen = [(text, folders.index(label)) for label, text in _posts(part) if label in folders]
     return [text for text, _ in chosen], np.array([number for _, number in chosen])
