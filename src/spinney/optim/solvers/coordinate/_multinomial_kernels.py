@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numba.types import f8, i8
+from numba.types import f8, i8, void
 
 from spinney.optim.solvers.coordinate._kernels import (
     COLUMNS,
@@ -16,6 +16,56 @@ from spinney.optim.solvers.coordinate._kernels import (
     WRITE,
     soft_threshold,
 )
+
+
+@njit(WRITE(READ, ROWS, ENDS, COLUMNS, COLUMNS, MATRIX, READ), cache=True, nogil=True, fastmath=REASSOCIATE)
+def pair_curvatures(data, indices, indptr, features, classes, P, s):
+    """Of each pair (j, k) the curvature Σᵢ x_ij² sᵢ p_ik(1 − p_ik)."""
+    out = np.zeros(features.size)
+    for c in range(features.size):
+        j, k = features[c], classes[c]
+        for e in range(indptr[j], indptr[j + 1]):
+            i = indices[e] if indices.size else e - indptr[j]
+            out[c] += data[e] * data[e] * s[i] * P[k, i] * (1.0 - P[k, i])
+    return out
+
+
+@njit(f8(READ, ROWS, i8, i8, i8, MATRIX, READ, MATRIX, READ), cache=True, nogil=True, fastmath=REASSOCIATE)
+def pair_slope(data, indices, start, end, k, P, s, D, S):
+    """How far the slope at a pair has changed: Σᵢ x_ij sᵢ p_ik (d_ik − Sᵢ)."""
+    total = 0.0
+    for e in range(start, end):
+        i = indices[e] if indices.size else e - start
+        total += data[e] * s[i] * P[k, i] * (D[k, i] - S[i])
+    return total
+
+
+@njit(void(READ, ROWS, i8, i8, i8, f8, MATRIX, MATRIX, WRITE), cache=True, nogil=True, fastmath=REASSOCIATE)
+def move_pair(data, indices, start, end, k, delta, P, D, S):
+    """Tell the margins that the weight of a pair has changed by ``delta``."""
+    for e in range(start, end):
+        i = indices[e] if indices.size else e - start
+        change = delta * data[e]
+        D[k, i] += change
+        S[i] += P[k, i] * change
+
+
+@njit(f8(MATRIX, READ, MATRIX, READ, MATRIX, WRITE), cache=True, nogil=True, fastmath=REASSOCIATE)
+def move_intercepts(W, slopes, P, s, D, S):
+    """Descend over the intercepts, the last row of ``W``, if there are ``slopes``; returns the largest slope met."""
+    worst = 0.0
+    for k in range(slopes.size):
+        slope, total = slopes[k], 1e-12
+        for i in range(S.size):
+            slope += s[i] * P[k, i] * (D[k, i] - S[i])
+            total += s[i] * P[k, i] * (1.0 - P[k, i])
+        change = -slope / total
+        W[W.shape[0] - 1, k] += change
+        for i in range(S.size):
+            D[k, i] += change
+            S[i] += P[k, i] * change
+        worst = max(worst, abs(slope))
+    return worst
 
 
 @njit(
@@ -54,14 +104,7 @@ def multinomial_passes(
     column j, whatever the number of classes. ``W`` is (p + intercept, K). No weight moves further than ``reach``
     from ``start``: where a class is all but impossible the curvature is tiny and the model trusted too far.
     """
-    curvature = np.zeros(features.size)
-    for c in range(features.size):
-        j, k = features[c], classes[c]
-        for e in range(indptr[j], indptr[j + 1]):
-            i = indices[e] if indices.size else e - indptr[j]
-            curvature[c] += data[e] * data[e] * s[i] * P[k, i] * (1.0 - P[k, i])
-    n_classes, n = P.shape
-    p = indptr.size - 1
+    curvature = pair_curvatures(data, indices, indptr, features, classes, P, s)
     worst = 0.0
     for _ in range(max_passes):
         worst = 0.0
@@ -70,33 +113,15 @@ def multinomial_passes(
             if total <= 0.0:
                 continue
             j, k = features[c], classes[c]
-            slope = start_slope[c]
-            for e in range(indptr[j], indptr[j + 1]):
-                i = indices[e] if indices.size else e - indptr[j]
-                slope += data[e] * s[i] * P[k, i] * (D[k, i] - S[i])
+            slope = start_slope[c] + pair_slope(data, indices, indptr[j], indptr[j + 1], k, P, s, D, S)
             old = W[j, k]
             new = soft_threshold(old * curvature[c] - slope, l1[c]) / total
             new = min(max(new, start[c] - reach[c]), start[c] + reach[c])
             if new != old:
                 W[j, k] = new
-                for e in range(indptr[j], indptr[j + 1]):
-                    i = indices[e] if indices.size else e - indptr[j]
-                    change = (new - old) * data[e]
-                    D[k, i] += change
-                    S[i] += P[k, i] * change
+                move_pair(data, indices, indptr[j], indptr[j + 1], k, new - old, P, D, S)
                 worst = max(worst, abs(new - old) * total)
-        if intercept.size:
-            for k in range(n_classes):
-                slope, total = intercept[k], 1e-12
-                for i in range(n):
-                    slope += s[i] * P[k, i] * (D[k, i] - S[i])
-                    total += s[i] * P[k, i] * (1.0 - P[k, i])
-                change = -slope / total
-                W[p, k] += change
-                for i in range(n):
-                    D[k, i] += change
-                    S[i] += P[k, i] * change
-                worst = max(worst, abs(slope))
+        worst = max(worst, move_intercepts(W, intercept, P, s, D, S))
         if worst <= tol:
             break
     return worst

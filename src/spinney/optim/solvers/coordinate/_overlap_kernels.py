@@ -25,6 +25,12 @@ from spinney.optim.solvers.coordinate._kernels import (
     move_intercept,
     soft_threshold,
 )
+from spinney.optim.solvers.coordinate._multinomial_kernels import (
+    move_intercepts,
+    move_pair,
+    pair_curvatures,
+    pair_slope,
+)
 
 SQUARE, ACTIVE, RATE, BEND, STRENGTH, WIDTH = 0, 1, 2, 3, 4, 8
 HOLDERS = Array(i4, 1, "C", readonly=True)
@@ -157,14 +163,7 @@ def multinomial_overlap_passes(
     held_ptr, held_by, tol, max_passes,
 ):  # fmt: skip
     """:func:`multinomial_passes` with groups of features: of each group all the weights of its features."""
-    curvature = np.zeros(features.size)
-    for c in range(features.size):
-        j, k = features[c], classes[c]
-        for e in range(indptr[j], indptr[j + 1]):
-            i = indices[e] if indices.size else e - indptr[j]
-            curvature[c] += data[e] * data[e] * s[i] * P[k, i] * (1.0 - P[k, i])
-    n_classes, n = P.shape
-    p = indptr.size - 1
+    curvature = pair_curvatures(data, indices, indptr, features, classes, P, s)
     worst = 0.0
     for _ in range(max_passes):
         worst = 0.0
@@ -173,36 +172,17 @@ def multinomial_overlap_passes(
             if total <= 0.0:
                 continue
             j, k = features[c], classes[c]
-            slope = start_slope[c]
-            for e in range(indptr[j], indptr[j + 1]):
-                i = indices[e] if indices.size else e - indptr[j]
-                slope += data[e] * s[i] * P[k, i] * (D[k, i] - S[i])
             old, first, last = W[j, k], held_ptr[j], held_ptr[j + 1]
-            # The model's own curvature is that of the loss at the start: slope is taken at the current point.
-            slope += l2 * old
+            slope = start_slope[c] + l2 * old
+            slope += pair_slope(data, indices, indptr[j], indptr[j + 1], k, P, s, D, S)
             new = coordinate_step(old, slope, total, l1, groups, held_by, first, last)
             new = min(max(new, start[c] - reach[c]), start[c] + reach[c])
             if new != old:
                 W[j, k] = new
-                for e in range(indptr[j], indptr[j + 1]):
-                    i = indices[e] if indices.size else e - indptr[j]
-                    change = (new - old) * data[e]
-                    D[k, i] += change
-                    S[i] += P[k, i] * change
+                move_pair(data, indices, indptr[j], indptr[j + 1], k, new - old, P, D, S)
                 pull = move_groups(old, new, groups, held_by, first, last)
                 worst = max(worst, abs(new - old) * (total + pull))
-        if intercept.size:
-            for k in range(n_classes):
-                slope, total = intercept[k], 1e-12
-                for i in range(n):
-                    slope += s[i] * P[k, i] * (D[k, i] - S[i])
-                    total += s[i] * P[k, i] * (1.0 - P[k, i])
-                change = -slope / total
-                W[p, k] += change
-                for i in range(n):
-                    D[k, i] += change
-                    S[i] += P[k, i] * change
-                worst = max(worst, abs(slope))
+        worst = max(worst, move_intercepts(W, intercept, P, s, D, S))
         if worst <= tol:
             break
     return worst
