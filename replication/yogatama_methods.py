@@ -133,27 +133,34 @@ def shuffled(groups: Groups, seed: int) -> Groups:
 # -- grids ----------------------------------------------------------------------------------------------------------
 
 
-def plain_grid(method: str) -> Values:
-    """Half decades, so that what has no groups is tuned no worse than what has."""
+def plain_grid(method: str, short: bool = False) -> Values:
+    """Half decades, so that what has no groups is tuned no worse than what has; decades, if it is to be short."""
+    step = 2 if short else 1
     halves = [10 ** (k / 2) for k in range(-6, 7)]
     return {
-        "lasso": {"penalty": ["l1"], "lam": halves[2:10]},
-        "ridge": {"penalty": ["l2"], "lam": halves},
-        "elastic": {"penalty": ["elasticnet"], "l2": _TENS, "lam": [3.0, 1.0, 0.3, 0.1, 0.03, 0.01]},
+        "lasso": {"penalty": ["l1"], "lam": halves[2:10:step]},
+        "ridge": {"penalty": ["l2"], "lam": halves[::step]},
+        "elastic": {
+            "penalty": ["elasticnet"],
+            "l2": _TENS[::step],
+            "lam": [3.0, 1.0, 0.3, 0.1, 0.03, 0.01][::step],
+        },
     }[method]
 
 
-def group_grid(kind: str, ridge: bool, short: bool) -> Values:
+def group_grid(kind: str, ridge: bool, quick: bool, short: bool) -> Values:
     """λ by how often words are in groups of the kind: thousands of times in sentences, a few times in topics."""
     many = kind not in (LDA, BROWN)
     lam = [3e-2, 1e-2, 3e-3, 1e-3, 1e-4] if many else [1.0, 0.3, 0.1, 0.03, 0.01]
+    if quick:
+        lam = lam[1:4]
     l2 = [1.0, 10.0] if short else [0.1, 1.0, 10.0]
     l1 = [0.03] if short else [0.03, 0.3]
     return {
         "penalty": ["overlap"],
         "l2": l2 if ridge else [0.0],
         "l1": l1,
-        "lam": lam[1:4] if short and many else lam,
+        "lam": lam,
     }
 
 
@@ -205,7 +212,9 @@ def structured(
     """Groups and lasso, with or without a ridge, solved to a violation of a thousandth."""
     data, groups = task(setting, name, draw), family(setting, name, kind, draw)
     estimator = LinearClassifier("overlap", groups=groups, solver="cd", tol=TOLERANCE, max_iter=SWEEPS)
-    return _tuned(data, estimator, group_grid(kind, ridge, short), scoring=by_accuracy_then_loss)
+    return _tuned(
+        data, estimator, group_grid(kind, ridge, setting.quick, short), scoring=by_accuracy_then_loss
+    )
 
 
 @cache
