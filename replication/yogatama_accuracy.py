@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from grave_common import LOST, section, table, verdict
+from numpy.typing import NDArray
 from spectral_common import Setting, chance
 from yogatama_data import OTHERS, PAIRS, task
 from yogatama_methods import (
@@ -16,7 +17,6 @@ from yogatama_methods import (
     NEUTRAL,
     PLAIN,
     SENTENCE,
-    SHUFFLED,
     SWEEPS,
     TOLERANCE,
     TREE,
@@ -72,18 +72,12 @@ def kinds_of(name: str) -> list[str]:
     return [SENTENCE, DOCUMENT, LDA, BROWN, ALL]
 
 
-def controlled(name: str) -> list[str]:
-    """The families, and on the pairs the control."""
-    return [*kinds_of(name), SHUFFLED] if name in PAIRS else kinds_of(name)
-
-
 def results(setting: Setting, name: str) -> dict[str, Outcome]:
     """All methods on a task, by their names in the tables."""
-    short = name not in PAIRS
     found = {method: plain(setting, name, method) for method in PLAIN}
     for ridge in (False, True):
-        for kind in controlled(name):
-            found[_called(kind, ridge)] = structured(setting, name, kind, ridge, short=short)
+        for kind in kinds_of(name):
+            found[_called(kind, ridge)] = structured(setting, name, kind, ridge)
     return found
 
 
@@ -97,7 +91,7 @@ def best(found: Mapping[str, Outcome], names: Sequence[str]) -> str:
 
 
 def chosen(setting: Setting, name: str) -> tuple[str, str]:
-    """The best method without groups and the best with, by the development set; the control takes no part."""
+    """The best method without groups and the best with, by the development set."""
     found = results(setting, name)
     with_groups = [_called(kind, ridge) for kind in kinds_of(name) for ridge in (False, True)]
     return best(found, PLAIN), best(found, with_groups)
@@ -109,8 +103,7 @@ def accuracy(setting: Setting) -> str:
         "Test accuracy in percent. All parameters, and the best of several methods, are chosen on the development "
         "documents; the test documents are looked at once. Groups: the objective of the thesis, log-loss + λ·groups + "
         f"ℓ1, solved by coordinate descent to a violation of {TOLERANCE:g}, and the same with a ridge ½·ℓ2 more, "
-        "which the thesis does not have. “Sentences shuffled” is a control: as many groups of the same sizes, every "
-        "word in about as many of them, but in any company. “Sentence + LDA + Brown”: the three families together "
+        "which the thesis does not have. “Sentence + LDA + Brown”: the three families together "
         "(future work in the thesis), each with the same sum of weights. " + _grids(setting)
     )
     if setting.quick:
@@ -147,7 +140,7 @@ Cell = Callable[[Setting, str, str], tuple[object, object]]
 def _beside(setting: Setting, names: Sequence[str], cell: Cell) -> tuple[list[str], list[list[object]]]:
     """Header and rows: a row a method, and of each task ours and the thesis's."""
     methods = [FREQUENT, *PLAIN]
-    kinds = list(dict.fromkeys(kind for name in names for kind in controlled(name)))
+    kinds = list(dict.fromkeys(kind for name in names for kind in kinds_of(name)))
     methods += [_called(kind, ridge) for ridge in (False, True) for kind in kinds]
     header = ["", *(head for name in names for head in ((name, "thesis") if name in PUBLISHED else (name,)))]
     rows: list[list[object]] = []
@@ -181,7 +174,7 @@ def _in_thesis(method: str) -> str:
 
 
 def _choices(setting: Setting, names: Sequence[str]) -> str:
-    kinds = list(dict.fromkeys(kind for name in names for kind in controlled(name)))
+    kinds = list(dict.fromkeys(kind for name in names for kind in kinds_of(name)))
     rows: list[list[object]] = []
     for method in [*PLAIN, *(_called(kind, ridge) for ridge in (False, True) for kind in kinds)]:
         rows.append([method])
@@ -194,35 +187,26 @@ def _choices(setting: Setting, names: Sequence[str]) -> str:
 
 
 def _comparison(setting: Setting) -> str:
-    """The best with groups against the best without, and against the control."""
+    """The best with groups against the best without."""
     rows: list[list[object]] = []
     for name in (*PAIRS, *OTHERS):
         found = results(setting, name)
         without, groups = chosen(setting, name)
-        rows.append([name, *_compared(found, without, groups)])
-        if name in PAIRS:
-            control = best(found, [_called(SHUFFLED, ridge) for ridge in (False, True)])
-            rows.append([name, *_compared(found, control, groups)])
-    head = [
-        "",
-        "without",
-        "%",
-        "with groups",
-        "%",
-        "only one right",
-        "McNemar",
-        "difference, 95 %",
-        "bootstrap",
-    ]
-    what = "\nThe best with groups, as chosen on the development documents, against the best without, and against "
-    return what + f"the control; McNemar's exact test and a paired bootstrap:\n\n{table(head, rows)}"
+        rows.append([name, without, groups, *compared(found[without].correct, found[groups].correct)])
+    what = (
+        "\nThe best with groups, as chosen on the development documents, against the best without; McNemar's "
+    )
+    return what + f"exact test and a paired bootstrap:\n\n{table(['', 'A', 'B', *COMPARED], rows)}"
 
 
-def _compared(found: Mapping[str, Outcome], baseline: str, system: str) -> list[object]:
-    a, b = found[baseline], found[system]
-    exact, drawn = mcnemar(a.correct, b.correct), paired_bootstrap(a.correct, b.correct)
+COMPARED = ("A %", "B %", "only A : only B right", "McNemar", "B − A, 95 %", "bootstrap")
+
+
+def compared(a: NDArray[np.bool_], b: NDArray[np.bool_]) -> list[object]:
+    """Cells: two accuracies, and how sure their difference is, from whether each test document was right."""
+    exact, drawn = mcnemar(a, b), paired_bootstrap(a, b)
     return [
-        baseline, f"{a.test:.2f}", system, f"{b.test:.2f}", f"{exact.only_baseline} : {exact.only_system}",
+        f"{100 * a.mean():.2f}", f"{100 * b.mean():.2f}", f"{exact.only_baseline} : {exact.only_system}",
         chance(exact.p_value), f"{100 * drawn.low:+.1f} to {100 * drawn.high:+.1f}", chance(drawn.p_value),
     ]  # fmt: skip
 

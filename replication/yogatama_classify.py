@@ -2,7 +2,7 @@
 
     python replication/yogatama_classify.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
 
-Studies: accuracy, letter, splits, features, inspection, times. The data sets are looked for under SPINNEY_DATA; topics
+Studies: accuracy, letter, folds, features, inspection, times. The data sets are looked for under SPINNEY_DATA; topics
 need the extra ``topics``. A run of all studies is kept in ``results/yogatama_classify.md``, as far as it has come; a
 run of some is kept only where ``--out`` says.
 """
@@ -23,13 +23,13 @@ from spectral_common import Setting
 from studies import run_studies
 from yogatama_accuracy import PUBLISHED, PUBLISHED_SIZE, accuracy, best
 from yogatama_data import PAIRS, task
+from yogatama_folds import crossvalidation
 from yogatama_methods import (
     BROWN,
     DOCUMENT,
     LDA,
     PLAIN,
     SENTENCE,
-    SHUFFLED,
     THREADS,
     TOLERANCE,
     Outcome,
@@ -42,6 +42,7 @@ from yogatama_methods import (
     plain_grid,
     structured,
     unmerged,
+    unstructured,
 )
 
 from spinney.classify import LinearClassifier, TextModel, group_status, sentence_log_odds, tune
@@ -73,8 +74,8 @@ DIFFERENCES = """\
   100 topics, the full one 1,000 of both.
 - The thesis breaks ties by sparsity; so does the study to the letter. Elsewhere ties on the development set, of which a
   few hundred documents give many, go to the smaller log-loss, for every method alike.
-- Tests say how sure a difference is given these test documents, not given other training documents; the study of
-  splits is about that.
+- Tests say how sure a difference is given these test documents, not given other training documents; the folds are
+  about that.
 """
 
 
@@ -147,56 +148,6 @@ def _on_the_way(setting: Setting) -> str:
     return what + table(["", *map(str, stops)], rows)
 
 
-# -- other splits ---------------------------------------------------------------------------------------------------
-
-
-def splits(setting: Setting) -> str:
-    """How much depends on which documents are the development part."""
-    draws = range(1, 4 if setting.quick else 11)
-    rows: list[list[object]] = []
-    wins = dict.fromkeys(PAIRS, 0)
-    for name in PAIRS:
-        found: dict[str, list[float]] = {}
-        for draw in draws:
-            without = {method: plain(setting, name, method, draw) for method in PLAIN}
-            one = without[best(without, PLAIN)].test
-            sentences = structured(setting, name, SENTENCE, True, draw, short=True).test
-            wins[name] += sentences > one
-            values = {
-                "best without": one,
-                "no ridge": structured(setting, name, SENTENCE, False, draw, short=True).test,
-                "ridge": sentences,
-                "documents": structured(setting, name, DOCUMENT, True, draw, short=True).test,
-                "shuffled": structured(setting, name, SHUFFLED, True, draw, short=True).test,
-            }
-            for key, value in values.items():
-                found.setdefault(key, []).append(value)
-        rows.append(
-            [name, *(f"{np.mean(some):.2f} ({min(some):.1f} to {max(some):.1f})" for some in found.values())]
-        )
-    note = (
-        f"{len(draws)} other draws of the development part: mean test accuracy (least to greatest). The best of "
-        "lasso, ridge and elastic net by the development part; sentences without and with a ridge, documents and the "
-        "control with a ridge, by a grid of 3 values of λ and 2 of ℓ2 (1 without)."
-    )
-    head = [
-        "",
-        "best without groups",
-        "sentence",
-        "sentence, ridge",
-        "document, ridge",
-        "sentences shuffled, ridge",
-    ]
-    claims = [
-        (
-            f"sentences with a ridge are ahead of the best without in every draw ({name})",
-            wins[name] == len(draws),
-        )
-        for name in PAIRS
-    ]
-    return section("Other splits", note, head, rows) + verdict(claims)
-
-
 # -- structure as features ------------------------------------------------------------------------------------------
 
 
@@ -205,10 +156,12 @@ def with_features(setting: Setting, name: str, kind: str, method: str) -> Outcom
     """A method without groups, on the words and on one more count for each topic or small cluster."""
     data, words = task(setting, name), feature_words(setting, name, kind)
     X, X_dev, X_test = (hstack([M, M @ words]).tocsc() for M in (data.X, data.X_dev, data.X_test))
-    tuned = tune(
-        LinearClassifier(tol=TOLERANCE), plain_grid(method, setting.quick), X, data.train.y, X_dev, data.dev.y,
-        scoring=by_accuracy_then_loss, threads=THREADS,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tuned = tune(
+            unstructured(), plain_grid(method), X, data.train.y, X_dev, data.dev.y,
+            scoring=by_accuracy_then_loss, threads=THREADS,
+        )  # fmt: skip
     return outcome(data, tuned, (X_dev.tocsr(), X_test.tocsr()))
 
 
@@ -319,7 +272,7 @@ def times(setting: Setting) -> str:
 STUDIES: dict[str, Callable[[Setting], str]] = {
     "accuracy": accuracy,
     "letter": by_letter,
-    "splits": splits,
+    "folds": crossvalidation,
     "features": features,
     "inspection": inspection,
     "times": times,

@@ -100,22 +100,36 @@ class Task:
 
 
 @cache
-def task(setting: Setting, name: str, draw: int | None = None) -> Task:
-    """A task by its name; ``draw``: the seed that parts training from development documents, default the run's."""
-    seed = setting.seed if draw is None else draw
+def task(setting: Setting, name: str) -> Task:
+    """A task by its name; where there is no development part, the seed draws one from the training part."""
+    seed = setting.seed
     if name in PAIRS:
         learnt, test = _newsgroups(setting.data)[name]
         return Task(name, *_parted(learnt, 0.2, seed), test)
     if name == "movie":
         return Task(name, *_treebank(setting.data / "sst_trees"), by_spaces=True)
     if name == "MR":
-        learnt, test = _parted(_polarity(setting.data / "sentence_classification"), 0.1, setting.seed)
+        learnt, test = _parted(_polarity(setting.data / "sentence_classification"), 0.1, seed)
         return Task(name, *_parted(learnt, 1 / 9, seed), test, by_spaces=True)
     if name == "IMDB":
         n = 2_000 if setting.quick else None
         learnt, test = (_reviews(setting.data / "imdb" / f"{part}.tsv.xz", n) for part in ("train", "test"))
         return Task(name, *_parted(learnt, 0.2, seed), test)
     return Task(name, *_debates(setting.data / "convote_party"), by_spaces=True)
+
+
+def folds(setting: Setting, name: str, n: int = 5) -> Iterator[Task]:
+    """A pair with each of n parts of its training part as development part."""
+    learnt, test = _newsgroups(setting.data)[name]
+    order = np.random.default_rng(setting.seed).permutation(len(learnt))
+    for k in range(n):
+        yield Task(name, learnt.take(np.delete(order, np.s_[k::n])), learnt.take(order[k::n]), test)
+
+
+def undivided(setting: Setting, name: str) -> Task:
+    """A pair with all of its training part to learn from, and nothing left to choose by."""
+    learnt, test = _newsgroups(setting.data)[name]
+    return Task(name, learnt, learnt.take(np.arange(0)), test)
 
 
 def _parted(part: Part, share: float, seed: int) -> tuple[Part, Part]:

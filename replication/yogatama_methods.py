@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import log_loss
 from spectral_common import Setting
-from yogatama_data import Task, task
+from yogatama_data import PAIRS, Task, task
 
 from spinney.classes import Clustering, brown, pair_counts
 from spinney.classify import (
@@ -98,23 +98,15 @@ def clusters(setting: Setting, name: str) -> Clustering:
 
 
 @cache
-def family(setting: Setting, name: str, kind: str, draw: int | None = None, merge: bool = True) -> Groups:
+def family(setting: Setting, name: str, kind: str, merge: bool = True) -> Groups:
     """Groups of one kind, of the training documents of a task."""
-    data = task(setting, name, draw)
-    features, train = data.features, data.train
-    if kind == SENTENCE:
-        return sentence_groups(train.documents, features, merge=merge)
-    if kind == DOCUMENT:
-        return document_groups(data.X, features, merge=merge)
+    data = task(setting, name)
     if kind == LDA:
-        return topic_groups(topics(setting, name), features.names, features, top=TOP, merge=merge)
+        return topic_groups(topics(setting, name), data.features.names, data.features, top=TOP, merge=merge)
     if kind == BROWN:
-        return cluster_groups(clusters(setting, name).classes, features, merge=merge)
-    if kind in (TREE, NEUTRAL):
-        keep = {NEUTRAL_LABEL} if kind == NEUTRAL else None
-        return constituent_groups(train.trees or (), features, keep=keep, merge=merge)
-    if kind == SHUFFLED:
-        return shuffled(family(setting, name, SENTENCE, draw, merge=False), setting.seed)
+        return cluster_groups(clusters(setting, name).classes, data.features, merge=merge)
+    if kind != ALL:
+        return of_documents(data, kind, merge)
     parts = {one: family(setting, name, one) for one in (SENTENCE, LDA, BROWN)}
     # No family shall drown the others: the weights of each add up to those of the sentences.
     whole = parts[SENTENCE].weights.sum()
@@ -123,9 +115,21 @@ def family(setting: Setting, name: str, kind: str, draw: int | None = None, merg
     ).groups
 
 
-def shuffled(groups: Groups, seed: int) -> Groups:
+def of_documents(data: Task, kind: str, merge: bool = True) -> Groups:
+    """Groups that are parts of the training documents, or such groups shuffled."""
+    features, train = data.features, data.train
+    if kind == DOCUMENT:
+        return document_groups(data.X.tocsr(), features, merge=merge)
+    if kind in (TREE, NEUTRAL):
+        keep = {NEUTRAL_LABEL} if kind == NEUTRAL else None
+        return constituent_groups(train.trees or (), features, keep=keep, merge=merge)
+    groups = sentence_groups(train.documents, features, merge=merge and kind == SENTENCE)
+    return groups if kind == SENTENCE else shuffled(groups)
+
+
+def shuffled(groups: Groups) -> Groups:
     """As many groups and members, each word in about as many of them, but in any company."""
-    members = np.random.default_rng(seed).permutation(groups.members)
+    members = np.random.default_rng(0).permutation(groups.members)
     lists = [np.unique(members[a:b]).tolist() for a, b in zip(groups.ptr[:-1], groups.ptr[1:])]
     return Groups.from_lists(lists, groups.n_features)
 
@@ -150,17 +154,17 @@ def plain_grid(method: str, short: bool = False) -> Values:
 
 def group_grid(kind: str, ridge: bool, quick: bool, short: bool) -> Values:
     """λ by how often words are in groups of the kind: thousands of times in sentences, a few times in topics."""
-    many = kind not in (LDA, BROWN)
-    lam = [3e-2, 1e-2, 3e-3, 1e-3, 1e-4] if many else [1.0, 0.3, 0.1, 0.03, 0.01]
-    if quick:
-        lam = lam[1:4]
+    lam = {
+        LDA: [1.0, 0.3, 0.1, 0.03, 0.01],
+        BROWN: [0.1, 0.03, 0.01, 0.003],
+        DOCUMENT: [3e-2, 1e-2, 3e-3, 1e-3],
+    }.get(kind, [1e-2, 3e-3, 1e-3, 1e-4])
     l2 = [1.0, 10.0] if short else [0.1, 1.0, 10.0]
-    l1 = [0.03] if short else [0.03, 0.3]
     return {
         "penalty": ["overlap"],
         "l2": l2 if ridge else [0.0],
-        "l1": l1,
-        "lam": lam,
+        "l1": [0.03] if short else [0.03, 0.3],
+        "lam": lam[:3] if short else lam,
     }
 
 
@@ -189,32 +193,36 @@ def outcome(data: Task, tuned: Tuned, X: tuple[Any, Any] | None = None) -> Outco
     )
 
 
-def _tuned(data: Task, estimator: LinearClassifier, grid: Any, **options: Any) -> Outcome:
+def searched(data: Task, estimator: LinearClassifier, grid: Any, **options: Any) -> Tuned:
+    """All cells of a grid; the tables say how many fits stopped before their tolerance, not warnings."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the tables say how many fits stopped before their tolerance
-        tuned = tune(
-            estimator, grid, data.X, data.train.y, data.X_dev, data.dev.y, threads=THREADS, **options
-        )
-    return outcome(data, tuned)
+        warnings.simplefilter("ignore")
+        return tune(estimator, grid, data.X, data.train.y, data.X_dev, data.dev.y, threads=THREADS, **options)
+
+
+def unstructured() -> LinearClassifier:
+    """For lasso, ridge and elastic net."""
+    return LinearClassifier(tol=TOLERANCE)
+
+
+def with_groups(groups: Groups) -> LinearClassifier:
+    """For groups, solved to a violation of a thousandth, or as far as so many sweeps go."""
+    return LinearClassifier("overlap", groups=groups, solver="cd", tol=TOLERANCE, max_iter=SWEEPS)
 
 
 @cache
-def plain(setting: Setting, name: str, method: str, draw: int | None = None) -> Outcome:
+def plain(setting: Setting, name: str, method: str) -> Outcome:
     """Lasso, ridge or elastic net."""
-    data = task(setting, name, draw)
-    return _tuned(data, LinearClassifier(tol=TOLERANCE), plain_grid(method), scoring=by_accuracy_then_loss)
+    data = task(setting, name)
+    return outcome(data, searched(data, unstructured(), plain_grid(method), scoring=by_accuracy_then_loss))
 
 
 @cache
-def structured(
-    setting: Setting, name: str, kind: str, ridge: bool, draw: int | None = None, short: bool = False
-) -> Outcome:
-    """Groups and lasso, with or without a ridge, solved to a violation of a thousandth."""
-    data, groups = task(setting, name, draw), family(setting, name, kind, draw)
-    estimator = LinearClassifier("overlap", groups=groups, solver="cd", tol=TOLERANCE, max_iter=SWEEPS)
-    return _tuned(
-        data, estimator, group_grid(kind, ridge, setting.quick, short), scoring=by_accuracy_then_loss
-    )
+def structured(setting: Setting, name: str, kind: str, ridge: bool) -> Outcome:
+    """Groups and lasso, with or without a ridge; tasks other than the pairs have the short grid in quick runs."""
+    data, estimator = task(setting, name), with_groups(family(setting, name, kind))
+    grid = group_grid(kind, ridge, short=setting.quick and name not in PAIRS)
+    return outcome(data, searched(data, estimator, grid, scoring=by_accuracy_then_loss))
 
 
 @cache
@@ -226,7 +234,7 @@ def letter(setting: Setting, name: str, kind: str) -> Outcome:
     if setting.quick:
         lam = [0.01, 0.1] if kind == SENTENCE else [0.1, 1.0]
         grid = {"penalty": ["overlap"], "rho": [10.0, 100.0, 1000.0], "l1": [0.01, 1.0], "lam": lam}
-    return _tuned(data, estimator, grid, warm_start=False)
+    return outcome(data, searched(data, estimator, grid, warm_start=False))
 
 
 def unmerged(setting: Setting, name: str, kind: str) -> Groups:
