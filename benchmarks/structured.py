@@ -35,7 +35,10 @@ SENTENCE = {
 
 def main() -> None:
     """Run all parts and write the table."""
-    sections = [_pairs(), _against_spams(), _against_skglm(), _twenty_classes(), _memory(), _imdb()]
+    from spinney.parallel import one_blas_thread
+
+    with one_blas_thread():  # one core for everybody
+        sections = [_pairs(), _against_spams(), _against_skglm(), _twenty_classes(), _memory(), _imdb()]
     publish("structured", sections)
 
 
