@@ -124,13 +124,13 @@ def accuracy(setting: Setting) -> str:
 
 
 def _grids(setting: Setting) -> str:
-    many, few = (
-        ", ".join(f"{lam:g}" for lam in group_grid(kind, True, setting.quick, False)["lam"])
-        for kind in (SENTENCE, LDA)
+    strengths = "; ".join(
+        f"{kind} " + ", ".join(f"{lam:g}" for lam in group_grid(kind, True, setting.quick, False)["lam"])
+        for kind in (SENTENCE, DOCUMENT, LDA, BROWN)
     )
     return (
-        f"Grids: λ of groups in {many} (LDA and Brown: {few}), ℓ1 in 0.03, 0.3, ℓ2 in 0.1, 1, 10; lasso and ridge "
-        "half decades, elastic net five decades of ℓ2 × six half decades of ℓ1."
+        f"Grids: λ of groups: {strengths} (parse trees and all together: as sentences); ℓ1 in 0.03, 0.3, ℓ2 in 0.1, 1, "
+        "10; lasso and ridge half decades, elastic net five decades of ℓ2 × six half decades of ℓ1."
     )
 
 

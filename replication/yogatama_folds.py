@@ -69,9 +69,9 @@ def validated(setting: Setting, name: str) -> dict[str, Validated]:
 def _search(data: Task, method: str, setting: Setting) -> tuple[LinearClassifier, Mapping[str, Any]]:
     """What to fit, and the values to try."""
     if method in PLAIN:
-        return unstructured(), plain_grid(method)
+        return unstructured(), plain_grid(method, setting.quick)
     kind, ridge = WITH_GROUPS[method]
-    return with_groups(of_documents(data, kind)), group_grid(kind, ridge, short=setting.quick)
+    return with_groups(of_documents(data, kind)), group_grid(kind, ridge, setting.quick, short=setting.quick)
 
 
 def crossvalidation(setting: Setting) -> str:
@@ -94,7 +94,9 @@ def crossvalidation(setting: Setting) -> str:
         "but in any company. Topics and clusters are left out: they would have to be learnt anew in every fold."
     )
     if setting.quick:
-        note += " Quick: the short grid for groups (ℓ1 = 0.03, two values of ℓ2, three of λ)."
+        note += (
+            " Quick: groups with ℓ1 = 0.03, two values of ℓ2 and three of λ; half the values for the others."
+        )
     report = section("Cross-validation", note, ["", *(cell for name in PAIRS for cell in ("cv", name))], rows)
     report += "\nThe same grids where each fold alone is the development part, models learnt from the other four: mean "
     report += f"test accuracy (least to greatest):\n\n{table(['', *PAIRS], lucky)}"

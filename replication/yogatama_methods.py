@@ -156,15 +156,15 @@ def group_grid(kind: str, ridge: bool, quick: bool, short: bool) -> Values:
     """λ by how often words are in groups of the kind: thousands of times in sentences, a few times in topics."""
     lam = {
         LDA: [1.0, 0.3, 0.1, 0.03, 0.01],
-        BROWN: [0.1, 0.03, 0.01, 0.003],
-        DOCUMENT: [3e-2, 1e-2, 3e-3, 1e-3],
-    }.get(kind, [1e-2, 3e-3, 1e-3, 1e-4])
+        BROWN: [0.3, 0.1, 0.03, 0.01, 0.003],
+        DOCUMENT: [0.1, 3e-2, 1e-2, 3e-3, 1e-3],
+    }.get(kind, [3e-2, 1e-2, 3e-3, 1e-3, 1e-4])
     l2 = [1.0, 10.0] if short else [0.1, 1.0, 10.0]
     return {
         "penalty": ["overlap"],
         "l2": l2 if ridge else [0.0],
         "l1": [0.03] if short else [0.03, 0.3],
-        "lam": lam[:3] if short else lam,
+        "lam": lam[1:4] if quick else lam,
     }
 
 
@@ -221,7 +221,7 @@ def plain(setting: Setting, name: str, method: str) -> Outcome:
 def structured(setting: Setting, name: str, kind: str, ridge: bool) -> Outcome:
     """Groups and lasso, with or without a ridge; tasks other than the pairs have the short grid in quick runs."""
     data, estimator = task(setting, name), with_groups(family(setting, name, kind))
-    grid = group_grid(kind, ridge, short=setting.quick and name not in PAIRS)
+    grid = group_grid(kind, ridge, setting.quick, short=setting.quick and name not in PAIRS)
     return outcome(data, searched(data, estimator, grid, scoring=by_accuracy_then_loss))
 
 
