@@ -91,7 +91,8 @@ def write_model(
         Lists of strings, of any length.
     parts
         Other objects inside the model, such as the word classes of a tagger, each under its own name:
-        what their ``parts()`` gave; read them back with :meth:`ModelFile.part`.
+        what their ``parts()`` gave; read them back with :meth:`ModelFile.part`. A part of the part ``a`` is
+        called ``a/b``.
 
     Examples
     --------
@@ -315,7 +316,7 @@ class ModelFile:
             {key[len(prefix) :]: value for key, value in self.tensors.items() if key.startswith(prefix)},
             {key[len(prefix) :]: value for key, value in self.strings.items() if key.startswith(prefix)},
             self.format_version,
-            {},
+            {key[len(prefix) :]: value for key, value in self.part_headers.items() if key.startswith(prefix)},
         )
 
 

@@ -1,0 +1,151 @@
+"""Back-off models: the form that every smoothed n-gram model can be brought into, and that ARPA files hold.
+
+p(y | x) is the probability of the longest seen gram that x y ends with, times the back-off weights of the seen contexts
+that are longer than that gram's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from spinney.corpus import Vocabulary
+from spinney.errors import OptionError
+from spinney.files import ModelFile, Parts
+from spinney.lm.model import LanguageModel, Vector
+from spinney.lm.stream import Ids, Stream
+from spinney.lm.tables import GramTable, check_ids
+
+_LOG10 = float(np.log(10.0))
+
+
+class BackoffModel(LanguageModel):
+    """Probabilities of grams and back-off weights of contexts, as natural logarithms.
+
+    Made by :func:`~spinney.lm.smoothing.fit_ngram` or :func:`~spinney.lm.arpa.read_arpa`.
+
+    Parameters
+    ----------
+    vocabulary
+        The words.
+    table
+        The grams.
+    logp : float64 [grams]
+        log p of each gram.
+    backoff : float64 [contexts]
+        The logarithm of each context's weight; that of the empty context is never used.
+    facts
+        How the model was made.
+
+    Examples
+    --------
+    >>> from spinney.corpus import sentence_arrays
+    >>> from spinney.lm.smoothing import fit_ngram
+    >>> text = sentence_arrays([["a", "rose"], ["is", "a", "rose"]], unknown="<unk>")
+    >>> model = fit_ngram(text, "witten-bell", order=2)
+    >>> model
+    BackoffModel(order 2, 4 words, 13 grams)
+    >>> model.next_words(["a"], 2)
+    [('rose', 0.761...), ('</s>', 0.0952...)]
+    """
+
+    kind: ClassVar[str] = "BackoffModel"
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        table: GramTable,
+        logp: Vector,
+        backoff: Vector,
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        if table.n_outcomes != len(vocabulary) + 1:
+            raise OptionError("the grams are not of this vocabulary")
+        self.vocabulary, self.table, self.logp, self.backoff = vocabulary, table, logp, backoff
+        self.facts = dict(facts or {})
+
+    def __repr__(self) -> str:
+        grams = int(np.count_nonzero(self.logp > -np.inf))
+        return f"BackoffModel(order {self.order}, {len(self.vocabulary):,} words, {grams:,} grams)"
+
+    @property
+    def order(self) -> int:
+        """The length of the longest grams."""
+        return self.table.order
+
+    def event_logprobs(self, stream: Stream) -> Vector:
+        """The natural logarithm of the probability of each event of a stream."""
+        check_ids(stream.ids, self.table.n_symbols)
+        return self._scores(np.ascontiguousarray(stream.ids), int(np.count_nonzero(stream.room)))
+
+    def logprob(self, tokens: Sequence[str]) -> Vector:
+        """The natural log-probability of each word of a sentence, and last of its end."""
+        ids = np.empty(len(tokens) + 2, np.int32)
+        ids[0], ids[-1] = self.table.n_symbols - 1, self.table.n_symbols - 2
+        ids[1:-1] = self.vocabulary.encode(tokens, missing=-1)
+        return self._scores(ids, len(tokens) + 1)
+
+    def score(self, tokens: Sequence[str], *, end: bool = True) -> float:
+        """The logarithm **to base 10** of the probability of a sentence, as KenLM and SRILM give it."""
+        values = self.logprob(tokens)
+        return float(np.add.reduce(values if end else values[:-1])) / _LOG10
+
+    def _scores(self, ids: Ids, n_events: int) -> Vector:
+        scores = np.empty(n_events)
+        kernel, arguments = self._query
+        kernel(ids, scores, *arguments)
+        return scores
+
+    @cached_property
+    def _query(self) -> tuple[Any, tuple[Any, ...]]:
+        """The kernel that scores, and all that it takes besides the text."""
+        from spinney.lm._backoff_kernels import backoff_scores, fill_rows
+
+        table = self.table
+        n_slots = max(1, 3 * (table.n_grams - table.n_symbols) // 2) + 1
+        rows = np.full((n_slots, 4), np.int64(-1))
+        values = rows.view(np.float64)
+        fill_rows(table.keys, table.n_symbols, self.logp, table.following, self.backoff, rows, values)
+        return backoff_scores, (
+            table.order, table.n_symbols, self.logp, table.following, self.backoff, rows, values
+        )  # fmt: skip
+
+    def distribution(self, history: Ids) -> Vector:
+        """The probability of each word, and last of the end, after a history."""
+        contexts = self.table.contexts_after(np.asarray(history))
+        return dense(self.table, self.logp, self.backoff, contexts)
+
+    def match_depths(self, stream: Stream) -> Ids:
+        """How many symbols before each event were ever seen together in training, before anything."""
+        contexts, _ = self.table.walk(np.ascontiguousarray(stream.ids))
+        return np.count_nonzero(contexts >= 0, axis=1).astype(np.int32) - np.int32(1)
+
+    # -- files ----------------------------------------------------------------------------------------
+
+    def parts(self) -> Parts:
+        """What the model keeps besides its vocabulary and facts."""
+        return Parts({}, {**self.table.tensors(), "logp": self.logp, "backoff": self.backoff}, {})
+
+    @classmethod
+    def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
+        """The model again."""
+        table = GramTable.from_file(file, len(vocabulary))
+        logp, backoff = np.array(file.tensor("logp", np.float64)), np.array(file.tensor("backoff", np.float64))
+        if len(logp) != table.n_grams or len(backoff) != table.n_contexts:
+            raise file.error("damaged: not a probability for each gram and a weight for each context")
+        if not np.all(logp <= 0) or not np.all(backoff < np.inf):
+            raise file.error("damaged: a probability above 1, or what is no number")
+        return cls(vocabulary, table, logp, backoff)
+
+
+def dense(table: GramTable, logp: Vector, backoff: Vector, contexts: Sequence[int]) -> Vector:
+    """The distribution after a chain of contexts, the empty one first: each scales, and says what it has seen."""
+    p: Vector = np.exp(logp[: table.n_symbols])
+    for context in contexts[1:]:
+        grams = slice(table.gram_ptr[context], table.gram_ptr[context + 1])
+        p *= np.exp(backoff[context])
+        p[table.symbol[grams]] = np.exp(logp[grams])
+    return p[:-1]

@@ -1,0 +1,377 @@
+"""Log-linear language models on the suffix trie, with tree norms (Nelakanti 2014, chapters 2 and 3).
+
+P(v | x) ∝ exp Σ_k β(k) w_v[x_k] over the suffixes x_k of the context x, with w ≥ 0: a weight for each gram. Every back-off
+model is such a model (θ = log p(gram) − log bow(context) − log p(parent gram), and Z(x) = Z(x')/bow(x)), so training
+starts from Kneser-Ney and only has to improve on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+
+from spinney.corpus import TokenArrays, Vocabulary
+from spinney.errors import OptionError
+from spinney.files import ModelFile, Parts
+from spinney.lm.model import LanguageModel, Vector
+from spinney.lm.storedtrie import stored_trie, trie_header, trie_tensors
+from spinney.lm.stream import Ids, Stream, refuse_marks, stream_of
+from spinney.lm.suffixloss import SuffixTrieLoss, normalise, silent_symbols
+from spinney.lm.suffixtrie import Counts, SuffixTrie, suffix_trie
+from spinney.lm.training import word_scale, words_fista
+from spinney.lm.triepenalty import COLLAPSIBLE, PenaltyName, TriePenalty
+from spinney.optim import Solution, solve
+
+SolverName = Literal["words", "fista", "ista", "sage"]
+
+
+class TrieScores:
+    """The scores θ of the grams of a trie, ready to be asked: normalisers and hash tables are made once.
+
+    Parameters
+    ----------
+    trie
+        Without grams that do not matter.
+    theta
+        By how much each gram raises the score of its symbol.
+    text
+        The stream in which the symbols of collapsed nodes are read; may be empty without such nodes.
+    root_sizes
+        How many symbols each root chooses from.
+    """
+
+    def __init__(self, trie: SuffixTrie, theta: Vector, text: Ids, root_sizes: Ids | None = None) -> None:
+        self.trie, self.theta, self.text = trie, theta, text
+        self.root_sizes = root_sizes
+        self.e, self.Z = np.empty(trie.n_grams), np.empty(trie.n_contexts)
+        self.silent_e = normalise(trie, theta, silent_symbols(trie, root_sizes), self.e, self.Z)
+
+    def logprobs(self, ids: Ids, position: Counts, room: Ids, root: Ids, outcome: Ids) -> tuple[Vector, Ids]:
+        """The log-probability of each event, and the length of the context that it matches."""
+        from spinney.lm._loglinear_kernels import event_scores
+
+        t = self.trie
+        logs, matches = np.empty(len(position)), np.empty(len(position), np.int32)
+        event_scores(
+            ids, position, room, root, outcome, t.parent, t.depth, t.length, t.place, self.text, t.gram_ptr, t.up,
+            self.theta, self.e, self.Z, self.silent_e, *t.context_table, *t.gram_table, t.n_symbols, t.n_outcomes,
+            logs, matches,
+        )  # fmt: skip
+        return logs, matches
+
+    def distribution(self, history: Ids, room: int, root: int = 0) -> Vector:
+        """The probability of each outcome after the last ``room`` symbols of a history."""
+        from spinney.lm._loglinear_kernels import match
+
+        t = self.trie
+        u, matched = match(
+            history, len(history), room, np.int32(root), t.parent, t.depth, t.length, t.place, self.text,
+            *t.context_table, t.n_symbols,
+        )  # fmt: skip
+        size = t.n_outcomes if self.root_sizes is None else int(self.root_sizes[root])
+        scores = np.full(size, self.silent_e[root])
+        way = [int(u)]
+        while t.parent[way[-1]] >= 0:
+            way.append(int(t.parent[way[-1]]))
+        for node in reversed(way):
+            grams = slice(t.gram_ptr[node], t.gram_ptr[node + 1])
+            if node == u and matched < t.length[u]:
+                share = matched / t.length[u]
+                scores[t.symbol[grams]] = self.e[t.up[grams]] * np.exp(self.theta[grams] * share)
+            else:
+                scores[t.symbol[grams]] = self.e[grams]
+        return scores / scores.sum()
+
+
+@dataclass
+class LogLinearModel(LanguageModel):
+    """A fitted log-linear model; :func:`fit_loglinear` makes one.
+
+    Attributes
+    ----------
+    trie : SuffixTrie
+        Contexts and grams with a weight, and those on the way to them.
+    theta : array [grams]
+        By how much each gram raises the score of its word.
+    """
+
+    kind: ClassVar[str] = "LogLinearModel"
+
+    vocabulary: Vocabulary
+    trie: SuffixTrie
+    theta: Vector
+    text: Ids
+    order: int | None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_parameters(self) -> int:
+        """Grams with a weight."""
+        return int(np.count_nonzero(self.theta))
+
+    @cached_property
+    def _scores(self) -> TrieScores:
+        return TrieScores(self.trie, self.theta, self.text)
+
+    def event_logprobs(self, stream: Stream) -> Vector:
+        return self._asked(stream)[0]
+
+    def match_depths(self, stream: Stream) -> Ids:
+        return self._asked(stream)[1]
+
+    def _asked(self, stream: Stream) -> tuple[Vector, Ids]:
+        events = stream.events
+        nought = np.zeros(len(events), np.int32)
+        return self._scores.logprobs(stream.ids, events, stream.room[events], nought, stream.ids[events])
+
+    def distribution(self, history: Ids) -> Vector:
+        return self._scores.distribution(*sentence_so_far(history, self.start))
+
+    def parts(self) -> Parts:
+        header = {**trie_header(self.trie), "order": self.order}
+        return Parts(header, {**trie_tensors(self.trie), "theta": self.theta, "text": self.text}, {})
+
+    @classmethod
+    def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
+        trie, theta, text = stored_scores(file)
+        if trie.n_outcomes != len(vocabulary) + 1 or trie.n_symbols != len(vocabulary) + 2 or trie.parent[1:].min(initial=0) < 0:
+            raise file.error("damaged: the contexts do not fit the vocabulary")
+        order = file.header.get("order")
+        return cls(vocabulary, trie, theta, text, order if isinstance(order, int) else None)
+
+
+def stored_scores(file: ModelFile) -> tuple[SuffixTrie, Vector, Ids]:
+    """The trie, the scores of its grams, and the text of its collapsed nodes, out of a file."""
+    text, theta = file.tensor("text", np.int32), file.tensor("theta", np.float64)
+    trie = stored_trie(file, text)
+    if len(theta) != trie.n_grams or not np.all(np.isfinite(theta)):
+        raise file.error("damaged: the weights do not fit the contexts")
+    return trie, theta, text
+
+
+def sentence_so_far(history: Ids, start: int) -> tuple[Ids, int]:
+    """A history, and how many of its last symbols belong to the sentence."""
+    history = np.ascontiguousarray(history, np.int32)
+    starts = np.flatnonzero(history == start)
+    return history, len(history) - int(starts[-1]) if starts.size else len(history)
+
+
+class Plan(NamedTuple):
+    """What to train: the trie, the loss, and the parameters of the penalty."""
+
+    trie: SuffixTrie
+    loss: SuffixTrieLoss
+    group_weight: Vector
+    scale: Vector
+    w0: Vector
+
+
+def fit_loglinear(
+    text: TokenArrays,
+    order: int | None = 5,
+    *,
+    penalty: PenaltyName = "tree-l2",
+    lam: float = 0.7,
+    alpha: float = 1.1,
+    group_factor: float = 1.0,
+    solver: SolverName = "words",
+    collapse: bool | None = None,
+    start: Literal["kneser-ney", "zero"] = "kneser-ney",
+    tol: float = 1e-3,
+    max_iter: int = 300,
+    **options: Any,
+) -> LogLinearModel:
+    """Learn a log-linear model from text.
+
+    Parameters
+    ----------
+    text
+        Sentences.
+    order
+        Words of a gram at most; None for contexts as long as the sentence (needs a penalty that can be collapsed and
+        ``alpha=1``, unless the text is small).
+    penalty
+        ``"tree-l2"``, ``"tree-linf"``, ``"l1"``, ``"l2"`` or ``"none"``.
+    lam
+        Its strength, for the sum of the losses of all events; Nelakanti (2014) divides both by their number.
+    alpha
+        A context of k symbols is a feature of value β(k) = α^k.
+    group_factor
+        The group of a gram of k symbols before its word is weighted by ``group_factor ** k``.
+    solver
+        ``"words"`` (FISTA with a step for each word), or as in the thesis ``"fista"``, ``"ista"`` and ``"sage"``.
+    collapse
+        Whether contexts that always come together share a weight (Nelakanti's M_v). By default where that loses nothing:
+        for ``tree-linf``, ``l1`` and ``l2`` with ``alpha=1``.
+    start
+        Where training begins; the optimum is the same.
+    tol, max_iter
+        When to stop: see :func:`spinney.lm.training.words_fista`.
+    **options
+        For the solvers of :mod:`spinney.optim`, such as ``batch`` of ``sage``.
+
+    Examples
+    --------
+    >>> from spinney.corpus import sentence_arrays
+    >>> text = sentence_arrays([["a", "rose", "is", "a", "rose"], ["a", "rose", "is", "red"]])
+    >>> model = fit_loglinear(text, 3, lam=0.1)
+    >>> [(word, round(p, 2)) for word, p in model.next_words(["a"], 2)]
+    [('rose', 0.92), ('is', 0.03)]
+    """
+    plan = _plan(text, order, penalty, alpha, group_factor, collapse, start)
+    solution = _solved(plan, penalty, lam, solver, tol, max_iter, plan.w0, options)
+    settings = {
+        "penalty": penalty, "lam": lam, "alpha": alpha, "group_factor": group_factor, "solver": solver,
+    }  # fmt: skip
+    return _model(text, order, plan, solution, settings)
+
+
+def fit_loglinear_path(
+    text: TokenArrays,
+    held_out: TokenArrays,
+    order: int | None = 5,
+    *,
+    lams: Sequence[float] = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35),
+    alphas: Sequence[float] = (1.1,),
+    penalty: PenaltyName = "tree-l2",
+    group_factor: float = 1.0,
+    solver: SolverName = "words",
+    collapse: bool | None = None,
+    start: Literal["kneser-ney", "zero"] = "kneser-ney",
+    tol: float = 1e-3,
+    max_iter: int = 300,
+    **options: Any,
+) -> tuple[LogLinearModel, list[dict[str, float]]]:
+    """Try strengths from the strongest down, each from the solution before, and keep what is best on held-out text.
+
+    Returns the model and a row for each point: ``lam``, ``alpha``, ``perplexity``, ``parameters``, ``seconds``. For each
+    ``alpha`` the walk ends when two strengths in a row have not helped.
+    """
+    if not lams or not alphas:
+        raise OptionError("a path needs at least one strength and one α")
+    best: LogLinearModel | None = None
+    table: list[dict[str, float]] = []
+    lowest = np.inf
+    for alpha in alphas:
+        plan = _plan(text, order, penalty, alpha, group_factor, collapse, start)
+        w, worse, before = plan.w0, 0, np.inf
+        for lam in sorted(lams, reverse=True):
+            solution = _solved(plan, penalty, lam, solver, tol, max_iter, w, options)
+            w = solution.w
+            settings = {
+                "penalty": penalty, "lam": lam, "alpha": alpha, "group_factor": group_factor, "solver": solver,
+            }  # fmt: skip
+            model = _model(text, order, plan, solution, settings)
+            perplexity = model.perplexity(held_out).perplexity
+            table.append(
+                {"lam": lam, "alpha": alpha, "perplexity": perplexity, "parameters": model.n_parameters,
+                 "seconds": solution.seconds}
+            )  # fmt: skip
+            if perplexity < lowest:
+                best, lowest = model, perplexity
+            worse = worse + 1 if perplexity > before else 0
+            before = min(before, perplexity)
+            if worse == 2:
+                break
+    assert best is not None
+    best.facts["held_out_perplexity"] = lowest
+    return best, table
+
+
+def _plan(
+    text: TokenArrays,
+    order: int | None,
+    penalty: str,
+    alpha: float,
+    group_factor: float,
+    collapse: bool | None,
+    start: str,
+) -> Plan:
+    if order is not None and order < 1:
+        raise OptionError(f"the order must be at least 1, not {order}")
+    if not alpha > 0 or not group_factor > 0:
+        raise OptionError("alpha and group_factor must be above 0")
+    refuse_marks(text)
+    fits = penalty in COLLAPSIBLE and alpha == 1 and group_factor == 1
+    if collapse and not fits:
+        raise OptionError(
+            f"contexts cannot share a weight under {penalty} with alpha = {alpha:g} and group_factor = "
+            f"{group_factor:g}: their features or groups differ"
+        )
+    stream = stream_of(text)
+    max_context = None if order is None else order - 1
+    trie = suffix_trie(stream, len(text.vocabulary), max_context, collapse=fits if collapse is None else collapse)
+    depth = trie.depth[trie.context].astype(np.float64)
+    feature = trie.length[trie.context] * alpha**depth if alpha != 1 else trie.length[trie.context].astype(np.float64)
+    loss = SuffixTrieLoss(trie, feature)
+    w0 = np.zeros(trie.n_grams) if start == "zero" else starting_scores(trie) / feature
+    return Plan(trie, loss, group_factor**depth, word_scale(loss), w0)
+
+
+def starting_scores(trie: SuffixTrie) -> Vector:
+    """θ of interpolated Kneser-Ney on a trie: the log-linear model that it is.
+
+    Of a collapsed node, the score that its shortest context gives; roots of several softmaxes are each smoothed alone.
+    """
+    depth = trie.depth[trie.context] - trie.length[trie.context] + 1
+    depth[trie.parent[trie.context] < 0] = 0
+    no_extension = (trie.n_extensions == 0) | (trie.length[trie.context] > 1)
+    adjusted = np.where(no_extension, trie.count, trie.n_extensions).astype(np.float64)
+    discounts = np.array([_discount(adjusted[depth == k]) for k in range(int(depth.max(initial=0)) + 1)])
+    d = discounts[depth]
+    total = np.bincount(trie.context, adjusted, minlength=trie.n_contexts)
+    back = np.bincount(trie.context, d, minlength=trie.n_contexts) / np.maximum(total, 1.0)
+    p = np.empty(trie.n_grams)
+    theta = np.empty(trie.n_grams)
+    own = (adjusted - d) / total[trie.context]
+    for k in range(len(discounts)):
+        here = depth == k
+        lower = p[trie.up[here]] if k else np.full(np.count_nonzero(here), 1.0 / trie.n_outcomes)
+        share = back[trie.context[here]] * lower
+        p[here] = own[here] + share
+        theta[here] = np.log(p[here] / share)
+    return theta
+
+
+def _discount(counts: Vector) -> float:
+    """n₁/(n₁ + 2n₂), kept away from 0 and 1: it is only where training begins."""
+    once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
+    return float(np.clip(once / max(once + 2 * twice, 1), 0.1, 0.9))
+
+
+def _solved(
+    plan: Plan, penalty: PenaltyName, lam: float, solver: str, tol: float, max_iter: int, w0: Vector, options: Any
+) -> Solution:
+    on_trie = TriePenalty(penalty, lam, plan.trie, plan.group_weight, plan.scale)
+    if solver == "words":
+        return words_fista(plan.loss, on_trie, plan.scale, w0=w0, tol=tol, max_iter=max_iter, **options)
+    return solve(plan.loss, on_trie.constrained(), solver, tol=tol, max_iter=max_iter, w0=w0, **options)
+
+
+def _model(
+    text: TokenArrays, order: int | None, plan: Plan, solution: Solution, settings: dict[str, Any]
+) -> LogLinearModel:
+    theta = plan.loss.feature * solution.w
+    trie, grams = plan.trie.kept(theta != 0)
+    facts = {
+        **settings,
+        "order": order,
+        "sentences": len(text),
+        "tokens": text.n_tokens,
+        "words": len(text.vocabulary),
+        "parameters": plan.trie.n_grams,
+        "active": int(np.count_nonzero(theta)),
+        "collapsed": plan.trie.collapsed,
+        "objective": solution.objective,
+        "violation": solution.violation,
+        "iterations": solution.n_iter,
+        "converged": solution.converged,
+        "interrupted": solution.interrupted,
+        "seconds": solution.seconds,
+    }
+    labels = stream_of(text).ids if trie.collapsed else np.empty(0, np.int32)
+    return LogLinearModel(text.vocabulary, trie, theta[grams], labels, order, facts)

@@ -1,0 +1,63 @@
+"""Smoothed n-gram models from a text, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from spinney.corpus import TokenArrays
+from spinney.errors import OptionError
+from spinney.lm.flat import additive, good_turing
+from spinney.lm.interpolation import jelinek_mercer, witten_bell
+from spinney.lm.katz import katz
+from spinney.lm.kneser_ney import absolute_discounting, kneser_ney, modified_kneser_ney
+from spinney.lm.model import LanguageModel
+from spinney.lm.stream import refuse_marks, stream_of
+from spinney.lm.suffixtrie import suffix_trie
+
+#: The estimators by name; each takes a trie, a vocabulary and options of its own.
+METHODS: dict[str, Callable[..., LanguageModel]] = {
+    "modified-kneser-ney": modified_kneser_ney,
+    "kneser-ney": kneser_ney,
+    "absolute": absolute_discounting,
+    "witten-bell": witten_bell,
+    "jelinek-mercer": jelinek_mercer,
+    "katz": katz,
+    "additive": additive,
+    "good-turing": good_turing,
+}
+
+
+def fit_ngram(
+    text: TokenArrays, method: str = "modified-kneser-ney", *, order: int = 5, **options: Any
+) -> LanguageModel:
+    """Count the grams of a text and smooth them.
+
+    Parameters
+    ----------
+    text
+        Sentences. If unseen words are to have a probability, read them with an unknown symbol.
+    method
+        One of :data:`METHODS`.
+    order
+        Words of the longest grams: an order of ``n`` looks back at ``n - 1`` words.
+    options
+        Those of the estimator, such as ``discount=`` of ``"kneser-ney"``.
+
+    Examples
+    --------
+    >>> from spinney.corpus import sentence_arrays
+    >>> text = sentence_arrays([["a", "rose"], ["is", "a", "rose"]], unknown="<unk>")
+    >>> model = fit_ngram(text, "kneser-ney", order=3, discount=0.5)
+    >>> round(model.perplexity(text).perplexity, 3)
+    1.546
+    """
+    if method not in METHODS:
+        raise OptionError(f"the method must be one of {', '.join(METHODS)}, not {method!r}")
+    if order < 1:
+        raise OptionError(f"the order must be at least 1, not {order}")
+    refuse_marks(text)
+    trie = suffix_trie(stream_of(text), len(text.vocabulary), order - 1)
+    model = METHODS[method](trie, text.vocabulary, **options)
+    model.facts |= {"method": method, "order": order, "sentences": len(text), "tokens": text.n_tokens}
+    return model

@@ -1,0 +1,101 @@
+"""A suffix trie in a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.files import ModelFile
+from spinney.lm.stream import Ids
+from spinney.lm.suffixtrie import SuffixTrie
+
+_NOTHING = np.empty(0, np.int32)
+
+
+def trie_tensors(trie: SuffixTrie) -> dict[str, NDArray[np.generic]]:
+    """The arrays of a trie, without its events; the sizes go into a header."""
+    return {
+        "trie.parent": trie.parent,
+        "trie.older": trie.older,
+        "trie.depth": trie.depth,
+        "trie.length": trie.length,
+        "trie.place": trie.place,
+        "trie.occurrences": trie.occurrences,
+        "trie.gram_ptr": trie.gram_ptr,
+        "trie.symbol": trie.symbol,
+        "trie.up": trie.up,
+        "trie.count": trie.count,
+    }
+
+
+def trie_header(trie: SuffixTrie) -> dict[str, int]:
+    """The sizes of a trie."""
+    return {"n_outcomes": trie.n_outcomes, "n_symbols": trie.n_symbols}
+
+
+def stored_trie(file: ModelFile, text: Ids) -> SuffixTrie:
+    """The trie of a file, checked so that no kernel can go astray.
+
+    ``text`` is the stream in which collapsed nodes are read; empty if there are none.
+    """
+    ints = {
+        name: file.tensor(f"trie.{name}", np.int32) for name in ("parent", "older", "depth", "length", "symbol", "up")
+    }
+    longs = {name: file.tensor(f"trie.{name}", np.int64) for name in ("place", "occurrences", "gram_ptr", "count")}
+    n_outcomes, n_symbols = file.fact("n_outcomes", int), file.fact("n_symbols", int)
+    trie = SuffixTrie(
+        n_outcomes,
+        n_symbols,
+        ints["parent"],
+        ints["older"],
+        ints["depth"],
+        ints["length"],
+        longs["place"],
+        longs["occurrences"],
+        np.zeros(len(ints["parent"]), np.int64),
+        longs["gram_ptr"],
+        ints["symbol"],
+        ints["up"],
+        longs["count"],
+        _NOTHING,
+        _NOTHING,
+    )
+    if not _sound({**ints, **longs}, n_outcomes, n_symbols, text):
+        raise file.error("damaged: the contexts are not a trie")
+    return trie
+
+
+def _sound(arrays: Mapping[str, NDArray[np.generic]], n_outcomes: int, n_symbols: int, text: Ids) -> bool:
+    parent, older, depth, length, symbol, up = (
+        np.asarray(arrays[name]) for name in ("parent", "older", "depth", "length", "symbol", "up")
+    )
+    place, ptr = np.asarray(arrays["place"]), np.asarray(arrays["gram_ptr"])
+    n, grams = len(parent), len(symbol)
+    same = all(len(arrays[name]) == n for name in ("older", "depth", "length", "place", "occurrences"))
+    if not (n and same and len(ptr) == n + 1 and len(up) == grams == len(arrays["count"])):
+        return False
+    if not (0 < n_outcomes < 2**31 and 0 < n_symbols < 2**31 and ptr[0] == 0 and ptr[-1] == grams):
+        return False
+    if np.any(np.diff(ptr) < 0) or np.any(parent < -1) or np.any(parent >= np.arange(n)) or parent[0] >= 0:
+        return False
+    roots = parent < 0
+    n_roots = int(np.count_nonzero(roots))
+    if not roots[:n_roots].all() or np.any(older[~roots] < 0) or np.any(older >= n_symbols):
+        return False
+    above = np.where(roots, 0, depth[parent])
+    if np.any(length < 1) or np.any(np.where(roots, depth != 0, depth != above + length)):
+        return False
+    if np.any((length > 1) & ~roots & ((place < depth) | (place > len(text)))):
+        return False
+    context = np.repeat(np.arange(n), np.diff(ptr))
+    inner = ~roots[context]
+    if np.any(symbol < 0) or np.any(symbol >= n_outcomes) or np.any(up[~inner] != -1) or np.any(up[inner] < 0):
+        return False
+    # A parent gram is the same symbol after the parent context, which comes before.
+    return bool(
+        np.all(up < np.arange(grams))
+        and np.all(symbol[up[inner]] == symbol[inner])
+        and np.all(context[up[inner]] == parent[context[inner]])
+    )

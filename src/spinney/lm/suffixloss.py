@@ -1,0 +1,123 @@
+"""The negative log-likelihood of a log-linear model on a suffix trie, as a loss of the optimisation core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.lm.stream import Ids
+from spinney.lm.suffixtrie import SuffixTrie
+
+Vector = NDArray[np.float64]
+
+
+class SuffixTrieLoss:
+    """−Σ log P(y | x) with P(v | x) ∝ exp Σ_k x_k(v) w_k(v), a weight w for each gram of a trie.
+
+    The sum in the exponent runs over the grams (x_k, v) of the suffixes x_k of the context. A sum over events: Nelakanti
+    (2014) divides by their number.
+
+    Parameters
+    ----------
+    trie
+        Contexts and grams; with several roots, a softmax for each.
+    feature
+        The value x of each gram: β(k) for a context of k symbols, times the lengths that a collapsed node stands for.
+    root_sizes
+        How many symbols each root chooses from; by default, all outcomes.
+
+    Examples
+    --------
+    >>> from spinney.corpus import sentence_arrays
+    >>> from spinney.lm.stream import stream_of
+    >>> from spinney.lm.suffixtrie import suffix_trie
+    >>> trie = suffix_trie(stream_of(sentence_arrays([["a", "rose"], ["is", "a", "rose"]])), 3, 1)
+    >>> loss = SuffixTrieLoss(trie, np.ones(trie.n_grams))
+    >>> value, grad = loss.value_and_grad(np.zeros(trie.n_grams))
+    >>> round(value / np.log(4), 10), grad[:4]  # 7 events, each of 4 symbols equally likely
+    (7.0, array([-0.25, -0.25,  0.75, -0.25]))
+    """
+
+    n_free = 0
+
+    def __init__(self, trie: SuffixTrie, feature: Vector, root_sizes: Ids | None = None) -> None:
+        self.trie, self.feature = trie, np.ascontiguousarray(feature, np.float64)
+        self._ends = trie.ends.astype(np.float64)
+        self._ends_with = np.bincount(trie.event_gram, minlength=trie.n_grams).astype(np.float64)
+        self._count = trie.count.astype(np.float64)
+        self._silent = silent_symbols(trie, root_sizes)
+        self._e, self._expected = np.empty(trie.n_grams), np.empty(trie.n_grams)
+        self._Z = np.empty(trie.n_contexts)
+
+    @property
+    def n_params(self) -> int:
+        """One weight a gram."""
+        return self.trie.n_grams
+
+    @property
+    def n(self) -> int:
+        """Events."""
+        return len(self.trie.event_gram)
+
+    def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
+        """The loss and its gradient, in time and memory linear in the grams."""
+        return self._of_events(w, self._ends_with, self._ends, self._count)
+
+    def value(self, w: Vector) -> float:
+        """The loss alone, which costs half of the two."""
+        from spinney.lm._loglinear_kernels import negative_log_likelihood
+
+        self.normalise(w)
+        return float(negative_log_likelihood(self._e, self._Z, self.trie.context, self._ends_with))
+
+    def minibatches(self, batch: int, rng: np.random.Generator) -> Iterator[Callable[[Vector], tuple[float, Vector]]]:
+        """Estimates of the loss from ``batch`` events at a time, scaled to all of them; one shuffled pass."""
+        order = rng.permutation(self.n)
+        for start in range(0, self.n, batch):
+            events = order[start : start + batch]
+
+            def estimate(w: Vector, events: NDArray[np.int64] = events) -> tuple[float, Vector]:
+                return self._on_batch(w, events)
+
+            yield estimate
+
+    def _on_batch(self, w: Vector, events: NDArray[np.int64]) -> tuple[float, Vector]:
+        from spinney.lm._loglinear_kernels import sums_to_ancestors
+
+        trie, scale = self.trie, self.n / len(events)
+        ends_with = np.bincount(trie.event_gram[events], minlength=trie.n_grams) * scale
+        ends = np.bincount(trie.event_context[events], minlength=trie.n_contexts) * scale
+        count = ends_with.copy()
+        sums_to_ancestors(count, trie.up)
+        return self._of_events(w, ends_with, ends, count)
+
+    def _of_events(self, w: Vector, ends_with: Vector, ends: Vector, count: Vector) -> tuple[float, Vector]:
+        from spinney.lm._loglinear_kernels import expected_counts, negative_log_likelihood
+
+        trie = self.trie
+        self.normalise(w)
+        value = negative_log_likelihood(self._e, self._Z, trie.context, ends_with)
+        expected_counts(self._e, self._Z, trie.up, trie.context, trie.parent, ends, self._expected)
+        return value, self.feature * (self._expected - count)
+
+    def normalise(self, w: Vector) -> None:
+        """Bring exp of the score of each gram, and the normaliser of each context, up to date."""
+        normalise(self.trie, self.feature * w, self._silent, self._e, self._Z)
+
+
+def normalise(trie: SuffixTrie, theta: Vector, silent: Vector, e: Vector, Z: Vector) -> Vector:
+    """Fill exp of the score of each gram and the normaliser of each context; returns exp 0 at each root."""
+    from spinney.lm._loglinear_kernels import scores_and_normalisers
+
+    silent_e = np.ones(len(silent))
+    scores_and_normalisers(theta, trie.up, trie.parent, trie.gram_ptr, silent, e, Z, silent_e)
+    return silent_e
+
+
+def silent_symbols(trie: SuffixTrie, root_sizes: Ids | None = None) -> Vector:
+    """How many symbols each root could predict but never saw."""
+    n_roots = int(np.searchsorted(-(trie.parent < 0).astype(np.int8), 0)) if trie.n_contexts else 0
+    sizes = np.full(n_roots, trie.n_outcomes) if root_sizes is None else root_sizes
+    return (sizes - np.diff(trie.gram_ptr[: n_roots + 1])).astype(np.float64)
