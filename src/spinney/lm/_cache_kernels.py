@@ -16,7 +16,6 @@ def cache_logprobs(event, grams, contexts, before, window, decay, base, n_outcom
     touched (``*_time``), and decay when looked at.
     """
     order = grams.shape[0]
-    n_cached = grams.shape[1]
     gram_weight, gram_time = np.zeros(n_grams), np.zeros(n_grams, np.int64)
     latest = np.full(n_grams, np.int64(-1))  # the last cached word that made this gram
     weight, types, time = np.zeros(n_contexts), np.zeros(n_contexts), np.zeros(n_contexts, np.int64)

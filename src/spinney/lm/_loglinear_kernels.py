@@ -109,7 +109,9 @@ def sums_from_ancestors(values, up):
 
 
 @njit(cache=True, nogil=True)
-def match(ids, position, room, root, parent, depth, length, place, text, context_keys, context_places, n_symbols):
+def match(
+    ids, position, room, root, parent, depth, length, place, text, context_keys, context_places, n_symbols
+):
     """The deepest node that the symbols before ``position`` reach, and how many of its contexts they match.
 
     ``text`` is the stream that the trie was made from, in which the symbols of collapsed nodes are read.

@@ -105,7 +105,7 @@ def follow(ids, i, room, nodes, keys, places, n_symbols, path):
     ``nodes`` is (depth, length, place, text). Returns how many nodes, and how many symbols they share with the text;
     that may be fewer than the last node has.
     """
-    depth, length, place, text = nodes
+    depth, _, place, text = nodes
     path[0] = 0
     n, matched = 1, 0
     while matched < room and ids[i - 1 - matched] >= 0:
@@ -135,7 +135,12 @@ def fragments(customers, tables, d1, d2):
     for k in range(tables.size):
         n = customers[k] / tables[k]
         if n > 1.0:
-            ratio = math.lgamma(n + d2 - d) - math.lgamma(1.0 + d2 - d) + math.lgamma(1.0 - d) - math.lgamma(n - d)
+            ratio = (
+                math.lgamma(n + d2 - d)
+                - math.lgamma(1.0 + d2 - d)
+                + math.lgamma(1.0 - d)
+                - math.lgamma(n - d)
+            )
             found[k] *= d1 + (1.0 - d1) * math.exp(ratio)
     return found
 

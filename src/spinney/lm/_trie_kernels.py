@@ -9,40 +9,49 @@ _DIGIT = 11  # bits of a radix pass: the counters stay in the first cache
 
 
 @njit(cache=True, nogil=True)
-def number_keys(keys, n_bits):
-    """Number the distinct keys (≥ 0, below 2^n_bits) in their order.
-
-    Returns (number of each key, a place of each distinct key, how often each comes). Radix sort, low digits first.
-    """
+def sort_keys(keys, n_bits):
+    """The keys in their order, and where each was; equal keys stay in line. Radix sort, low digits first."""
     n = keys.size
-    order = np.arange(n).astype(np.int32)
-    other = np.empty(n, np.int32)
+    place = np.arange(n).astype(np.int32)
+    other_keys, other_place = np.empty(n, np.int64), np.empty(n, np.int32)
     mask = (np.int64(1) << _DIGIT) - 1
     start = np.empty((1 << _DIGIT) + 1, np.int64)
+    keys = keys.copy()
     for shift in range(0, n_bits, _DIGIT):
         start[:] = 0
         for i in range(n):
             start[((keys[i] >> shift) & mask) + 1] += 1
         for digit in range(1 << _DIGIT):
             start[digit + 1] += start[digit]
-        for j in range(n):
-            i = order[j]
+        for i in range(n):
             digit = (keys[i] >> shift) & mask
-            other[start[digit]] = i
-            start[digit] += 1
-        order, other = other, order
+            to = start[digit]
+            other_keys[to], other_place[to] = keys[i], place[i]
+            start[digit] = to + 1
+        keys, other_keys = other_keys, keys
+        place, other_place = other_place, place
+    return keys, place
+
+
+@njit(cache=True, nogil=True)
+def number_keys(keys, n_bits):
+    """Number the distinct keys (≥ 0, below 2^n_bits) in their order.
+
+    Returns (number of each key, the first place of each distinct key, how often each comes).
+    """
+    ordered, place = sort_keys(keys, n_bits)
+    n = keys.size
     number = np.empty(n, np.int32)
+    first = np.empty(n, np.int64)
+    begin = np.empty(n + 1, np.int64)
     distinct = 0
     for j in range(n):
-        if j == 0 or keys[order[j]] != keys[order[j - 1]]:
+        if j == 0 or ordered[j] != ordered[j - 1]:
+            first[distinct], begin[distinct] = place[j], j
             distinct += 1
-        number[order[j]] = distinct - 1
-    place = np.empty(distinct, np.int64)
-    count = np.zeros(distinct, np.int64)
-    for j in range(n - 1, -1, -1):
-        place[number[order[j]]] = order[j]
-        count[number[order[j]]] += 1
-    return number, place, count
+        number[place[j]] = distinct - 1
+    begin[distinct] = n
+    return number, first[:distinct].copy(), np.diff(begin[: distinct + 1])
 
 
 @njit(cache=True, nogil=True)

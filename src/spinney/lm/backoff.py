@@ -6,11 +6,12 @@ that are longer than that gram's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spinney.corpus import Vocabulary
 from spinney.errors import OptionError
@@ -83,15 +84,22 @@ class BackoffModel(LanguageModel):
 
     def logprob(self, tokens: Sequence[str]) -> Vector:
         """The natural log-probability of each word of a sentence, and last of its end."""
-        ids = np.empty(len(tokens) + 2, np.int32)
-        ids[0], ids[-1] = self.table.n_symbols - 1, self.table.n_symbols - 2
-        ids[1:-1] = self.vocabulary.encode(tokens, missing=-1)
-        return self._scores(ids, len(tokens) + 1)
+        start, n = self.table.n_symbols - 1, len(tokens)
+        ids = np.fromiter([start, *map(self._number, tokens), start - 1], np.int32, n + 2)
+        return self._scores(ids, n + 1)
+
+    @cached_property
+    def _number(self) -> Callable[[str], int]:
+        """The number of a word; -1 for one outside a closed vocabulary."""
+        numbering = self.vocabulary.numbering()
+        if self.vocabulary.unknown is not None:
+            return numbering.__getitem__
+        return lambda word: numbering.get(word, -1)
 
     def score(self, tokens: Sequence[str], *, end: bool = True) -> float:
         """The logarithm **to base 10** of the probability of a sentence, as KenLM and SRILM give it."""
         values = self.logprob(tokens)
-        return float(np.add.reduce(values if end else values[:-1])) / _LOG10
+        return sum((values if end else values[:-1]).tolist()) / _LOG10
 
     def _scores(self, ids: Ids, n_events: int) -> Vector:
         scores = np.empty(n_events)
@@ -106,7 +114,7 @@ class BackoffModel(LanguageModel):
 
         table = self.table
         n_slots = max(1, 3 * (table.n_grams - table.n_symbols) // 2) + 1
-        rows = np.full((n_slots, 4), np.int64(-1))
+        rows = _aligned(n_slots)
         values = rows.view(np.float64)
         fill_rows(table.keys, table.n_symbols, self.logp, table.following, self.backoff, rows, values)
         return backoff_scores, (
@@ -139,6 +147,13 @@ class BackoffModel(LanguageModel):
         if not np.all(logp <= 0) or not np.all(backoff < np.inf):
             raise file.error("damaged: a probability above 1, or what is no number")
         return cls(vocabulary, table, logp, backoff)
+
+
+def _aligned(n: int) -> NDArray[np.int64]:
+    """Rows of four numbers, all -1, none of which lies in two cache lines."""
+    memory = np.full(4 * n + 8, np.int64(-1))
+    skip = -(memory.ctypes.data // 8) % 8
+    return memory[skip : skip + 4 * n].reshape(n, 4)
 
 
 def dense(table: GramTable, logp: Vector, backoff: Vector, contexts: Sequence[int]) -> Vector:

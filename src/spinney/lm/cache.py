@@ -43,7 +43,7 @@ class CacheModel(LanguageModel):
 
     Examples
     --------
-    >>> model = CacheModel(Vocabulary(("a", "rose", "is"), [2, 2, 1]), order=2, ends=False)
+    >>> model = CacheModel(Vocabulary(("a", "rose", "is"), [2, 2, 1]), decay=1.0, order=2, ends=False)
     >>> np.exp(model.logprob("a rose is a rose".split())).round(2)
     array([0.25, 0.13, 0.08, 0.31, 0.62, 0.02])
     >>> model.next_words("a rose is a".split(), 1)
@@ -56,8 +56,8 @@ class CacheModel(LanguageModel):
         self,
         vocabulary: Vocabulary,
         *,
-        window: int = 1000,
-        decay: float = 1.0,
+        window: int = 2000,
+        decay: float = 0.995,
         order: int = 1,
         ends: bool = True,
         base: float = 1.0,
@@ -90,12 +90,12 @@ class CacheModel(LanguageModel):
         contexts[0] = 0
         contexts[1:, 1:] = grams[:-1, :-1]
         contexts[1:][contexts[1:] >= 0] += 1
-        said = np.cumsum(cached) - cached  # before each event
+        said: NDArray[np.int64] = np.cumsum(cached) - cached  # before each event
         before = np.full((self.order, len(event)), -1)
         before[0] = 0
         before[1:, said > 0] = grams[:-1, said[said > 0] - 1]
         before[1:][before[1:] >= 0] += 1
-        return cache_logprobs(
+        logprobs: Vector = cache_logprobs(
             event,
             grams,
             contexts,
@@ -107,6 +107,7 @@ class CacheModel(LanguageModel):
             n_grams,
             n_grams + 1,
         )
+        return logprobs
 
     def distribution(self, history: Ids) -> Vector:
         """The probability of each word, and last of the end; the history may hold many sentences."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,12 +13,47 @@ from numpy.typing import NDArray
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.errors import OptionError
 from spinney.files import ModelFile, Parts
+from spinney.lm.discounts import counts_of_counts, modified_discounts
 from spinney.lm.model import LanguageModel, Vector, component_of
-from spinney.lm.stream import Ids, Stream, refuse_marks
+from spinney.lm.storedtrie import stored_trie, trie_header, trie_tensors
+from spinney.lm.stream import Ids, Stream, refuse_marks, stream_of
+from spinney.lm.suffixtrie import SuffixTrie, trie_of_events
 from spinney.structure import WordClasses
 
 
-class ClassModel(LanguageModel):
+class _ByClass(LanguageModel):
+    """What predicts a class, and then a word of that class."""
+
+    def __init__(self, vocabulary: Vocabulary, class_of: Ids, log_emission: Vector, n_classes: int) -> None:
+        if class_of.shape != (len(vocabulary),) or log_emission.shape != class_of.shape:
+            raise OptionError("each word needs one class and one probability in it")
+        if np.any((class_of < 0) | (class_of >= n_classes)):
+            raise OptionError(f"a class that is none of the {n_classes} of the class model")
+        if not np.allclose(np.bincount(class_of, np.exp(log_emission), n_classes), 1.0, rtol=0, atol=1e-9):
+            raise OptionError("the probabilities of the words of a class must sum to 1")
+        self.vocabulary, self.class_of, self.log_emission, self.n_classes = (
+            vocabulary,
+            class_of,
+            log_emission,
+            n_classes,
+        )
+        self.facts = {}
+
+    def _classes(self, ids: Ids) -> Ids:
+        """Classes in place of words; both marks follow the last class, and what is no word is no class."""
+        return np.append(self.class_of, [self.n_classes, self.n_classes + 1, -1]).astype(np.int32)[ids]
+
+    def _within_class(self, stream: Stream) -> Vector:
+        """log p(word | class) of each event; the end is all of its class."""
+        of_words: Vector = np.append(self.log_emission, [0.0, 0.0])[stream.ids[stream.events]]
+        return of_words
+
+    def _of_words(self, of_classes: Vector) -> Vector:
+        """The distribution of words, given that of classes."""
+        return np.append(of_classes[self.class_of] * np.exp(self.log_emission), of_classes[-1])
+
+
+class ClassModel(_ByClass):
     """p(y | x) = p(c(y) | classes of x) p(y | c(y)); the end of a sentence is a class of its own.
 
     Made by :func:`fit_class_model`.
@@ -39,35 +75,21 @@ class ClassModel(LanguageModel):
     def __init__(
         self, vocabulary: Vocabulary, class_of: Ids, log_emission: Vector, class_model: LanguageModel
     ) -> None:
-        n_classes = len(class_model.vocabulary)
-        if class_of.shape != (len(vocabulary),) or log_emission.shape != class_of.shape:
-            raise OptionError("each word needs one class and one probability in it")
-        if np.any((class_of < 0) | (class_of >= n_classes)):
-            raise OptionError(f"a class that is none of the {n_classes} of the class model")
-        if not np.allclose(np.bincount(class_of, np.exp(log_emission), n_classes), 1.0, rtol=0, atol=1e-9):
-            raise OptionError("the probabilities of the words of a class must sum to 1")
-        self.vocabulary, self.class_of, self.log_emission = vocabulary, class_of, log_emission
+        super().__init__(vocabulary, class_of, log_emission, len(class_model.vocabulary))
         self.class_model = class_model
-        self.facts = {}
 
     def components(self) -> Mapping[str, LanguageModel]:
         """The model of classes, which has a vocabulary of its own."""
         return {"classes": self.class_model}
 
-    def _classes(self, ids: Ids) -> Ids:
-        """Classes in place of words; both marks follow the last class, and what is no word is no class."""
-        n_classes = len(self.class_model.vocabulary)
-        return np.append(self.class_of, [n_classes, n_classes + 1, -1]).astype(np.int32)[ids]
-
     def event_logprobs(self, stream: Stream) -> Vector:
         """The natural logarithm of the probability of each event."""
         of_classes = self.class_model.event_logprobs(Stream(self._classes(stream.ids), stream.room))
-        return of_classes + np.append(self.log_emission, [0.0, 0.0])[stream.ids[stream.events]]
+        return of_classes + self._within_class(stream)
 
     def distribution(self, history: Ids) -> Vector:
         """The probability of each word, and last of the end."""
-        of_classes = self.class_model.distribution(self._classes(history))
-        return np.append(of_classes[self.class_of] * np.exp(self.log_emission), of_classes[-1])
+        return self._of_words(self.class_model.distribution(self._classes(history)))
 
     def match_depths(self, stream: Stream) -> Ids:
         """How many classes before each event were ever seen together in training."""
@@ -77,9 +99,10 @@ class ClassModel(LanguageModel):
 
     def parts(self) -> Parts:
         """What the model keeps besides its vocabulary and facts."""
-        own = self.class_model.vocabulary
-        tensors = {"class_of": self.class_of, "log_emission": self.log_emission, "class_counts": own.counts}
-        return Parts({}, tensors, {})
+        counts = self.class_model.vocabulary.counts
+        return Parts(
+            {}, {"class_of": self.class_of, "log_emission": self.log_emission, "class_counts": counts}, {}
+        )
 
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
@@ -89,9 +112,121 @@ class ClassModel(LanguageModel):
             raise file.error("damaged: a count of a class is negative")
         class_model = component_of(file, "classes", class_vocabulary(counts))
         try:
-            return cls(vocabulary, file.tensor("class_of", np.int32), file.tensor("log_emission", np.float64), class_model)
+            return cls(vocabulary, *_emissions_of(file), class_model)
         except OptionError as error:
             raise file.error(f"damaged: {error}") from None
+
+
+class ClassTargetModel(_ByClass):
+    """p(y | x) = p(c(y) | x) p(y | c(y)): the class of the next word after words.
+
+    Made by :func:`fit_class_targets`.
+
+    Parameters
+    ----------
+    vocabulary, class_of, log_emission
+        As for :class:`ClassModel`.
+    trie
+        Contexts of words, whose grams end with classes.
+    logp : float64 [grams]
+        log p of each gram.
+    backoff : float64 [contexts]
+        The logarithm of the weight of the lower order; below the empty context is the uniform distribution.
+    """
+
+    kind: ClassVar[str] = "ClassTargetModel"
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        class_of: Ids,
+        log_emission: Vector,
+        trie: SuffixTrie,
+        logp: Vector,
+        backoff: Vector,
+    ) -> None:
+        super().__init__(vocabulary, class_of, log_emission, trie.n_outcomes - 1)
+        if trie.n_symbols != len(vocabulary) + 2 or trie.collapsed:
+            raise OptionError("the contexts are not of this vocabulary, or collapsed")
+        if logp.shape != (trie.n_grams,) or backoff.shape != (trie.n_contexts,):
+            raise OptionError("each gram needs a probability, and each context a weight")
+        if not (np.all(logp <= 0) and np.all(backoff <= 0)):
+            raise OptionError("a probability or weight above 1, or what is no number")
+        self.trie, self.logp, self.backoff = trie, logp, backoff
+
+    def _scored(self, stream: Stream) -> tuple[Vector, Ids]:
+        """log p of the class of each event, and the depth of match."""
+        from spinney.lm._class_kernels import class_scores
+
+        events = stream.events
+        outcomes = self._classes(stream.ids)[events].astype(np.int64)
+        scores, depths = np.empty(len(events)), np.empty(len(events), np.int32)
+        trie = self.trie
+        class_scores(
+            np.ascontiguousarray(stream.ids), events, stream.room[events], outcomes, trie.n_symbols, trie.n_outcomes,
+            *trie.context_table, *trie.gram_table, self.logp, self.backoff, self._unseen, scores, depths,
+        )  # fmt: skip
+        scores[outcomes < 0] = -np.inf
+        return scores, depths
+
+    @property
+    def _unseen(self) -> float:
+        """log p, after the empty context, of a class that was never seen."""
+        return float(self.backoff[0] - np.log(self.trie.n_outcomes))
+
+    def event_logprobs(self, stream: Stream) -> Vector:
+        """The natural logarithm of the probability of each event."""
+        return self._scored(stream)[0] + self._within_class(stream)
+
+    def match_depths(self, stream: Stream) -> Ids:
+        """How many symbols before each event were ever seen together in training, before anything."""
+        return self._scored(stream)[1]
+
+    def distribution(self, history: Ids) -> Vector:
+        """The probability of each word, and last of the end."""
+        from spinney.lm._trie_kernels import find
+
+        trie, p, u = self.trie, np.full(self.trie.n_outcomes, np.exp(self._unseen)), 0
+        grams = slice(0, int(trie.gram_ptr[1]))
+        p[trie.symbol[grams]] = np.exp(self.logp[grams])
+        for symbol in history[::-1].tolist():
+            u = -1 if symbol < 0 else int(find(u * trie.n_symbols + symbol, *trie.context_table))
+            if u < 0:
+                break
+            grams = slice(int(trie.gram_ptr[u]), int(trie.gram_ptr[u + 1]))
+            p *= np.exp(self.backoff[u])
+            p[trie.symbol[grams]] = np.exp(self.logp[grams])
+        return self._of_words(p)
+
+    # -- files ----------------------------------------------------------------------------------------
+
+    def parts(self) -> Parts:
+        """What the model keeps besides its vocabulary and facts."""
+        own: dict[str, NDArray[Any]] = {
+            "class_of": self.class_of,
+            "log_emission": self.log_emission,
+            "logp": self.logp,
+            "backoff": self.backoff,
+        }
+        return Parts(trie_header(self.trie), {**own, **trie_tensors(self.trie)}, {})
+
+    @classmethod
+    def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
+        """The model again."""
+        trie = stored_trie(file, np.empty(0, np.int32))
+        # Copies: kernels are compiled for arrays that can be written to.
+        logp, backoff = (np.array(file.tensor(name, np.float64)) for name in ("logp", "backoff"))
+        try:
+            return cls(vocabulary, *_emissions_of(file), trie, logp, backoff)
+        except OptionError as error:
+            raise file.error(f"damaged: {error}") from None
+
+
+def _emissions_of(file: ModelFile) -> tuple[Ids, Vector]:
+    return file.tensor("class_of", np.int32), file.tensor("log_emission", np.float64)
+
+
+# ---------------------------------------------------------------------------------------------- fitting
 
 
 def fit_class_model(
@@ -120,7 +255,7 @@ def fit_class_model(
     >>> classes = WordClasses(["a", "the", "rose", "dog"], [0, 0, 1, 1])
     >>> model = fit_class_model(text, classes, "witten-bell", order=2)
     >>> model.next_words(["the"], 2)
-    [('rose', 0.55...), ('dog', 0.27...)]
+    [('rose', 0.547...), ('dog', 0.273...)]
     """
     from spinney.lm.smoothing import fit_ngram
 
@@ -137,7 +272,10 @@ def fit_class_model(
     )
     words = np.bincount(text.ids, minlength=len(text.vocabulary))
     model = ClassModel(
-        text.vocabulary, class_of, log_emissions(words, class_of), fit_ngram(of_classes, method, order=order, **options)
+        text.vocabulary,
+        class_of,
+        log_emissions(words, class_of),
+        fit_ngram(of_classes, method, order=order, **options),
     )
     model.facts |= {
         "method": method,
@@ -147,6 +285,72 @@ def fit_class_model(
         "tokens": text.n_tokens,
     }
     return model
+
+
+def fit_class_targets(text: TokenArrays, classes: WordClasses, *, order: int = 3) -> ClassTargetModel:
+    """A model of the class that follows words, with modified Kneser-Ney smoothing, and of the words in each class.
+
+    Parameters
+    ----------
+    text
+        Sentences.
+    classes
+        As for :func:`fit_class_model`.
+    order
+        Contexts have up to ``order - 1`` words.
+
+    Examples
+    --------
+    >>> from spinney.corpus import sample_sentences, sentence_arrays
+    >>> text = sentence_arrays(sample_sentences(), min_count=2, unknown="<unk>")
+    >>> words = list(text.vocabulary.words)
+    >>> model = fit_class_targets(text, WordClasses(words, [len(word) for word in words]))
+    >>> model.n_classes, model.trie.n_symbols == len(words) + 2
+    (26, True)
+    """
+    if order < 1:
+        raise OptionError(f"the order must be at least 1, not {order}")
+    refuse_marks(text)
+    class_of = classes_of_words(text.vocabulary, classes)
+    n_classes, n_words = int(class_of.max(initial=-1)) + 1, len(text.vocabulary)
+    stream = stream_of(text)
+    events = stream.events
+    outcomes = np.append(class_of, n_classes).astype(np.int32)[stream.ids[events]]
+    trie = trie_of_events(
+        stream.ids,
+        events,
+        stream.room[events],
+        np.zeros(len(events), np.int32),
+        outcomes,
+        n_classes + 1,
+        n_words + 2,
+        order - 1,
+    )
+    logp, backoff = _kneser_ney(trie)
+    emission = log_emissions(np.bincount(text.ids, minlength=n_words), class_of)
+    model = ClassTargetModel(text.vocabulary, class_of, emission, trie, logp, backoff)
+    model.facts |= {"order": order, "classes": n_classes, "sentences": len(text), "tokens": text.n_tokens}
+    return model
+
+
+def _kneser_ney(trie: SuffixTrie) -> tuple[Vector, Vector]:
+    """log p of grams and log weights of contexts, whatever the grams end with (Chen and Goodman 1998)."""
+    if not trie.n_grams:
+        return np.empty(0), np.zeros(trie.n_contexts)
+    # Only grams of the highest order, or that begin a sentence, are preceded by nothing.
+    adjusted = np.where(trie.n_extensions > 0, trie.n_extensions, trie.count)
+    bounds = trie.gram_ptr[trie.levels()].tolist()
+    taken, p = np.empty(trie.n_grams), np.empty(trie.n_grams)
+    for order, (start, stop) in enumerate(pairwise(bounds), 1):
+        discounts = modified_discounts(counts_of_counts(adjusted[start:stop], 4), order)
+        taken[start:stop] = np.array((0.0, *discounts))[np.minimum(adjusted[start:stop], 3)]
+    total = np.add.reduceat(adjusted, trie.gram_ptr[:-1])
+    weight = np.add.reduceat(taken, trie.gram_ptr[:-1]) / total
+    for start, stop in pairwise(bounds):
+        lower = p[trie.up[start:stop]] if start else 1.0 / trie.n_outcomes
+        context = trie.context[start:stop]
+        p[start:stop] = (adjusted[start:stop] - taken[start:stop]) / total[context] + weight[context] * lower
+    return np.minimum(np.log(p), 0.0), np.minimum(np.log(weight), 0.0)
 
 
 def classes_of_words(vocabulary: Vocabulary, classes: WordClasses) -> Ids:

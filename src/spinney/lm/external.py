@@ -48,8 +48,8 @@ def external_trie(
     memory
         About how many bytes to use.
     folder
-        Where to put temporary files; None: where the system does. About 60 bytes an event are needed, and 40 more for
-        each distinct gram.
+        Where to put temporary files; None: where the system does. At most about 60 bytes an event are needed, and 70
+        for each distinct gram.
 
     Examples
     --------
@@ -138,6 +138,7 @@ class _Runs:
         """One more run; gives the place in it of each key."""
         from spinney.lm._trie_kernels import number_keys
 
+        number: Ids
         number, example, counts = number_keys(keys, n_bits)
         self.keys.append(keys[example])
         self.counts.append(counts)
@@ -349,7 +350,6 @@ class _Counting:
             sums = total + np.cumsum(self.n_grams.read(start, start + self.chunk))
             gram_ptr.append(sums)
             total = int(sums[-1])
-        columns = (self.parent, self.older, self.depth, self.length, self.place, self.occurrences, self.ends)
         event_context, event_gram = column("event_context", np.int32), column("event_gram", np.int32)
         for start, stop in self._chunks():
             events = np.flatnonzero(self.room.read(start, stop))
@@ -358,7 +358,13 @@ class _Counting:
         return SuffixTrie(
             self.n_outcomes,
             self.n_symbols,
-            *(one.mapped() for one in columns),
+            self.parent.mapped(),
+            self.older.mapped(),
+            self.depth.mapped(),
+            self.length.mapped(),
+            self.place.mapped(),
+            self.occurrences.mapped(),
+            self.ends.mapped(),
             gram_ptr.mapped(),
             self.symbol.mapped(),
             self.up.mapped(),

@@ -26,6 +26,8 @@ from spinney.lm.training import word_scale, words_fista
 from spinney.lm.triepenalty import COLLAPSIBLE, PenaltyName, TriePenalty
 from spinney.optim import Solution, solve
 
+_LARGEST_SCORE = 600.0  # its exponential is still a number
+
 SolverName = Literal["words", "fista", "ista", "sage"]
 
 
@@ -84,7 +86,7 @@ class TrieScores:
                 scores[t.symbol[grams]] = self.e[t.up[grams]] * np.exp(self.theta[grams] * share)
             else:
                 scores[t.symbol[grams]] = self.e[grams]
-        return scores / scores.sum()
+        return np.asarray(scores / scores.sum())
 
 
 @dataclass
@@ -138,7 +140,11 @@ class LogLinearModel(LanguageModel):
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
         trie, theta, text = stored_scores(file)
-        if trie.n_outcomes != len(vocabulary) + 1 or trie.n_symbols != len(vocabulary) + 2 or trie.parent[1:].min(initial=0) < 0:
+        if (
+            trie.n_outcomes != len(vocabulary) + 1
+            or trie.n_symbols != len(vocabulary) + 2
+            or trie.parent[1:].min(initial=0) < 0
+        ):
             raise file.error("damaged: the contexts do not fit the vocabulary")
         order = file.header.get("order")
         return cls(vocabulary, trie, theta, text, order if isinstance(order, int) else None)
@@ -146,10 +152,16 @@ class LogLinearModel(LanguageModel):
 
 def stored_scores(file: ModelFile) -> tuple[SuffixTrie, Vector, Ids]:
     """The trie, the scores of its grams, and the text of its collapsed nodes, out of a file."""
-    text, theta = file.tensor("text", np.int32), file.tensor("theta", np.float64)
+    from spinney.lm._loglinear_kernels import sums_from_ancestors
+
+    text, theta = file.tensor("text", np.int32).copy(), file.tensor("theta", np.float64).copy()
     trie = stored_trie(file, text)
-    if len(theta) != trie.n_grams or not np.all(np.isfinite(theta)):
+    if len(theta) != trie.n_grams or not np.all((theta >= 0) & (theta < _LARGEST_SCORE)):
         raise file.error("damaged: the weights do not fit the contexts")
+    total = theta.copy()
+    sums_from_ancestors(total, trie.up)
+    if np.any(total > _LARGEST_SCORE):
+        raise file.error("damaged: a weight is too large")
     return trie, theta, text
 
 
@@ -181,8 +193,8 @@ def fit_loglinear(
     solver: SolverName = "words",
     collapse: bool | None = None,
     start: Literal["kneser-ney", "zero"] = "kneser-ney",
-    tol: float = 1e-3,
-    max_iter: int = 300,
+    tol: float = 1e-4,
+    max_iter: int = 500,
     **options: Any,
 ) -> LogLinearModel:
     """Learn a log-linear model from text.
@@ -220,10 +232,10 @@ def fit_loglinear(
     >>> text = sentence_arrays([["a", "rose", "is", "a", "rose"], ["a", "rose", "is", "red"]])
     >>> model = fit_loglinear(text, 3, lam=0.1)
     >>> [(word, round(p, 2)) for word, p in model.next_words(["a"], 2)]
-    [('rose', 0.92), ('is', 0.03)]
+    [('rose', 0.92), ('a', 0.03)]
     """
     plan = _plan(text, order, penalty, alpha, group_factor, collapse, start)
-    solution = _solved(plan, penalty, lam, solver, tol, max_iter, plan.w0, options)
+    solution = solved(plan, penalty, lam, solver, tol, max_iter, plan.w0, options)
     settings = {
         "penalty": penalty, "lam": lam, "alpha": alpha, "group_factor": group_factor, "solver": solver,
     }  # fmt: skip
@@ -242,8 +254,8 @@ def fit_loglinear_path(
     solver: SolverName = "words",
     collapse: bool | None = None,
     start: Literal["kneser-ney", "zero"] = "kneser-ney",
-    tol: float = 1e-3,
-    max_iter: int = 300,
+    tol: float = 1e-4,
+    max_iter: int = 500,
     **options: Any,
 ) -> tuple[LogLinearModel, list[dict[str, float]]]:
     """Try strengths from the strongest down, each from the solution before, and keep what is best on held-out text.
@@ -260,7 +272,7 @@ def fit_loglinear_path(
         plan = _plan(text, order, penalty, alpha, group_factor, collapse, start)
         w, worse, before = plan.w0, 0, np.inf
         for lam in sorted(lams, reverse=True):
-            solution = _solved(plan, penalty, lam, solver, tol, max_iter, w, options)
+            solution = solved(plan, penalty, lam, solver, tol, max_iter, w, options)
             w = solution.w
             settings = {
                 "penalty": penalty, "lam": lam, "alpha": alpha, "group_factor": group_factor, "solver": solver,
@@ -293,26 +305,41 @@ def _plan(
 ) -> Plan:
     if order is not None and order < 1:
         raise OptionError(f"the order must be at least 1, not {order}")
+    refuse_marks(text)
+    stream = stream_of(text)
+    max_context = None if order is None else order - 1
+    together = collapses(penalty, alpha, group_factor, collapse)
+    trie = suffix_trie(stream, len(text.vocabulary), max_context, collapse=together)
+    return planned(trie, alpha, group_factor, start)
+
+
+def collapses(penalty: str, alpha: float, group_factor: float, collapse: bool | None) -> bool:
+    """Whether contexts that always come together share a weight."""
     if not alpha > 0 or not group_factor > 0:
         raise OptionError("alpha and group_factor must be above 0")
-    refuse_marks(text)
     fits = penalty in COLLAPSIBLE and alpha == 1 and group_factor == 1
     if collapse and not fits:
         raise OptionError(
             f"contexts cannot share a weight under {penalty} with alpha = {alpha:g} and group_factor = "
             f"{group_factor:g}: their features or groups differ"
         )
-    stream = stream_of(text)
-    max_context = None if order is None else order - 1
-    trie = suffix_trie(stream, len(text.vocabulary), max_context, collapse=fits if collapse is None else collapse)
+    return fits if collapse is None else collapse
+
+
+def planned(
+    trie: SuffixTrie, alpha: float, group_factor: float, start: str, root_sizes: Ids | None = None
+) -> Plan:
+    """What to train on a trie."""
+    if start not in ("kneser-ney", "zero"):
+        raise OptionError(f"training starts from kneser-ney or zero, not {start!r}")
     depth = trie.depth[trie.context].astype(np.float64)
-    feature = trie.length[trie.context] * alpha**depth if alpha != 1 else trie.length[trie.context].astype(np.float64)
-    loss = SuffixTrieLoss(trie, feature)
-    w0 = np.zeros(trie.n_grams) if start == "zero" else starting_scores(trie) / feature
+    feature = trie.length[trie.context] * alpha**depth  # nodes are only collapsed if α is 1
+    loss = SuffixTrieLoss(trie, feature, root_sizes)
+    w0 = np.zeros(trie.n_grams) if start == "zero" else starting_scores(trie, root_sizes) / feature
     return Plan(trie, loss, group_factor**depth, word_scale(loss), w0)
 
 
-def starting_scores(trie: SuffixTrie) -> Vector:
+def starting_scores(trie: SuffixTrie, root_sizes: Ids | None = None) -> Vector:
     """θ of interpolated Kneser-Ney on a trie: the log-linear model that it is.
 
     Of a collapsed node, the score that its shortest context gives; roots of several softmaxes are each smoothed alone.
@@ -330,7 +357,10 @@ def starting_scores(trie: SuffixTrie) -> Vector:
     own = (adjusted - d) / total[trie.context]
     for k in range(len(discounts)):
         here = depth == k
-        lower = p[trie.up[here]] if k else np.full(np.count_nonzero(here), 1.0 / trie.n_outcomes)
+        if k:
+            lower = p[trie.up[here]]
+        else:
+            lower = 1.0 / (trie.n_outcomes if root_sizes is None else root_sizes[trie.context[here]])
         share = back[trie.context[here]] * lower
         p[here] = own[here] + share
         theta[here] = np.log(p[here] / share)
@@ -339,12 +369,19 @@ def starting_scores(trie: SuffixTrie) -> Vector:
 
 def _discount(counts: Vector) -> float:
     """n₁/(n₁ + 2n₂), kept away from 0 and 1: it is only where training begins."""
-    once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
-    return float(np.clip(once / max(once + 2 * twice, 1), 0.1, 0.9))
+    once, twice = int(np.count_nonzero(counts == 1)), int(np.count_nonzero(counts == 2))
+    return min(max(once / max(once + 2 * twice, 1), 0.1), 0.9)
 
 
-def _solved(
-    plan: Plan, penalty: PenaltyName, lam: float, solver: str, tol: float, max_iter: int, w0: Vector, options: Any
+def solved(
+    plan: Plan,
+    penalty: PenaltyName,
+    lam: float,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    w0: Vector,
+    options: Any,
 ) -> Solution:
     on_trie = TriePenalty(penalty, lam, plan.trie, plan.group_weight, plan.scale)
     if solver == "words":
@@ -355,16 +392,32 @@ def _solved(
 def _model(
     text: TokenArrays, order: int | None, plan: Plan, solution: Solution, settings: dict[str, Any]
 ) -> LogLinearModel:
+    trie, theta, labels = pruned(text, plan, solution)
+    return LogLinearModel(
+        text.vocabulary, trie, theta, labels, order, training_facts(text, order, plan, solution, settings)
+    )
+
+
+def pruned(text: TokenArrays, plan: Plan, solution: Solution) -> tuple[SuffixTrie, Vector, Ids]:
+    """What a model keeps: the grams with a weight, their scores, and the text if collapsed nodes are read in it."""
     theta = plan.loss.feature * solution.w
     trie, grams = plan.trie.kept(theta != 0)
-    facts = {
+    labels = stream_of(text).ids if trie.collapsed else np.empty(0, np.int32)
+    return trie, theta[grams], labels
+
+
+def training_facts(
+    text: TokenArrays, order: int | None, plan: Plan, solution: Solution, settings: dict[str, Any]
+) -> dict[str, Any]:
+    """What a table of the fit shows."""
+    return {
         **settings,
         "order": order,
         "sentences": len(text),
         "tokens": text.n_tokens,
         "words": len(text.vocabulary),
         "parameters": plan.trie.n_grams,
-        "active": int(np.count_nonzero(theta)),
+        "active": int(np.count_nonzero(solution.w)),
         "collapsed": plan.trie.collapsed,
         "objective": solution.objective,
         "violation": solution.violation,
@@ -373,5 +426,3 @@ def _model(
         "interrupted": solution.interrupted,
         "seconds": solution.seconds,
     }
-    labels = stream_of(text).ids if trie.collapsed else np.empty(0, np.int32)
-    return LogLinearModel(text.vocabulary, trie, theta[grams], labels, order, facts)

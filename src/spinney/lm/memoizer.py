@@ -31,7 +31,15 @@ from spinney.corpus import TokenArrays, Vocabulary
 from spinney.errors import InputError, OptionError
 from spinney.files import ModelFile, Parts
 from spinney.lm.model import LanguageModel, Vector
-from spinney.lm.pitman_yor import Average, Method, PitmanYor, Restaurants, Sweep, check_sweeps, one_table_customers
+from spinney.lm.pitman_yor import (
+    Average,
+    Method,
+    PitmanYor,
+    Restaurants,
+    Sweep,
+    check_sweeps,
+    one_table_customers,
+)
 from spinney.lm.storedtrie import stored_trie, trie_header, trie_tensors
 from spinney.lm.stream import Ids, Stream, refuse_marks, stream_of
 from spinney.lm.suffixtrie import SuffixTrie, suffix_trie
@@ -57,6 +65,16 @@ class SequenceMemoizer(LanguageModel):
         Those of contexts of 0, 1, … symbols; the last is for all longer ones.
     facts
         How the model was made.
+
+    Examples
+    --------
+    >>> from spinney.corpus import sentence_arrays
+    >>> text = sentence_arrays([["a", "rose", "is", "a", "rose"], ["a", "nose", "is", "a", "nose"]])
+    >>> model = sequence_memoizer(text, method="one-table")
+    >>> model
+    SequenceMemoizer(16 nodes, contexts of up to 6 symbols)
+    >>> model.match_depths(model.stream([["a", "rose", "is", "is"]]))
+    array([1, 2, 3, 4, 1], dtype=int32)
     """
 
     kind: ClassVar[str] = "SequenceMemoizer"
@@ -71,7 +89,7 @@ class SequenceMemoizer(LanguageModel):
         discounts: Vector,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
-        if trie.n_outcomes != len(vocabulary) + 1:
+        if (trie.n_outcomes, trie.n_symbols) != (len(vocabulary) + 1, len(vocabulary) + 2):
             raise OptionError("the trie is not of this vocabulary")
         self.vocabulary, self.trie, self.text = vocabulary, trie, text
         self.customers, self.tables, self.discounts = customers, tables, discounts
@@ -137,13 +155,18 @@ class SequenceMemoizer(LanguageModel):
 
     @cached_property
     def _nodes(self) -> tuple[Ids, Ids, NDArray[np.int64], Ids]:
-        return self.trie.depth, self.trie.length, self.trie.place, self.text
+        # What was read from a file cannot be written to, and kernels are compiled for arrays that can.
+        depth, length = (
+            np.require(values, requirements="W") for values in (self.trie.depth, self.trie.length)
+        )
+        return depth, length, np.require(self.trie.place, requirements="W"), self.text
 
     @cached_property
     def _grams(self) -> tuple[NDArray[np.int64], Vector, Vector, Vector, Vector]:
         discount = node_discounts(self.trie, self.discounts)
         whole = PitmanYor(self.trie, self.customers, self.tables, discount, np.zeros(self.trie.n_contexts))
-        return self.trie.gram_ptr, self.customers, self.tables, *whole.interpolation()
+        ptr = np.require(self.trie.gram_ptr, requirements="W")
+        return ptr, self.customers, self.tables, *whole.interpolation()
 
     @cached_property
     def _fall(self) -> Vector:
@@ -175,6 +198,8 @@ class SequenceMemoizer(LanguageModel):
         customers, tables, discounts = (
             np.array(file.tensor(name, np.float64)) for name in ("customers", "tables", "discounts")
         )
+        if np.any(np.diff(trie.gram_ptr) < 1) or np.any(trie.depth < trie.length - 1):
+            raise file.error("damaged: a context without grams, or longer than its length")
         if not len(customers) == len(tables) == trie.n_grams:
             raise file.error("damaged: not a number of customers and tables for each gram")
         if not np.all((tables > 0) & (customers >= tables) & np.isfinite(customers)):
@@ -211,7 +236,7 @@ def sequence_memoizer(
         (default: half). The model is that of the mean numbers of customers and tables, and the mean discounts.
     discounts
         Those of contexts of 0, 1, … symbols, where sampling begins; the last is for all longer ones.
-        For one table the default is the maximum of the leaving-one-out likelihood that gives Kneser-Ney's n₁/(n₁ + 2n₂).
+        For one table the default is the maximum of the leaving-one-out likelihood, as n₁/(n₁ + 2n₂) for Kneser-Ney.
     resample
         Whether Gibbs sampling draws the discounts too, by slice sampling with a uniform prior.
     random_state
@@ -243,7 +268,9 @@ def sequence_memoizer(
         customers, tables, d = _sampled(trie, given, sweeps, burn_in, resample, random_state, callback)
     else:
         raise OptionError(f"the method is gibbs or one-table, not {method!r}")
-    facts = {"method": f"sequence memoizer ({method})", "discounts": d.tolist()}
+    facts: dict[str, Any] = {"method": f"sequence memoizer ({method})", "discounts": d.tolist()}
+    if method == "gibbs":
+        facts |= {"sweeps": sweeps, "random_state": random_state}
     return SequenceMemoizer(text.vocabulary, trie, stream.ids, customers, tables, d, facts)
 
 
@@ -315,7 +342,7 @@ class Lengths:
 
 
 def draw_discounts(seated: Restaurants, lengths: Lengths, d: Vector, rng: np.random.Generator) -> Vector:
-    """Each discount in turn from its posterior given the seating, by slice sampling (Neal 2003) from the whole of (0, 1).
+    """Each discount in turn from its posterior given the seating, by slice sampling (Neal 2003).
 
     The discounts D of groups enter by D^(t - 1) for each restaurant and Γ(n - D) / Γ(1 - D) for each table.
     """

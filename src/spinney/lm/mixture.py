@@ -17,9 +17,8 @@ from spinney.lm.stream import Ids, Stream
 Text = TokenArrays | Iterable[Sequence[str]]
 Matrix = NDArray[np.float64]
 
-_FLOOR = float(
-    np.log(np.finfo(float).tiny)
-)  # of log-probabilities in a product: 0 to a small power is not nothing
+# The least log-probability in a product: nothing to a small power is not nothing.
+_FLOOR = float(np.log(np.finfo(float).tiny))
 _ROOM = 1 << 28  # bytes of distributions kept while the exponents of a product are fitted
 
 
@@ -69,7 +68,7 @@ class LinearMixture(_Mixture):
     --------
     >>> from spinney.lm.cache import CacheModel
     >>> words = Vocabulary(("a", "rose", "is"), [2, 2, 1])
-    >>> components = {"words": CacheModel(words), "pairs": CacheModel(words, order=2)}
+    >>> components = {"words": CacheModel(words, decay=1.0), "pairs": CacheModel(words, decay=1.0, order=2)}
     >>> model = LinearMixture(components, [[0.25, 0.75]])
     >>> model.next_words("a rose is a".split(), 1)
     [('rose', 0.53125)]
@@ -159,7 +158,8 @@ class LogLinearMixture(_Mixture):
     --------
     >>> from spinney.lm.cache import CacheModel
     >>> words = Vocabulary(("a", "rose", "is"), [2, 2, 1])
-    >>> model = LogLinearMixture({"words": CacheModel(words), "pairs": CacheModel(words, order=2)}, [0.5, 1.0])
+    >>> components = {"words": CacheModel(words, decay=1.0), "pairs": CacheModel(words, decay=1.0, order=2)}
+    >>> model = LogLinearMixture(components, [0.5, 1.0])
     >>> model.next_words("a rose is a".split(), 1)
     [('rose', 0.5879...)]
     """
@@ -234,7 +234,7 @@ def fit_linear(
         Sentences, or arrays read with the vocabulary of the models.
     by
         ``"all"``: the same weights everywhere. ``"depth"``: weights for each depth of match of the history in
-        training. ``"rule"``: one component alone up to a depth, and another beyond it (Nelakanti 2014, section 3.5).
+        training. ``"rule"``: one component alone up to a depth, and another beyond it (Nelakanti 2014).
     depth_of
         The component whose depths count; None: the first that has any.
     min_events
@@ -246,7 +246,7 @@ def fit_linear(
     --------
     >>> from spinney.lm.cache import CacheModel
     >>> words = Vocabulary(("a", "rose", "is"), [2, 2, 1])
-    >>> components = {"words": CacheModel(words), "pairs": CacheModel(words, order=2)}
+    >>> components = {"words": CacheModel(words, decay=1.0), "pairs": CacheModel(words, decay=1.0, order=2)}
     >>> model = fit_linear(components, ["a rose is a rose is a rose".split()])
     >>> model.weights.round(1)
     array([[0., 1.]])
@@ -331,21 +331,21 @@ def best_rule(logprobs: Matrix, depths: Ids) -> tuple[Matrix, NDArray[np.int64]]
     """The two components, and the depth up to which the first is used alone, that make the events likeliest."""
     n_components = logprobs.shape[1]
     by_depth = np.stack([_sums(logprobs[:, i], depths) for i in range(n_components)])
-    cuts = np.arange(by_depth.shape[1])  # the first is used below the cut; at 0 never
+    # The first is used below the cut; at 0 never.
     below = np.concatenate((np.zeros((n_components, 1)), np.cumsum(by_depth, axis=1)[:, :-1]), axis=1)
     above = np.cumsum(by_depth[:, ::-1], axis=1)[:, ::-1]
     values = below[:, None, :] + above[None, :, :]
     low, high, cut = np.unravel_index(int(np.argmax(values)), values.shape)
     one = np.eye(n_components)
-    if cuts[cut] == 0:
+    if low == high or cut == 0:
         return one[[high]], np.empty(0, np.int64)
-    return one[[low, high]], cuts[[cut]]
+    return one[[low, high]], np.array([cut])
 
 
 def _sums(values: Vector, depths: Ids) -> Vector:
     """Sums by depth, where nothing is worse than impossible."""
     impossible = np.isneginf(values)
-    sums: Vector = np.bincount(depths, np.where(impossible, 0.0, values))
+    sums = np.bincount(depths, np.where(impossible, 0.0, values)).astype(float)
     sums[depths[impossible]] = -np.inf
     return sums
 
@@ -370,7 +370,7 @@ def fit_log_linear(
     --------
     >>> from spinney.lm.cache import CacheModel
     >>> words = Vocabulary(("a", "rose", "is"), [2, 2, 1])
-    >>> components = {"words": CacheModel(words), "pairs": CacheModel(words, order=2)}
+    >>> components = {"words": CacheModel(words, decay=1.0), "pairs": CacheModel(words, decay=1.0, order=2)}
     >>> fit_log_linear(components, ["a rose is a rose is a rose".split()]).exponents.shape
     (2,)
     """

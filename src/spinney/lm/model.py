@@ -127,7 +127,9 @@ class LanguageModel(ABC):
         stream = self.stream(text)
         return measured(stream, self.event_logprobs(stream), self.vocabulary, ends=ends, unknown=unknown)
 
-    def next_words(self, context: Sequence[str], k: int = 10, *, start: bool = False) -> list[tuple[str, float]]:
+    def next_words(
+        self, context: Sequence[str], k: int = 10, *, start: bool = False
+    ) -> list[tuple[str, float]]:
         """The likeliest continuations of a context, with their probabilities; ``</s>`` is the end.
 
         Parameters
@@ -176,7 +178,9 @@ class LanguageModel(ABC):
     def history(self, context: Sequence[str], *, start: bool) -> Ids:
         """The numbers of a context."""
         if any(word in (START, END) for word in context):
-            raise InputError(f"{START} and {END} are not words", remedy="say whether the context begins a sentence")
+            raise InputError(
+                f"{START} and {END} are not words", remedy="say whether the context begins a sentence"
+            )
         ids = self.vocabulary.encode(context, missing=-1)
         return np.concatenate(([self.start], ids)).astype(np.int32) if start else ids
 
@@ -280,6 +284,7 @@ _MODULES = {
     "LogLinearModel": "loglinear",
     "HierarchicalModel": "hierarchical",
     "ClassModel": "classbased",
+    "ClassTargetModel": "classbased",
     "CacheModel": "cache",
     "LinearMixture": "mixture",
     "LogLinearMixture": "mixture",

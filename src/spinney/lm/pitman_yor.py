@@ -72,7 +72,9 @@ class PitmanYor:
     def interpolation(self) -> tuple[Vector, Vector]:
         """(c - dt) / (θ + c.) of each gram, and (θ + d t.) / (θ + c.) of each context."""
         context = self.trie.context
-        guests, laid = (np.bincount(context, values, self.trie.n_contexts) for values in (self.customers, self.tables))
+        guests, laid = (
+            np.bincount(context, values, self.trie.n_contexts) for values in (self.customers, self.tables)
+        )
         whole = self.concentration + guests
         own = (self.customers - self.discount[context] * self.tables) / whole[context]
         return own, (self.concentration + self.discount * laid) / whole
@@ -97,7 +99,9 @@ class Restaurants:
     array. So sampling is exact and needs no Stirling numbers (which Gasthaus and Teh 2010 take to save this memory).
     """
 
-    def __init__(self, trie: SuffixTrie, discount: Vector, concentration: Vector, rng: np.random.Generator) -> None:
+    def __init__(
+        self, trie: SuffixTrie, discount: Vector, concentration: Vector, rng: np.random.Generator
+    ) -> None:
         self.trie = trie
         self._rng = rng
         self._pool = np.cumsum(trie.count) - trie.count
@@ -147,7 +151,7 @@ class Average:
         self.n = 0
         self._sums: list[Vector] = []
 
-    def add(self, *values: NDArray[np.generic]) -> None:
+    def add(self, *values: NDArray[np.int32] | Vector) -> None:
         """Take one sample in."""
         if not self._sums:
             self._sums = [np.zeros(value.shape) for value in values]
@@ -227,7 +231,10 @@ def pitman_yor(
         )
     else:
         raise OptionError(f"the method is gibbs or one-table, not {method!r}")
-    return backoff_model(fitted, text.vocabulary, {"method": f"pitman-yor ({method})", "order": order})
+    facts: dict[str, object] = {"method": f"pitman-yor ({method})", "order": order}
+    if method == "gibbs":
+        facts |= {"sweeps": sweeps, "random_state": random_state}
+    return backoff_model(fitted, text.vocabulary, facts)
 
 
 def backoff_model(fitted: PitmanYor, vocabulary: Vocabulary, facts: Mapping[str, object]) -> BackoffModel:
@@ -238,7 +245,9 @@ def backoff_model(fitted: PitmanYor, vocabulary: Vocabulary, facts: Mapping[str,
     trie = fitted.trie
     p, weight = fitted.probabilities()
     seen = int(trie.gram_ptr[1])
-    unigrams = np.full(trie.n_symbols, weight[0] / trie.n_outcomes)  # what was never seen has its share of the base
+    unigrams = np.full(
+        trie.n_symbols, weight[0] / trie.n_outcomes
+    )  # what was never seen has its share of the base
     unigrams[trie.symbol[:seen]] = p[:seen]
     unigrams[-1] = 0.0  # the start of a sentence is not predicted
     with np.errstate(divide="ignore"):
@@ -260,9 +269,13 @@ def one_table_model(
     customers = one_table_customers(trie)
     if discounts is None:
         discounts = kneser_ney_discounts(customers, trie)
-    d, theta = (_by_depth(values, trie, default) for values, default in ((discounts, 0.0), (concentrations, 0.0)))
+    d, theta = (
+        _by_depth(values, trie, default) for values, default in ((discounts, 0.0), (concentrations, 0.0))
+    )
     _check(d, theta)
-    return PitmanYor(trie, customers.astype(np.float64), np.ones(trie.n_grams), d[trie.depth], theta[trie.depth])
+    return PitmanYor(
+        trie, customers.astype(np.float64), np.ones(trie.n_grams), d[trie.depth], theta[trie.depth]
+    )
 
 
 def kneser_ney_discounts(customers: Ints, trie: SuffixTrie) -> list[float]:
@@ -273,7 +286,8 @@ def kneser_ney_discounts(customers: Ints, trie: SuffixTrie) -> list[float]:
     depth = trie.depth[trie.context]
     n1, n2 = (np.bincount(depth[customers == n], minlength=int(depth.max()) + 1) for n in (1, 2))
     few = (n1 == 0) | (n2 == 0)
-    return ((n1 + few) / (n1 + few + 2 * (n2 + few))).tolist()
+    d: list[float] = ((n1 + few) / (n1 + few + 2 * (n2 + few))).tolist()
+    return d
 
 
 def sampled_model(
@@ -313,9 +327,10 @@ def draw_parameters(
 ) -> tuple[Vector, Vector]:
     """Discounts and concentrations of each depth from their posterior, by auxiliary variables (Teh 2006, appendix C).
 
-    The seating of a restaurant has the probability Π_{i=1}^{t-1} (θ + di) · Γ(θ+1)/Γ(θ+c) · Π_tables Π_{j=1}^{n-1} (j-d);
-    x makes the second factor θ's alone, y tells whether θ or di is meant in each of the first, z whether 1-d or j-1
-    in each of the third. The y and z of restaurants and tables alike are drawn together, as binomials.
+    The seating of a restaurant has the probability Π_{i<t} (θ + di) · Γ(θ+1)/Γ(θ+c) · Π_tables Π_{j<n} (j - d), i and j
+    from 1. There x, drawn from Beta(θ + 1, c - 1), makes the second factor x^θ, y tells whether θ or di is meant in
+    each of the first, z whether 1 - d or j - 1 in each of the third. The y and z of restaurants and tables that are
+    alike are drawn together, as binomials.
     """
     trie = seated.trie
     context, size = seated.shared_tables()
@@ -352,7 +367,9 @@ def _by_depth(values: float | Sequence[float] | None, trie: SuffixTrie, default:
     try:
         return np.broadcast_to(np.asarray(default if values is None else values, np.float64), n).copy()
     except ValueError:
-        raise OptionError(f"one discount or concentration for all contexts, or {n}, for each length from 0") from None
+        raise OptionError(
+            f"one discount or concentration for all contexts, or {n}, for each length from 0"
+        ) from None
 
 
 def _check(d: Vector, theta: Vector) -> None:
@@ -360,3 +377,7 @@ def _check(d: Vector, theta: Vector) -> None:
         raise OptionError("discounts are at least 0 and below 1")
     if not np.all((theta >= 0) & np.isfinite(theta)):
         raise OptionError("concentrations are at least 0")
+    if np.any((d == 0) & (theta == 0)):
+        raise OptionError(
+            "a discount or a concentration must be above 0, or nothing is left for what was never seen"
+        )

@@ -41,9 +41,12 @@ def stored_trie(file: ModelFile, text: Ids) -> SuffixTrie:
     ``text`` is the stream in which collapsed nodes are read; empty if there are none.
     """
     ints = {
-        name: file.tensor(f"trie.{name}", np.int32) for name in ("parent", "older", "depth", "length", "symbol", "up")
+        name: file.tensor(f"trie.{name}", np.int32)
+        for name in ("parent", "older", "depth", "length", "symbol", "up")
     }
-    longs = {name: file.tensor(f"trie.{name}", np.int64) for name in ("place", "occurrences", "gram_ptr", "count")}
+    longs = {
+        name: file.tensor(f"trie.{name}", np.int64) for name in ("place", "occurrences", "gram_ptr", "count")
+    }
     n_outcomes, n_symbols = file.fact("n_outcomes", int), file.fact("n_symbols", int)
     trie = SuffixTrie(
         n_outcomes,
@@ -84,14 +87,20 @@ def _sound(arrays: Mapping[str, NDArray[np.generic]], n_outcomes: int, n_symbols
     n_roots = int(np.count_nonzero(roots))
     if not roots[:n_roots].all() or np.any(older[~roots] < 0) or np.any(older >= n_symbols):
         return False
-    above = np.where(roots, 0, depth[parent])
-    if np.any(length < 1) or np.any(np.where(roots, depth != 0, depth != above + length)):
+    if np.any(length < 1) or np.any(length[roots] != 1) or np.any(depth[roots] != 0):
+        return False
+    if np.any(depth[~roots] != depth[parent[~roots]].astype(np.int64) + length[~roots]):
         return False
     if np.any((length > 1) & ~roots & ((place < depth) | (place > len(text)))):
         return False
     context = np.repeat(np.arange(n), np.diff(ptr))
     inner = ~roots[context]
-    if np.any(symbol < 0) or np.any(symbol >= n_outcomes) or np.any(up[~inner] != -1) or np.any(up[inner] < 0):
+    if (
+        np.any(symbol < 0)
+        or np.any(symbol >= n_outcomes)
+        or np.any(up[~inner] != -1)
+        or np.any(up[inner] < 0)
+    ):
         return False
     # A parent gram is the same symbol after the parent context, which comes before.
     return bool(

@@ -36,7 +36,7 @@ class SuffixTrieLoss:
     >>> trie = suffix_trie(stream_of(sentence_arrays([["a", "rose"], ["is", "a", "rose"]])), 3, 1)
     >>> loss = SuffixTrieLoss(trie, np.ones(trie.n_grams))
     >>> value, grad = loss.value_and_grad(np.zeros(trie.n_grams))
-    >>> round(value / np.log(4), 10), grad[:4]  # 7 events, each of 4 symbols equally likely
+    >>> round(float(value / np.log(4)), 10), grad[:4]  # 7 events, each of 4 symbols equally likely
     (7.0, array([-0.25, -0.25,  0.75, -0.25]))
     """
 
@@ -72,7 +72,9 @@ class SuffixTrieLoss:
         self.normalise(w)
         return float(negative_log_likelihood(self._e, self._Z, self.trie.context, self._ends_with))
 
-    def minibatches(self, batch: int, rng: np.random.Generator) -> Iterator[Callable[[Vector], tuple[float, Vector]]]:
+    def minibatches(
+        self, batch: int, rng: np.random.Generator
+    ) -> Iterator[Callable[[Vector], tuple[float, Vector]]]:
         """Estimates of the loss from ``batch`` events at a time, scaled to all of them; one shuffled pass."""
         order = rng.permutation(self.n)
         for start in range(0, self.n, batch):
@@ -87,8 +89,9 @@ class SuffixTrieLoss:
         from spinney.lm._loglinear_kernels import sums_to_ancestors
 
         trie, scale = self.trie, self.n / len(events)
-        ends_with = np.bincount(trie.event_gram[events], minlength=trie.n_grams) * scale
-        ends = np.bincount(trie.event_context[events], minlength=trie.n_contexts) * scale
+        each = np.full(len(events), scale)
+        ends_with = np.bincount(trie.event_gram[events], each, trie.n_grams).astype(np.float64)
+        ends = np.bincount(trie.event_context[events], each, trie.n_contexts).astype(np.float64)
         count = ends_with.copy()
         sums_to_ancestors(count, trie.up)
         return self._of_events(w, ends_with, ends, count)

@@ -113,7 +113,6 @@ class SuffixTrie:
         """Where the contexts of each depth begin, and the end; only for tries that are not collapsed."""
         return np.searchsorted(self.depth, np.arange(int(self.depth.max(initial=0)) + 2))
 
-
     def kept(self, wanted: NDArray[np.bool_]) -> tuple[SuffixTrie, NDArray[np.bool_]]:
         """The trie of the grams that are wanted, with all that lead to them; and which grams these are.
 
@@ -156,7 +155,8 @@ def hash_table(keys: Counts) -> tuple[Counts, Ids]:
     from spinney.lm._trie_kernels import fill_table
 
     n_slots = 1 << max(1, int(2 * len(keys)).bit_length())
-    return fill_table(np.ascontiguousarray(keys, np.int64), n_slots)
+    table: tuple[Counts, Ids] = fill_table(np.ascontiguousarray(keys, np.int64), n_slots)
+    return table
 
 
 def suffix_trie(
@@ -223,7 +223,9 @@ def trie_of_events(
     occurrences = np.bincount(root, minlength=n_roots)
     first = np.full(n_roots, -1, np.int64)
     first[root[::-1]] = position[::-1]
-    grown.add_contexts(np.full(n_roots, -1), np.full(n_roots, -1), np.zeros(n_roots), np.ones(n_roots), first, occurrences)
+    grown.add_contexts(
+        np.full(n_roots, -1), np.full(n_roots, -1), np.zeros(n_roots), np.ones(n_roots), first, occurrences
+    )
     grown.add_grams(context, outcome, gram, np.arange(n_events), n_outcomes)
     active = np.flatnonzero(room > 0)
     k = 0
@@ -280,7 +282,13 @@ class _Growth:
         occurrences: Counts,
     ) -> None:
         self._contexts.append(
-            [parent.astype(np.int32), older.astype(np.int32), depth.astype(np.int32), length.astype(np.int32), place]
+            [
+                parent.astype(np.int32),
+                older.astype(np.int32),
+                depth.astype(np.int32),
+                length.astype(np.int32),
+                place,
+            ]
         )
         self._occurrences = np.concatenate((self._occurrences, occurrences))
         self._longer = np.concatenate((self._longer, np.zeros(len(parent), np.int32)))
@@ -299,7 +307,9 @@ class _Growth:
 
         keys = context[events].astype(np.int64) * n_outcomes + outcome[events]
         number, example, count = number_keys(keys, _bits(self.n_contexts * n_outcomes))
-        self._grams.append([(keys[example] // n_outcomes), outcome[events[example]], gram[events[example]], count])
+        self._grams.append(
+            [(keys[example] // n_outcomes), outcome[events[example]], gram[events[example]], count]
+        )
         gram[events] = self.n_grams + number
         self.n_grams += len(example)
 

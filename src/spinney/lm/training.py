@@ -28,7 +28,9 @@ def word_scale(loss: SuffixTrieLoss) -> Vector:
     from spinney.lm._loglinear_kernels import from_roots, sums_from_ancestors
 
     trie = loss.trie
-    squares = loss.feature**2 / trie.length[trie.context]  # the contexts of a collapsed node share the feature
+    squares = (
+        loss.feature**2 / trie.length[trie.context]
+    )  # the contexts of a collapsed node share the feature
     sums_from_ancestors(squares, trie.up)
     count = trie.count.astype(np.float64)
     from_roots(count, trie.up)
@@ -106,4 +108,6 @@ def words_fista(
                 raise
             interrupted = True
     seconds = time.perf_counter() - started
-    return Solution(w, objective, trace[-1].violation, converged, iteration, "words", seconds, grad, interrupted, trace)
+    return Solution(
+        w, objective, trace[-1].violation, converged, iteration, "words", seconds, grad, interrupted, trace
+    )

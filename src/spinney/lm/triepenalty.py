@@ -56,7 +56,7 @@ class TriePenalty:
 
     def value(self, w: Vector) -> float:
         """λΩ(w)."""
-        if self.name == "l2":
+        if self._ridge is not None:
             return float(0.5 * ((self._copies * self._ridge) @ (w * w)))
         if self.name == "l1":
             return float(self._of_copy.value(self._copies * w))
