@@ -2,14 +2,16 @@
 
     python replication/nelakanti.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
 
-Studies: subsets, orders, breakdown, parameters, prox, taxonomy. The data sets are looked for under SPINNEY_DATA. A run of
-all studies is kept in ``results/nelakanti.md``, as far as it has come; a run of some is kept only where ``--out`` says.
+Studies: subsets, orders, breakdown, parameters, prox; of taxonomies synthetic, policies, splits, newsgroups, words. The
+data sets are looked for under SPINNEY_DATA. A run of all studies is kept in ``results/nelakanti.md``, as far as it has
+come; a run of some is kept only where ``--out`` says.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from nelakanti_models import (
@@ -25,7 +27,8 @@ from nelakanti_models import (
     tuned,
     weighted_tree,
 )
-from nelakanti_taxonomy import tables as taxonomy_tables
+from nelakanti_taxonomy import DIFFERENCES as TAXONOMY_DIFFERENCES
+from nelakanti_taxonomy import STUDIES as TAXONOMY
 from nelakanti_text import data_folder, words_of
 from spectral_common import Setting
 from studies import run_studies
@@ -44,13 +47,13 @@ DIFFERENCES = """\
 - AP news is not at hand. Four other corpora stand for it, each in four disjoint subsets of 100,000 words to learn from,
   10,000 to choose weights of mixtures by, and 20,000 to test. PTB came with its own preparation (no capitals, rare
   words `<unk>`); proper nouns are found by the tags of Brown, an automatic tagger in Reuters, and capitals in speeches.
-- λ and α are chosen on 30,000 and 10,000 words from the end of each corpus, as in the thesis, but from a small grid around its
-  values, and kept for all orders and subsets. Its λ belong to a mean of losses: here they are times 100,000.
+- λ and α are chosen on 30,000 and 10,000 words from the end of each corpus, as in the thesis, but from a small grid
+  around its values, and kept for all orders and subsets. Its λ belong to a mean of losses: here they are times 100,000.
 - The thesis reads its mixture's rule off the test set. Here weights are learnt on held-out text, by the length of the
   matched context; the rule with its threshold chosen there is told beside.
 - Perplexity does not score ends of sentences, and scores `<unknown>` as a word.
-- Kneser-Ney is Spinney's own (equal to KenLM's where KenLM has it), with one discount an order, as SRILM's `-ukndiscount
-  -interpolate` with all n-grams kept.
+- Kneser-Ney is Spinney's own, with one discount an order, as SRILM's `-ukndiscount -interpolate` with all n-grams
+  kept; the modified one is equal to KenLM's.
 - A quick run ends each fit after 150 iterations.
 """
 
@@ -85,8 +88,8 @@ def subsets(setting: Setting) -> str:
         lam, alpha = tuned(setting, corpus, "tree-l2", True)
         change = [f"{100 * (value / mean[0] - 1):+.1f} %" for value in mean[1:4]]
         rows.append([corpus, vocabulary, f"{lam:.2f}, {alpha:g}", *mean.tolist(), *change])
-    rows.append(["thesis (AP news)", "8,500", "0.71, 1.1", PUBLISHED["KN"], "–", PUBLISHED["wℓT2"], "–", PUBLISHED["mixture"],
-                 "–", "-1.7 %", "-6.1 %"])  # fmt: skip
+    published = [PUBLISHED["KN"], "–", PUBLISHED["wℓT2"], "–", PUBLISHED["mixture"], "–", "-1.7 %", "-6.1 %"]
+    rows.append(["thesis (AP news)", "8,500", "0.71, 1.1", *published])
     below = sum(mean[2] < mean[0] for mean in means)
     five = sum(mean[3] <= 0.95 * mean[0] for mean in means)
     return (
@@ -96,7 +99,8 @@ def subsets(setting: Setting) -> str:
              "wℓT2 to KN", "mixture to KN"],
             rows,
         )
-        + f"\n\nwℓT2 is below Kneser-Ney on {below} of {len(means)} corpora; the mixture is below it by 5 % or more on {five}.\n"
+        + f"\n\nwℓT2 is below Kneser-Ney on {below} of {len(means)} corpora; the mixture is below it by 5 % or more on "
+        f"{five}.\n"
     )  # fmt: skip
 
 
@@ -105,17 +109,21 @@ def orders(setting: Setting) -> str:
     corpus, i = "brown", 0
     part = parts(corpus)[i]
     some = (2, 3, 5, 7) if setting.quick else tuple(range(2, 13))
-    rows: list[list[object]] = [["KN", "", *(perplexity(kneser_ney(corpus, i, order), part.test) for order in some)]]
+    rows: list[list[object]] = [
+        ["KN", "", *(perplexity(kneser_ney(corpus, i, order), part.test) for order in some)]
+    ]
     for weighted in (False, True):
         for penalty in THESIS:
             lam, alpha = tuned(setting, corpus, penalty, weighted)
-            values = [perplexity(fitted(setting, part, penalty, order, lam, alpha), part.test) for order in some]
+            values = [
+                perplexity(fitted(setting, part, penalty, order, lam, alpha), part.test) for order in some
+            ]
             rows.append([("w" if weighted else "") + NAMES[penalty], f"{lam:.2f}, {alpha:g}", *values])
     return (
         "## Perplexity by order\n\nThe first subset of Brown.\n\n"
         + table(["model", "λ, α", *map(str, some)], rows)
-        + "\n\nThe thesis: ℓ2² and ℓ1 are best at order 3 and then degrade, ℓT2 does not; wℓT2 is best and improves up to 9; wℓ1 stays "
-        "above Kneser-Ney.\n"
+        + "\n\nThe thesis: ℓ2² and ℓ1 are best at order 3 and then degrade, ℓT2 does not; wℓT2 is best and improves up to "
+        "9; wℓ1 stays above Kneser-Ney.\n"
     )
 
 
@@ -136,8 +144,11 @@ def breakdown(setting: Setting) -> str:
     by_depth = [(f"{k}" if k < 4 else "4 or more", (depths == k) if k < 4 else depths >= 4) for k in range(5)]
     edges = (3, 10, 100, 1000, 10**9)
     by_count = [
-        (f"{low:,} to {high - 1:,}" if high < 10**9 else f"{low:,} or more", (counts >= low) & (counts < high))
-        for low, high in zip(edges, edges[1:])
+        (
+            f"{low:,} to {high - 1:,}" if high < 10**9 else f"{low:,} or more",
+            (counts >= low) & (counts < high),
+        )
+        for low, high in pairwise(edges)
     ]
 
     def rows(groups: Sequence[tuple[str, np.ndarray]]) -> list[list[object]]:
@@ -152,8 +163,8 @@ def breakdown(setting: Setting) -> str:
         + table(["longest context seen", "words", *losses], rows(by_depth))
         + "\n\n"
         + table(["seen in training", "words", *losses], rows(by_count))
-        + "\n\nThe thesis (its Table 3.1 and figures): all penalised models beat Kneser-Ney where contexts are short; where they are long wℓ1 and wℓ2² "
-        "fall behind, and wℓT2 stays near.\n"
+        + "\n\nThe thesis (its Table 3.1 and figures): all penalised models beat Kneser-Ney where contexts are short; where "
+        "they are long wℓ1 and wℓ2² fall behind, and wℓT2 stays near.\n"
     )
 
 
@@ -167,12 +178,12 @@ def parameters(setting: Setting) -> str:
         deepest = None if order is None else order - 1
         whole = suffix_trie(stream, n_words, deepest)
         collapsed = suffix_trie(stream, n_words, deepest, collapse=True)
-        rows.append(
-            [order or "unbounded", f"{whole.n_contexts * (n_words + 1):,}", f"{whole.n_grams:,}", f"{collapsed.n_grams:,}"]
-        )
+        sizes = (whole.n_contexts * (n_words + 1), whole.n_grams, collapsed.n_grams)
+        rows.append([order or "unbounded", *(f"{size:,}" for size in sizes)])
     return (
-        "## Parameters by order\n\nThe first subset of Brown: contexts × words, pairs that were seen (S_v), and collapsed (M_v).\n\n"
-        + table(["order", "|S|·|V|", "S_v", "M_v"], rows)
+        "## Parameters by order\n\n"
+        "The first subset of Brown: contexts × words, pairs that were seen (S_v), and collapsed (M_v).\n\n"
+        + table(["order", "contexts × words", "S_v", "M_v"], rows)
         + "\n\nThe thesis: S_v grows linearly with the order, M_v logarithmically.\n"
     )
 
@@ -192,16 +203,27 @@ def prox(setting: Setting) -> str:
             _seconds(TreeLinf(0.1, whole.up), w),
             _seconds(TreeLinf(0.1, small.up, multiplicity=copies), w[: small.n_grams]),
         ]
-        rows.append([order, f"{whole.n_grams:,}", f"{small.n_grams:,}", *(f"{1e3 * t:.1f}" for t in times),
-                     *(f"{1e9 * t / n:.0f}" for t, n in zip(times, (whole.n_grams,) * 2 + (small.n_grams,)))])  # fmt: skip
+        nodes = (whole.n_grams, whole.n_grams, small.n_grams)
+        a_node = (f"{1e9 * t / n:.0f}" for t, n in zip(times, nodes))
+        sizes = (f"{whole.n_grams:,}", f"{small.n_grams:,}")
+        rows.append([order, *sizes, *(f"{1e3 * t:.1f}" for t in times), *a_node])
+    names = ("ℓT2", "ℓT∞ on S_v", "ℓT∞ on M_v")
     return (
-        "## Time of a prox\n\nMilliseconds, and nanoseconds a node, of one prox of all words' trees (first subset of Brown, random weights).\n\n"
+        "## Time of a prox\n\nMilliseconds, and nanoseconds a node, of one prox of all words' trees (first subset of Brown, "
+        "random weights).\n\n"
         + table(
-            ["order", "nodes S_v", "nodes M_v", "ℓT2 ms", "ℓT∞ on S_v ms", "ℓT∞ on M_v ms", "ℓT2 ns", "ℓT∞ S_v ns", "ℓT∞ M_v ns"],
+            [
+                "order",
+                "nodes S_v",
+                "nodes M_v",
+                *(f"{name}, ms" for name in names),
+                *(f"{name}, ns" for name in names),
+            ],
             rows,
         )
-        + "\n\nThe thesis's curves are lost; it says that the collapsed tree wins with growing depth. A constant time a node is linear.\n"
-    )  # fmt: skip
+        + "\n\nThe thesis's curves are lost; it says that the collapsed tree wins with growing depth. A constant time a node "
+        "is linear.\n"
+    )
 
 
 def _seconds(penalty: TreeL2 | TreeLinf, w: np.ndarray) -> float:
@@ -214,18 +236,13 @@ def _seconds(penalty: TreeL2 | TreeLinf, w: np.ndarray) -> float:
     return best
 
 
-def taxonomy(setting: Setting) -> str:
-    """Part B."""
-    return taxonomy_tables(setting.quick, setting.seed)
-
-
 STUDIES: dict[str, Callable[[Setting], str]] = {
     "subsets": subsets,
     "orders": orders,
     "breakdown": breakdown,
     "parameters": parameters,
     "prox": prox,
-    "taxonomy": taxonomy,
+    **TAXONOMY,
 }
 
 if __name__ == "__main__":
@@ -233,7 +250,7 @@ if __name__ == "__main__":
         STUDIES,
         lambda quick, seed, cache: Setting(quick, seed, data_folder(), cache),
         title="Nelakanti (2014), replicated",
-        ending=DIFFERENCES,
+        ending=DIFFERENCES + TAXONOMY_DIFFERENCES.partition("\n\n")[2],
         name="nelakanti",
         about=(__doc__ or "").partition("\n")[0],
         quick="fewer orders, and fits of 150 iterations",

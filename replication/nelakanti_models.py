@@ -55,7 +55,13 @@ def tuned(setting: Setting, corpus: str, penalty: str, weighted: bool) -> tuple[
 
 
 def fitted(
-    setting: Setting, data: Subset, penalty: str, order: int, lam: float, alpha: float, max_iter: int | None = None
+    setting: Setting,
+    data: Subset,
+    penalty: str,
+    order: int,
+    lam: float,
+    alpha: float,
+    max_iter: int | None = None,
 ) -> LogLinearModel:
     """A log-linear model of a subset."""
     name: Any = penalty

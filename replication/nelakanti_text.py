@@ -1,4 +1,4 @@
-"""The texts of the language models: four corpora, prepared as Nelakanti (2014) prepared AP news, in disjoint subsets."""
+"""The texts of the language models: four corpora, prepared as Nelakanti (2014) prepared AP news, in subsets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class Subset(NamedTuple):
     test: TokenArrays
 
 
-def subsets(corpus: str, n: int = 4, train: int = 100_000, held_out: int = 10_000, test: int = 20_000) -> list[Subset]:
+def subsets(
+    corpus: str, n: int = 4, train: int = 100_000, held_out: int = 10_000, test: int = 20_000
+) -> list[Subset]:
     """``n`` disjoint subsets of so many words each, taken one after the other from the corpus."""
     sentences = iter(prepared(corpus))
     return [_numbered(*(_taken(sentences, size) for size in (train, held_out, test))) for _ in range(n)]

@@ -116,7 +116,7 @@ def test_coacac_has_54_17_and_10_parameters():
 
 
 def test_what_is_kept_leads_to_what_is_wanted():
-    text = sentence_arrays(["a b c a b".split(), "b c a".split()])
+    text = sentence_arrays([["a", "b", "c", "a", "b"], ["b", "c", "a"]])
     stream = stream_of(text)
     trie = suffix_trie(stream, len(text.vocabulary), 3)
     wanted = np.zeros(trie.n_grams, bool)

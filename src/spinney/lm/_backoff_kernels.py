@@ -57,59 +57,58 @@ def walk(ids, n_events, order, n_symbols, following, table_keys, table_grams):
 
 
 @njit(cache=True, nogil=True)
-def slot_in(key, n_slots):
-    """Where to look for a key first; any number of slots below 2^32."""
+def row_of(key, n_symbols, rows):
+    """The row of a gram by its key, or the empty row where it would be."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    return np.int64(((mixed >> np.uint64(32)) * np.uint64(n_slots)) >> np.uint64(32))
+    n_slots = np.uint64(rows.shape[0] - n_symbols)  # any number below 2^32
+    row = n_symbols + np.int64(((mixed >> np.uint64(32)) * n_slots) >> np.uint64(32))
+    while rows[row, 0] >= 0 and rows[row, 0] != key:
+        row = row + 1 if row + 1 < rows.shape[0] else n_symbols
+    return row
 
 
 @njit(cache=True, nogil=True)
-def fill_rows(keys, first, logp, following, backoff, rows, values):
-    """An open-addressing table of the grams from ``first`` on; all that a query asks of one lies together.
+def fill_rows(keys, n_symbols, logp, following, backoff, rows, values):
+    """Put all that a query asks of a gram in one place: the unigrams in order, then a hash table of the others.
 
     ``values`` is the same memory as ``rows``, as floats: key | log p(gram) | its back-off weight | its context.
     """
-    for g in range(first, keys.size):
-        slot = slot_in(keys[g], rows.shape[0])
-        while rows[slot, 0] >= 0:
-            slot = slot + 1 if slot + 1 < rows.shape[0] else 0
-        rows[slot, 0] = keys[g]
-        values[slot, 1] = logp[g]
-        values[slot, 2] = backoff[following[g]] if following[g] >= 0 else 0.0
-        rows[slot, 3] = following[g]
+    for g in range(keys.size):
+        row = row_of(keys[g], n_symbols, rows) if g >= n_symbols else g
+        rows[row, 0] = keys[g]
+        values[row, 1] = logp[g]
+        values[row, 2] = backoff[following[g]] if following[g] >= 0 else 0.0
+        rows[row, 3] = following[g]
 
 
 @njit(cache=True, nogil=True)
-def backoff_scores(ids, scores, order, n_symbols, logp, following, backoff, rows, values):
-    """log p of each event: the longest seen gram, and the back-off weights of the longer contexts."""
+def backoff_scores(ids, scores, order, n_symbols, rows, values):
+    """log p of each event: the longest seen gram, and the back-off weights of the longer contexts. Returns the sum."""
     context = np.empty(order, np.int64)  # known contexts of 1, 2, … symbols
     weight = np.empty(order, np.float64)
     known = 0
     e = 0
+    total = 0.0
     for i in range(ids.size):
-        y = ids[i]
+        y = np.int64(ids[i])
         if y < 0:
             scores[e] = -np.inf
+            total += scores[e]
             e += 1
             known = 0
             continue
-        p = logp[y]
-        c = np.int64(following[y])  # the context that the gram found last is, and its weight
-        w = backoff[c] if c >= 0 else 0.0
+        p, w, c = values[y, 1], values[y, 2], rows[y, 3]  # of the longest gram so far
         if y == n_symbols - 1:
             known = 0
         longest = 0
         while longest < known:
-            key = context[longest] * n_symbols + y
-            slot = slot_in(key, rows.shape[0])
-            while rows[slot, 0] >= 0 and rows[slot, 0] != key:
-                slot = slot + 1 if slot + 1 < rows.shape[0] else 0
-            if rows[slot, 0] < 0:
+            row = row_of(context[longest] * n_symbols + y, n_symbols, rows)
+            if rows[row, 0] < 0:
                 break
             context[longest], weight[longest] = c, w
-            p, w, c = values[slot, 1], values[slot, 2], rows[slot, 3]
+            p, w, c = values[row, 1], values[row, 2], rows[row, 3]
             longest += 1
         for k in range(longest, known):
             p += weight[k]
@@ -119,4 +118,6 @@ def backoff_scores(ids, scores, order, n_symbols, logp, following, backoff, rows
             known += 1
         if y < n_symbols - 1:
             scores[e] = p
+            total += p
             e += 1
+    return total

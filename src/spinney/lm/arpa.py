@@ -59,7 +59,7 @@ def write_arpa(model: BackoffModel, path: FilePath) -> None:
     >>> read_arpa(path)
     BackoffModel(order 2, 3 words, 7 grams)
     >>> with open(path) as file:
-    ...     print(file.read(40))
+    ...     print(file.read(38))
     \\data\\
     ngram 1=5
     ngram 2=3
@@ -83,7 +83,9 @@ def write_arpa(model: BackoffModel, path: FilePath) -> None:
 
 def _names(model: BackoffModel, path: FilePath) -> NDArray[Any]:
     vocabulary = model.vocabulary
-    rename = {} if vocabulary.unknown is None or UNKNOWN in vocabulary.words else {vocabulary.unknown: UNKNOWN}
+    rename = (
+        {} if vocabulary.unknown is None or UNKNOWN in vocabulary.words else {vocabulary.unknown: UNKNOWN}
+    )
     names = [*(rename.get(word, word) for word in vocabulary.words), END, START]
     for name in names:
         if fields(name) != [name]:
@@ -226,7 +228,9 @@ def _section(lines: _Lines, order: int, highest: int, count: int, words: Mapping
         except ValueError:
             raise lines.error("a logarithm that is no number") from None
         except KeyError as error:
-            raise lines.error(f"{error.args[0]!r} is not among the 1-grams", "every word is listed there") from None
+            raise lines.error(
+                f"{error.args[0]!r} is not among the 1-grams", "every word is listed there"
+            ) from None
         where.append(number)
     if len(where) != count:
         what = f"{len(where)} grams of order {order} where \\data\\ promises {count}"
@@ -248,7 +252,11 @@ def _natural(values: list[float]) -> Vector:
 def _check_numbers(section: _Section, lines: _Lines) -> None:
     _, logp, backoff = section.grams
     checks = [
-        (~(logp <= 0), "a probability above 1: its logarithm is above 0", "ARPA files hold logarithms to base 10"),
+        (
+            ~(logp <= 0),
+            "a probability above 1: its logarithm is above 0",
+            "ARPA files hold logarithms to base 10",
+        ),
         (~(backoff < np.inf), "a back-off weight that is no number", None),
     ]
     for bad, what, remedy in checks:
@@ -258,7 +266,7 @@ def _check_numbers(section: _Section, lines: _Lines) -> None:
 
 def _unigrams(section: _Section, lines: _Lines) -> tuple[dict[str, int], GramList]:
     """The numbers of the words, end and start last; and the unigrams in that order."""
-    place = {}
+    place: dict[str, int] = {}
     for i, word in enumerate(section.words):
         if place.setdefault(word, i) != i:
             raise lines.error(f"the word {word!r} comes twice", "remove one", section.line[i])
@@ -278,10 +286,14 @@ def _unigrams(section: _Section, lines: _Lines) -> tuple[dict[str, int], GramLis
 
 def _check_grams(section: _Section, lines: _Lines, n_symbols: int) -> None:
     symbols = section.grams.symbols
-    inside = np.any(symbols[:, 1:] == n_symbols - 1, axis=1) | np.any(symbols[:, :-1] == n_symbols - 2, axis=1)
+    inside = np.any(symbols[:, 1:] == n_symbols - 1, axis=1) | np.any(
+        symbols[:, :-1] == n_symbols - 2, axis=1
+    )
     if inside.any():
         raise lines.error(
-            f"{START} after, or {END} before another word", "sentences are apart", section.line[int(np.argmax(inside))]
+            f"{START} after, or {END} before another word",
+            "sentences are apart",
+            section.line[int(np.argmax(inside))],
         )
     _, place = distinct_rows(symbols, n_symbols)
     if len(place) < len(symbols):

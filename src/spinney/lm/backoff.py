@@ -48,9 +48,9 @@ class BackoffModel(LanguageModel):
     >>> text = sentence_arrays([["a", "rose"], ["is", "a", "rose"]], unknown="<unk>")
     >>> model = fit_ngram(text, "witten-bell", order=2)
     >>> model
-    BackoffModel(order 2, 4 words, 13 grams)
-    >>> model.next_words(["a"], 2)
-    [('rose', 0.761...), ('</s>', 0.0952...)]
+    BackoffModel(order 2, 4 words, 10 grams)
+    >>> model.next_words(["a"], 1)
+    [('rose', 0.7515...)]
     """
 
     kind: ClassVar[str] = "BackoffModel"
@@ -80,13 +80,24 @@ class BackoffModel(LanguageModel):
     def event_logprobs(self, stream: Stream) -> Vector:
         """The natural logarithm of the probability of each event of a stream."""
         check_ids(stream.ids, self.table.n_symbols)
-        return self._scores(np.ascontiguousarray(stream.ids), int(np.count_nonzero(stream.room)))
+        n_events = int(np.count_nonzero(stream.ids != self.start))
+        return self._scores(np.ascontiguousarray(stream.ids), n_events)
 
     def logprob(self, tokens: Sequence[str]) -> Vector:
         """The natural log-probability of each word of a sentence, and last of its end."""
-        start, n = self.table.n_symbols - 1, len(tokens)
-        ids = np.fromiter([start, *map(self._number, tokens), start - 1], np.int32, n + 2)
-        return self._scores(ids, n + 1)
+        return self._scores(self._ids(tokens), len(tokens) + 1)
+
+    def score(self, tokens: Sequence[str], *, end: bool = True) -> float:
+        """The logarithm **to base 10** of the probability of a sentence, as KenLM and SRILM give it."""
+        ids = self._ids(tokens)
+        kernel, arguments = self._query
+        total: float = kernel(ids if end else ids[:-1], np.empty(len(tokens) + 1), *arguments)
+        return total / _LOG10
+
+    def _ids(self, tokens: Sequence[str]) -> Ids:
+        """A sentence with its marks."""
+        start = self.table.n_symbols - 1
+        return np.fromiter([start, *map(self._number, tokens), start - 1], np.int32, len(tokens) + 2)
 
     @cached_property
     def _number(self) -> Callable[[str], int]:
@@ -95,11 +106,6 @@ class BackoffModel(LanguageModel):
         if self.vocabulary.unknown is not None:
             return numbering.__getitem__
         return lambda word: numbering.get(word, -1)
-
-    def score(self, tokens: Sequence[str], *, end: bool = True) -> float:
-        """The logarithm **to base 10** of the probability of a sentence, as KenLM and SRILM give it."""
-        values = self.logprob(tokens)
-        return sum((values if end else values[:-1]).tolist()) / _LOG10
 
     def _scores(self, ids: Ids, n_events: int) -> Vector:
         scores = np.empty(n_events)
@@ -113,13 +119,11 @@ class BackoffModel(LanguageModel):
         from spinney.lm._backoff_kernels import backoff_scores, fill_rows
 
         table = self.table
-        n_slots = max(1, 3 * (table.n_grams - table.n_symbols) // 2) + 1
-        rows = _aligned(n_slots)
+        n_slots = 3 * (table.n_grams - table.n_symbols) // 2 + 2  # some stay empty
+        rows = _aligned(table.n_symbols + n_slots)
         values = rows.view(np.float64)
         fill_rows(table.keys, table.n_symbols, self.logp, table.following, self.backoff, rows, values)
-        return backoff_scores, (
-            table.order, table.n_symbols, self.logp, table.following, self.backoff, rows, values
-        )  # fmt: skip
+        return backoff_scores, (table.order, table.n_symbols, rows, values)
 
     def distribution(self, history: Ids) -> Vector:
         """The probability of each word, and last of the end, after a history."""
@@ -129,7 +133,7 @@ class BackoffModel(LanguageModel):
     def match_depths(self, stream: Stream) -> Ids:
         """How many symbols before each event were ever seen together in training, before anything."""
         contexts, _ = self.table.walk(np.ascontiguousarray(stream.ids))
-        return np.count_nonzero(contexts >= 0, axis=1).astype(np.int32) - np.int32(1)
+        return np.asarray(np.count_nonzero(contexts >= 0, axis=1) - 1, np.int32)
 
     # -- files ----------------------------------------------------------------------------------------
 
@@ -141,7 +145,10 @@ class BackoffModel(LanguageModel):
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
         """The model again."""
         table = GramTable.from_file(file, len(vocabulary))
-        logp, backoff = np.array(file.tensor("logp", np.float64)), np.array(file.tensor("backoff", np.float64))
+        logp, backoff = (
+            np.array(file.tensor("logp", np.float64)),
+            np.array(file.tensor("backoff", np.float64)),
+        )
         if len(logp) != table.n_grams or len(backoff) != table.n_contexts:
             raise file.error("damaged: not a probability for each gram and a weight for each context")
         if not np.all(logp <= 0) or not np.all(backoff < np.inf):

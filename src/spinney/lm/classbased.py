@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,11 +12,11 @@ from numpy.typing import NDArray
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.errors import OptionError
 from spinney.files import ModelFile, Parts
-from spinney.lm.discounts import counts_of_counts, modified_discounts
 from spinney.lm.model import LanguageModel, Vector, component_of
 from spinney.lm.storedtrie import stored_trie, trie_header, trie_tensors
 from spinney.lm.stream import Ids, Stream, refuse_marks, stream_of
 from spinney.lm.suffixtrie import SuffixTrie, trie_of_events
+from spinney.lm.trie_kneser_ney import trie_kneser_ney
 from spinney.structure import WordClasses
 
 
@@ -326,31 +325,13 @@ def fit_class_targets(text: TokenArrays, classes: WordClasses, *, order: int = 3
         n_words + 2,
         order - 1,
     )
-    logp, backoff = _kneser_ney(trie)
+    smoothed = trie_kneser_ney(trie)
+    with np.errstate(divide="ignore"):
+        logp, backoff = (np.minimum(np.log(p), 0.0) for p in (smoothed.p, smoothed.weight))
     emission = log_emissions(np.bincount(text.ids, minlength=n_words), class_of)
     model = ClassTargetModel(text.vocabulary, class_of, emission, trie, logp, backoff)
     model.facts |= {"order": order, "classes": n_classes, "sentences": len(text), "tokens": text.n_tokens}
     return model
-
-
-def _kneser_ney(trie: SuffixTrie) -> tuple[Vector, Vector]:
-    """log p of grams and log weights of contexts, whatever the grams end with (Chen and Goodman 1998)."""
-    if not trie.n_grams:
-        return np.empty(0), np.zeros(trie.n_contexts)
-    # Only grams of the highest order, or that begin a sentence, are preceded by nothing.
-    adjusted = np.where(trie.n_extensions > 0, trie.n_extensions, trie.count)
-    bounds = trie.gram_ptr[trie.levels()].tolist()
-    taken, p = np.empty(trie.n_grams), np.empty(trie.n_grams)
-    for order, (start, stop) in enumerate(pairwise(bounds), 1):
-        discounts = modified_discounts(counts_of_counts(adjusted[start:stop], 4), order)
-        taken[start:stop] = np.array((0.0, *discounts))[np.minimum(adjusted[start:stop], 3)]
-    total = np.add.reduceat(adjusted, trie.gram_ptr[:-1])
-    weight = np.add.reduceat(taken, trie.gram_ptr[:-1]) / total
-    for start, stop in pairwise(bounds):
-        lower = p[trie.up[start:stop]] if start else 1.0 / trie.n_outcomes
-        context = trie.context[start:stop]
-        p[start:stop] = (adjusted[start:stop] - taken[start:stop]) / total[context] + weight[context] * lower
-    return np.minimum(np.log(p), 0.0), np.minimum(np.log(weight), 0.0)
 
 
 def classes_of_words(vocabulary: Vocabulary, classes: WordClasses) -> Ids:

@@ -48,7 +48,9 @@ def absolute_discount(n: Counts, order: int) -> float:
     if n[1] and n[2]:
         return float(n[1] / (n[1] + 2 * n[2]))
     if n.any():
-        _warn(order, f"no discount from {n[1]} grams seen once and {n[2]} seen twice", f"{FALLBACK[0]} is used")
+        _warn(
+            order, f"no discount from {n[1]} grams seen once and {n[2]} seen twice", f"{FALLBACK[0]} is used"
+        )
     return FALLBACK[0]
 
 
@@ -62,9 +64,9 @@ def modified_discounts(n: Counts, order: int) -> tuple[float, float, float]:
     """
     if n[1:4].all():
         Y = n[1] / (n[1] + 2 * n[2])
-        D = tuple(float(r - (r + 1) * Y * n[r + 1] / n[r]) for r in (1, 2, 3))
-        if all(0 < d <= r for r, d in enumerate(D, 1)):
-            return D
+        D1, D2, D3 = (float(r - (r + 1) * Y * n[r + 1] / n[r]) for r in (1, 2, 3))
+        if 0 < D1 <= 1 and 0 < D2 <= 2 and 0 < D3 <= 3:
+            return D1, D2, D3
     if n.any():
         _warn(order, f"no discounts from counts of counts {n[1:5].tolist()}", f"{FALLBACK} are used")
     return FALLBACK
@@ -73,13 +75,13 @@ def modified_discounts(n: Counts, order: int) -> tuple[float, float, float]:
 def katz_discounts(n: Counts, k: int, order: int) -> Discounts:
     """d[r] for r = 0..k, the factors of counts up to k (Katz 1987); larger counts are not discounted.
 
-    d_r = (r*/r − A) / (1 − A) with r* = (r+1) n_{r+1} / n_r and A = (k+1) n_{k+1} / n_1. If some factor is not between 0
-    and 1, the largest k for which all are is taken.
+    d_r = (r*/r − A) / (1 − A) with r* = (r+1) n_{r+1} / n_r and A = (k+1) n_{k+1} / n_1. If some factor is
+    not between 0 and 1, the largest k for which all are is taken.
 
     Examples
     --------
     >>> katz_discounts(np.array([0, 100, 40, 20]), 2, 1).round(4)
-    array([0. , 0.5, 0.375])
+    array([0.   , 0.5  , 0.375])
     """
     for largest in range(k, 0, -1):
         if not n[1 : largest + 2].all():
@@ -91,7 +93,9 @@ def katz_discounts(n: Counts, k: int, order: int) -> Discounts:
         d = ((r + 1) * n[r + 1] / (n[r] * r) - common) / (1 - common)
         if np.all((d > 0) & (d < 1)):
             if largest < k:
-                _warn(order, f"no discounts of counts up to {k}", f"only counts up to {largest} are discounted")
+                _warn(
+                    order, f"no discounts of counts up to {k}", f"only counts up to {largest} are discounted"
+                )
             return np.concatenate(([0.0], d))
     if k > 0 and n.any():
         _warn(order, "no Good-Turing discounts", "contexts give one count to what they have not seen")
@@ -125,7 +129,11 @@ def simple_good_turing(counts: Counts, order: int) -> GoodTuring:
     before, after = np.concatenate(([0], seen[:-1])), np.append(seen[1:], 2 * seen[-1] - seen[-2])
     slope = np.polyfit(np.log(seen), np.log(2.0 * n / (after - before)), 1)[0]
     if slope >= -1:
-        _warn(order, "frequent grams are not rarer than rare ones", "they keep their counts, and the unseen share one")
+        _warn(
+            order,
+            "frequent grams are not rarer than rare ones",
+            "they keep their counts, and the unseen share one",
+        )
         return GoodTuring(undiscounted, seen, 1.0)
     smoothed = undiscounted * (1 + 1 / undiscounted) ** (slope + 1)
     for i, r in enumerate(seen.tolist()[:-1]):

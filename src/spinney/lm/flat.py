@@ -1,4 +1,4 @@
-"""Models that look at one order only: seen grams have their probability, all other words after a context a common one."""
+"""Models that look at one order only: seen grams have their probability, other words after a context a common one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from spinney.lm.tables import GramTable, trie_counts
 class FlatModel(LanguageModel):
     """Probabilities of grams, and for each context a floor for the words that were not seen after it.
 
-    The context is as long as the order and the sentence allow, never shorter; after one that was never seen all words are
-    equally probable. Made by :func:`~spinney.lm.smoothing.fit_ngram`.
+    The context is as long as the order and the sentence allow, never shorter; after one that was never seen
+    all words are equally probable. Made by :func:`~spinney.lm.smoothing.fit_ngram`.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class FlatModel(LanguageModel):
     def match_depths(self, stream: Stream) -> Ids:
         """How many symbols before each event were ever seen together in training, before anything."""
         contexts, _ = self.table.walk(np.ascontiguousarray(stream.ids))
-        return np.count_nonzero(contexts >= 0, axis=1).astype(np.int32) - np.int32(1)
+        return np.asarray(np.count_nonzero(contexts >= 0, axis=1) - 1, np.int32)
 
     def parts(self) -> Parts:
         """What the model keeps besides its vocabulary and facts."""
@@ -106,14 +106,16 @@ def additive(trie: SuffixTrie, vocabulary: Vocabulary, *, d: float = 1.0) -> Fla
     counts = trie_counts(trie)
     table = counts.table
     total = counts.per_context(counts.count) + d * table.n_outcomes
-    return _flat(vocabulary, table, counts.count + d, np.full(table.n_contexts, d), total, {"d": d})
+    return _flat(
+        vocabulary, table, counts.count + np.float64(d), np.full(table.n_contexts, d), total, {"d": d}
+    )
 
 
 def good_turing(trie: SuffixTrie, vocabulary: Vocabulary) -> FlatModel:
     """p(y | x) in proportion to c*(x y), the Good-Turing estimate of the count of x y.
 
-    The pairs of a seen context and a symbol are the population of an order: those that were never seen share the mass of
-    those seen once. Counts of counts are smoothed by :func:`~spinney.lm.discounts.simple_good_turing`.
+    The pairs of a seen context and a symbol are the population of an order: those that were never seen share the
+    mass of those seen once. Counts of counts are smoothed by :func:`~spinney.lm.discounts.simple_good_turing`.
     """
     counts = trie_counts(trie)
     table = counts.table
@@ -123,7 +125,7 @@ def good_turing(trie: SuffixTrie, vocabulary: Vocabulary) -> FlatModel:
         contexts = slice(int(table.levels[order - 1]), int(table.levels[order]))
         count = counts.count[grams]
         estimate = simple_good_turing(count, order)
-        n_unseen = (contexts.stop - contexts.start) * table.n_outcomes - np.count_nonzero(count)
+        n_unseen = (contexts.stop - contexts.start) * table.n_outcomes - int(np.count_nonzero(count))
         missing[contexts] = estimate.unseen / max(n_unseen, 1)
         found = count > 0
         smoothed[grams][found] = estimate.smoothed[np.searchsorted(estimate.seen, count[found])]
@@ -135,7 +137,12 @@ def good_turing(trie: SuffixTrie, vocabulary: Vocabulary) -> FlatModel:
 
 
 def _flat(
-    vocabulary: Vocabulary, table: GramTable, gram: Vector, missing: Vector, total: Vector, facts: Mapping[str, Any]
+    vocabulary: Vocabulary,
+    table: GramTable,
+    gram: Vector,
+    missing: Vector,
+    total: Vector,
+    facts: Mapping[str, Any],
 ) -> FlatModel:
     """Shares of the total of each context, for its grams and for each symbol that is not among them."""
     gram[table.n_outcomes] = 0.0  # the start of a sentence

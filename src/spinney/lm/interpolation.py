@@ -42,8 +42,9 @@ def jelinek_mercer(
 ) -> BackoffModel:
     """Jelinek-Mercer interpolation, the weights tied among contexts of an order that were seen about as often.
 
-    The weights of an order maximise the likelihood of held-out text, lower orders first: the fixed point of EM, found by
-    bisection, for the likelihood is concave. A class of contexts holds those with 2^b to 2^(b+1) - 1 occurrences.
+    The weights of an order maximise the likelihood of held-out text, lower orders first: the fixed point of EM,
+    found by bisection, for the likelihood is concave. A class of contexts holds those with 2^b to
+    2^(b+1) - 1 occurrences.
 
     Parameters
     ----------
@@ -96,7 +97,11 @@ def _deleted_weights(counts: TrieCounts) -> NDArray[np.float64]:
     def events(order: int, p: Vector | None) -> tuple[Vector, Vector, Vector, Vector]:
         grams = table.grams_of(order)
         count = counts.count[grams]
-        low = lower(counts, np.empty(0), 1) if p is None else p[counts.up[grams] - table.grams_of(order - 1).start]
+        low = (
+            lower(counts, np.empty(0), 1)
+            if p is None
+            else p[counts.up[grams] - table.grams_of(order - 1).start]
+        )
         return np.maximum(count - 1, 0), total[table.context[grams]] - 1.0, low, count.astype(np.float64)
 
     return _weights(table.order, events)

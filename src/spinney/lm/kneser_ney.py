@@ -17,8 +17,8 @@ from spinney.lm.tables import TrieCounts, trie_counts
 def modified_kneser_ney(trie: SuffixTrie, vocabulary: Vocabulary) -> BackoffModel:
     """Interpolated Kneser-Ney smoothing with three discounts an order (Chen and Goodman 1998), as KenLM estimates it.
 
-    Lower orders count in how many ways a gram is preceded; grams that begin a sentence keep their counts. The discounts of
-    an order come from its counts of counts, and unigrams are mixed with the uniform distribution.
+    Lower orders count in how many ways a gram is preceded; grams that begin a sentence keep their counts. The discounts
+    of an order come from its counts of counts, and unigrams are mixed with the uniform distribution.
 
     Examples
     --------
@@ -32,7 +32,8 @@ def modified_kneser_ney(trie: SuffixTrie, vocabulary: Vocabulary) -> BackoffMode
     adjusted = counts.continuations()
     table = counts.table
     discounts = [
-        modified_discounts(counts_of_counts(adjusted[table.grams_of(k)], 4), k) for k in range(1, table.order + 1)
+        modified_discounts(counts_of_counts(adjusted[table.grams_of(k)], 4), k)
+        for k in range(1, table.order + 1)
     ]
     return _discounted(counts, adjusted, np.array(discounts), vocabulary)
 
@@ -55,7 +56,9 @@ def kneser_ney(
     """
     counts = trie_counts(trie)
     adjusted = counts.continuations()
-    return _discounted(counts, adjusted, _one_discount(counts, adjusted, discount), vocabulary, backoff=backoff)
+    return _discounted(
+        counts, adjusted, _one_discount(counts, adjusted, discount), vocabulary, backoff=backoff
+    )
 
 
 def absolute_discounting(
@@ -72,7 +75,9 @@ def _one_discount(counts: TrieCounts, adjusted: Counts, discount: float | None) 
         raise OptionError(f"the discount must be between 0 and 1, not {discount}")
     table = counts.table
     deltas = [
-        absolute_discount(counts_of_counts(adjusted[table.grams_of(k)], 2), k) if discount is None else discount
+        absolute_discount(counts_of_counts(adjusted[table.grams_of(k)], 2), k)
+        if discount is None
+        else discount
         for k in range(1, table.order + 1)
     ]
     return np.repeat(np.array(deltas), 3).reshape(-1, 3)

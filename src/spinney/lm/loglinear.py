@@ -1,8 +1,8 @@
 """Log-linear language models on the suffix trie, with tree norms (Nelakanti 2014, chapters 2 and 3).
 
-P(v | x) ∝ exp Σ_k β(k) w_v[x_k] over the suffixes x_k of the context x, with w ≥ 0: a weight for each gram. Every back-off
-model is such a model (θ = log p(gram) − log bow(context) − log p(parent gram), and Z(x) = Z(x')/bow(x)), so training
-starts from Kneser-Ney and only has to improve on it.
+P(v | x) ∝ exp Σ_k β(k) w_v[x_k] over the suffixes x_k of the context x, with w ≥ 0: a weight for each gram. Every
+back-off model is such a model (θ = log p(gram) − log bow(context) − log p(parent gram), and Z(x) = Z(x')/bow(x)), so
+training starts from Kneser-Ney and only has to improve on it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from spinney.lm.stream import Ids, Stream, refuse_marks, stream_of
 from spinney.lm.suffixloss import SuffixTrieLoss, normalise, silent_symbols
 from spinney.lm.suffixtrie import Counts, SuffixTrie, suffix_trie
 from spinney.lm.training import word_scale, words_fista
+from spinney.lm.trie_kneser_ney import trie_kneser_ney
 from spinney.lm.triepenalty import COLLAPSIBLE, PenaltyName, TriePenalty
 from spinney.optim import Solution, solve
 
@@ -217,8 +218,8 @@ def fit_loglinear(
     solver
         ``"words"`` (FISTA with a step for each word), or as in the thesis ``"fista"``, ``"ista"`` and ``"sage"``.
     collapse
-        Whether contexts that always come together share a weight (Nelakanti's M_v). By default where that loses nothing:
-        for ``tree-linf``, ``l1`` and ``l2`` with ``alpha=1``.
+        Whether contexts that always come together share a weight (Nelakanti's M_v). By default where that loses
+        nothing: for ``tree-linf``, ``l1`` and ``l2`` with ``alpha=1``.
     start
         Where training begins; the optimum is the same.
     tol, max_iter
@@ -260,8 +261,8 @@ def fit_loglinear_path(
 ) -> tuple[LogLinearModel, list[dict[str, float]]]:
     """Try strengths from the strongest down, each from the solution before, and keep what is best on held-out text.
 
-    Returns the model and a row for each point: ``lam``, ``alpha``, ``perplexity``, ``parameters``, ``seconds``. For each
-    ``alpha`` the walk ends when two strengths in a row have not helped.
+    Returns the model and a row for each point: ``lam``, ``alpha``, ``perplexity``, ``parameters``, ``seconds``. For
+    each ``alpha`` the walk ends when two strengths in a row have not helped.
     """
     if not lams or not alphas:
         raise OptionError("a path needs at least one strength and one α")
@@ -340,37 +341,11 @@ def planned(
 
 
 def starting_scores(trie: SuffixTrie, root_sizes: Ids | None = None) -> Vector:
-    """θ of interpolated Kneser-Ney on a trie: the log-linear model that it is.
-
-    Of a collapsed node, the score that its shortest context gives; roots of several softmaxes are each smoothed alone.
-    """
-    depth = trie.depth[trie.context] - trie.length[trie.context] + 1
-    depth[trie.parent[trie.context] < 0] = 0
-    no_extension = (trie.n_extensions == 0) | (trie.length[trie.context] > 1)
-    adjusted = np.where(no_extension, trie.count, trie.n_extensions).astype(np.float64)
-    discounts = np.array([_discount(adjusted[depth == k]) for k in range(int(depth.max(initial=0)) + 1)])
-    d = discounts[depth]
-    total = np.bincount(trie.context, adjusted, minlength=trie.n_contexts)
-    back = np.bincount(trie.context, d, minlength=trie.n_contexts) / np.maximum(total, 1.0)
-    p = np.empty(trie.n_grams)
-    theta = np.empty(trie.n_grams)
-    own = (adjusted - d) / total[trie.context]
-    for k in range(len(discounts)):
-        here = depth == k
-        if k:
-            lower = p[trie.up[here]]
-        else:
-            lower = 1.0 / (trie.n_outcomes if root_sizes is None else root_sizes[trie.context[here]])
-        share = back[trie.context[here]] * lower
-        p[here] = own[here] + share
-        theta[here] = np.log(p[here] / share)
-    return theta
-
-
-def _discount(counts: Vector) -> float:
-    """n₁/(n₁ + 2n₂), kept away from 0 and 1: it is only where training begins."""
-    once, twice = int(np.count_nonzero(counts == 1)), int(np.count_nonzero(counts == 2))
-    return min(max(once / max(once + 2 * twice, 1), 0.1), 0.9)
+    """θ of modified Kneser-Ney on a trie: the log-linear model that it is."""
+    smoothed = trie_kneser_ney(trie, root_sizes, warn=False)
+    # Discounts may be 0 where the text is tiny: then nothing is left for what was not seen.
+    kept_back = np.maximum(smoothed.weight, 1e-3)[trie.context]
+    return np.maximum(np.log(smoothed.p / (kept_back * smoothed.lower)), 0.0)
 
 
 def solved(

@@ -22,8 +22,8 @@ def interpolated(
 ) -> BackoffModel:
     """p(y | x) = frequency(x y) + weight(x) p(y | x without its oldest symbol), and 1 / |V| below the unigrams.
 
-    The frequencies of a context and its weight add up to one. Unseen grams have the second part only, so that the weights
-    are back-off weights.
+    The frequencies of a context and its weight add up to one. Unseen grams have the second part only, so that the
+    weights are back-off weights.
     """
     table = counts.table
     p = np.empty(table.n_grams)
@@ -73,7 +73,9 @@ def lower(counts: TrieCounts, p: Vector, order: int) -> Vector:
     return np.append(np.full(table.n_outcomes, 1.0 / table.n_outcomes), 0.0)
 
 
-def _mass_unseen(counts: TrieCounts, seen: NDArray[np.bool_], logp: Vector, backoff: Vector, context: int) -> float:
+def _mass_unseen(
+    counts: TrieCounts, seen: NDArray[np.bool_], logp: Vector, backoff: Vector, context: int
+) -> float:
     """Σ p(v | x without its oldest symbol) over the v that are not seen after x, term by term."""
     table = counts.table
     chain = []
@@ -81,7 +83,11 @@ def _mass_unseen(counts: TrieCounts, seen: NDArray[np.bool_], logp: Vector, back
     while c >= 0:
         chain.append(c)
         c = int(counts.parent[c])
-    p = dense(table, logp, backoff, chain[::-1]) if chain else np.full(table.n_outcomes, 1.0 / table.n_outcomes)
+    p = (
+        dense(table, logp, backoff, chain[::-1])
+        if chain
+        else np.full(table.n_outcomes, 1.0 / table.n_outcomes)
+    )
     grams = slice(table.gram_ptr[context], table.gram_ptr[context + 1])
     p[table.symbol[grams][seen[grams]]] = 0.0
     return float(p.sum())

@@ -16,8 +16,8 @@ Vector = NDArray[np.float64]
 class SuffixTrieLoss:
     """−Σ log P(y | x) with P(v | x) ∝ exp Σ_k x_k(v) w_k(v), a weight w for each gram of a trie.
 
-    The sum in the exponent runs over the grams (x_k, v) of the suffixes x_k of the context. A sum over events: Nelakanti
-    (2014) divides by their number.
+    The sum in the exponent runs over the grams (x_k, v) of the suffixes x_k of the context. A sum over events:
+    Nelakanti (2014) divides by their number.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,8 @@ class GramTable:
 
         check_ids(ids, self.n_symbols)
         n_events = int(np.count_nonzero(ids != self.n_outcomes))
-        return walk(ids, n_events, self.order, self.n_symbols, self.following, *self._hashed)
+        contexts, grams = walk(ids, n_events, self.order, self.n_symbols, self.following, *self._hashed)
+        return contexts, grams
 
     @cached_property
     def _hashed(self) -> tuple[Counts, Ids]:
@@ -161,17 +162,28 @@ class GramTable:
         return bool(np.all(depth[self.context[self.owner[1:]]] + 1 == depth[1:]))
 
 
-class TrieCounts(NamedTuple):
-    """The counts of a suffix trie on a table of its grams: what every estimator starts from."""
+@dataclass(frozen=True, eq=False)
+class TrieCounts:
+    """The counts of a suffix trie on a table of its grams: what every estimator starts from.
+
+    Attributes
+    ----------
+    table : GramTable
+        The grams.
+    parent : int32 [contexts]
+        The context without its oldest symbol; -1 for the empty one.
+    first : bool [contexts]
+        Whether a context begins with the start of a sentence, so that nothing can stand before it.
+    up : int32 [grams]
+        The gram without its oldest symbol; -1 for unigrams.
+    count : int64 [grams]
+        How often.
+    """
 
     table: GramTable
-    #: The context without its oldest symbol; -1 for the empty one. [contexts]
     parent: Ids
-    #: Whether a context begins with the start of a sentence, so that nothing can stand before it. [contexts]
     first: NDArray[np.bool_]
-    #: The gram without its oldest symbol; -1 for unigrams. [grams]
     up: Ids
-    #: How often. [grams]
     count: Counts
 
     def per_context(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
@@ -207,7 +219,13 @@ def trie_counts(trie: SuffixTrie) -> TrieCounts:
     gram_ptr = trie.gram_ptr + shift
     gram_ptr[0] = 0
     following = link_contexts(
-        trie.event_context, place[trie.event_gram], trie.parent, trie.depth, up, symbol, np.int32(trie.n_outcomes - 1)
+        trie.event_context,
+        place[trie.event_gram],
+        trie.parent,
+        trie.depth,
+        up,
+        symbol,
+        np.int32(trie.n_outcomes - 1),
     )
     start = np.flatnonzero((trie.parent == 0) & (trie.older == trie.n_outcomes))
     following[trie.n_outcomes] = start[0] if len(start) else -1

@@ -63,8 +63,7 @@ class TriePenalty:
         return self._of_copy.value(w)
 
     def prox(self, w: Vector, step: float) -> None:
-        """The prox under w ≥ 0 with step/D_v, in place."""
-        np.maximum(w, 0.0, out=w)
+        """The prox under w ≥ 0 with step/D_v, in place, of a vector that was clipped at 0 already."""
         if self._ridge is not None:
             w /= 1.0 + step * self._ridge / self._scale
         else:
