@@ -17,6 +17,7 @@ NAMES = (
     "embed_coding",
     "embed_hmm",
     "embed_topics",
+    "lm",
 )
 
 

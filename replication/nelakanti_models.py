@@ -8,7 +8,8 @@ from typing import Any, Final
 from nelakanti_text import Subset, subsets, tuning
 from spectral_common import Setting
 
-from spinney.lm import LanguageModel, LogLinearModel, fit_linear, fit_loglinear, fit_ngram
+from spinney.classes import exchange, pair_counts
+from spinney.lm import LanguageModel, LogLinearModel, fit_class_model, fit_linear, fit_loglinear, fit_ngram
 
 CORPORA: Final = ("ptb", "brown", "reuters", "sotu")
 ORDER: Final = 7
@@ -85,3 +86,15 @@ def mixed(setting: Setting, corpus: str, i: int, by: Any = "depth") -> LanguageM
     """wℓT2 and Kneser-Ney, weighted by the length of the matched context on held-out text."""
     components = {"kneser-ney": kneser_ney(corpus, i), "log-linear": weighted_tree(setting, corpus, i)}
     return fit_linear(components, parts(corpus)[i].held_out, by=by)
+
+
+def mixed_with_classes(setting: Setting, corpus: str, i: int) -> LanguageModel:
+    """The same two and a 4-gram model of 64 word classes, learnt from the same words."""
+    data = parts(corpus)[i]
+    classes = exchange(pair_counts(data.train), data.train.vocabulary, 64, random_state=setting.seed).classes
+    components = {
+        "kneser-ney": kneser_ney(corpus, i),
+        "log-linear": weighted_tree(setting, corpus, i),
+        "classes": fit_class_model(data.train, classes, order=4),
+    }
+    return fit_linear(components, data.held_out, by="depth")
