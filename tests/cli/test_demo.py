@@ -17,6 +17,8 @@ def test_demo(tmp_path, capsys, monkeypatch):
     near = facts["embedding"]["neighbours"]
     assert "tuple" in near["list"]
     assert {"handler", "raised", "occurred"} & set(near["exception"])
+    assert max(facts["language"]["perplexity"].values()) < 60
+    assert facts["language"]["next"][0][0] == "the"
     assert run(["classify", "inspect", "demo.spinney"]) == 0
     assert run(["demo", "--quiet"]) == 0
     out = capsys.readouterr().out

@@ -36,6 +36,7 @@ def demo(
         "embedding": tour.word_vectors(),
         "sentences": tour.sentences(),
         "versions": tour.versions(),
+        "language": tour.language(),
         "model": model,
     }
 
@@ -54,6 +55,7 @@ def demo(
         )
         tour.say("  spinney embed fit TEXT --model vectors.spinney                          (eigenwords)")
         tour.say("  spinney embed neighbours vectors.spinney WORD")
+        tour.say("  spinney lm fit TEXT --model words.spinney && spinney lm sample words.spinney")
         tour.say("  spinney classify fit FOLDER --model my.spinney --groups sentence --l1 0.3 --l2 1")
         tour.say(f"  spinney report {model} -o report.html")
 
@@ -347,6 +349,40 @@ class _Tour:
             self.say(f"   [green]{sparkline(values)}[/green]  {word}")
         return {"notes": len(texts), "series": dict(rows)}
 
+    def language(self) -> dict[str, Any]:
+        from spinney.corpus import sample_sentences, sentence_arrays
+        from spinney.lm.loglinear import fit_loglinear
+        from spinney.lm.smoothing import fit_ngram
+
+        self.heading(11, "Language models: which word comes next?")
+        sentences = [[word.lower() for word in words] for words in sample_sentences()]
+        train = [words for i, words in enumerate(sentences) if i % 10 != 9]
+        seen = {tuple(words) for words in train}  # the manual repeats itself
+        test = [words for words in sentences[9::10] if tuple(words) not in seen]
+        arrays = sentence_arrays(train, min_count=2, unknown="<unk>")
+        counted = fit_ngram(arrays, "modified-kneser-ney", order=4)
+        learnt = fit_loglinear(arrays, 4, lam=0.5, tol=1e-2, max_iter=50)
+        perplexities = [model.perplexity(test).perplexity for model in (counted, learnt)]
+        self.say(
+            f"   Of {len(arrays.vocabulary):,} words, Kneser-Ney smoothing of counts hesitates between "
+            f"{perplexities[0]:.1f} at each place of sentences it never saw (its perplexity); weights on a suffix trie "
+            f"under a tree norm, {learnt.facts['active']:,} of them, between {perplexities[1]:.1f}. Drawn from these:"
+        )
+        drawn = learnt.sample(3, max_words=20, temperature=0.7, random_state=self.seed + 1)
+        for words in drawn:
+            self.say(f"   [green]{_escaped(_cut(' '.join(words)))}[/green]")
+        context = ["is", "raised", "if"]
+        following = learnt.next_words(context, 4)
+        told = ", ".join(f"{word} {p:.0%}" for word, p in following)
+        self.say(f"   After [green]{' '.join(context)}[/green]: {_escaped(told)}")
+        return {
+            "words": len(arrays.vocabulary),
+            "perplexity": dict(zip(("mkn", "loglinear"), perplexities)),
+            "active": learnt.facts["active"],
+            "sentences": drawn,
+            "next": following,
+        }
+
     def _words(self, min_count: int) -> TokenArrays:
         """The manual without its punctuation, in lower case."""
         from spinney.corpus import sample_sentences, sentence_arrays
@@ -368,6 +404,13 @@ class _Tour:
     def _majority(self) -> float:
         truth = [self.labels[i] for i in self.test]
         return max(truth.count(label) for label in set(truth)) / len(truth)
+
+
+def _escaped(text: str) -> str:
+    """Text in which brackets are no commands of the console."""
+    from rich.markup import escape
+
+    return escape(text)
 
 
 def _cut(text: str) -> str:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from typing import Annotated, Any
 
 import typer
 
 import spinney
-from spinney.cli import classes, classify, demo, embed, report, tag, trend
+from spinney.cli import classes, classify, demo, embed, lm, report, tag, trend
 from spinney.errors import SpinneyError
 
 # Typer brings its own copy of click in some versions and uses the installed one in others.
@@ -29,6 +30,7 @@ app = typer.Typer(
 app.add_typer(classes.app, name="classes")
 app.add_typer(classify.app, name="classify")
 app.add_typer(embed.app, name="embed")
+app.add_typer(lm.app, name="lm")
 app.add_typer(tag.app, name="tag")
 app.add_typer(trend.app, name="trend")
 app.command(name="demo")(demo.demo)
@@ -59,7 +61,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code."""
     try:
-        code = app(arguments, standalone_mode=False)
+        code = _command()(arguments, standalone_mode=False)
         sys.stdout.flush()
     except SpinneyError as error:
         return _complain(str(error), 2)
@@ -80,6 +82,12 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         return _complain("out of memory", 1)
     return code if isinstance(code, int) else 0
+
+
+@cache
+def _command() -> Any:
+    """All commands with their options; to put them together takes longer than most of them run."""
+    return typer.main.get_command(app)
 
 
 def _complain(line: str, code: int) -> int:

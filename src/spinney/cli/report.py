@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli import trend
+from spinney.cli import lm_inspect, trend
 from spinney.cli.inputs import (
     InputOptions,
     Inputs,
@@ -124,6 +124,7 @@ _PAGES: dict[str, Callable[[_Wanted], tuple[str, dict[str, Any]]]] = {
     "classify/LinearClassifier": _classify_page,
     "classify/LinearRegressor": _classify_page,
     "trend/TrendModel": trend.report_page,
+    **dict.fromkeys(lm_inspect.KINDS, lm_inspect.report_page),
 }
 
 

@@ -361,6 +361,8 @@ def solved(
     on_trie = TriePenalty(penalty, lam, plan.trie, plan.group_weight, plan.scale)
     if solver == "words":
         return words_fista(plan.loss, on_trie, plan.scale, w0=w0, tol=tol, max_iter=max_iter, **options)
+    if solver == "sage":
+        options = {"lipschitz": 0.1 * plan.loss.lipschitz_bound(), **options}
     return solve(plan.loss, on_trie.constrained(), solver, tol=tol, max_iter=max_iter, w0=w0, **options)
 
 

@@ -72,6 +72,17 @@ class SuffixTrieLoss:
         self.normalise(w)
         return float(negative_log_likelihood(self._e, self._Z, self.trie.context, self._ends_with))
 
+    def lipschitz_bound(self) -> float:
+        """½ n max‖φ‖², since no softmax has a curvature above ½: safe, and mostly ten times too cautious.
+
+        It is not called ``lipschitz``, for FISTA would begin with it, which finds a better one by itself.
+        """
+        from spinney.lm._loglinear_kernels import sums_from_ancestors
+
+        squares = self.feature**2
+        sums_from_ancestors(squares, self.trie.up)
+        return 0.5 * self.n * float(squares.max(initial=0.0))
+
     def minibatches(
         self, batch: int, rng: np.random.Generator
     ) -> Iterator[Callable[[Vector], tuple[float, Vector]]]:

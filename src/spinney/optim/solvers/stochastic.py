@@ -124,15 +124,17 @@ def sage(
     batch: int = 128,
     strong_convexity: float = 0.0,
     noise: float | None = None,
+    lipschitz: float | None = None,
     seed: int = 0,
 ) -> Vector:
     """SAGE, accelerated stochastic proximal descent (Hu, Kwok & Pan 2009; Nelakanti 2014, Alg. 4, corrected).
 
     ``strong_convexity`` is μ, the modulus of the whole objective. With μ = 0 the general-convex schedule is used, in
     which ``noise`` (b in Lip + b(t+1)^{3/2}, as a share of Lip) makes the steps fall so that the noise averages out.
+    ``lipschitz`` is Lip where the loss does not know it, or knows one that is too cautious.
     """
     penalty, mu = problem.penalty, strong_convexity
-    lip = 1.0 / _step(problem, None)
+    lip = 1.0 / _step(problem, None) if lipschitz is None else lipschitz
     b = lip * (1e-3 if noise is None else noise)
     w, z = w.copy(), w.copy()
     tau = delta = 1.0

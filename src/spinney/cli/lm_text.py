@@ -1,0 +1,136 @@
+"""Text for language models: sentences without marks in them, in the words of a model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from spinney.cli.inputs import about
+from spinney.cli.textfiles import Reading, Source
+from spinney.errors import InputError
+
+if TYPE_CHECKING:
+    from spinney.corpus import ReadReport, TokenArrays, Vocabulary
+    from spinney.lm.model import LanguageModel
+
+_REMEDY = "sentences are marked by their lines: remove it, or pass over such sentences with --on-error skip"
+
+
+def load_model(
+    path: str, words: str | None = None, parser: str | None = None
+) -> tuple[LanguageModel, Reading]:
+    """A language model, and how its text was read."""
+    from spinney.lm.model import load_language_model
+
+    model = load_language_model(path)
+    with about(path):
+        return model, Reading.of(model.facts, words, parser)
+
+
+def training_text(
+    arrays: TokenArrays,
+    source: Source,
+    reading: Reading,
+    report: ReadReport,
+    given: Vocabulary | None = None,
+) -> TokenArrays:
+    """What was read, without sentences that hold marks, and in a vocabulary that counts what is left.
+
+    A vocabulary that was given keeps its words; one that was made loses those that no sentence has any more.
+    """
+    import numpy as np
+
+    from spinney.corpus import Vocabulary
+    from spinney.lm.stream import END, START
+
+    left = _without_marks(arrays, source, reading, report)
+    if left is arrays and given is None:
+        return arrays
+    vocabulary = left.vocabulary
+    counts = np.bincount(left.ids, minlength=len(vocabulary))
+    kept = np.ones(len(vocabulary), bool)
+    if given is None:
+        kept = (counts > 0) | np.array([word == vocabulary.unknown for word in vocabulary.words])
+    kept &= np.array([word not in (START, END) for word in vocabulary.words])
+    words = tuple(word for word, stays in zip(vocabulary.words, kept.tolist()) if stays)
+    number = (np.cumsum(kept) - 1).astype(np.int32)
+    return replace(left, ids=number[left.ids], vocabulary=Vocabulary(words, counts[kept], vocabulary.unknown))
+
+
+def held_out_text(
+    source: Source, reading: Reading, report: ReadReport, vocabulary: Vocabulary
+) -> TokenArrays:
+    """Text in the words of a model: its ``reading_vocabulary``."""
+    import numpy as np
+
+    from spinney.corpus import Vocabulary
+    from spinney.lm.stream import END, START
+
+    marks = [mark for mark in (START, END) if mark not in vocabulary]
+    counts = np.append(vocabulary.counts, np.zeros(len(marks), np.int64))
+    with_marks = Vocabulary((*vocabulary.words, *marks), counts, vocabulary.unknown)
+    arrays = source.read(reading, report, vocabulary=with_marks)
+    arrays = replace(_without_marks(arrays, source, reading, report), vocabulary=vocabulary)
+    warn_of_unknown(source.name, report, vocabulary)
+    return arrays
+
+
+def warn_of_unknown(name: str, report: ReadReport, vocabulary: Vocabulary) -> None:
+    """Tell that unknown words tell little, if the model never met one; an ARPA file does not say whether it did."""
+    from spinney.cli import textfiles
+
+    if vocabulary.counts.any() and vocabulary.unknown is not None and "\0" not in vocabulary.unknown:
+        textfiles.warn_of_unknown(name, report, vocabulary)
+
+
+def reading_vocabulary(vocabulary: Vocabulary) -> Vocabulary:
+    """What to read text with for a model of this vocabulary, before there is one."""
+    from spinney.lm.cache import CacheModel
+
+    return CacheModel(vocabulary).reading_vocabulary  # a model that needs no training
+
+
+def _without_marks(arrays: TokenArrays, source: Source, reading: Reading, report: ReadReport) -> TokenArrays:
+    """The sentences that hold no mark of a sentence as a word: others are an error, or dropped and counted."""
+    import numpy as np
+
+    from spinney.lm.stream import END, START
+
+    marks = [arrays.vocabulary[mark] for mark in (START, END) if mark in arrays.vocabulary]
+    places = np.flatnonzero(np.isin(arrays.ids, marks)) if marks else np.empty(0, np.int64)
+    if not places.size:
+        return arrays
+    marked = np.unique(np.searchsorted(arrays.offsets, places, side="right") - 1)
+    error = _marked(arrays.vocabulary.words[arrays.ids[places[0]]], int(marked[0]), source, reading)
+    if source.on_error == "raise":
+        raise error
+    kept = np.ones(len(arrays), bool)
+    kept[marked] = False
+    if not kept.any():
+        raise InputError(f"no sentences: {len(kept)} hold marks, the first is {error}", path=source.name)
+    lengths = np.diff(arrays.offsets)
+    report.skipped += len(marked)
+    report.errors += [str(error)]
+    report.tokens -= int(lengths[marked].sum())
+    return replace(
+        arrays,
+        ids=arrays.ids[np.repeat(kept, lengths)],
+        offsets=np.concatenate(([0], np.cumsum(lengths[kept]))),
+    )
+
+
+def _marked(mark: str, sentence: int, source: Source, reading: Reading) -> InputError:
+    """The first place of a mark: a line, if a file can be read again and has one."""
+    from spinney.corpus import read_lines
+    from spinney.corpus.lines import fields
+
+    for path in source.files:
+        if not os.path.isfile(path):
+            continue
+        for number, line in read_lines(path, source.encoding):
+            if reading.lowercase:
+                line = line.lower()
+            if mark in line and mark in fields(line):
+                return InputError(f"{mark} is a word of the text", path=path, line=number, remedy=_REMEDY)
+    return InputError(f"{mark} is a word of sentence {sentence + 1}", path=source.name, remedy=_REMEDY)
