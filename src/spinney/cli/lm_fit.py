@@ -119,7 +119,8 @@ def fit(
     tree: Annotated[
         str | None,
         typer.Option(
-            help="hierarchical: huffman (default), classes (of --classes), or a file: Newick, JSON or a ClassTree."
+            help="hierarchical: huffman (default), classes (of --classes), taxonomy (learnt from which words follow "
+            "which), or a file: Newick, JSON or a ClassTree."
         ),
     ] = None,
     classes: Annotated[
@@ -208,13 +209,7 @@ def fit(
         show_tuning(tried)
 
     emit(as_json, {"path": model, **fitted.facts}, show)
-    code = 130 if fitted.facts.get("interrupted") else 0
-    if fitted.facts.get("converged") is False and code == 0:
-        from spinney import progress
-
-        what = "the optimum is not reached after %d iterations (violation %.2g): raise --max-iter, or --tol"
-        progress.log.warning(what, fitted.facts["iterations"], fitted.facts["violation"])
-    return code
+    return 130 if fitted.facts.get("interrupted") else 0
 
 
 # ------------------------------------------------------------------------------------------- options
@@ -437,6 +432,10 @@ class _Training:
             return tree_of_classes(word_classes(self.given["classes"]), text.vocabulary, len(text))
         if self.given["tree"] in (None, "huffman"):
             return None
+        if self.given["tree"] == "taxonomy":
+            from spinney.taxonomy import text_taxonomy
+
+            return text_taxonomy(text, random_state=self.seed)
         return class_tree(self.given["tree"])
 
 

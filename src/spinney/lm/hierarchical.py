@@ -35,6 +35,7 @@ from spinney.lm.stream import Ids, Stream, refuse_marks, stream_of
 from spinney.lm.suffixtrie import Counts, SuffixTrie, trie_of_events
 from spinney.lm.triepenalty import PenaltyName
 from spinney.lm.wordtree import fitting, huffman_tree
+from spinney.optim import warn_unless_converged
 from spinney.structure import ClassTree
 
 
@@ -177,6 +178,7 @@ def fit_hierarchical(
     together = collapses(penalty, alpha, group_factor, collapse)
     plan, depth = _plan(text, tree, order, alpha, group_factor, together, start)
     solution = solved(plan, penalty, lam, solver, tol, max_iter, plan.w0, options)
+    warn_unless_converged(solution, tol)
     settings = {
         "penalty": penalty, "lam": lam, "alpha": alpha, "group_factor": group_factor, "solver": solver,
         "decisions_a_token": depth,

@@ -25,7 +25,7 @@ from spinney.lm.suffixtrie import Counts, SuffixTrie, suffix_trie
 from spinney.lm.training import word_scale, words_fista
 from spinney.lm.trie_kneser_ney import trie_kneser_ney
 from spinney.lm.triepenalty import COLLAPSIBLE, PenaltyName, TriePenalty
-from spinney.optim import Solution, solve
+from spinney.optim import Solution, solve, warn_unless_converged
 
 _LARGEST_SCORE = 600.0  # its exponential is still a number
 
@@ -237,6 +237,7 @@ def fit_loglinear(
     """
     plan = _plan(text, order, penalty, alpha, group_factor, collapse, start)
     solution = solved(plan, penalty, lam, solver, tol, max_iter, plan.w0, options)
+    warn_unless_converged(solution, tol)
     settings = {
         "penalty": penalty, "lam": lam, "alpha": alpha, "group_factor": group_factor, "solver": solver,
     }  # fmt: skip
@@ -284,8 +285,11 @@ def fit_loglinear_path(
                 {"lam": lam, "alpha": alpha, "perplexity": perplexity, "parameters": model.n_parameters,
                  "seconds": solution.seconds}
             )  # fmt: skip
-            if perplexity < lowest:
+            if best is None or perplexity < lowest:
                 best, lowest = model, perplexity
+            if solution.interrupted:
+                best.facts["interrupted"] = True
+                return best, table
             worse = worse + 1 if perplexity > before else 0
             before = min(before, perplexity)
             if worse == 2:

@@ -209,7 +209,9 @@ class LanguageModel(ABC):
         found = {}
         for name, component in self.components().items():
             own = component.parts()
-            found[name] = own._replace(header={**own.header, "kind": component.kind})
+            found[name] = own._replace(
+                header={**own.header, "kind": component.kind, "facts": component.facts}
+            )
             found |= {f"{name}/{inner}": parts for inner, parts in component.all_parts().items()}
         return found
 
@@ -244,7 +246,9 @@ def measured(
 def component_of(file: ModelFile, name: str, vocabulary: Vocabulary) -> LanguageModel:
     """A component that :meth:`LanguageModel.all_parts` put into a file."""
     inner = file.part(name)
-    return class_of(inner.fact("kind", str), file).from_parts(inner, vocabulary)
+    model = class_of(inner.fact("kind", str), file).from_parts(inner, vocabulary)
+    model.facts = inner.fact("facts", dict)
+    return model
 
 
 def load_language_model(path: FilePath) -> LanguageModel:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from spinney.errors import OptionError
 from spinney.lm.stream import Ids, Stream
+from spinney.progress import announcing_compilation
 
 Counts = NDArray[np.int64]
 
@@ -211,6 +212,8 @@ def trie_of_events(
     """
     from spinney.lm._trie_kernels import number_keys
 
+    with announcing_compilation("language models"):
+        number_keys(np.zeros(1, np.int64), 1)
     if max_context is None and not collapse:
         max_context = int(room.max(initial=0))
     if max_context is not None and max_context < 0:

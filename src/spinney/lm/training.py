@@ -106,7 +106,8 @@ class _Watch:
         self._loss, self._penalty, self._width = loss, penalty, width
         self._tol, self._max_iter, self._callback = tol, max_iter, callback
         self._started = time.perf_counter()
-        null = loss.value_and_grad(np.zeros(loss.n_params))[1]
+        with progress.announcing_compilation("log-linear models"):
+            null = loss.value_and_grad(np.zeros(loss.n_params))[1]
         self._null = max(float(np.max(np.maximum(-null / copies, 0.0) / width, initial=0.0)), 1e-300)
         self._iteration = -1
         self._converged = False

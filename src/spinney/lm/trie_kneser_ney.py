@@ -58,7 +58,9 @@ def trie_kneser_ney(trie: SuffixTrie, root_sizes: Ids | None = None, *, warn: bo
         taken[grams] = np.array((0.0, *discounts))[np.minimum(adjusted[grams], 3)]
     total = np.bincount(trie.context, adjusted, trie.n_contexts)
     empty = total == 0  # a root that nothing followed
-    weight = np.where(empty, 1.0, np.bincount(trie.context, taken, trie.n_contexts) / np.where(empty, 1.0, total))
+    weight = np.where(
+        empty, 1.0, np.bincount(trie.context, taken, trie.n_contexts) / np.where(empty, 1.0, total)
+    )
     p, lower = np.empty(trie.n_grams), np.empty(trie.n_grams)
     n_roots = np.count_nonzero(trie.parent < 0)
     sizes = np.full(n_roots, trie.n_outcomes) if root_sizes is None else root_sizes

@@ -1,8 +1,8 @@
 """Taxonomies: trees over classes, learnt from how alike their samples are (Nelakanti 2014, ch. 4).
 
 :func:`learn_taxonomy` learns from samples, :func:`word_taxonomy` from counts of words after vectors,
-:func:`learn_taxonomy_from_moments` from moments, :func:`taxonomy_from_confusion` from a classifier's mistakes. All give
-a :class:`~spinney.structure.ClassTree` for other models to use.
+:func:`text_taxonomy` from a text, :func:`learn_taxonomy_from_moments` from moments, :func:`taxonomy_from_confusion`
+from a classifier's mistakes. All give a :class:`~spinney.structure.ClassTree` for other models to use.
 """
 
 from spinney.taxonomy.learning import (
@@ -13,6 +13,7 @@ from spinney.taxonomy.learning import (
     word_taxonomy,
 )
 from spinney.taxonomy.proximity import Residual, incomplete_cholesky, merged, residual_matrix
+from spinney.taxonomy.text import text_taxonomy
 
 __all__ = [
     "METHODS",
@@ -23,5 +24,6 @@ __all__ = [
     "merged",
     "residual_matrix",
     "taxonomy_from_confusion",
+    "text_taxonomy",
     "word_taxonomy",
 ]
