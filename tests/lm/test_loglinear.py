@@ -19,6 +19,9 @@ from spinney.lm.triepenalty import TriePenalty
 from spinney.lm.wordtree import fitting, huffman_tree, tree_of_classes
 from spinney.structure import ClassTree, WordClasses
 
+# Few of these fits are run to their end.
+pytestmark = pytest.mark.filterwarnings("ignore::spinney.optim.ConvergenceWarning")
+
 SENTENCES = [
     ["the", "cat", "sat", "on", "the", "mat"],
     ["the", "dog", "sat", "on", "the", "log"],

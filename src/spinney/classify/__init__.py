@@ -14,6 +14,7 @@ from spinney.classify.grouping import (
     topic_groups,
 )
 from spinney.classify.hellinger import HellingerClassifier, hellinger_rows
+from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor, PathPoint
 from spinney.classify.model import TextModel
 from spinney.classify.readout import group_status, sentence_log_odds
@@ -36,6 +37,7 @@ __all__ = [
     "TextFeatures",
     "TextModel",
     "Topics",
+    "TreeClassifier",
     "Trial",
     "Tuned",
     "asymptotics",

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
 from spinney.classify.features import TextFeatures
+from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor
 from spinney.classify.selection import family_counts, foremost, selection
 from spinney.errors import InputError
 from spinney.files import FilePath, ModelFile, csr_tensors, read_model, write_model
-from spinney.structure import Groups
+from spinney.structure import ClassTree, Groups
 
-Estimator = LinearClassifier | LinearRegressor
+Estimator = LinearClassifier | LinearRegressor | TreeClassifier
 FACTS = ("lam_", "objective_", "violation_", "n_iter_", "n_active_", "solver_", "converged_")
+TREE_FACTS = ("objective_", "violation_", "n_iter_", "n_active_", "converged_")  # that trees have, too
 
 MOST_MEMBERSHIPS = 2_000_000  # of groups that a model file holds all of
 MOST_GROUPS = 10_000  # selected ones, and as many removed ones, that it holds where there are more
+
+
+class Branch(NamedTuple):
+    """A branch of a node: the classes below it, and the features that speak most for it, with their weights."""
+
+    classes: list[str]
+    words: list[tuple[str, float]]
+
+
+class NodeWords(NamedTuple):
+    """An inner node of a tree of classes, numbered from 0, the root, and its branches."""
+
+    node: int
+    branches: list[Branch]
 
 
 class TextModel:
@@ -27,7 +43,7 @@ class TextModel:
 
     Parameters
     ----------
-    estimator : LinearClassifier or LinearRegressor (or their CV forms)
+    estimator : LinearClassifier, LinearRegressor (or their CV forms) or TreeClassifier
     features : TextFeatures, optional
         Absent for data that are a matrix already (svmlight files).
 
@@ -69,13 +85,19 @@ class TextModel:
         """Note in :attr:`facts` what the estimator did, if it was fitted on the matrix ``X`` elsewhere."""
         self.facts = {"documents": int(X.shape[0]), "features": int(X.shape[1]), "entries": int(X.nnz)}
         self.facts |= {"outputs": len(self.outputs), "parameters": self.coef.size}
-        self.facts |= {name.rstrip("_"): getattr(self.estimator, name) for name in FACTS}
-        self.facts["penalty"] = self.estimator.penalty_.describe()
+        if isinstance(self.estimator, TreeClassifier):
+            self.facts |= _tree_facts(self.estimator, X)
+        else:
+            self.facts |= {name.rstrip("_"): getattr(self.estimator, name) for name in FACTS}
+            self.facts["penalty"] = self.estimator.penalty_.describe()
         if isinstance(self.estimator.groups, Groups):
             self.facts["groups"] = _counted(self.estimator.groups, self.coef)
 
     def _start_from(self, init: TextModel, width: int, targets: Sequence[Any]) -> None:
         """Carry over the weights of all features and classes that the two models share, by their names."""
+        for model in (self, init):
+            if isinstance(model.estimator, TreeClassifier):
+                raise InputError("classifiers along a tree of classes neither start from a model nor are a start")
         outputs = sorted({str(label) for label in targets}) if self.is_classifier else ["value"]
         if init.is_classifier != self.is_classifier or sorted(init.outputs) != outputs:
             raise InputError(
@@ -109,11 +131,16 @@ class TextModel:
     @property
     def is_classifier(self) -> bool:
         """Whether this predicts classes rather than numbers."""
-        return isinstance(self.estimator, LinearClassifier)
+        return isinstance(self.estimator, LinearClassifier | TreeClassifier)
+
+    @property
+    def tree(self) -> ClassTree | None:
+        """The tree of classes that documents go down, if the estimator has one."""
+        return self.estimator.tree_ if isinstance(self.estimator, TreeClassifier) else None
 
     @property
     def coef(self) -> Any:
-        """Weights, one row an output."""
+        """Weights, one row an output; along a tree, see :attr:`TreeClassifier.coef_`."""
         return np.atleast_2d(self.estimator.coef_)
 
     @property
@@ -127,19 +154,56 @@ class TextModel:
 
     @property
     def outputs(self) -> list[str]:
-        """What the rows of the weights speak for: classes, or the number predicted."""
+        """What is predicted: classes, or the number. But for trees, what the rows of the weights speak for."""
         return [str(label) for label in self.estimator.classes_] if self.is_classifier else ["value"]
 
     def strongest(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """For each class the ``k`` features that speak most for it (a number: most for or against)."""
-        rows, names = self.coef, self.names
-        if self.is_classifier and len(rows) == 1:
-            rows = np.vstack([-rows[0], rows[0]])
-        found = {}
-        for output, row in zip(self.outputs, rows):
-            size = row if self.is_classifier else np.abs(row)
-            order = np.argsort(-size, kind="stable")[:k]
-            found[output] = [(names[j], float(row[j])) for j in order if size[j] > 0]
+        """For each class the ``k`` features that speak most for it (a number: most for or against).
+
+        Along a tree, those that speak for it in the last decision on its way, between it and its siblings.
+        """
+        names = self.names
+        return {
+            output: _strongest(row, names, k, signed=self.is_classifier)
+            for output, row in zip(self.outputs, self._output_rows())
+        }
+
+    def _output_rows(self) -> Iterator[Any]:
+        """The weights that speak for each output."""
+        if isinstance(self.estimator, TreeClassifier):
+            tree, inner = self.estimator.tree_, self.estimator._nodes()
+            for leaf in range(len(tree)):
+                node = inner[tree.parent[leaf] - len(tree)]
+                yield _branch_rows(self.coef[node.rows])[tree.branch[leaf]]
+        elif self.is_classifier:
+            yield from _branch_rows(self.coef)
+        else:
+            yield from self.coef
+
+    def words_by_node(self, k: int = 10, nodes: int | None = None) -> list[NodeWords]:
+        """Along a tree, for each branch of the first ``nodes`` inner nodes the ``k`` features that speak most for it.
+
+        Nodes come from the root down. Of other models there are none.
+
+        Examples
+        --------
+        >>> model = TextModel(TreeClassifier(ClassTree.from_newick("((cat,dog),oak);"), 0.1), TextFeatures("counts"))
+        >>> _ = model.fit(["meow purr fur", "bark fur", "leaf", "leaf leaf"], ["cat", "dog", "oak", "oak"])
+        >>> [[(branch.classes, branch.words[0][0]) for branch in node.branches] for node in model.words_by_node(1)]
+        [[(['cat', 'dog'], 'fur'), (['oak'], 'leaf')], [(['cat'], 'meow'), (['dog'], 'bark')]]
+        """
+        if not isinstance(self.estimator, TreeClassifier):
+            return []
+        names, outputs, codes = self.names, self.outputs, self.estimator.tree_.paths()
+        class_of = np.repeat(np.arange(len(outputs)), np.diff(codes.ptr))
+        found = []
+        for v, node in enumerate(self.estimator._nodes()[:nodes]):
+            there = np.flatnonzero(codes.nodes == v)
+            branches = []
+            for b, row in enumerate(_branch_rows(self.coef[node.rows])):
+                classes = class_of[there[codes.branches[there] == b]].tolist()
+                branches.append(Branch([outputs[c] for c in classes], _strongest(row, names, k)))
+            found.append(NodeWords(v, branches))
         return found
 
     def save(self, path: FilePath) -> None:
@@ -177,6 +241,10 @@ class TextModel:
         if isinstance(groups, Groups):
             parts["groups"] = groups.parts()
         name = "LinearClassifier" if self.is_classifier else "LinearRegressor"
+        if isinstance(estimator, TreeClassifier):
+            name = "TreeClassifier"
+            tensors["lams"] = estimator.lams_
+            parts["tree"] = estimator.tree_.parts()
         write_model(path, f"classify/{name}", header, tensors, strings, parts)
 
     @classmethod
@@ -195,6 +263,36 @@ class TextModel:
                 raise file.error(f"damaged: groups over {groups.n_features} features, but {width} weights")
             model.estimator.set_params(groups=groups)
         return model
+
+
+def _strongest(row: Any, names: Sequence[str], k: int, signed: bool = True) -> list[tuple[str, float]]:
+    """The features with the ``k`` largest weights, those above 0; with ``signed=False``, by magnitude."""
+    size = row if signed else np.abs(row)
+    order = np.argsort(-size, kind="stable")[:k]
+    return [(names[j], float(row[j])) for j in order if size[j] > 0]
+
+
+def _branch_rows(coef: Any) -> Any:
+    """The weights of each alternative, also where two share them."""
+    return np.vstack([-coef, coef]) if len(coef) == 1 else coef
+
+
+def _tree_facts(estimator: TreeClassifier, X: Any) -> dict[str, Any]:
+    """What the fits of all nodes did, and how many dot products a document of ``X`` costs."""
+    least, most = float(estimator.lams_.min()), float(estimator.lams_.max())
+    strengths = {"lam": least} if least == most else {"lam_least": least, "lam_most": most}
+    penalty = estimator.penalty
+    told = [penalty if isinstance(penalty, str) else penalty.describe()]
+    told += [f"{name} = {value:g}" for name, value in (("ℓ1", estimator.l1), ("ℓ2", estimator.l2)) if value]
+    return {
+        **strengths,
+        **{name.rstrip("_"): getattr(estimator, name) for name in TREE_FACTS},
+        "solver": estimator.solver,
+        "penalty": ", ".join(told) + ", at each node",
+        "tree_depth": estimator.tree_.depth,
+        "tree_nodes": len(estimator.lams_),
+        "dot_products": float(estimator.dot_products(X).mean()),
+    }
 
 
 def _counted(groups: Groups, coef: Any) -> dict[str, Any]:
@@ -240,11 +338,16 @@ def _are_counts(counts: dict[str, Any]) -> bool:
 
 
 def _rebuilt_estimator(file: ModelFile) -> Estimator:
-    coef = file.csr("coef").toarray()
+    try:
+        coef = file.csr("coef").toarray()
+    except (MemoryError, ValueError):
+        raise file.error("damaged: more weights than memory holds") from None
     intercept = np.array(file.tensor("intercept", np.float64))
     if len(coef) != len(intercept) or not len(coef):
         raise file.error("damaged: as many intercepts as rows of weights are needed")
     parameters = file.fact("parameters", dict)
+    if file.kind == "classify/TreeClassifier":
+        return _rebuilt_tree(file, parameters, coef, intercept)
     classifier = file.kind == "classify/LinearClassifier"
     estimator_class: Any = LinearClassifier if classifier else LinearRegressor
     if "cv" in parameters:
@@ -260,6 +363,31 @@ def _rebuilt_estimator(file: ModelFile) -> Estimator:
     for name in FACTS:
         setattr(estimator, name, file.fact("facts", dict).get(name.rstrip("_")))
     return estimator  # type: ignore[no-any-return]
+
+
+def _rebuilt_tree(file: ModelFile, parameters: dict[str, Any], coef: Any, intercept: Any) -> TreeClassifier:
+    tree, classes = ClassTree.from_parts(file.part("tree")), _labels(file)
+    n, inner = len(classes), tree.parent[len(tree) :]
+    if tree.names != [str(label) for label in classes] or n < 2 or not np.all(classes[1:] > classes[:-1]):
+        raise file.error("damaged: the tree is not over the classes, two or more and sorted")
+    if inner[0] != -1 or np.any(inner[1:] >= np.arange(n + 1, n + len(inner))):
+        raise file.error("damaged: the nodes of the tree are not numbered from the root down")
+    arity = tree.paths().arity
+    if arity.min() < 2:
+        raise file.error("damaged: a node of the tree has a single branch")
+    if len(coef) != int(np.where(arity == 2, 1, arity).sum()):
+        raise file.error("damaged: the weights are not those of the nodes of the tree")
+    lams = np.array(file.tensor("lams", np.float64))
+    if len(lams) != len(arity):
+        raise file.error("damaged: as many strengths as nodes are needed")
+    known = set(TreeClassifier._get_param_names())
+    estimator = TreeClassifier(**{name: value for name, value in parameters.items() if name in known})
+    estimator.set_params(tree=tree)
+    estimator.classes_, estimator.tree_, estimator.lams_ = classes, tree, lams
+    estimator.coef_, estimator.intercept_, estimator.n_features_in_ = coef, intercept, coef.shape[1]
+    for name in TREE_FACTS:
+        setattr(estimator, name, file.fact("facts", dict).get(name.rstrip("_")))
+    return estimator
 
 
 def _labels(file: ModelFile) -> Any:

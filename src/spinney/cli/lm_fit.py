@@ -12,7 +12,7 @@ import typer
 from spinney.cli.inputs import about, check_target
 from spinney.cli.lm_text import held_out_text, reading_vocabulary, training_text
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
-from spinney.cli.structures import is_model, word_classes
+from spinney.cli.structures import class_tree, word_classes
 from spinney.cli.textfiles import Format, Header, Parser, Reading, Source, TextColumn, numbered
 from spinney.errors import InputError, OptionError
 
@@ -288,18 +288,6 @@ def _vocabulary(file: str, unknown: str | None) -> Vocabulary:
             raise InputError("more than one word", path=file, line=number, remedy="write one word a line")
         found[word] = None
     return Vocabulary(tuple(found), np.zeros(len(found), np.int64), unknown)
-
-
-def class_tree(file: str) -> ClassTree:
-    """A tree of words: a file of Spinney's structures, JSON, or Newick."""
-    from spinney.corpus import open_text
-    from spinney.structure import ClassTree
-
-    if is_model(file):
-        return ClassTree.load(file)
-    with open_text(file) as stream:
-        start = stream.read(4096).lstrip()[:1]
-    return ClassTree.read_json(file) if start == "{" else ClassTree.read_newick(file)
 
 
 # ------------------------------------------------------------------------------------------ learning

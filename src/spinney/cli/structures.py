@@ -1,11 +1,11 @@
-"""Word classes and word vectors out of whatever file the user has."""
+"""Word classes, word vectors and trees of classes out of whatever file the user has."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spinney.structure import WordClasses, WordVectors
+    from spinney.structure import ClassTree, WordClasses, WordVectors
 
 
 def is_model(file: str) -> bool:
@@ -46,6 +46,18 @@ def word_vectors(file: str) -> WordVectors:
     from spinney.classes import load_vectors
 
     return load_vectors(file)
+
+
+def class_tree(file: str) -> ClassTree:
+    """A tree of words or other classes: a file of Spinney's structures, JSON, or Newick."""
+    from spinney.corpus import open_text
+    from spinney.structure import ClassTree
+
+    if is_model(file):
+        return ClassTree.load(file)
+    with open_text(file) as stream:
+        start = stream.read(4096).lstrip()[:1]
+    return ClassTree.read_json(file) if start == "{" else ClassTree.read_newick(file)
 
 
 def _task(file: str) -> str:
