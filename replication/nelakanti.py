@@ -10,6 +10,7 @@ far as it has come; a run of some is kept only where ``--out`` says.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -38,7 +39,7 @@ from spinney.classes import brown, pair_counts
 from spinney.lm import LanguageModel, fit_hierarchical, huffman_tree, tree_of_classes
 from spinney.lm.stream import stream_of
 from spinney.lm.suffixtrie import suffix_trie
-from spinney.optim import TreeL2, TreeLinf
+from spinney.optim import ConvergenceWarning, TreeL2, TreeLinf
 from spinney.structure import ClassTree
 from spinney.taxonomy.text import text_taxonomy
 
@@ -311,6 +312,7 @@ STUDIES: dict[str, Callable[[Setting], str]] = {
 }
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the tables say how long fits may take
     run_studies(
         STUDIES,
         lambda quick, seed, cache: Setting(quick, seed, data_folder(), cache),

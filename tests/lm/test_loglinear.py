@@ -17,7 +17,8 @@ from spinney.lm.suffixtrie import suffix_trie
 from spinney.lm.training import word_scale, words_fista
 from spinney.lm.triepenalty import TriePenalty
 from spinney.lm.wordtree import fitting, huffman_tree, tree_of_classes
-from spinney.structure import ClassTree, WordClasses
+from spinney.optim import ElasticNet, GroupL2, TreeL2
+from spinney.structure import ClassTree, Groups, WordClasses
 
 # Few of these fits are run to their end.
 pytestmark = pytest.mark.filterwarnings("ignore::spinney.optim.ConvergenceWarning")
@@ -76,6 +77,25 @@ def test_solvers_agree(text, penalty, alpha):
     plain = fit_loglinear(text, **options, solver="fista", tol=1e-9, max_iter=20000)
     assert ours.facts["objective"] == pytest.approx(plain.facts["objective"], rel=1e-9)
     assert ours.facts["objective"] == pytest.approx(zero.facts["objective"], rel=1e-9)
+
+
+def test_any_penalty_of_the_core(text):
+    """Named penalties are the same as those made by hand; others work as well."""
+    options = {"order": 3, "alpha": 1.0, "tol": 1e-9, "max_iter": 20000, "collapse": False}
+    by_name = fit_loglinear(text, penalty="tree-l2", lam=0.3, **options)
+    by_hand = fit_loglinear(text, penalty=lambda trie: TreeL2(0.3, trie.up), **options)
+    assert by_hand.facts["objective"] == pytest.approx(by_name.facts["objective"], rel=1e-9)
+    elastic = fit_loglinear(text, penalty=lambda trie: ElasticNet(0.3, l2=0.1), **options)
+    def words(trie):
+        members = [np.flatnonzero(trie.symbol == v).tolist() for v in np.unique(trie.symbol)]
+        return GroupL2(0.3, Groups.from_lists(members, trie.n_grams))
+
+    grouped = fit_loglinear(text, penalty=words, **options)
+    for model in (elastic, grouped):
+        assert model.facts["converged"]
+        assert model.distribution(model.history(["the"], start=True)).sum() == pytest.approx(1.0)
+    with pytest.raises(OptionError, match="by name only"):
+        fit_loglinear(text, penalty=lambda trie: TreeL2(0.3, trie.up), solver="words")
 
 
 def test_sage_comes_close(text):

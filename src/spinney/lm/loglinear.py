@@ -7,7 +7,7 @@ training starts from Kneser-Ney and only has to improve on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -25,7 +25,7 @@ from spinney.lm.suffixtrie import Counts, SuffixTrie, suffix_trie
 from spinney.lm.training import word_scale, words_fista
 from spinney.lm.trie_kneser_ney import trie_kneser_ney
 from spinney.lm.triepenalty import COLLAPSIBLE, PenaltyName, TriePenalty
-from spinney.optim import Solution, solve, warn_unless_converged
+from spinney.optim import NonNegative, Penalty, Solution, solve, warn_unless_converged
 
 _LARGEST_SCORE = 600.0  # its exponential is still a number
 
@@ -187,11 +187,11 @@ def fit_loglinear(
     text: TokenArrays,
     order: int | None = 5,
     *,
-    penalty: PenaltyName = "tree-l2",
+    penalty: PenaltyName | Callable[[SuffixTrie], Penalty] = "tree-l2",
     lam: float = 0.7,
     alpha: float = 1.1,
     group_factor: float = 1.0,
-    solver: SolverName = "words",
+    solver: SolverName | None = None,
     collapse: bool | None = None,
     start: Literal["kneser-ney", "zero"] = "kneser-ney",
     tol: float = 1e-4,
@@ -208,7 +208,9 @@ def fit_loglinear(
         Words of a gram at most; None for contexts as long as the sentence (needs a penalty that can be collapsed and
         ``alpha=1``, unless the text is small).
     penalty
-        ``"tree-l2"``, ``"tree-linf"``, ``"l1"``, ``"l2"`` or ``"none"``.
+        ``"tree-l2"``, ``"tree-linf"``, ``"l1"``, ``"l2"`` or ``"none"``; or a function that makes any penalty of
+        :mod:`spinney.optim` for the weights of the grams of a trie, with a strength of its own (then ``lam`` and
+        ``group_factor`` do not matter, and ``w ≥ 0`` stays).
     lam
         Its strength, for the sum of the losses of all events; Nelakanti (2014) divides both by their number.
     alpha
@@ -216,7 +218,8 @@ def fit_loglinear(
     group_factor
         The group of a gram of k symbols before its word is weighted by ``group_factor ** k``.
     solver
-        ``"words"`` (FISTA with a step for each word), or as in the thesis ``"fista"``, ``"ista"`` and ``"sage"``.
+        ``"words"`` (FISTA with a step for each word; by default, but not for penalties of :mod:`spinney.optim`), or as
+        in the thesis ``"fista"``, ``"ista"`` and ``"sage"``.
     collapse
         Whether contexts that always come together share a weight (Nelakanti's M_v). By default where that loses
         nothing: for ``tree-linf``, ``l1`` and ``l2`` with ``alpha=1``.
@@ -235,11 +238,23 @@ def fit_loglinear(
     >>> [(word, round(p, 2)) for word, p in model.next_words(["a"], 2)]
     [('rose', 0.92), ('a', 0.03)]
     """
-    plan = _plan(text, order, penalty, alpha, group_factor, collapse, start)
-    solution = solved(plan, penalty, lam, solver, tol, max_iter, plan.w0, options)
+    plan = _plan(
+        text, order, penalty if isinstance(penalty, str) else "", alpha, group_factor, collapse, start
+    )
+    if isinstance(penalty, str):
+        solution = solved(plan, penalty, lam, solver or "words", tol, max_iter, plan.w0, options)
+        told, lam_told = str(penalty), lam
+    else:
+        if solver == "words":
+            raise OptionError("the solver 'words' knows the penalties by name only: use 'fista'")
+        constrained = NonNegative(penalty(plan.trie))
+        solution = solve(
+            plan.loss, constrained, solver or "fista", tol=tol, max_iter=max_iter, w0=plan.w0, **options
+        )
+        told, lam_told = constrained.describe(), constrained.lam
     warn_unless_converged(solution, tol)
     settings = {
-        "penalty": penalty, "lam": lam, "alpha": alpha, "group_factor": group_factor, "solver": solver,
+        "penalty": told, "lam": lam_told, "alpha": alpha, "group_factor": group_factor, "solver": solution.solver,
     }  # fmt: skip
     return _model(text, order, plan, solution, settings)
 
