@@ -8,6 +8,7 @@ whole fit, solvers against each other, and the hierarchical softmax by the size 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,9 @@ def main() -> None:
     """Run all parts and write the tables."""
     from threadpoolctl import threadpool_limits
 
+    from spinney.optim import ConvergenceWarning
+
+    warnings.simplefilter("ignore", ConvergenceWarning)  # fits are cut to so many iterations on purpose
     with threadpool_limits(1):
         publish("lm", [*lm_backoff.sections(), _passes(), _sizes(), _fits(), _solvers(), _hierarchical()])
 
@@ -75,7 +79,7 @@ def _passes() -> str:
             f"| {text.n_tokens:,} | {trie.n_grams:,} | {1e3 * seconds:.2f} | {1e9 * seconds / text.n_tokens:.0f} "
             f"| {1e9 * seconds / trie.n_grams:.1f} |"
         )
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
 def _sizes() -> str:
@@ -103,7 +107,7 @@ def _sizes() -> str:
             seconds = _best(lambda penalty=penalty, w=w: penalty.prox(w.copy(), 1.0), 3)  # type: ignore[misc]
             cells.append(f"{1e9 * seconds / n:.0f}")
         lines.append(f"| {order} | {whole.n_grams:,} | {small.n_grams:,} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
 def _fits() -> str:
@@ -128,7 +132,7 @@ def _fits() -> str:
             f"| {name} | {order} | {model.facts['parameters']:,} | {model.facts['iterations']} | {seconds:.1f} "
             f"| {model.perplexity(valid).perplexity:.2f} | {base:.2f} |"
         )
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
 def _solvers() -> str:
@@ -154,7 +158,7 @@ def _solvers() -> str:
             model = fit_loglinear(text, 5, max_iter=limit, **{**options, **more})
             excess = model.facts["objective"] / best - 1
             lines.append(f"| {title} | {limit} | {model.facts['seconds']:.1f} | {excess:.1e} |")
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
 def _hierarchical() -> str:
@@ -194,4 +198,4 @@ def _hierarchical() -> str:
                 f"| {len(names):,} | {kind} | {decisions:.2f} | {model.facts['parameters']:,} | {1e6 * training:.2f} "
                 f"| {1e6 * scoring:.2f} | {1e6 * dense:.0f} |"
             )
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"

@@ -97,7 +97,9 @@ class TextModel:
         """Carry over the weights of all features and classes that the two models share, by their names."""
         for model in (self, init):
             if isinstance(model.estimator, TreeClassifier):
-                raise InputError("classifiers along a tree of classes neither start from a model nor are a start")
+                raise InputError(
+                    "classifiers along a tree of classes neither start from a model nor are a start"
+                )
         outputs = sorted({str(label) for label in targets}) if self.is_classifier else ["value"]
         if init.is_classifier != self.is_classifier or sorted(init.outputs) != outputs:
             raise InputError(
@@ -403,5 +405,5 @@ def _labels(file: ModelFile) -> Any:
             if kind == "str"
             else np.array(texts, dtype=float if kind == "float" else np.int64)
         )
-    except ValueError:
+    except (ValueError, OverflowError):
         raise file.error("damaged: the class labels are not numbers") from None

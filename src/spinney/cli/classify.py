@@ -11,6 +11,7 @@ from spinney.cli import classify_apply, classify_inspect
 from spinney.cli import classify_options as opt
 from spinney.cli.classify_data import Data, prepare
 from spinney.cli.classify_groups import GroupOptions
+from spinney.cli.classify_tree import check_tree, tree_classifier
 from spinney.cli.classify_tuning import (
     Search,
     overlap_strengths,
@@ -84,6 +85,7 @@ def fit(
     tol: opt.Tol = 1e-5,
     max_iter: opt.MaxIter = 1000,
     regression: opt.Regression = False,
+    tree: opt.ClassTreeSpec = None,
     init: Annotated[
         str | None, typer.Option(help="Start from this model (resume, or continue on more data).")
     ] = None,
@@ -94,6 +96,12 @@ def fit(
 ) -> int:
     """Train a classifier (or, with --regression, a regressor) and write it to --model."""
     begin(quiet)
+    if tree is not None:
+        others = {
+            "--regression": regression, "--lam-ratio": lam_ratio, "--cv": cv, "--dev": dev, "--tune": tune,
+            "--trials": trials, "--space": space, "--rho": rho, "--init": init,
+        }  # fmt: skip
+        check_tree(tree, others)
     ways = {"--lam": lam, "--lam-ratio": lam_ratio, "--cv": cv}
     if sum(way is not None for way in ways.values()) > 1:
         raise OptionError("--lam, --lam-ratio and --cv are three ways to one λ: give one")
@@ -112,13 +120,17 @@ def fit(
     wanted = _features(features, tokens, ngrams, min_count, lowercase, stop_words)
     workers = threads or default_threads()
     data = prepare(train, dev, how, wanted, grouping, regression=regression, threads=workers, seed=seed)
+    ready = time.perf_counter()
     given = {"lam": lam, "lam_ratio": lam_ratio, "l1": l1, "l2": l2}
     kind = penalty or ("overlap" if grouping else "l1")
     chosen = given if search or penalty else _assumed(given, data)
     solving = _solving(solver, rho, tol, max_iter, workers)
-    estimator = _estimator(regression, cv, seed, kind, data.groups, **chosen, **solving)
+    if tree is not None:
+        estimator = tree_classifier(tree, data, seed, {"penalty": kind, **chosen, **solving})
+    else:
+        estimator = _estimator(regression, cv, seed, kind, data.groups, **chosen, **solving)
     fitted = TextModel(estimator, data.features)
-    ready = time.perf_counter()
+    begun = time.perf_counter()
     tuned, interrupted = None, False
     try:
         if search is not None:
@@ -137,6 +149,7 @@ def fit(
         fitted.facts["tuning"] = tuning_facts(search, tuned, data)
     fitted.facts |= {"skipped": data.read.skipped, "dropped": data.read.dropped}
     fitted.facts |= {"labels": names} if names else {}
+    fitted.facts |= {"tree": tree, "tree_seconds": begun - ready} if tree is not None else {}
     fitted.facts |= {"seconds": seconds, "reading_seconds": ready - started}
     fitted.facts["entries_per_second"] = data.X.nnz / max(seconds, 1e-9)
     fitted.save(model)

@@ -85,6 +85,7 @@ def eval(
 ) -> None:
     """Accuracy, F1 and log loss on labelled documents (a regressor: squared and absolute error, R²).
 
+    Of a tree of classes also dot_products: how many weight vectors it takes to label a document, on average.
     Labels are renamed as they were for fit, unless --labels says otherwise.
     """
     begin(quiet)
@@ -100,10 +101,13 @@ def eval(
     scores: dict[str, Any]
     if fitted.is_classifier:
         assert read.labels is not None
-        predicted = [str(value) for value in fitted.predict(read.inputs)]
+        X = fitted.matrix(read.inputs)
+        predicted = [str(value) for value in fitted.estimator.predict(X)]
         scores = classification_scores(
-            read.labels, predicted, fitted.predict_proba(read.inputs), fitted.outputs
+            read.labels, predicted, fitted.estimator.predict_proba(X), fitted.outputs
         )
+        if fitted.tree is not None:
+            scores["dot_products"] = float(fitted.estimator.dot_products(X).mean())
     else:
         found = regression_scores(numbers(read, data), fitted.predict(read.inputs))
         scores = {name: value if math.isfinite(value) else None for name, value in found.items()}

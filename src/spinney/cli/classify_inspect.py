@@ -16,6 +16,7 @@ from spinney.errors import OptionError
 if TYPE_CHECKING:
     from spinney.classify import TextModel
     from spinney.classify.readout import GroupStatus, SentenceLogOdds
+    from spinney.structure import ClassTree
 
 _SENTENCES = 200  # sentences of a document that are looked at
 
@@ -23,7 +24,11 @@ _SENTENCES = 200  # sentences of a document that are looked at
 def inspect(
     model: ModelIn,
     top: Annotated[
-        int, typer.Option(min=1, help="How many features a class, and selected and removed groups.")
+        int,
+        typer.Option(
+            min=1,
+            help="How many features a class, selected and removed groups, and nodes of a tree of classes.",
+        ),
     ] = 10,
     data: Annotated[
         str | None,
@@ -48,6 +53,8 @@ def inspect(
 
     With --data, how much each sentence of a document speaks for the class that is predicted: log p(class | document)
     − log p(class | document without the sentence).
+
+    Of a tree of classes, the tree and the words for each branch of its first nodes, from the root down.
     """
     begin(quiet)
     if data is None and documents is not None:
@@ -56,6 +63,11 @@ def inspect(
     from spinney.classify.readout import model_groups, model_size
 
     fitted = TextModel.load(model)
+    if fitted.tree is not None:
+        if data is not None:
+            raise OptionError("--data: sentences are not looked at along a tree of classes; leave it out")
+        _inspect_tree(fitted, fitted.tree, model, top, as_json)
+        return
     how = InputOptions(format, text, header=header, encoding=encoding, on_error=on_error)
     tried = [] if data is None else _log_odds(fitted, model, data, documents or 3, how)
     size, status = model_size(fitted), model_groups(fitted, top=top)
@@ -77,6 +89,28 @@ def inspect(
         if status is not None:
             _show_groups(fitted, status)
         _show_documents(fitted, tried)
+
+    emit(as_json, facts, show)
+
+
+def _inspect_tree(fitted: TextModel, tree: ClassTree, model: str, top: int, as_json: bool) -> None:
+    from spinney.report.classify_tree import show_tree, tree_size
+
+    size, by_node = tree_size(fitted), fitted.words_by_node(top, nodes=top)
+    facts: dict[str, Any] = {**fitted.facts, "newick": tree.to_newick()}
+    facts["nodes"] = [
+        {"node": found.node, "branches": [branch._asdict() for branch in found.branches]} for found in by_node
+    ]
+    facts["strongest"] = fitted.strongest(top)
+    facts["size"] = {**asdict(size), "share": size.share}
+
+    def show() -> None:
+        from spinney.report.classify import show_size
+        from spinney.report.tables import show_facts
+
+        show_facts(model, told_facts(fitted))
+        show_size(size)
+        show_tree(tree, by_node)
 
     emit(as_json, facts, show)
 

@@ -76,6 +76,14 @@ Parses = Annotated[
     str | None,
     typer.Option(help="Bracketed trees of the training text, one a sentence, for the groups parse."),
 ]
+ClassTreeSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--tree",
+        help="Go down a tree of classes, a small classifier a node: spec, canonical, diff, obyo, hung, conf or rand "
+        "(learnt from the documents), huffman, balanced, or a file (Newick, JSON or a ClassTree).",
+    ),
+]
 SolverName = Annotated[str, typer.Option(help="auto, cd, lbfgs, owlqn, fista, admm, irls, newton, …")]
 Rho = Annotated[
     float | None,

@@ -12,7 +12,7 @@ import typer
 from spinney.cli.inputs import about, check_target
 from spinney.cli.lm_text import held_out_text, reading_vocabulary, training_text
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
-from spinney.cli.structures import class_tree, word_classes
+from spinney.cli.structures import class_tree, is_model, word_classes
 from spinney.cli.textfiles import Format, Header, Parser, Reading, Source, TextColumn, numbered
 from spinney.errors import InputError, OptionError
 

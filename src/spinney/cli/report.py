@@ -122,6 +122,7 @@ def _classify_page(wanted: _Wanted) -> tuple[str, dict[str, Any]]:
 #: The pages of the kinds of models that have one of their own.
 _PAGES: dict[str, Callable[[_Wanted], tuple[str, dict[str, Any]]]] = {
     "classify/LinearClassifier": _classify_page,
+    "classify/TreeClassifier": _classify_page,
     "classify/LinearRegressor": _classify_page,
     "trend/TrendModel": trend.report_page,
     **dict.fromkeys(lm_inspect.KINDS, lm_inspect.report_page),

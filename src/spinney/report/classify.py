@@ -37,7 +37,10 @@ def show_size(size: ModelSize) -> None:
         f"Size: {size.active:,} of {size.parameters:,} weights are not 0 ({size.share:.2%}), "
         f"on {size.active_features:,} of {size.features:,} features"
     )
-    show_rows(title, ["class", "weights"], [[label, count] for label, count in size.by_class.items()])
+    if size.by_class:
+        show_rows(title, ["class", "weights"], [[label, count] for label, count in size.by_class.items()])
+    else:  # along a tree of classes weights are not of classes
+        print(title)
 
 
 def show_groups(status: GroupStatus, outputs: Sequence[str]) -> None:

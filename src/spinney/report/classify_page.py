@@ -27,6 +27,7 @@ from spinney.classify.readout import (
 from spinney.corpus import split_sentences
 from spinney.evaluate import classification_scores, regression_scores
 from spinney.report.charts import heat_map
+from spinney.report.classify_tree import tree_sections, tree_size
 from spinney.report.model_page import flat_facts
 from spinney.report.page import (
     Html,
@@ -79,6 +80,8 @@ def evidence(model: TextModel, inputs: Any, ids: Sequence[str], labels: Sequence
     scores: dict[str, Any] | None = None
     if labels is not None and model.is_classifier:
         scores = classification_scores(labels, predicted, proba, model.outputs)
+        if model.tree is not None:
+            scores["dot_products"] = float(model.estimator.dot_products(X).mean())
     elif labels is not None:
         found = regression_scores(
             [float(label) for label in labels], [float(value) for value in predicted]
@@ -113,23 +116,28 @@ def classify_page(
     """
     size = model_size(model)
     what = f"classifier with {len(model.outputs)} classes" if model.is_classifier else "regressor"
+    what += ", along a tree of them" if model.tree is not None else ""
     known: dict[str, object] = {
         "trained on": _some(model.facts.get("documents"), "documents"),
         "features": size.features,
         "weights that are not 0": f"{size.active:,} of {size.parameters:,} ({size.share:.2%})",
         "penalty": model.facts.get("penalty"),
     }
-    sections = [_training(model), _words(model, top)]
-    status = model_groups(model, top=10 * top, words=12)
-    if status is not None:
-        sections.append(_groups(model, status))
+    sections = [_training(model)]
+    if model.tree is not None:  # of groups, the facts of training tell how many were selected
+        sections += tree_sections(model, top)
+    else:
+        sections.append(_words(model, top))
+        status = model_groups(model, top=10 * top, words=12)
+        if status is not None:
+            sections.append(_groups(model, status))
     if tried is not None:
         if tried.scores is not None:
             main = "accuracy" if model.is_classifier else "r2"
             known[f"{main} on {len(tried.ids):,} documents"] = tried.scores[main]
             sections.append(_scores(model, tried))
         if model.features is not None and documents:
-            sections.append(_documents(model, tried, documents))
+            sections.append(_documents(model, tried, documents) if model.tree is None else _no_documents())
     return page(title, f"A linear {what}.", known, sections)
 
 
@@ -141,29 +149,24 @@ def _some(count: object, of: str) -> str | None:
 
 
 def _training(model: TextModel) -> Section:
-    size = model_size(model)
+    size = model_size(model) if model.tree is None else tree_size(model)
     told = dict(flat_facts(model.facts))
     if model.features is not None:
         how = model.features
         told |= {"weighting": how.weighting, "longest n-gram": how.ngrams, "lower case": how.lowercase}
         told |= {"stop words": how.stop_words or "kept", "least documents a word": how.min_count}
-    intercepts = np.atleast_1d(model.estimator.intercept_).tolist()
-    if len(intercepts) < len(model.outputs):  # of two classes that share their weights
-        intercepts = [-intercepts[0], intercepts[0]]
-    rows = [[label, size.by_class[label], b] for label, b in zip(model.outputs, intercepts)]
     about = (
         f"{size.active:,} of {size.parameters:,} weights are not 0 ({size.share:.2%}), on {size.active_features:,} of "
         f"{size.features:,} features."
     )
-    return Section(
-        "Training and size",
-        [
-            facts(told),
-            heading("Size"),
-            paragraph(about),
-            table(["class", "weights that are not 0", "intercept"], rows),
-        ],
-    )
+    blocks = [facts(told), heading("Size"), paragraph(about)]
+    if size.by_class:
+        intercepts = np.atleast_1d(model.estimator.intercept_).tolist()
+        if len(intercepts) < len(model.outputs):  # of two classes that share their weights
+            intercepts = [-intercepts[0], intercepts[0]]
+        rows = [[label, size.by_class[label], b] for label, b in zip(model.outputs, intercepts)]
+        blocks.append(table(["class", "weights that are not 0", "intercept"], rows))
+    return Section("Training and size", blocks)
 
 
 def _words(model: TextModel, top: int) -> Section:
@@ -293,6 +296,11 @@ def _documents(model: TextModel, tried: Evidence, n: int) -> Section:
     for i in chosen_documents(tried, model.outputs, n):
         blocks += _document(model, tried, i, active, strength)
     return Section("Documents", blocks)
+
+
+def _no_documents() -> Section:
+    about = "Along a tree of classes, what single words and sentences of a document say is not shown."
+    return Section("Documents", [paragraph(about, faint=True)])
 
 
 def _document(
