@@ -59,8 +59,8 @@ DIFFERENCES = """\
 - Perplexity does not score ends of sentences, and scores `<unknown>` as a word.
 - Kneser-Ney is Spinney's own, with one discount an order, as SRILM's `-ukndiscount -interpolate` with all n-grams
   kept; the modified one is equal to KenLM's.
-- Fits begin at modified Kneser-Ney, and a quick run ends them after 150 iterations (60 of the hierarchical ones): what is
-  not at its optimum yet is somewhat nearer to Kneser-Ney than it would be.
+- Fits begin at modified Kneser-Ney, and a quick run ends them after 150 iterations (60 of the hierarchical ones): what
+  is not at its optimum yet is somewhat nearer to Kneser-Ney than it would be.
 """
 
 

@@ -282,7 +282,7 @@ def test_marks_inside_the_text(facts, refused, data, tmp_path):
     found = facts("eval", data / "mkn", tmp_path / "marked.txt", "--on-error", "skip")
     assert (found["sentences"], found["skipped_sentences"]) == (2, 1)
     (tmp_path / "all.txt").write_text("<s> a\n")
-    assert "no sentences: 1 hold marks" in refused(
+    assert "no sentences but 1 that hold" in refused(
         "fit", tmp_path / "all.txt", "--model", tmp_path / "m", "--on-error", "skip"
     )
 
@@ -555,3 +555,75 @@ def test_pages(facts, data, tmp_path):
         assert run(command) == 0
         assert "What comes next" in (tmp_path / "page.html").read_text()
     assert run([*command, "--data", str(data / "dev.txt")]) == 2
+
+
+# -- faults that were met -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("more", [("--min-count", 2), ("--max-words", 3)])
+def test_rare_marks_are_noticed(facts, refused, tmp_path, more):
+    """Though the cut would make an unknown word of them."""
+    text = tmp_path / "marked.txt"
+    text.write_text("a b\nx <s> y\na c\n")
+    assert "marked.txt:2: <s> is a word" in refused("fit", text, "--model", tmp_path / "m", *more)
+    found = facts("fit", text, "--model", tmp_path / "m", "--on-error", "skip", *more)
+    assert (found["sentences"], found["skipped"], found["tokens"]) == (2, 1, 4)
+
+
+def test_a_vocabulary_of_words_notices_marks(refused, tmp_path):
+    (tmp_path / "marked.txt").write_text("a b\nx <s> y\n")
+    (tmp_path / "words.txt").write_text("a\nb\n")
+    told = refused(
+        "fit", tmp_path / "marked.txt", "--model", tmp_path / "m", "--vocabulary", tmp_path / "words.txt"
+    )
+    assert "marked.txt:2" in told
+
+
+def test_dropped_sentences_do_not_count_as_unknown(facts, tmp_path):
+    (tmp_path / "train.txt").write_text("a b\nc d\n")
+    (tmp_path / "test.txt").write_text("a b\nc d e f g <s> h i j k\n")
+    facts("fit", tmp_path / "train.txt", "--model", tmp_path / "m")
+    found = facts("eval", tmp_path / "m", tmp_path / "test.txt", "--on-error", "skip")
+    assert (found["sentences"], found["unknown"], found["skipped_sentences"]) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--method", "loglinear", "--alpha", "1e80"),
+        ("--method", "additive", "--add", "1e308"),
+        ("--closed", "--unknown", "foo"),
+        ("--unknown", "<s>"),
+        ("--unknown", "a b"),
+        ("--method", "loglinear", "--penalty", "none", "--lam", "1"),
+        ("--memory", "0"),
+        ("--memory", "-5"),
+        ("--seed", "-1"),
+    ],
+)
+def test_options_that_make_no_sense(refused, tmp_path, options):
+    (tmp_path / "train.txt").write_text("a b c d e f\nc d\n")
+    refused("fit", tmp_path / "train.txt", "--model", tmp_path / "m", *options)
+    assert not (tmp_path / "m").exists()
+
+
+def test_output_goes_to_one_place(facts, refused, tmp_path):
+    (tmp_path / "train.txt").write_text("a b\nc d\n")
+    facts("fit", tmp_path / "train.txt", "--model", tmp_path / "m")
+    assert "--output" in refused(
+        "apply", tmp_path / "m", tmp_path / "train.txt", "--json", "-o", tmp_path / "out"
+    )
+    assert "standard output" in refused("export", tmp_path / "m", "-", "--json")
+    other = refused(
+        "fit", tmp_path / "train.txt", "--model", tmp_path / "n", "--vocabulary", tmp_path / "m", "--closed"
+    )
+    assert "leave out" in other
+
+
+def test_a_cold_draw_takes_the_likeliest(facts, tmp_path):
+    (tmp_path / "train.txt").write_text("a b\na b\na c\n")
+    facts("fit", tmp_path / "train.txt", "--model", tmp_path / "m", "--order", 2, "--method", "wb")
+    for temperature in ("0.0001", "1e-300"):
+        assert facts("sample", tmp_path / "m", "--temperature", temperature, "-n", 1)["sentences"] == [
+            ["a", "b"]
+        ]

@@ -86,6 +86,7 @@ def test_any_penalty_of_the_core(text):
     by_hand = fit_loglinear(text, penalty=lambda trie: TreeL2(0.3, trie.up), **options)
     assert by_hand.facts["objective"] == pytest.approx(by_name.facts["objective"], rel=1e-9)
     elastic = fit_loglinear(text, penalty=lambda trie: ElasticNet(0.3, l2=0.1), **options)
+
     def words(trie):
         members = [np.flatnonzero(trie.symbol == v).tolist() for v in np.unique(trie.symbol)]
         return GroupL2(0.3, Groups.from_lists(members, trie.n_grams))

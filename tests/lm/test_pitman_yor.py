@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from spinney.corpus import read_text, sentence_arrays
 from spinney.errors import InputError, OptionError
+from spinney.lm.memoizer import sequence_memoizer
 from spinney.lm.pitman_yor import (
     PitmanYor,
     Restaurants,
@@ -302,3 +303,20 @@ def test_penn_treebank():
     assert (
         pitman_yor(train, 5, sweeps=20).perplexity(test).perplexity < 141.1862
     )  # modified Kneser-Ney (KenLM)
+
+
+def test_an_interruption_keeps_what_was_sampled():
+    """Ctrl-C during the sweeps: the mean so far, and a note."""
+    text = sentence_arrays([["a", "rose", "is", "a", "rose"], ["a", "nose", "is", "a", "nose"]])
+
+    def stop(sweep):
+        if sweep.number == 3:
+            raise KeyboardInterrupt
+
+    for model in (
+        pitman_yor(text, 3, sweeps=50, callback=stop),
+        sequence_memoizer(text, sweeps=50, callback=stop),
+    ):
+        assert model.facts["interrupted"] is True
+        assert model.distribution(model.history(["is"], start=False)).sum() == pytest.approx(1.0)
+    assert pitman_yor(text, 3, sweeps=5).facts["interrupted"] is False

@@ -204,6 +204,10 @@ def export(
 ) -> None:
     """Write an ARPA file, which KenLM, SRILM and others read; of back-off models only."""
     begin(quiet)
+    if output == "-" and as_json:
+        raise OptionError(
+            "--json and the ARPA file cannot both go to standard output: write the file elsewhere"
+        )
     if output != "-":
         check_target(output)
     from spinney.lm.arpa import write_arpa

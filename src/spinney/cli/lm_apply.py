@@ -22,7 +22,7 @@ from spinney.cli.textfiles import (
     WordsLike,
     token_batches,
 )
-from spinney.errors import InputError
+from spinney.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from spinney.corpus import ReadReport
@@ -71,6 +71,8 @@ def apply(
 ) -> None:
     """One word a line: sentence, place, word, log10 probability, length of the matched context; ends too."""
     begin(quiet)
+    if as_json and output != "-":
+        raise OptionError("--json goes to standard output: leave out --output")
     from spinney import progress
     from spinney.corpus import ReadReport, writing
 

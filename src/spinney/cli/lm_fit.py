@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spinney.cli.inputs import about, check_target
-from spinney.cli.lm_text import held_out_text, reading_vocabulary, training_text
+from spinney.cli.lm_text import held_out_text, reading_vocabulary, training_text, with_marks
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.structures import class_tree, is_model, word_classes
 from spinney.cli.textfiles import Format, Header, Parser, Reading, Source, TextColumn, numbered
@@ -143,7 +143,10 @@ def fit(
         int | None, typer.Option(min=2, help="Keep the most frequent words only, so many with --unknown.")
     ] = None,
     max_length: Annotated[int | None, typer.Option(min=1, help="Longer sentences are cut.")] = None,
-    unknown: Annotated[str, typer.Option(help="The word that stands for all others.")] = "<unk>",
+    unknown: Annotated[
+        str | None,
+        typer.Option(help="The word that stands for all others (default: <unk>).", show_default=False),
+    ] = None,
     closed: Annotated[
         bool, typer.Option("--closed", help="No unknown word: what was not seen has no probability.")
     ] = False,
@@ -170,25 +173,20 @@ def fit(
         "memory": memory,
     }  # fmt: skip
     _check(method, given, dev)
-    if closed and (min_count > 1 or max_words is not None):
-        raise OptionError("--closed keeps every word: --min-count and --max-words need an unknown one")
-    if vocabulary is not None and (min_count > 1 or max_words is not None):
-        raise OptionError(
-            "--vocabulary says which words there are: --min-count and --max-words have no part in it"
-        )
+    _check_words(vocabulary, closed, unknown, min_count, max_words)
     from spinney.corpus import ReadReport
     from spinney.report.lm import show_model, show_tuning
 
     n = _order(order, method)
     source = Source(train, format, encoding, on_error, text, header)
-    symbol = None if closed else unknown or None
+    symbol = None if closed else unknown or "<unk>"
     known = None if vocabulary is None else _vocabulary(vocabulary, symbol)
     symbol = symbol if known is None else known.unknown
     reading = Reading(words, lowercase, symbol, max_length=max_length, parser=parser)
     report = ReadReport()
-    cut = {"min_count": min_count, "max_size": max_words}
-    with about(source.name), numbered(source, reading, report, cache, known, **cut) as arrays:
-        part = training_text(arrays, source, reading, report, known)
+    read_with = None if known is None else with_marks(known)
+    with about(source.name), numbered(source, reading, report, cache, read_with) as arrays:
+        part = training_text(arrays, source, reading, report, known, min_count, max_words)
         held_out = None
         if dev is not None:
             of_dev = replace(source, files=[dev])
@@ -225,6 +223,8 @@ def _check(method: str, given: dict[str, Any], dev: str | None) -> None:
     for name in ("lam", "alpha"):
         if given[name] is not None and len(_numbers(name, given[name])) > 1 and dev is None:
             raise OptionError(f"--{name} {given[name]}: which is best is found on held-out text; give --dev")
+    if given["penalty"] == "none" and given["lam"] is not None:
+        raise OptionError("--penalty none has no --lam")
     if given["solver"] not in (None, *_SOLVERS):
         raise OptionError(f"--solver is one of {', '.join(_SOLVERS)}, not {given['solver']!r}")
     if method == "class" and given["classes"] is None:
@@ -233,6 +233,26 @@ def _check(method: str, given: dict[str, Any], dev: str | None) -> None:
         raise OptionError("--tree classes needs --classes: a Brown paths file or a model of spinney classes")
     if given["classes"] is not None and given["tree"] not in (None, "classes"):
         raise OptionError(f"--classes and --tree {given['tree']} both say what the tree is: give one")
+
+
+def _check_words(
+    vocabulary: str | None, closed: bool, unknown: str | None, min_count: int, max_words: int | None
+) -> None:
+    """Refuse options that say two things about which words there are."""
+    if closed and (min_count > 1 or max_words is not None):
+        raise OptionError("--closed keeps every word: --min-count and --max-words need an unknown one")
+    if vocabulary is not None and (min_count > 1 or max_words is not None):
+        raise OptionError(
+            "--vocabulary says which words there are: --min-count and --max-words have no part in it"
+        )
+    if closed and unknown is not None:
+        raise OptionError("--closed has no unknown word: leave out --unknown")
+    if vocabulary is not None and is_model(vocabulary) and (closed or unknown is not None):
+        raise OptionError(
+            "--vocabulary MODEL says what stands for unknown words: leave out --unknown and --closed"
+        )
+    if unknown is not None and (unknown in ("<s>", "</s>") or not unknown or unknown.split() != [unknown]):
+        raise OptionError(f"--unknown is a word of its own, not {unknown!r}")
 
 
 def _order(text: str | None, method: str) -> int | None:
@@ -264,7 +284,10 @@ def _bytes(text: str) -> int:
     if number and number[-1] in _UNITS:
         number, unit = number[:-1], number[-1]
     try:
-        return max(1, int(float(number) * _UNITS[unit]))
+        found = int(float(number) * _UNITS[unit])
+        if found < 1:
+            raise ValueError
+        return found
     except (ValueError, OverflowError):
         raise OptionError(f"--memory is a number of bytes such as 500M or 2G, not {text!r}") from None
 

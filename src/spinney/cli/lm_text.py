@@ -28,40 +28,8 @@ def load_model(
         return model, Reading.of(model.facts, words, parser)
 
 
-def training_text(
-    arrays: TokenArrays,
-    source: Source,
-    reading: Reading,
-    report: ReadReport,
-    given: Vocabulary | None = None,
-) -> TokenArrays:
-    """What was read, without sentences that hold marks, and in a vocabulary that counts what is left.
-
-    A vocabulary that was given keeps its words; one that was made loses those that no sentence has any more.
-    """
-    import numpy as np
-
-    from spinney.corpus import Vocabulary
-    from spinney.lm.stream import END, START
-
-    left = _without_marks(arrays, source, reading, report)
-    if left is arrays and given is None:
-        return arrays
-    vocabulary = left.vocabulary
-    counts = np.bincount(left.ids, minlength=len(vocabulary))
-    kept = np.ones(len(vocabulary), bool)
-    if given is None:
-        kept = (counts > 0) | np.array([word == vocabulary.unknown for word in vocabulary.words])
-    kept &= np.array([word not in (START, END) for word in vocabulary.words])
-    words = tuple(word for word, stays in zip(vocabulary.words, kept.tolist()) if stays)
-    number = (np.cumsum(kept) - 1).astype(np.int32)
-    return replace(left, ids=number[left.ids], vocabulary=Vocabulary(words, counts[kept], vocabulary.unknown))
-
-
-def held_out_text(
-    source: Source, reading: Reading, report: ReadReport, vocabulary: Vocabulary
-) -> TokenArrays:
-    """Text in the words of a model: its ``reading_vocabulary``."""
+def with_marks(vocabulary: Vocabulary) -> Vocabulary:
+    """A vocabulary to read text with in which marks of sentences are noticed, and not unknown words."""
     import numpy as np
 
     from spinney.corpus import Vocabulary
@@ -69,8 +37,49 @@ def held_out_text(
 
     marks = [mark for mark in (START, END) if mark not in vocabulary]
     counts = np.append(vocabulary.counts, np.zeros(len(marks), np.int64))
-    with_marks = Vocabulary((*vocabulary.words, *marks), counts, vocabulary.unknown)
-    arrays = source.read(reading, report, vocabulary=with_marks)
+    return Vocabulary((*vocabulary.words, *marks), counts, vocabulary.unknown)
+
+
+def training_text(
+    arrays: TokenArrays,
+    source: Source,
+    reading: Reading,
+    report: ReadReport,
+    given: Vocabulary | None = None,
+    min_count: int = 1,
+    max_size: int | None = None,
+) -> TokenArrays:
+    """What was read, without sentences that hold marks, and then cut to the words that are wanted.
+
+    The words are cut only here: before, a rare mark would have become an unknown word, and not be noticed.
+    """
+    import numpy as np
+
+    from spinney.corpus import Vocabulary
+
+    left = _without_marks(arrays, source, reading, report)
+    if left is arrays and given is None and min_count == 1 and max_size is None:
+        return arrays
+    old = left.vocabulary
+    counts = np.bincount(left.ids, minlength=len(old))
+    if given is None:
+        seen = {word: n for word, n in zip(old.words, counts.tolist()) if n}
+        new = Vocabulary.from_counts(seen, min_count=min_count, max_size=max_size, unknown=old.unknown)
+    else:
+        new = Vocabulary(given.words, counts[: len(given)], given.unknown)
+    # Words that no sentence has any more, and marks, have no number, and no token either.
+    number = np.array([new[word] if n else 0 for word, n in zip(old.words, counts.tolist())], np.int32)
+    ids = number[left.ids]
+    if new.unknown is not None:
+        report.unknown = int(np.count_nonzero(ids == new[new.unknown]))
+    return replace(left, ids=ids, vocabulary=new)
+
+
+def held_out_text(
+    source: Source, reading: Reading, report: ReadReport, vocabulary: Vocabulary
+) -> TokenArrays:
+    """Text in the words of a model: its ``reading_vocabulary``."""
+    arrays = source.read(reading, report, vocabulary=with_marks(vocabulary))
     arrays = replace(_without_marks(arrays, source, reading, report), vocabulary=vocabulary)
     warn_of_unknown(source.name, report, vocabulary)
     return arrays
@@ -108,11 +117,15 @@ def _without_marks(arrays: TokenArrays, source: Source, reading: Reading, report
     kept = np.ones(len(arrays), bool)
     kept[marked] = False
     if not kept.any():
-        raise InputError(f"no sentences: {len(kept)} hold marks, the first is {error}", path=source.name)
+        raise InputError(f"no sentences but {len(kept)} that hold <s> or </s>", path=source.name)
     lengths = np.diff(arrays.offsets)
     report.skipped += len(marked)
     report.errors += [str(error)]
     report.tokens -= int(lengths[marked].sum())
+    if arrays.vocabulary.unknown is not None:
+        dropped = arrays.ids[np.repeat(~kept, lengths)]
+        unknown = arrays.vocabulary[arrays.vocabulary.unknown]
+        report.unknown -= int(np.count_nonzero(dropped == unknown))
     return replace(
         arrays,
         ids=arrays.ids[np.repeat(kept, lengths)],

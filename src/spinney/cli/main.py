@@ -75,12 +75,16 @@ def run(arguments: list[str]) -> int:
         return int(end.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted", 130)
-    except BrokenPipeError:
-        # The reader has gone (`spinney … | head`): nobody is left to tell.
+    except (BrokenPipeError, SystemExit):
+        # The reader has gone (`spinney … | head`), which Typer tells by an exit: nobody is left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
         return _complain("out of memory", 1)
+    if (
+        code == 130
+    ):  # Typer's way of telling an interruption, and that of fits that have kept what they learnt
+        return _complain("interrupted", 130)
     return code if isinstance(code, int) else 0
 
 

@@ -14,7 +14,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no n
 Threads = Annotated[
     int | None, typer.Option(min=1, help="Threads (default: all processors).", show_default=False)
 ]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Encoding = Annotated[str, typer.Option(help="Character encoding of the input.")]
 OnError = Annotated[str, typer.Option(help="What to do with bad input: raise, or skip and count.")]
 

@@ -231,9 +231,12 @@ def _recoded(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
         yield from chunks
         return
     decoder = codecs.getincrementaldecoder(encoding)("spinney.mark")
-    for chunk in chunks:
-        yield decoder.decode(chunk).encode("utf-8", "surrogateescape")
-    yield decoder.decode(b"", final=True).encode("utf-8", "surrogateescape")
+    try:
+        for chunk in chunks:
+            yield decoder.decode(chunk).encode("utf-8", "surrogateescape")
+        yield decoder.decode(b"", final=True).encode("utf-8", "surrogateescape")
+    except UnicodeError as error:  # not a bad byte, which is marked, but a file of another kind
+        raise InputError(f"not {encoding}: {error}", remedy="give its --encoding") from None
 
 
 def _count_lines(text: bytes) -> int:

@@ -265,12 +265,12 @@ class _Reader:
         """The batches of all files; an error if they hold no sentence."""
         n = 0
         for path, format in files:
-            some_known = self.needed is None
+            some_known, before = self.needed is None, n
             for batch in self._fitting(path, format):
                 n += len(batch.lengths)
                 some_known = some_known or self._has_known(batch.columns[_WORDS])
                 yield batch
-            if not some_known:
+            if not some_known and n > before:
                 remedy = "is it of the same language, case and kind of words as the training text?"
                 raise InputError("not one word is in the vocabulary", path=os.fspath(path), remedy=remedy)
         where = ", ".join(os.fspath(path) for path, _ in files)

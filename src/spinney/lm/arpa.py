@@ -164,7 +164,7 @@ class _Lines:
         if self.line and not self.line.startswith("\\"):
             yield self.number, fields(self.line)
             for number, line in self.rest:
-                if line.startswith("\\"):
+                if line.lstrip().startswith("\\"):
                     self.number, self.line = number, line.strip()
                     return
                 self.number = number

@@ -101,8 +101,8 @@ class FlatModel(LanguageModel):
 
 def additive(trie: SuffixTrie, vocabulary: Vocabulary, *, d: float = 1.0) -> FlatModel:
     """p(y | x) = (c(x y) + d) / (c(x) + d |V|): Laplace's for d = 1, Lidstone's below."""
-    if not 0 < d < np.inf:
-        raise OptionError(f"d must be above 0, not {d}")
+    if not 0 < d <= 1e100:
+        raise OptionError(f"d must be above 0 and at most 1e100, not {d}")
     counts = trie_counts(trie)
     table = counts.table
     total = counts.per_context(counts.count) + d * table.n_outcomes

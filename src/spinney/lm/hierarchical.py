@@ -39,7 +39,7 @@ from spinney.optim import warn_unless_converged
 from spinney.structure import ClassTree
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class HierarchicalModel(LanguageModel):
     """A fitted model; :func:`fit_hierarchical` makes one."""
 

@@ -90,7 +90,7 @@ class TrieScores:
         return np.asarray(scores / scores.sum())
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class LogLinearModel(LanguageModel):
     """A fitted log-linear model; :func:`fit_loglinear` makes one.
 
@@ -353,7 +353,13 @@ def planned(
     if start not in ("kneser-ney", "zero"):
         raise OptionError(f"training starts from kneser-ney or zero, not {start!r}")
     depth = trie.depth[trie.context].astype(np.float64)
-    feature = trie.length[trie.context] * alpha**depth  # nodes are only collapsed if α is 1
+    with np.errstate(over="ignore"):
+        feature = trie.length[trie.context] * alpha**depth  # nodes are only collapsed if α is 1
+    if feature.size and not (feature.min() > 1e-30 and feature.max() < 1e30):
+        raise OptionError(
+            f"alpha = {alpha:g} is too far from 1: contexts of {int(depth.max())} symbols would be features of "
+            f"{alpha:g} to that power"
+        )
     loss = SuffixTrieLoss(trie, feature, root_sizes)
     w0 = np.zeros(trie.n_grams) if start == "zero" else starting_scores(trie, root_sizes) / feature
     return Plan(trie, loss, group_factor**depth, word_scale(loss), w0)

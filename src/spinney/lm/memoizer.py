@@ -260,17 +260,20 @@ def sequence_memoizer(
     given = np.array(_FIRST_DISCOUNTS if discounts is None else discounts, np.float64)
     if given.ndim != 1 or not len(given) or not np.all((given > 0) & (given < 1)):
         raise OptionError("discounts are between 0 and 1, at least one of them")
+    interrupted = False
     if method == "one-table":
         customers, tables = one_table_customers(trie).astype(np.float64), np.ones(trie.n_grams)
         d = leaving_one_out_discounts(trie, customers, len(given)) if discounts is None else given
     elif method == "gibbs":
         burn_in = check_sweeps(sweeps, burn_in)
-        customers, tables, d = _sampled(trie, given, sweeps, burn_in, resample, random_state, callback)
+        customers, tables, d, interrupted = _sampled(
+            trie, given, sweeps, burn_in, resample, random_state, callback
+        )
     else:
         raise OptionError(f"the method is gibbs or one-table, not {method!r}")
     facts: dict[str, Any] = {"method": f"sequence memoizer ({method})", "discounts": d.tolist()}
     if method == "gibbs":
-        facts |= {"sweeps": sweeps, "random_state": random_state}
+        facts |= {"sweeps": sweeps, "random_state": random_state, "interrupted": interrupted}
     return SequenceMemoizer(text.vocabulary, trie, stream.ids, customers, tables, d, facts)
 
 
@@ -285,25 +288,30 @@ def _sampled(
     resample: bool,
     random_state: int,
     callback: Callable[[Sweep], object] | None,
-) -> tuple[Vector, Vector, Vector]:
-    """Mean customers, tables and discounts."""
+) -> tuple[Vector, Vector, Vector, bool]:
+    """Mean customers, tables and discounts; and whether Ctrl-C ended the sweeps."""
     rng = np.random.default_rng(random_state)
     zero = np.zeros(trie.n_contexts)
     lengths = Lengths(trie, len(d))
     seated = Restaurants(trie, node_discounts(trie, d), zero, rng)
-    mean = Average()
+    mean, interrupted = Average(), False
     with progress.task("seating", sweeps) as bar:
-        for number in range(1, sweeps + 1):
-            seated.sweep(node_discounts(trie, d), zero)
-            if resample:
-                d = draw_discounts(seated, lengths, d, rng)
-            if number > burn_in:
-                mean.add(seated.customers, seated.tables, d)
-            bar.update()
-            if callback is not None:
-                callback(Sweep(number, d, np.zeros(len(d)), int(seated.laid.sum())))
+        try:
+            for number in range(1, sweeps + 1):
+                seated.sweep(node_discounts(trie, d), zero)
+                if resample:
+                    d = draw_discounts(seated, lengths, d, rng)
+                if number > burn_in:
+                    mean.add(seated.customers, seated.tables, d)
+                bar.update()
+                if callback is not None:
+                    callback(Sweep(number, d, np.zeros(len(d)), int(seated.laid.sum())))
+        except KeyboardInterrupt:  # what was sampled so far is a model too
+            interrupted = True
+    if not mean.n:
+        mean.add(seated.customers, seated.tables, d)
     customers, tables, d = mean.means()
-    return customers, tables, d
+    return customers, tables, d, interrupted
 
 
 def _fall(trie: SuffixTrie, discounts: Vector) -> Vector:

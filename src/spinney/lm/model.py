@@ -66,6 +66,9 @@ class LanguageModel(ABC):
         """How many symbols before each event were ever seen together in training, before anything."""
         raise OptionError(f"{type(self).__name__} has no depth of match")
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.vocabulary):,} words)"
+
     # -- text -----------------------------------------------------------------------------------------
 
     @property
@@ -89,6 +92,12 @@ class LanguageModel(ABC):
     def stream(self, text: TokenArrays | Iterable[Sequence[str]]) -> Stream:
         """The numbers of a text: sentences, or arrays read with :attr:`reading_vocabulary`."""
         if not isinstance(text, TokenArrays):
+            text = [list(sentence) for sentence in text]
+            marked = next(
+                (i for i, sentence in enumerate(text) if START in sentence or END in sentence), None
+            )
+            if marked is not None:
+                raise InputError(f"sentence {marked + 1} holds {START} or {END}, which are not words")
             text = sentence_arrays(text, vocabulary=self.reading_vocabulary)
         if text.vocabulary is self.vocabulary or text.vocabulary.words == self.vocabulary.words:
             return stream_of(text)
@@ -166,7 +175,13 @@ class LanguageModel(ABC):
             history = self.history(context, start=True).tolist()
             sentence = list(context)
             while len(sentence) < max_words:
-                p = self.distribution(np.array(history, np.int32)) ** (1.0 / temperature)
+                with np.errstate(divide="ignore", over="ignore"):
+                    logs = np.log(self.distribution(np.array(history, np.int32))) / temperature
+                p = (
+                    np.exp(logs - logs.max())
+                    if np.isfinite(logs.max())
+                    else (logs == logs.max()).astype(float)
+                )
                 following = int(rng.choice(len(p), p=p / p.sum()))
                 if following == len(self.vocabulary):
                     break

@@ -68,6 +68,8 @@ class PitmanYor:
     tables: Vector
     discount: Vector
     concentration: Vector
+    #: Whether Ctrl-C ended the sweeps.
+    interrupted: bool = False
 
     def interpolation(self) -> tuple[Vector, Vector]:
         """(c - dt) / (θ + c.) of each gram, and (θ + d t.) / (θ + c.) of each context."""
@@ -153,11 +155,9 @@ class Average:
 
     def add(self, *values: NDArray[np.int32] | Vector) -> None:
         """Take one sample in."""
-        if not self._sums:
-            self._sums = [np.zeros(value.shape) for value in values]
-        for total, value in zip(self._sums, values):
-            total += value
-        self.n += 1
+        sums = self._sums or [np.zeros(value.shape) for value in values]
+        # At once, so that an interruption leaves sums and number in step.
+        self._sums, self.n = [total + value for total, value in zip(sums, values)], self.n + 1
 
     def means(self) -> list[Vector]:
         """The means so far."""
@@ -233,7 +233,7 @@ def pitman_yor(
         raise OptionError(f"the method is gibbs or one-table, not {method!r}")
     facts: dict[str, object] = {"method": f"pitman-yor ({method})", "order": order}
     if method == "gibbs":
-        facts |= {"sweeps": sweeps, "random_state": random_state}
+        facts |= {"sweeps": sweeps, "random_state": random_state, "interrupted": fitted.interrupted}
     return backoff_model(fitted, text.vocabulary, facts)
 
 
@@ -307,19 +307,24 @@ def sampled_model(
     _check(d, theta)
     rng = np.random.default_rng(random_state)
     seated = Restaurants(trie, d[trie.depth], theta[trie.depth], rng)
-    mean = Average()
+    mean, interrupted = Average(), False
     with progress.task("seating", sweeps) as bar:
-        for number in range(1, sweeps + 1):
-            seated.sweep(d[trie.depth], theta[trie.depth])
-            if resample:
-                d, theta = draw_parameters(seated, d, theta, rng)
-            if number > burn_in:
-                mean.add(seated.customers, seated.tables, d, theta)
-            bar.update()
-            if callback is not None:
-                callback(Sweep(number, d, theta, int(seated.laid.sum())))
+        try:
+            for number in range(1, sweeps + 1):
+                seated.sweep(d[trie.depth], theta[trie.depth])
+                if resample:
+                    d, theta = draw_parameters(seated, d, theta, rng)
+                if number > burn_in:
+                    mean.add(seated.customers, seated.tables, d, theta)
+                bar.update()
+                if callback is not None:
+                    callback(Sweep(number, d, theta, int(seated.laid.sum())))
+        except KeyboardInterrupt:  # what was sampled so far is a model too
+            interrupted = True
+    if not mean.n:
+        mean.add(seated.customers, seated.tables, d, theta)
     customers, tables, d, theta = mean.means()
-    return PitmanYor(trie, customers, tables, d[trie.depth], theta[trie.depth])
+    return PitmanYor(trie, customers, tables, d[trie.depth], theta[trie.depth], interrupted)
 
 
 def draw_parameters(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney import progress
+from spinney.errors import OptionError
 from spinney.lm.suffixloss import SuffixTrieLoss
 from spinney.lm.triepenalty import TriePenalty
 from spinney.optim import Solution, Step
@@ -16,6 +17,7 @@ from spinney.optim import Solution, Step
 Vector = NDArray[np.float64]
 Callback = Callable[[Step, Vector], bool | None]
 
+_STEEPEST = 1e60  # curvature, relative to what it should be
 _LOOK = 10  # iterations between two looks at the certificate, which costs a gradient
 
 
@@ -77,6 +79,10 @@ def words_fista(
                     if value <= bound + 1e-10 * abs(bound):  # near the optimum both sides agree to rounding
                         break
                     L *= 2.0
+                    if L > _STEEPEST:
+                        raise OptionError(
+                            "no step leads downhill: the features are too large, or the penalty too small"
+                        )
                 t_before, t = t, 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
                 if goes_back(ahead, w, before, metric):
                     t_before = t = 1.0
