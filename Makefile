@@ -16,10 +16,10 @@ demo: $(VENV)/.installed
 	$(BIN)/spinney demo
 
 test: $(VENV)/.installed-dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
 test-all: $(VENV)/.installed-dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
