@@ -109,9 +109,7 @@ def sums_from_ancestors(values, up):
 
 
 @njit(cache=True, nogil=True)
-def match(
-    ids, position, room, root, parent, depth, length, place, text, context_keys, context_places, n_symbols
-):
+def match(ids, position, room, root, length, place, text, context_keys, context_places, n_symbols):
     """The deepest node that the symbols before ``position`` reach, and how many of its contexts they match.
 
     ``text`` is the stream that the trie was made from, in which the symbols of collapsed nodes are read.
@@ -140,8 +138,7 @@ def event_scores(
     """Fill the log-probability of each event, and the length of the context that it matches."""
     for i in range(events.size):
         u, matched = match(
-            ids, events[i], room[i], roots[i], parent, depth, length, place, text, context_keys, context_places,
-            n_symbols,
+            ids, events[i], room[i], roots[i], length, place, text, context_keys, context_places, n_symbols,
         )  # fmt: skip
         matches[i] = depth[u] - length[u] + matched
         y = outcomes[i]

@@ -72,7 +72,7 @@ class TrieScores:
 
         t = self.trie
         u, matched = match(
-            history, len(history), room, np.int32(root), t.parent, t.depth, t.length, t.place, self.text,
+            history, len(history), room, np.int32(root), t.length, t.place, self.text,
             *t.context_table, t.n_symbols,
         )  # fmt: skip
         size = t.n_outcomes if self.root_sizes is None else int(self.root_sizes[root])

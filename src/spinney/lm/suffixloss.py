@@ -132,6 +132,6 @@ def normalise(trie: SuffixTrie, theta: Vector, silent: Vector, e: Vector, Z: Vec
 
 def silent_symbols(trie: SuffixTrie, root_sizes: Ids | None = None) -> Vector:
     """How many symbols each root could predict but never saw."""
-    n_roots = int(np.searchsorted(-(trie.parent < 0).astype(np.int8), 0)) if trie.n_contexts else 0
+    n_roots = int(np.count_nonzero(trie.parent < 0))  # they come first
     sizes = np.full(n_roots, trie.n_outcomes) if root_sizes is None else root_sizes
     return (sizes - np.diff(trie.gram_ptr[: n_roots + 1])).astype(np.float64)
