@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import signal
 import subprocess
 import sys
 import threading
@@ -142,3 +143,32 @@ def test_rich_is_not_imported_before_a_bar_is_shown():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
+
+
+def test_an_interrupt_waits_for_the_end_of_a_block():
+    done = []
+
+    @progress.uninterrupted()
+    def inner():
+        signal.raise_signal(signal.SIGINT)
+        done.append("inner")
+
+    with pytest.raises(KeyboardInterrupt), progress.uninterrupted():
+        inner()
+        done.append("outer")
+    assert done == ["inner", "outer"]
+    with pytest.raises(KeyboardInterrupt):  # and the next one is not held back
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_other_threads_hold_nothing_back():
+    done = []
+
+    @progress.uninterrupted()
+    def work():
+        done.append(1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == [1]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import math
+import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -180,3 +182,28 @@ def announcing_compilation(what: str, patience: float = 2.0) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold an interrupt (Ctrl-C) back until the end of a block, or of a function that this decorates.
+
+    For changes of several arrays that must fit together: whoever saves what was learnt so far finds all of them
+    changed, or none. Only the main thread is interrupted, so elsewhere this does nothing.
+
+    Examples
+    --------
+    >>> with uninterrupted():
+    ...     total = sum(range(10))
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held and callable(before):
+        before(*held[0])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from spinney.inference.hidden import Beliefs, Laws
+from spinney.progress import uninterrupted
 
 Floats = NDArray[Any]
 
@@ -80,6 +81,7 @@ class Statistics:
             ((1.0 - smoothing) * rho + smoothing / C).astype(dtype),
         )
 
+    @uninterrupted()
     def add(self, words: NDArray[np.int32], beliefs: Beliefs, weight: float = 1.0, keep: float = 1.0) -> None:
         """Count, with a weight, what the words of some nodes were found to be; edges and roots are kept in part."""
         from spinney.classes._statistics_kernels import add_rows, blend
@@ -101,6 +103,7 @@ class Statistics:
         if self.gain < _SMALL_GAIN:
             self.fold()
 
+    @uninterrupted()
     def fold(self) -> None:
         """Multiply the gain into the counts."""
         if self.gain != 1.0:
@@ -108,6 +111,7 @@ class Statistics:
             self.mass *= self.gain
             self.gain = 1.0
 
+    @uninterrupted()
     def scaled(self, tokens: float) -> Self:
         """The same counts, of ``tokens`` in all: so that a start weighs as much as a batch."""
         self.fold()
@@ -118,6 +122,7 @@ class Statistics:
         self.rho *= factor
         return self
 
+    @uninterrupted()
     def revive(self, rng: np.random.Generator, noise: float) -> int:
         """Give each dead class half of the heaviest one; returns how many were dead."""
         dead = np.flatnonzero(self.mass < _DEAD * self.mass.mean())
