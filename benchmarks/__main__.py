@@ -18,6 +18,7 @@ NAMES = (
     "embed_hmm",
     "embed_topics",
     "lm",
+    "parsing",
 )
 
 

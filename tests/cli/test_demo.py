@@ -19,6 +19,8 @@ def test_demo(tmp_path, capsys, monkeypatch):
     assert {"handler", "raised", "occurred"} & set(near["exception"])
     assert max(facts["language"]["perplexity"].values()) < 60
     assert facts["language"]["next"][0][0] == "the"
+    assert facts["syntax"]["f1"]["pcfg"] < 0.8 < 0.95 < facts["syntax"]["f1"]["clustering"]
+    assert any({"len", "print"} <= set(words) for words in facts["syntax"]["states"])
     assert run(["classify", "inspect", "demo.spinney"]) == 0
     assert run(["demo", "--quiet"]) == 0
     out = capsys.readouterr().out

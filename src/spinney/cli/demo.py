@@ -1,4 +1,4 @@
-"""``spinney demo``: a tour on the manual that every Python has on its disk."""
+"""``spinney demo``: a tour on the manual, and the library, that every Python has on its disk."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def demo(
         "sentences": tour.sentences(),
         "versions": tour.versions(),
         "language": tour.language(),
+        "syntax": tour.syntax(),
         "model": model,
     }
 
@@ -57,6 +58,9 @@ def demo(
         tour.say("  spinney embed neighbours vectors.spinney WORD")
         tour.say("  spinney lm fit TEXT --model words.spinney && spinney lm sample words.spinney")
         tour.say("  spinney classify fit FOLDER --model my.spinney --groups sentence --l1 0.3 --l2 1")
+        tour.say(
+            "  spinney parse fit TREES --model parser.spinney && spinney parse apply parser.spinney TEXT"
+        )
         tour.say(f"  spinney report {model} -o report.html")
 
     emit(as_json, facts, farewell)
@@ -383,6 +387,44 @@ class _Tour:
             "next": following,
         }
 
+    def syntax(self) -> dict[str, Any]:
+        from spinney.corpus.code_trees import sample_trees
+        from spinney.evaluate import parseval
+        from spinney.parsing.parser import Parser
+        from spinney.parsing.reading import describe_label
+        from spinney.report.parse_trees import phrase_lines
+
+        self.heading(12, "A parser: the grammar of Python, learnt from Python")
+        trees = sample_trees()
+        train = [tree for i, tree in enumerate(trees) if i % 5 != 4]
+        test = trees[4::5][:300]
+        plain = Parser("pcfg").fit(train)
+        latent = Parser("clustering", states=8, random_state=self.seed).fit(train)
+        tokens = [tree.leaves() for tree in test]
+        found = {"pcfg": plain.parse(tokens), "clustering": latent.parse(tokens)}
+        f1 = {name: parseval(test, guess).f1 for name, guess in found.items()}
+        self.say(
+            f"   {len(train):,} statements of Python's library, with the trees that Python gives them. From tokens "
+            f"alone, the plain grammar of {len(plain.rules_.binary):,} rules finds the phrases of other statements "
+            f"with an F1 of {f1['pcfg']:.0%}; with latent states, up to 8 a label by spectral clustering, "
+            f"{f1['clustering']:.0%}. One that the plain grammar got wrong:"
+        )
+        told = [i for i, tree in enumerate(test) if found["clustering"][i] == tree != found["pcfg"][i]]
+        example = max(told, key=lambda i: (len(tokens[i]) <= 14, len(tokens[i])), default=0)
+        for label, words in phrase_lines(found["clustering"][example]):
+            self.say(f"   [green]{label:18}[/green]{_escaped(_unescaped(words))}")
+        states = describe_label(latent, "NAME", 8).states
+        self.say("   The states of NAME; nobody told the parser of modules, methods or functions:")
+        for state in states:
+            words = ", ".join(share.name for share in state.typical_words)
+            self.say(f"   {state.share:4.0%}  [green]{_escaped(words)}[/green]")
+        return {
+            "statements": len(train),
+            "f1": f1,
+            "tree": str(found["clustering"][example]),
+            "states": [[share.name for share in state.typical_words] for state in states],
+        }
+
     def _words(self, min_count: int) -> TokenArrays:
         """The manual without its punctuation, in lower case."""
         from spinney.corpus import sample_sentences, sentence_arrays
@@ -411,6 +453,11 @@ def _escaped(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
+
+
+def _unescaped(words: str) -> str:
+    """Tokens with the brackets that trees cannot hold."""
+    return words.replace("-LRB-", "(").replace("-RRB-", ")")
 
 
 def _cut(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import spinney
-from spinney.cli import classes, classify, demo, embed, lm, report, tag, trend
+from spinney.cli import classes, classify, demo, embed, lm, parse, report, tag, trend
 from spinney.errors import SpinneyError
 
 # Typer brings its own copy of click in some versions and uses the installed one in others.
@@ -31,6 +31,7 @@ app.add_typer(classes.app, name="classes")
 app.add_typer(classify.app, name="classify")
 app.add_typer(embed.app, name="embed")
 app.add_typer(lm.app, name="lm")
+app.add_typer(parse.app, name="parse")
 app.add_typer(tag.app, name="tag")
 app.add_typer(trend.app, name="trend")
 app.command(name="demo")(demo.demo)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli import lm_inspect, trend
+from spinney.cli import lm_inspect, parse_report, trend
 from spinney.cli.inputs import (
     InputOptions,
     Inputs,
@@ -125,6 +125,8 @@ _PAGES: dict[str, Callable[[_Wanted], tuple[str, dict[str, Any]]]] = {
     "classify/TreeClassifier": _classify_page,
     "classify/LinearRegressor": _classify_page,
     "trend/TrendModel": trend.report_page,
+    "parsing/Parser": parse_report.report_page,
+    "parsing/automata": parse_report.automata_report_page,
     **dict.fromkeys(lm_inspect.KINDS, lm_inspect.report_page),
 }
 

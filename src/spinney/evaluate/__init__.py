@@ -1,6 +1,14 @@
 """Scores: pure functions on outputs."""
 
 from spinney.evaluate.analogies import AnalogyResult, AnalogyScore, Question, analogies, read_analogies
+from spinney.evaluate.attachment import (
+    PTB_PUNCTUATION,
+    Attachment,
+    attachment,
+    attachment_counts,
+    las_of_counts,
+    uas_of_counts,
+)
 from spinney.evaluate.bless import (
     Related,
     Transform,
@@ -35,6 +43,16 @@ from spinney.evaluate.composition import (
 )
 from spinney.evaluate.ellipsis import Clause, Comparison, read_composition, transitive
 from spinney.evaluate.measures import MEASURES, Measure, distances, l1_normalised, pairwise_rows, similarity
+from spinney.evaluate.parseval import (
+    COLLINS,
+    Conventions,
+    LabelCounts,
+    Parseval,
+    bracket_counts,
+    bracket_f1,
+    f1_interval,
+    parseval,
+)
 from spinney.evaluate.sentiment import (
     LabelledSentence,
     SentimentResult,
@@ -56,17 +74,23 @@ from spinney.evaluate.significance import (
 from spinney.evaluate.wordsim import correlations, lookup, read_word_pairs, word_similarity
 
 __all__ = [
+    "COLLINS",
     "MEASURES",
+    "PTB_PUNCTUATION",
     "AnalogyResult",
     "AnalogyScore",
+    "Attachment",
     "BootstrapResult",
     "CategorisationResult",
     "Chunk",
     "Clause",
     "Comparison",
+    "Conventions",
+    "LabelCounts",
     "LabelledSentence",
     "McNemarResult",
     "Measure",
+    "Parseval",
     "Question",
     "Related",
     "SentimentResult",
@@ -75,8 +99,12 @@ __all__ = [
     "allowed_ends",
     "allowed_transitions",
     "analogies",
+    "attachment",
+    "attachment_counts",
     "bless_boxes",
     "bless_precision_recall",
+    "bracket_counts",
+    "bracket_f1",
     "categorise",
     "chunks",
     "classification_scores",
@@ -91,14 +119,17 @@ __all__ = [
     "deviance_test",
     "distances",
     "error_reduction",
+    "f1_interval",
     "f1_of_counts",
     "head_space",
     "l1_normalised",
+    "las_of_counts",
     "lookup",
     "mcnemar",
     "mean_vectors",
     "paired_bootstrap",
     "pairwise_rows",
+    "parseval",
     "purity_and_entropy",
     "read_analogies",
     "read_bless",
@@ -113,5 +144,6 @@ __all__ = [
     "spearman_of_pairs",
     "tagging_scores",
     "transitive",
+    "uas_of_counts",
     "word_similarity",
 ]

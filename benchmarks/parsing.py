@@ -1,0 +1,258 @@
+"""Parsers: against NLTK's chart parser, spectral learning against EM, speed, and quality on the WSJ sample.
+
+The sample is NLTK's tenth of the Penn Treebank: the first 80 % of its files are learnt from, the next 10 % are for
+choices, the last 10 % for the final figures. The Berkeley parser's are from ``reference`` of the data folder.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.harness import publish
+from replication.spectral_treebank import Treebank, sample_treebank
+
+# The Berkeley parser 1.7 on the same files: EM with 4 split-merge cycles, one core.
+BERKELEY = "| Berkeley parser 1.7 | 199 | | | | 85.4 | 95.9 | 20.7 |"
+
+
+def main() -> None:
+    """Run all parts and write the tables."""
+    from threadpoolctl import threadpool_limits
+
+    bank = sample_treebank()
+    with threadpool_limits(1):
+        publish("parsing", [_nltk(bank), _speed(bank), _em_and_moments(bank), _quality(bank)])
+
+
+# ------------------------------------------------------------------------------------------------- NLTK
+
+
+def _nltk(bank: Treebank, longest: int = 8, count: int = 12) -> str:
+    """The most probable trees of a PCFG without unary rules, ours and NLTK's."""
+    import nltk
+
+    from spinney.parsing.binarising import Binarisation
+    from spinney.parsing.coarse import Pruner
+    from spinney.parsing.decoding import best_tree, viterbi_scores
+    from spinney.parsing.em import tree_log_probabilities
+    from spinney.parsing.grammar import Rules, pcfg_counts
+    from spinney.parsing.treearrays import TreeArrays
+
+    binarisation = Binarisation(horizontal=0, unaries="collapse")
+    binary = [binarisation.binarise(tree) for tree in bank.train]
+    arrays = TreeArrays.of(binary)
+    rules = Rules.of(arrays, rare=0)
+    grammar = pcfg_counts(arrays, rules).grammar()
+    pruner = Pruner(grammar, 0.0)
+    productions = [
+        nltk.ProbabilisticProduction(
+            nltk.Nonterminal(rules.labels[a]),
+            [nltk.Nonterminal(rules.labels[b]), nltk.Nonterminal(rules.labels[c])],
+            prob=p,
+        )
+        for (a, b, c), p in zip(rules.binary.tolist(), grammar.binary.tolist(), strict=True)
+    ]
+    lexicon = rules.lexicon
+    for row, tag, p in zip(
+        lexicon.entry_row.tolist(), lexicon.tag.tolist(), grammar.lexical.tolist(), strict=True
+    ):
+        if row < lexicon.n_words:
+            productions.append(
+                nltk.ProbabilisticProduction(nltk.Nonterminal(rules.labels[tag]), [lexicon.rows[row]], prob=p)
+            )
+    sentences = [tree.leaves() for tree in bank.train if 4 <= len(tree.leaves()) <= longest][:count]
+    pruner.forest(sentences[0])  # kernels are compiled here
+    ours = peer = 0.0
+    same = 0
+    for words in sentences:
+        started = time.perf_counter()
+        forest = pruner.forest(words)
+        assert forest is not None
+        tree = best_tree(viterbi_scores(grammar, forest))
+        ours += time.perf_counter() - started
+        assert tree is not None
+        # NLTK has one start symbol: it gets the label of our root, and so as many roots as there are to try.
+        root = nltk.Nonterminal(tree.label)
+        parser = nltk.ViterbiParser(nltk.PCFG(root, productions))
+        started = time.perf_counter()
+        found = next(iter(parser.parse(words)))
+        peer += time.perf_counter() - started
+        log_p = tree_log_probabilities(TreeArrays.of([tree], rules.labels), grammar)[0]
+        log_root = math.log(grammar.root[rules.labels.index(tree.label)])
+        same += math.isclose(log_p - log_root, math.log(found.prob()), rel_tol=1e-9)
+    n = len(sentences)
+    return "\n".join(
+        [
+            "## Against NLTK's ViterbiParser",
+            "",
+            f"A PCFG of the training files without unary rules ({len(rules.binary):,} binary rules), no pruning, "
+            f"{n} sentences of 4 to {longest} words, one thread. Ours includes inside-outside.",
+            "",
+            "| | ms a sentence | ratio |",
+            "|---|---:|---:|",
+            f"| Spinney | {1e3 * ours / n:.2f} | 1 |",
+            f"| NLTK | {1e3 * peer / n:,.0f} | {peer / ours:,.0f} |",
+            "",
+            f"Best trees with the same probability: {same} of {n}.",
+            "",
+        ]
+    )
+
+
+# ------------------------------------------------------------------------------------------------ speed
+
+
+def _speed(bank: Treebank) -> str:
+    from spinney.parsing import Parser
+
+    lines = [
+        "## Speed of parsing",
+        "",
+        "Sentences of 18 to 22 words of the held-out files, one thread, split-merge grammars.",
+        "",
+        "| states | decoder | sentences a second | 40 words | 200 words, s |",
+        "|---:|---|---:|---:|---:|",
+    ]
+    held_out = [tree.leaves() for tree in (*bank.dev, *bank.test)]
+    middle = [words for words in held_out if 18 <= len(words) <= 22]
+    longer = [words for words in held_out if 38 <= len(words) <= 42]
+    longest = [word for words in held_out if words[-1] == "." for word in [*words[:-1], ","]][:200]
+    for states in (1, 8, 16):
+        method = "pcfg" if states == 1 else "split-merge"
+        parser = Parser(method, states=states, threads=1).fit(bank.train)
+        parser.parse(middle[:2])
+        rates = [_rate(parser, some) for some in (middle, longer)]
+        started = time.perf_counter()
+        parser.parse([longest])
+        lines.append(
+            f"| {states} | {parser.decoder} | {rates[0]:.1f} | {rates[1]:.1f} | {time.perf_counter() - started:.1f} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def _rate(parser: Any, sentences: Sequence[Sequence[str]]) -> float:
+    started = time.perf_counter()
+    parser.parse(sentences)
+    return len(sentences) / (time.perf_counter() - started)
+
+
+# ------------------------------------------------------------------------------------- spectral and EM
+
+
+class _Curve(NamedTuple):
+    f1: float
+    seconds: float
+    iterations: int
+    a_pass: float
+
+
+def _em_and_moments(bank: Treebank) -> str:
+    lines = [
+        "## Spectral learning against EM",
+        "",
+        "As many states for every label (horizontal 1, vertical 1), two threads. EM is judged on the held-out files "
+        "after every fifth iteration: seconds are those of its iterations up to the best one, without the judging. "
+        "Both begin with the same binary trees in arrays.",
+        "",
+        "| states | EM: a pass, s | iterations to the best | s | F1 | spectral: s | F1 | times as fast |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for states in (8, 16, 32):
+        em, moments = _em(bank, states), _spectral(bank, states)
+        lines.append(
+            f"| {states} | {em.a_pass:.2f} | {em.iterations} | {em.seconds:.1f} | {100 * em.f1:.2f} "
+            f"| {moments.seconds:.2f} | {100 * moments.f1:.2f} | {em.seconds / moments.seconds:.1f} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def _em(bank: Treebank, states: int) -> _Curve:
+    """EM from a random start, until F1 has not risen for three looks."""
+    from spinney.parsing import Parser
+    from spinney.parsing.em import random_grammar, run_em
+    from spinney.parsing.training import Best, Training
+
+    parser = Parser("em", states=states)
+    training = Training.of(bank.train, parser.binarisation, parser.rare)
+    parser._begin(training.rules, training.pcfg.grammar())
+    best = Best(parser._judge(bank.dev), every=5, patience=3)
+    passes: list[float] = []
+    last = [0.0]
+
+    def watch(step: int, grammar: Any, log_likelihood: float) -> bool:
+        passes.append(time.perf_counter() - last[0])
+        done = best.watch(step, grammar)
+        last[0] = time.perf_counter()
+        return done
+
+    start = random_grammar(training.rules, training.pcfg, states, np.random.default_rng(0))
+    run_em(training.sample, start, 1)
+    last[0] = time.perf_counter()
+    run_em(training.sample, start, 100, watch=watch)
+    f1 = max(row["f1"] for row in best.trace)
+    return _Curve(f1, sum(passes[: best.at]), best.at, float(np.median(passes)))
+
+
+def _spectral(bank: Treebank, states: int) -> _Curve:
+    from spinney.parsing import Parser
+    from spinney.parsing.spectral import fit_spectral
+    from spinney.parsing.training import Training
+
+    parser = Parser("spectral", states=states)
+    training = Training.of(bank.train, parser.binarisation, parser.rare)
+    parser._begin(training.rules, training.pcfg.grammar())
+    fit_spectral(training.sample.trees, training.rules, 2)  # kernels are compiled here
+    started = time.perf_counter()
+    grammar = fit_spectral(training.sample.trees, training.rules, states).grammar
+    seconds = time.perf_counter() - started
+    return _Curve(parser._judge(bank.dev)(grammar), seconds, 1, seconds)
+
+
+# ---------------------------------------------------------------------------------------------- quality
+
+
+def _quality(bank: Treebank) -> str:
+    from spinney.evaluate import bracket_counts, f1_interval, parseval
+    from spinney.parsing import Parser
+
+    lines = [
+        "## Quality",
+        "",
+        "F1 by evalb's conventions; two threads. Every sentence has a tree.",
+        "",
+        "| | training, s | F1 dev | exact dev | F1 test (95 %) | F1 | tagging | parsing test, s |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        BERKELEY,
+    ]
+    ladder = {
+        "PCFG": Parser("pcfg", horizontal=0),
+        "Markovised PCFG (horizontal 1)": Parser("pcfg"),
+        "with parents (horizontal 1, vertical 2)": Parser("pcfg", vertical=2),
+        "spectral, 16 states": Parser("spectral"),
+        "clusters, 16 states": Parser("clustering"),
+        "clusters and 10 iterations of EM": Parser("clustering", polish=10),
+        "split-merge, 16 states": Parser(),
+        "product of four": Parser(grammars=4),
+        "product of eight": Parser(grammars=8),
+    }
+    for name, parser in ladder.items():
+        started = time.perf_counter()
+        parser.fit(bank.train)
+        trained = time.perf_counter() - started
+        dev = parseval(bank.dev, parser.parse(tree.leaves() for tree in bank.dev))
+        started = time.perf_counter()
+        guess = parser.parse(tree.leaves() for tree in bank.test)
+        parsed = time.perf_counter() - started
+        test = parseval(bank.test, guess)
+        low, high = f1_interval(bracket_counts(bank.test, guess))
+        assert not test.failed
+        lines.append(
+            f"| {name} | {trained:.1f} | {100 * dev.f1:.2f} | {100 * dev.exact:.1f} "
+            f"| {100 * low:.1f} to {100 * high:.1f} | {100 * test.f1:.2f} | {100 * test.tagging:.2f} | {parsed:.1f} |"
+        )
+    return "\n".join([*lines, ""])

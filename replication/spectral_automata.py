@@ -1,0 +1,96 @@
+"""Split head automata (Luque et al. 2012) and latent dependency trees (Dhillon et al. 2012): moments against EM."""
+
+from __future__ import annotations
+
+import os
+import time
+import zipfile
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spinney.corpus import read_conllu
+from spinney.corpus.conllu import Sentence
+from spinney.parsing import HeadAutomata
+from spinney.parsing.eisner import close_trees
+from spinney.parsing.latent_trees import LatentTrees
+from spinney.parsing.modifiers import tags_of
+
+
+def automata(setting: Any) -> str:
+    """Unlabelled attachment of the automata, by method and states, and of latent trees that re-rank what they found."""
+    lines = [
+        "## Head automata",
+        "",
+        "Shares of words with the right head (all words), from tags: what is learnt are the sequences of modifiers on "
+        "each side of a head. Seconds of learning. There are no published figures to set beside: only that moments do "
+        "better than deterministic automata and as well as EM in a fraction of its time. Then ten close trees of the "
+        "8 spectral states, re-ranked by latent dependency trees (8 states).",
+        "",
+    ]
+    for name, (train, test, column) in _treebanks(setting.quick).items():
+        lines += [f"### {name}", "", "| model | states | s | UAS |", "|---|---:|---:|---:|"]
+        grid = [("deterministic", 1), ("bigram", 1)]
+        grid += [
+            (method, m) for method in ("em", "spectral") for m in ((4, 8) if setting.quick else (2, 4, 8, 16))
+        ]
+        for method, m in grid:
+            model = HeadAutomata(m, method, column=column, random_state=setting.seed)
+            started = time.perf_counter()
+            model.fit(train)
+            seconds = time.perf_counter() - started
+            shown = str(m) if method in ("em", "spectral") else ""
+            lines.append(f"| {method} | {shown} | {seconds:.1f} | {100 * model.score(test):.2f} |")
+        lines += _reranked(train, test, column, setting.seed)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _reranked(train: list[Sentence], test: list[Sentence], column: Any, seed: int) -> list[str]:
+    model = HeadAutomata(8, column=column, random_state=seed).fit(train)
+    lines = []
+    for method in ("spectral", "em"):
+        latent = LatentTrees(8, method, column=column, random_state=seed)
+        started = time.perf_counter()
+        latent.fit(train)
+        seconds = time.perf_counter() - started
+        right = words = 0
+        for sentence in test:
+            tags = tags_of(sentence, column)
+            scores = np.log(np.maximum(np.abs(model.edge_marginals(tags)), 1e-12))
+            trees = close_trees(scores, 10)
+            first = [sum(scores[head, i + 1] for i, head in enumerate(tree)) for tree in trees]
+            heads = latent.rerank(tags, trees, first, weight=0.5)
+            right += int(np.sum(np.asarray(heads) == np.asarray(sentence.heads)))
+            words += len(tags)
+        lines.append(f"| re-ranked, {method} | 8 | {seconds:.1f} | {100 * right / words:.2f} |")
+    return lines
+
+
+def _treebanks(quick: bool) -> dict[str, tuple[list[Sentence], list[Sentence], Any]]:
+    """Training and test sentences, and the column of their tags."""
+    data = Path(os.environ["SPINNEY_DATA"])
+    with zipfile.ZipFile(data / "nltk" / "dependency_treebank.zip") as archive:
+        names = sorted(name for name in archive.namelist() if name.endswith(".dp"))
+        files = [list(_dependencies(archive.read(name).decode("latin-1"))) for name in names]
+    first, second = int(0.8 * len(files)), int(0.9 * len(files))
+    found = {
+        "The sample of the Penn Treebank": (list(chain(*files[:first])), list(chain(*files[second:])), "xpos")
+    }
+    if not quick:
+        parts = (data / "ud_english_ewt" / f"en_ewt-ud-{part}.conllu.xz" for part in ("train", "test"))
+        train, test = (list(read_conllu(part)) for part in parts)
+        found["UD English EWT"] = train, test, "upos"
+    return found
+
+
+def _dependencies(text: str) -> Iterator[Sentence]:
+    """Sentences of words, tags and heads in columns, with empty lines between."""
+    for block in text.split("\n\n"):
+        rows = [line.split("\t") for line in block.split("\n") if line.strip()]
+        if rows:
+            words, tags, heads = zip(*rows, strict=True)
+            yield Sentence(list(words), xpos=list(tags), heads=[int(head) for head in heads])

@@ -1,0 +1,27 @@
+"""Parsers: grammars with latent states, learnt by EM, from spectral moments or from clusters; head automata.
+
+:class:`Parser` learns from bracketed trees and gives every sentence one; :class:`HeadAutomata` does with dependencies.
+The pieces they are made of have modules of their own: trees are cleaned (:mod:`~spinney.parsing.cleaning`), made binary
+(:mod:`~spinney.parsing.binarising`) and laid into arrays (:mod:`~spinney.parsing.treearrays`); a
+:class:`~spinney.parsing.grammar.Grammar` holds rules and numbers; sentences become forests
+(:mod:`~spinney.parsing.forest`) that every decoder walks through.
+"""
+
+from spinney.parsing.automata import HeadAutomata
+from spinney.parsing.binarising import Binarisation
+from spinney.parsing.cleaning import clean_tree, read_treebank
+from spinney.parsing.dependencies import to_dependencies
+from spinney.parsing.headrules import COLLINS, HeadRules
+from spinney.parsing.parser import Bracket, Parser
+
+__all__ = [
+    "COLLINS",
+    "Binarisation",
+    "Bracket",
+    "HeadAutomata",
+    "HeadRules",
+    "Parser",
+    "clean_tree",
+    "read_treebank",
+    "to_dependencies",
+]

@@ -1,0 +1,232 @@
+"""States of nodes by clusters of their vectors: a grammar with proper probabilities and no iterations of EM.
+
+Nodes of a label whose insides and outsides look alike get the same state (Narayan and Cohen 2015); then all states are
+known, and probabilities are relative frequencies.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.errors import OptionError
+from spinney.parallel import default_threads, in_order, one_blas_thread
+from spinney.parsing.em import Sample
+from spinney.parsing.features import FeatureSet, node_features
+from spinney.parsing.grammar import Counts, Floats, Grammar, Layout, Rules, Uses
+from spinney.parsing.headrules import COLLINS, HeadRules
+from spinney.parsing.moments import Backoff, grammar_of_moments
+from spinney.parsing.projection import Projection, project
+from spinney.parsing.treearrays import TreeArrays
+
+View = Literal["both", "inside", "outside"]
+
+_ROUNDS = 30  # of Lloyd's algorithm
+
+
+class ClusterFit(NamedTuple):
+    """What :func:`fit_clusters` found.
+
+    Attributes
+    ----------
+    grammar : Grammar
+    state : int32 array [nodes]
+        The state of each node, a number in its label.
+    """
+
+    grammar: Grammar
+    state: NDArray[np.int32]
+
+
+def fit_clusters(
+    trees: TreeArrays,
+    rules: Rules,
+    states: int | NDArray[np.integer] = 16,
+    *,
+    features: FeatureSet | str = "full",
+    heads: HeadRules = COLLINS,
+    dimensions: int = 16,
+    view: View = "both",
+    kappa: float | None = 5.0,
+    backoff: Backoff = Backoff(rules=3.0, words=0.8),  # noqa: B008
+    uses: Uses | None = None,
+    random_state: int = 0,
+    threads: int | None = None,
+) -> ClusterFit:
+    """A grammar whose states are clusters of nodes.
+
+    Parameters
+    ----------
+    trees, rules, features, heads, kappa
+        As for :func:`~spinney.parsing.spectral.fit_spectral`.
+    states
+        The most clusters of a label, for all or for each.
+    dimensions
+        The length of the vectors that are clustered.
+    view
+        Which vectors of a node: of its inside, its outside, or both side by side.
+    backoff
+        How frequencies of rules with states are smoothed by those of parts of them.
+    uses
+        The rules at the nodes, if they are known already.
+
+    Examples
+    --------
+    >>> from spinney.corpus import Tree
+    >>> texts = ["(S (N dogs) (V bark))"] * 4 + ["(S (V stop) (N dogs))"] * 4
+    >>> trees = TreeArrays.of([Tree.parse(text) for text in texts])
+    >>> fit = fit_clusters(trees, Rules.of(trees, rare=0), 2)
+    >>> verbs = fit.state[trees.label == trees.labels.index("V")]
+    >>> verbs[0] == verbs[3], verbs[4] == verbs[7], verbs[0] == verbs[4]
+    (np.True_, np.True_, np.False_)
+    """
+    found = project(
+        node_features(trees, features, heads),
+        dimensions,
+        kappa=kappa,
+        random_state=random_state,
+        threads=threads,
+    )
+    state, n_states = cluster_nodes(
+        trees, found, states, view=view, random_state=random_state, threads=threads
+    )
+    sample = Sample.of(trees, rules) if uses is None else Sample(trees, uses, rules)
+    return ClusterFit(grammar_of_states(sample, state, n_states, backoff), state)
+
+
+def cluster_nodes(
+    trees: TreeArrays,
+    projection: Projection,
+    states: int | NDArray[np.integer],
+    *,
+    view: View = "both",
+    random_state: int = 0,
+    threads: int | None = None,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Clusters of the nodes of each label, by k-means.
+
+    Returns
+    -------
+    state, n_states
+        The cluster of each node, a number in its label; how many each label has.
+    """
+    from sklearn.cluster import KMeans
+    from threadpoolctl import ThreadpoolController
+
+    if view not in get_args(View):
+        raise OptionError(f"view is one of {', '.join(get_args(View))}, not {view!r}")
+    order = np.argsort(trees.label, kind="stable")
+    start = np.searchsorted(trees.label[order], np.arange(len(trees.labels) + 1))
+    wanted = np.broadcast_to(np.asarray(states, np.int64), len(trees.labels))
+    state = np.zeros(len(trees.label), np.int32)
+    n_states = np.ones(len(trees.labels), np.int32)
+
+    def one(label: int) -> None:
+        nodes = order[start[label] : start[label + 1]]
+        points, place = np.unique(_points(projection, label, nodes, view), axis=0, return_inverse=True)
+        k = min(int(wanted[label]), len(points))
+        if k < 2:
+            return
+        means = KMeans(k, n_init=1, max_iter=_ROUNDS, random_state=random_state)
+        with pools.limit(
+            limits=1, user_api="openmp"
+        ):  # each of our threads would start as many as there are cores
+            means.fit(points, sample_weight=np.bincount(place))
+        # A cluster may have lost all its points: the others are numbered anew.
+        used, cluster = np.unique(means.labels_, return_inverse=True)
+        state[nodes], n_states[label] = cluster[place], len(used)
+
+    pools = ThreadpoolController()
+    sizes = np.diff(start)
+    labels = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
+    with one_blas_thread():
+        list(in_order(one, labels.tolist(), threads or default_threads()))
+    return state, n_states
+
+
+def _points(projection: Projection, label: int, nodes: NDArray[np.int64], view: View) -> Floats:
+    """What is clustered. Directions count as much as inside and outside have in common along them."""
+    m = projection.n_states[label]
+    s = projection.singular_values[label, :m]
+    parts = []
+    if view != "outside":
+        parts.append(projection.inside[nodes, :m])
+    if view != "inside":
+        parts.append(projection.outside[nodes, :m] * s)
+    parts = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-300) for part in parts]
+    return np.hstack(parts).round(9)
+
+
+def hard_counts(sample: Sample, state: NDArray[np.integer], n_states: NDArray[np.int32]) -> Counts:
+    """How often each rule stands in the trees with each states, if the states of all nodes are known.
+
+    Examples
+    --------
+    >>> from spinney.corpus import Tree
+    >>> trees = TreeArrays.of([Tree.parse("(S (N dogs) (V bark))"), Tree.parse("(S (N dogs) (V stop))")])
+    >>> [trees.labels[a] for a in trees.label]
+    ['V', 'N', 'S', 'V', 'N', 'S']
+    >>> sample = Sample.of(trees, Rules.of(trees, rare=0))
+    >>> counts = hard_counts(sample, np.array([0, 0, 0, 1, 0, 0]), np.array([2, 1, 1], np.int32))
+    >>> counts.tensor(0).tolist()
+    [[[1.0, 1.0]]]
+    """
+    trees, layout = sample.trees, Layout(sample.rules, n_states)
+    counts = Counts.zeros(layout)
+    state, m = state.astype(np.int64), n_states.astype(np.int64)[trees.label]
+
+    def add(numbers: Floats, places: NDArray[np.int64]) -> None:
+        numbers += np.bincount(places, minlength=len(numbers))
+
+    nodes, _ = sample.binary
+    b, c = trees.left[nodes], trees.right[nodes]
+    inner = (state[nodes] * m[b] + state[b]) * m[c] + state[c]
+    add(counts.binary, layout.binary_start[sample.uses.rule[nodes]] + inner)
+    nodes, _ = sample.unary
+    b = trees.left[nodes]
+    add(counts.unary, layout.unary_start[sample.uses.rule[nodes]] + state[nodes] * m[b] + state[b])
+    leaves = trees.leaves
+    for entries in (sample.uses.rule[leaves], sample.uses.rare[leaves]):
+        known = entries >= 0
+        add(counts.lexical, layout.entry_start[entries[known]] + state[leaves[known]])
+    add(counts.root, layout.state_start[trees.label[trees.roots]] + state[trees.roots])
+    return counts
+
+
+def grammar_of_states(
+    sample: Sample,
+    state: NDArray[np.integer],
+    n_states: NDArray[np.int32],
+    backoff: Backoff = Backoff(rules=3.0, words=0.8),  # noqa: B008
+) -> Grammar:
+    """Smoothed relative frequencies, if the states of all nodes are known.
+
+    They are moments too: with the indicators of the states for inside vectors Y and those divided by the frequencies of
+    the states in their labels for outside vectors Z, the moments of a rule are its relative frequencies with each
+    states, and what smooths moments smooths them.
+    """
+    trees, n = sample.trees, len(sample.trees.label)
+    inside = np.zeros((n, int(n_states.max(initial=1))))
+    inside[np.arange(n), state] = 1.0
+    key = trees.label.astype(np.int64) * inside.shape[1] + state
+    share = np.bincount(key)[key] / np.bincount(trees.label)[trees.label]
+    found = Projection(n_states, inside, inside / share[:, None], np.ones((len(n_states), inside.shape[1])))
+    return _normalised(grammar_of_moments(sample, found, backoff))
+
+
+def _normalised(grammar: Grammar) -> Grammar:
+    """The law of each state divided by its sum, which smoothing rule by rule leaves near 1."""
+    from spinney.parsing._grammar_kernels import scale_rows
+
+    layout, rules = grammar.layout, grammar.rules
+    mass = Counts(layout, grammar.root, grammar.binary, grammar.unary, grammar.lexical).mass()
+    factor = 1.0 / np.where(mass == 0, 1.0, mass)
+    for numbers, start, label in (
+        (grammar.binary, layout.binary_start, rules.binary[:, 0].copy()),
+        (grammar.unary, layout.unary_start, rules.unary[:, 0].copy()),
+        (grammar.lexical, layout.entry_start, rules.lexicon.tag),
+    ):
+        scale_rows(numbers, start, label, layout.state_start, factor, 0.0, numbers)
+    return Grammar(layout, grammar.root, grammar.binary, grammar.unary, grammar.lexical)

@@ -1,0 +1,229 @@
+"""Expectation-maximisation for grammars with latent states, on trees whose labels are known (dossier 1.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.parallel import default_threads, in_order
+from spinney.parsing.grammar import Counts, Floats, Grammar, Rules, Uses
+from spinney.parsing.treearrays import TreeArrays
+from spinney.progress import announcing_compilation, log, task
+
+_SHARDS = 16  # so many pieces of work for the threads
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Trees, and the rules at their nodes: what an E-step goes through."""
+
+    trees: TreeArrays
+    uses: Uses
+    rules: Rules
+
+    @classmethod
+    def of(cls, trees: TreeArrays, rules: Rules) -> Sample:
+        """Trees as the rules see them."""
+        return cls(trees, rules.used(trees), rules)
+
+    @cached_property
+    def binary(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The binary nodes, sorted by rule, and where those of each rule begin."""
+        return self._by_rule(self.trees.right >= 0, len(self.rules.binary))
+
+    @cached_property
+    def unary(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The unary nodes, sorted by rule, and where those of each rule begin."""
+        return self._by_rule((self.trees.left >= 0) & (self.trees.right < 0), len(self.rules.unary))
+
+    def _by_rule(self, which: NDArray[np.bool_], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        nodes = np.flatnonzero(which & (self.uses.rule >= 0))
+        nodes = nodes[np.argsort(self.uses.rule[nodes], kind="stable")]
+        return nodes, np.searchsorted(self.uses.rule[nodes], np.arange(n + 1)).astype(np.int64)
+
+
+class Beliefs(NamedTuple):
+    """Vectors of all nodes of a sample under a grammar; ``inside * outside`` are posteriors of the states."""
+
+    inside: Floats  # [nodes, most states]
+    outside: Floats
+    scale: Floats  # [nodes]: what the inside vectors were divided by
+    log_probability: Floats  # [trees]
+
+
+def beliefs(sample: Sample, grammar: Grammar, threads: int | None = None) -> Beliefs:
+    """Inside and outside vectors of every node of the trees."""
+    from spinney.parsing._em_kernels import trees_inside_outside
+
+    trees, layout = sample.trees, grammar.layout
+    n, most = len(trees.label), int(layout.n_states.max(initial=1))
+    found = Beliefs(np.zeros((n, most)), np.zeros((n, most)), np.ones(n), np.empty(trees.n_trees))
+
+    def shard(limits: tuple[int, int]) -> None:
+        trees_inside_outside(
+            *limits,
+            trees.tree_start,
+            trees.label,
+            trees.left,
+            trees.right,
+            sample.uses.rule,
+            layout.n_states,
+            layout.state_start,
+            grammar.root,
+            layout.binary_start,
+            grammar.binary,
+            layout.unary_start,
+            grammar.unary,
+            layout.entry_start,
+            grammar.lexical,
+            *found,
+        )
+
+    edges = np.linspace(0, trees.n_trees, _SHARDS + 1).astype(int).tolist()
+    with announcing_compilation("grammars"):
+        list(in_order(shard, pairwise(edges), threads or default_threads()))
+    return found
+
+
+def expected_counts(sample: Sample, grammar: Grammar, found: Beliefs, threads: int | None = None) -> Counts:
+    """The E-step: how often each rule with each states is expected in the trees."""
+    from spinney.parsing._em_kernels import expected_binary, expected_unary
+
+    trees, layout = sample.trees, grammar.layout
+    counts = Counts.zeros(layout)
+    states = layout.n_states[trees.label]
+    nodes, start = sample.binary
+
+    def shard(limits: tuple[int, int]) -> None:
+        parts = start, nodes, trees.left, trees.right, states, layout.binary_start, grammar.binary
+        expected_binary(*limits, *parts, *found[:3], counts.binary)
+
+    # Rules are shared out so that each thread has about as many numbers to fill and nodes to go through.
+    work = layout.binary_start + start * 8
+    edges = np.searchsorted(work, np.linspace(0, work[-1], _SHARDS + 1)).tolist()
+    edges[0], edges[-1] = 0, len(start) - 1
+    list(in_order(shard, pairwise(edges), threads or default_threads()))
+    nodes, start = sample.unary
+    expected_unary(
+        start, nodes, trees.left, states, layout.unary_start, grammar.unary, *found[:3], counts.unary
+    )
+
+    posterior = found.inside * found.outside
+    leaves = trees.leaves
+    for entries in (sample.uses.rule[leaves], sample.uses.rare[leaves]):
+        add_rows(
+            counts.lexical,
+            layout.entry_start,
+            layout.n_states[trees.label[leaves]],
+            entries,
+            posterior[leaves],
+        )
+    roots = trees.roots
+    add_rows(counts.root, layout.state_start, states[roots], trees.label[roots], posterior[roots])
+    return counts
+
+
+def add_rows(
+    flat: Floats,
+    start: NDArray[np.int64],
+    sizes: NDArray[np.integer],
+    at: NDArray[np.integer],
+    rows: Floats,
+) -> None:
+    """Add the first ``sizes[i]`` entries of each row to the numbers that begin at ``start[at[i]]``; none for -1."""
+    columns = np.arange(rows.shape[1])
+    wanted = (columns < sizes[:, None]) & (at >= 0)[:, None]
+    places = start[np.maximum(at, 0)][:, None] + columns
+    flat += np.bincount(places[wanted], rows[wanted], len(flat))
+
+
+def tree_log_probabilities(trees: TreeArrays, grammar: Grammar) -> Floats:
+    """The log probability of each tree, latent states summed out; -inf for trees with an unknown rule.
+
+    Examples
+    --------
+    >>> from spinney.corpus import Tree
+    >>> from spinney.parsing.grammar import pcfg_counts
+    >>> trees = TreeArrays.of([Tree.parse("(S (N dogs) (V bark))"), Tree.parse("(S (N dogs) (V meow))")])
+    >>> grammar = pcfg_counts(trees, Rules.of(trees, rare=0)).grammar()
+    >>> np.exp(tree_log_probabilities(trees, grammar)).round(3).tolist()
+    [0.5, 0.5]
+    """
+    return beliefs(Sample.of(trees, grammar.rules), grammar).log_probability
+
+
+class Smoothing(NamedTuple):
+    """How an M-step smooths (:meth:`~spinney.parsing.grammar.Counts.grammar`)."""
+
+    own: float = 1.0
+    rules: float = 0.01
+    words: float = 0.1
+
+    def grammar(self, counts: Counts) -> Grammar:
+        """The M-step."""
+        return counts.grammar(own=self.own, alpha=(self.rules, self.words))
+
+
+Watch = Callable[[int, Grammar, float], bool]
+
+
+def run_em(
+    sample: Sample,
+    grammar: Grammar,
+    iterations: int,
+    smoothing: Smoothing = Smoothing(),  # noqa: B008
+    *,
+    threads: int | None = None,
+    watch: Watch | None = None,
+) -> tuple[Grammar, Counts, list[float]]:
+    """EM from a grammar on.
+
+    Parameters
+    ----------
+    sample
+        The trees.
+    grammar
+        Where to begin. States that are all alike stay so.
+    iterations
+        How many.
+    smoothing
+        Of each M-step.
+    threads
+        By default as many as there are cores.
+    watch
+        Called after each iteration with its number, the new grammar and the log-likelihood of the one before; EM ends
+        when it returns true.
+
+    Returns
+    -------
+    grammar, counts, trace
+        The last grammar, the counts that it was made of, the log-likelihood before each iteration.
+    """
+    trace: list[float] = []
+    with task(f"EM, {int(grammar.layout.n_states.max(initial=1))} states", total=iterations) as work:
+        for i in range(iterations):
+            found = beliefs(sample, grammar, threads)
+            trace.append(float(found.log_probability.sum()))
+            counts = expected_counts(sample, grammar, found, threads)
+            grammar = smoothing.grammar(counts)
+            work.update(1)
+            log.debug("EM iteration %d: log-likelihood %.1f", i + 1, trace[-1])
+            if watch is not None and watch(i + 1, grammar, trace[-1]):
+                break
+    return grammar, counts, trace
+
+
+def random_grammar(
+    rules: Rules, pcfg: Counts, states: int, rng: np.random.Generator, noise: float = 0.5
+) -> Grammar:
+    """The PCFG with each label copied ``states`` times and every number disturbed: where EM may begin."""
+    from spinney.parsing.states import split_states
+
+    n_states = np.full(rules.n_labels, states, np.int32)
+    return split_states(pcfg, n_states, rng, noise)[0].grammar()

@@ -1,0 +1,437 @@
+"""A parser: a grammar or several, learnt from trees, that gives every sentence a tree."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+
+from spinney.corpus.brackets import Tree
+from spinney.errors import InputError, NotFittedError, OptionError
+from spinney.evaluate.parseval import parseval
+from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
+from spinney.parallel import default_threads, in_order
+from spinney.parsing.binarising import Binarisation, label_parts
+from spinney.parsing.coarse import Pruner
+from spinney.parsing.decoding import (
+    EdgeScores,
+    Signs,
+    best_tree,
+    free_tree,
+    max_rule_scores,
+    mbr_scores,
+    viterbi_scores,
+    with_signs,
+)
+from spinney.parsing.em import Smoothing
+from spinney.parsing.forest import Forest
+from spinney.parsing.grammar import Grammar, Rules
+from spinney.parsing.inside import inside_outside
+from spinney.parsing.kbest import k_best
+from spinney.parsing.stored import grammar_tensors, read_grammar, read_rules, rule_tensors
+from spinney.parsing.training import METHODS, Method, Options, Training, learn
+from spinney.progress import announcing_compilation, task
+
+Decoder = Literal["max-rule", "mbr", "free", "viterbi"]
+DECODERS: tuple[str, ...] = get_args(Decoder)
+SIGNS: tuple[str, ...] = get_args(Signs)
+
+KIND = "parsing/Parser"
+
+
+class Bracket(NamedTuple):
+    """A label over the words ``begin`` to ``end - 1``, and how probable it is."""
+
+    label: str
+    begin: int
+    end: int
+    probability: float
+
+
+class Parser:
+    """Constituents of sentences, by a probabilistic grammar whose labels have latent states.
+
+    Parameters
+    ----------
+    method
+        How the grammar is learnt: ``"split-merge"`` (EM with states that are split and merged; the best), ``"em"`` with
+        as many states for every label, ``"spectral"`` (moments: no iterations), ``"clustering"`` of spectral vectors,
+        ``"pivots"``, or ``"pcfg"`` without states.
+    states
+        How many a label has at most; for split-merge it is rounded up to a power of two.
+    grammars
+        So many grammars, from different seeds, that decide together (Petrov 2010).
+    horizontal, vertical, unaries, branching
+        How trees are made binary (:class:`~spinney.parsing.binarising.Binarisation`). ``"auto"`` is what has served
+        best: for split-merge, which learns what to remember, no sibling, from the left; otherwise one, from the head.
+    rare
+        Words with at most so many tokens stand for unknown ones.
+    iterations, polish
+        Of EM: for ``"em"`` at most, and after clustering or pivots.
+    features, kappa
+        Of spectral moments (:func:`~spinney.parsing.spectral.fit_spectral`).
+    decoder
+        Which tree is best: ``"max-rule"`` (the product of posterior probabilities of its rules), ``"mbr"`` (the sum of
+        posteriors of its labels), ``"free"`` (the same without regard to rules), ``"viterbi"`` (a grammar without
+        states).
+    signs
+        What to do with negative marginals of spectral grammars (:data:`~spinney.parsing.decoding.Signs`).
+    prune
+        Labels over spans that have a smaller posterior in the PCFG are not looked at.
+    random_state, threads
+        Seed; by default as many threads as there are cores.
+
+    Attributes
+    ----------
+    grammars_ : list of Grammar
+    coarse_ : Grammar
+        The PCFG.
+    facts_ : dict
+        What it was trained on and how.
+
+    Examples
+    --------
+    >>> trees = [Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")] * 3
+    >>> parser = Parser("pcfg", rare=0).fit(trees)
+    >>> print(parser.parse([["the", "dog", "barks"]])[0])
+    (S (NP (DT the) (NN dog)) (VP (VBZ barks)))
+    """
+
+    def __init__(
+        self,
+        method: Method = "split-merge",
+        *,
+        states: int = 16,
+        grammars: int = 1,
+        horizontal: int | Literal["auto"] | None = "auto",
+        vertical: int = 1,
+        unaries: Literal["one", "collapse"] = "one",
+        branching: Literal["auto", "head", "left", "right"] = "auto",
+        rare: int = 5,
+        iterations: int = 40,
+        polish: int = 0,
+        features: str = "full",
+        kappa: float = 5.0,
+        decoder: Decoder = "max-rule",
+        signs: Signs = "abs",
+        prune: float = 1e-5,
+        random_state: int = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.method = method
+        self.states = states
+        self.grammars = grammars
+        self.horizontal = horizontal
+        self.vertical = vertical
+        self.unaries = unaries
+        self.branching = branching
+        self.rare = rare
+        self.iterations = iterations
+        self.polish = polish
+        self.features = features
+        self.kappa = kappa
+        self.decoder = decoder
+        self.signs = signs
+        self.prune = prune
+        self.random_state = random_state
+        self.threads = threads
+
+    # -- learning -------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        trees: Iterable[Tree],
+        *,
+        dev: Sequence[Tree] | None = None,
+        reading: dict[str, Any] | None = None,
+    ) -> Self:
+        """Learn from trees, which are taken as they are: :func:`~spinney.parsing.cleaning.clean_tree` first.
+
+        Parameters
+        ----------
+        trees
+            Treebank trees.
+        dev
+            Held-out trees: EM ends when their F1 no longer rises, and keeps the best.
+        reading
+            How the trees were read, to be kept with the model.
+
+        Notes
+        -----
+        An interrupt (Ctrl-C) is passed on; what was learnt by then is kept, if it is anything: the grammars that are
+        finished, and the one in work as it was after its last cycle or iteration.
+        """
+        started = time.perf_counter()
+        self._check_settings()
+        training = Training.of(list(trees), self.binarisation, self.rare)
+        self._begin(training.rules, training.pcfg.grammar(own=Smoothing().own))
+        facts: list[dict[str, Any]] = []
+        self.grammars_: list[Grammar] = []
+        self.facts_: dict[str, Any] = {
+            "reading": dict(reading or {}),
+            "trees": training.sample.trees.n_trees,
+            "words": len(training.sample.trees.tokens),
+            "labels": training.rules.n_labels,
+            "binary_rules": len(training.rules.binary),
+            "unary_rules": len(training.rules.unary),
+            "known_words": training.rules.lexicon.n_words,
+        }
+        judge = None if dev is None else self._judge(dev)
+        interrupted = False
+        for i in range(self.grammars):
+            try:
+                grammar, told = learn(training, self.method, self._options, self.random_state + i, judge)
+            except KeyboardInterrupt:
+                if not self.grammars_:
+                    del self.grammars_
+                    raise
+                interrupted = True
+                break
+            self.grammars_.append(grammar)
+            facts.append(told)
+            interrupted = told.get("interrupted", False)
+            if interrupted:
+                break
+        self.facts_ |= {
+            "parameters": sum(grammar.n_parameters for grammar in self.grammars_),
+            "states": [int(grammar.layout.n_states.sum()) for grammar in self.grammars_],
+            "learning": facts,
+            "seconds": time.perf_counter() - started,
+        }
+        if interrupted:
+            self.facts_["interrupted"] = True
+            raise KeyboardInterrupt
+        return self
+
+    @property
+    def binarisation(self) -> Binarisation:
+        """How trees are made binary."""
+        grows = self.method == "split-merge"
+        horizontal = int(not grows) if self.horizontal == "auto" else self.horizontal
+        branching: Literal["head", "left", "right"] = "left" if grows else "head"
+        if self.branching != "auto":
+            branching = self.branching
+        return Binarisation(horizontal, self.vertical, self.unaries, branching)
+
+    @property
+    def _options(self) -> Options:
+        return Options(
+            states=self.states,
+            cycles=(self.states - 1).bit_length(),
+            iterations=self.iterations,
+            polish=self.polish,
+            features=self.features,
+            kappa=self.kappa,
+            threads=self.threads,
+        )
+
+    def _begin(self, rules: Rules, coarse: Grammar) -> None:
+        self.rules_, self.coarse_ = rules, coarse
+        self._pruner = Pruner(coarse, self.prune)
+
+    def _judge(self, dev: Sequence[Tree]) -> Callable[[Grammar], float]:
+        sentences = [tree.leaves() for tree in dev]
+        return lambda grammar: parseval(dev, self._parsed(sentences, None, [grammar])).f1
+
+    def _check_settings(self) -> None:
+        choices = {"method": METHODS, "decoder": DECODERS, "signs": SIGNS}
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                raise OptionError(f"{name} is one of {', '.join(known)}, not {getattr(self, name)!r}")
+        for name, least in {"states": 1, "grammars": 1, "rare": 0, "iterations": 1, "polish": 0}.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise OptionError(f"{name} is a whole number, at least {least}, not {value!r}")
+        if not isinstance(self.prune, int | float) or not 0 <= self.prune < 1:
+            raise OptionError(f"prune is at least 0 and below 1, not {self.prune!r}")
+        if not isinstance(self.kappa, int | float) or not self.kappa >= 0:
+            raise OptionError(f"kappa is at least 0, not {self.kappa!r}")
+        if self.decoder == "viterbi" and self.method != "pcfg":
+            raise OptionError("decoder 'viterbi' needs a grammar without states: method 'pcfg'")
+        self.binarisation  # noqa: B018  raises if its options are wrong
+
+    # -- parsing --------------------------------------------------------------------------------------
+
+    def parse(
+        self, sentences: Iterable[Sequence[str]], tags: Iterable[Sequence[str]] | None = None
+    ) -> list[Tree]:
+        """A tree for each sentence; where the grammar has none, the flat tree of its most probable tags.
+
+        Parameters
+        ----------
+        sentences
+            Words.
+        tags
+            The tags of the words of each sentence, if they are known; those that the grammar lacks are ignored.
+        """
+        self._check_fitted()
+        return self._parsed(sentences, tags, self.grammars_)
+
+    def _parsed(
+        self,
+        sentences: Iterable[Sequence[str]],
+        tags: Iterable[Sequence[str]] | None,
+        grammars: Sequence[Grammar],
+    ) -> list[Tree]:
+        words = list(sentences)
+        given: list[Sequence[str] | None] = [None] * len(words) if tags is None else list(tags)
+        if len(given) != len(words):
+            raise InputError(f"{len(words)} sentences, but tags for {len(given)}")
+
+        def one(pair: tuple[Sequence[str], Sequence[str] | None]) -> Tree:
+            return self._tree(*pair, grammars)
+
+        pairs = list(zip(words, given, strict=True))
+        with task("parsing", total=len(words)) as work:
+            with announcing_compilation("parsing"):
+                found = [one(pair) for pair in pairs[:1]]
+            for tree in in_order(one, pairs[1:], self.threads or default_threads()):
+                found.append(tree)
+                work.update(1)
+        return found
+
+    def _tree(self, words: Sequence[str], tags: Sequence[str] | None, grammars: Sequence[Grammar]) -> Tree:
+        forest = self._forest(words, tags)
+        tree = None
+        if forest is not None:
+            if self.decoder == "free":
+                tree = free_tree(inside_outside(grammars[0], forest), self.signs)
+            else:
+                tree = best_tree(self._scores(forest, grammars))
+                # Signed numbers may forbid every tree: then the PCFG decides.
+                tree = best_tree(viterbi_scores(self.coarse_, forest)) if tree is None else tree
+        return self.binarisation.restore(self._pruner.flat_tree(words) if tree is None else tree)
+
+    def _forest(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Forest | None:
+        """What the PCFG leaves of a sentence; with more tags for its words if there is nothing otherwise."""
+        forest = self._pruner.forest(words, tags=tags)
+        return self._pruner.forest(words, wide=True) if forest is None else forest
+
+    def _scores(self, forest: Forest, grammars: Sequence[Grammar]) -> EdgeScores:
+        if self.decoder == "viterbi":
+            return viterbi_scores(grammars[0], forest)
+        score = mbr_scores if self.decoder == "mbr" else max_rule_scores
+        return EdgeScores.sum([score(inside_outside(grammar, forest), self.signs) for grammar in grammars])
+
+    def parse_kbest(
+        self, words: Sequence[str], k: int, tags: Sequence[str] | None = None
+    ) -> list[tuple[Tree, float]]:
+        """The k best trees of a sentence with their scores, the best first; different trees, perhaps fewer than k."""
+        self._check_fitted()
+        if self.decoder == "free":
+            raise OptionError("decoder 'free' has one tree a sentence: choose another for k best")
+        forest = self._forest(words, tags)
+        found: dict[str, tuple[Tree, float]] = {}
+        if forest is not None:
+            # Several binary trees may stand for one: look at more of them.
+            for score, binary in k_best(self._scores(forest, self.grammars_), 3 * k):
+                tree = self.binarisation.restore(binary)
+                found.setdefault(str(tree), (tree, score))
+        return list(found.values())[:k] or [(self._tree(words, tags, self.grammars_), -np.inf)]
+
+    def brackets(
+        self, words: Sequence[str], least: float = 0.01, tags: Sequence[str] | None = None
+    ) -> list[Bracket]:
+        """The labels over spans of a sentence with their posterior probabilities, if not below ``least``.
+
+        Of several grammars the mean. Labels are those of trees: of a chain of labels over a span, each.
+        """
+        self._check_fitted()
+        forest = self._forest(words, tags)
+        if forest is None:
+            return []
+        f, sums = forest.arrays, dict[tuple[int, int, str], float]()
+        bottoms = np.flatnonzero(~forest.top)
+        rules = np.flatnonzero(f.unary_rule >= 0)
+        for grammar in self.grammars_:
+            marginals = inside_outside(grammar, forest)
+            both = (bottoms, marginals.items[bottoms]), (f.unary_parent[rules], marginals.unary[rules])
+            for items, values in both:
+                signed = with_signs(values, marginals.sign, self.signs) / len(self.grammars_)
+                for item, value in zip(items.tolist(), signed.tolist(), strict=True):
+                    part, labels = label_parts(forest.label(item))
+                    for label in () if part else labels:
+                        place = int(f.begin[f.span[item]]), int(f.end[f.span[item]]), label
+                        sums[place] = sums.get(place, 0.0) + value
+        found = [Bracket(label, i, j, p) for (i, j, label), p in sums.items() if p >= least]
+        return sorted(found, key=lambda bracket: (bracket.begin, -bracket.end, -bracket.probability))
+
+    def log_likelihood(self, sentences: Iterable[Sequence[str]]) -> list[float]:
+        """log Σ p(tree) over all trees of each sentence that pruning left, under the first grammar; -inf for none."""
+        self._check_fitted()
+        forests = (self._pruner.forest(words) for words in sentences)
+        found = (None if forest is None else inside_outside(self.grammars_[0], forest) for forest in forests)
+        return [-np.inf if one is None or one.sign <= 0 else one.log_z for one in found]
+
+    def score(self, trees: Sequence[Tree]) -> float:
+        """The PARSEVAL F1 on trees."""
+        return parseval(trees, self.parse(tree.leaves() for tree in trees)).f1
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "grammars_"):
+            raise NotFittedError("this parser has learnt nothing yet: call fit")
+
+    # -- files ----------------------------------------------------------------------------------------
+
+    def save(self, path: FilePath) -> None:
+        """Write a model file."""
+        self._check_fitted()
+        tensors, strings = rule_tensors(self.rules_)
+        settings = {name: getattr(self, name) for name in _SETTINGS}
+        settings["grammars"] = len(self.grammars_)  # fewer than were wanted if learning was interrupted
+        header = {"settings": settings, "facts": self.facts_}
+        parts = {"coarse": Parts({}, grammar_tensors(self.coarse_), {})}
+        if self.method != "pcfg":
+            for i, grammar in enumerate(self.grammars_):
+                parts[f"grammar{i}"] = Parts({"signed": grammar.signed}, grammar_tensors(grammar), {})
+        write_model(path, KIND, header, tensors, strings, parts)
+
+    @classmethod
+    def load(cls, path: FilePath) -> Self:
+        """Read a model file."""
+        return cls._from_file(read_model(path, KIND))
+
+    @classmethod
+    def _from_file(cls, model: ModelFile) -> Self:
+        settings = model.fact("settings", dict)
+        if set(settings) != set(_SETTINGS):
+            raise model.error("damaged: it has other settings than a parser")
+        parser = cls(**settings)
+        try:
+            parser._check_settings()
+        except OptionError as error:
+            raise model.error(f"damaged: {error}") from None
+        rules = read_rules(model)
+        parser.facts_ = model.fact("facts", dict)
+        coarse = read_grammar(model.part("coarse"), rules, signed=False)
+        if coarse.layout.n_states.max(initial=1) > 1:
+            raise model.error("damaged: its PCFG has states")
+        parser._begin(rules, coarse)
+        parser.grammars_ = [coarse]
+        if parser.method != "pcfg":
+            parts = [model.part(f"grammar{i}") for i in range(parser.grammars)]
+            parser.grammars_ = [read_grammar(one, rules, signed=one.fact("signed", bool)) for one in parts]
+        return parser
+
+
+_SETTINGS = (
+    "method",
+    "states",
+    "grammars",
+    "horizontal",
+    "vertical",
+    "unaries",
+    "branching",
+    "rare",
+    "iterations",
+    "polish",
+    "features",
+    "kappa",
+    "decoder",
+    "signs",
+    "prune",
+    "random_state",
+    "threads",
+)

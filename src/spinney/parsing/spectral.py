@@ -1,0 +1,109 @@
+"""Spectral estimation of grammars with latent states: one decomposition a label, no iterations, no local optima."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.parsing.em import Sample
+from spinney.parsing.features import FeatureSet, node_features
+from spinney.parsing.grammar import Floats, Grammar, Rules, Uses
+from spinney.parsing.headrules import COLLINS, HeadRules
+from spinney.parsing.moments import Backoff, grammar_of_moments
+from spinney.parsing.projection import Projection, project
+from spinney.parsing.treearrays import TreeArrays
+
+
+class SpectralFit(NamedTuple):
+    """What :func:`fit_spectral` found.
+
+    Attributes
+    ----------
+    grammar : Grammar
+        With signed numbers.
+    projection : Projection
+        The vectors of the nodes that it was made of.
+    seconds : dict of str to float
+        What each step took.
+    """
+
+    grammar: Grammar
+    projection: Projection
+    seconds: dict[str, float]
+
+
+def fit_spectral(
+    trees: TreeArrays,
+    rules: Rules,
+    states: int | NDArray[np.integer] = 16,
+    *,
+    features: FeatureSet | str = "full",
+    heads: HeadRules = COLLINS,
+    kappa: float | None = 5.0,
+    cutoff: float = 1e-6,
+    backoff: Backoff = Backoff(),  # noqa: B008
+    weight: Floats | None = None,
+    uses: Uses | None = None,
+    random_state: int = 0,
+    threads: int | None = None,
+) -> SpectralFit:
+    """A grammar with latent states from trees, by the method of moments.
+
+    Parameters
+    ----------
+    trees
+        The trees to learn from.
+    rules
+        The rules that the grammar has.
+    states
+        The most states of a label, for all or for each.
+    features, heads
+        What is seen of a node (:func:`~spinney.parsing.features.node_features`).
+    kappa, cutoff
+        How features are scaled and directions chosen (:func:`~spinney.parsing.projection.project`).
+    backoff
+        How moments are smoothed. The larger C, the fewer sentences have a negative total.
+    weight
+        How often each tree was seen; once by default.
+    uses
+        The rules at the nodes, if they are known already.
+    random_state, threads
+        Of the decompositions. The result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from spinney.corpus import Tree
+    >>> texts = "(S (N dogs) (V bark))", "(S (N cats) (V meow))", "(S (V bark) (N dogs))"
+    >>> trees = TreeArrays.of([Tree.parse(text) for text in texts])
+    >>> fit = fit_spectral(trees, Rules.of(trees, rare=0), 2, backoff=Backoff(0, 1))
+    >>> dict(zip(trees.labels, fit.grammar.layout.n_states.tolist()))
+    {'V': 2, 'N': 2, 'S': 1}
+    """
+    seconds: dict[str, float] = {}
+    clock = _Clock(seconds)
+    sample = Sample.of(trees, rules) if uses is None else Sample(trees, uses, rules)
+    found = node_features(trees, features, heads)
+    clock.stop("features")
+    each = None if weight is None else weight[trees.tree]
+    projection = project(
+        found, states, kappa=kappa, cutoff=cutoff, weight=each, random_state=random_state, threads=threads
+    )
+    clock.stop("decompositions")
+    grammar = grammar_of_moments(sample, projection, backoff, weight=weight, threads=threads)
+    clock.stop("moments")
+    seconds["total"] = sum(seconds.values())
+    return SpectralFit(grammar, projection, seconds)
+
+
+class _Clock:
+    """Seconds since it was last asked."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds, self.last = seconds, time.perf_counter()
+
+    def stop(self, name: str) -> None:
+        now = time.perf_counter()
+        self.seconds[name], self.last = now - self.last, now

@@ -1,0 +1,113 @@
+"""Grammars in model files: read and checked number by number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.files import ModelFile
+from spinney.parsing.grammar import Grammar, Layout, Rules
+from spinney.parsing.lexicon import ANY, Lexicon
+
+_PARTS = ("root", "binary", "unary", "lexical")
+#: Numbers of a law below this are not stored: no derivation with them would ever win.
+_LEAST = 1e-12
+
+
+def rule_tensors(rules: Rules) -> tuple[dict[str, NDArray[Any]], dict[str, Sequence[str]]]:
+    """Rules as tensors and lists of strings."""
+    lexicon = rules.lexicon
+    tensors: dict[str, NDArray[Any]] = {
+        "binary": rules.binary,
+        "unary": rules.unary,
+        "word_count": lexicon.count,
+        "word_signature": lexicon.signature_row,
+        "word_start": lexicon.start,
+        "word_tag": lexicon.tag,
+        "rare": np.array([lexicon.n_words, lexicon.rare], np.int64),
+    }
+    return tensors, {"labels": rules.labels, "rows": lexicon.rows}
+
+
+def read_rules(model: ModelFile) -> Rules:
+    """The rules of a model file."""
+    labels, rows = tuple(model.texts("labels")), tuple(model.texts("rows"))
+    L = len(labels)
+    binary, unary = (np.array(model.tensor(name, np.int32, ndim=2)) for name in ("binary", "unary"))
+    if binary.shape[1:] != (3,) or unary.shape[1:] != (2,):
+        raise model.error("damaged: its rules have not two and three labels")
+    for rules in (binary, unary):
+        _check_numbers(model, rules, L)
+        if len(rules) > 1 and not np.all(np.any(np.diff(rules, axis=0) != 0, axis=1)):
+            raise model.error("damaged: it has a rule twice")
+    sizes = model.tensor("rare", np.int64)
+    count, start = (np.array(model.tensor(name, np.int64)) for name in ("word_count", "word_start"))
+    signatures, tag = (np.array(model.tensor(name, np.int32)) for name in ("word_signature", "word_tag"))
+    _check_numbers(model, tag, L)
+    fits = (
+        len(sizes) == 2
+        and 0 <= sizes[0] < len(rows)
+        and sizes[1] >= 0
+        and rows[-1] == ANY
+        and len(set(labels)) == L
+        and (len(count), len(signatures), len(start)) == (len(rows), int(sizes[0]), len(rows) + 1)
+        and count.min(initial=0) >= 0
+        and np.all((signatures >= sizes[0]) & (signatures < len(rows)))
+        and start[0] == 0
+        and start[-1] == len(tag)
+        and np.all(np.diff(start) >= 0)
+    )
+    if not fits:
+        raise model.error("damaged: its words and tags do not fit together")
+    return Rules(
+        labels, binary, unary, Lexicon(rows, int(sizes[0]), count, signatures, start, tag, int(sizes[1]))
+    )
+
+
+def grammar_tensors(grammar: Grammar) -> dict[str, NDArray[Any]]:
+    """The numbers of a grammar, in single precision and without those that are next to nothing."""
+    tensors: dict[str, NDArray[Any]] = {"n_states": grammar.layout.n_states}
+    for name in _PARTS:
+        values = getattr(grammar, name)
+        kept = np.flatnonzero(np.abs(values) >= _LEAST)
+        if 2 * len(kept) < len(values):
+            tensors[f"{name}_at"] = kept.astype(np.uint32)
+            values = values[kept]
+        tensors[name] = values.astype(np.float32)
+    return tensors
+
+
+def read_grammar(model: ModelFile, rules: Rules, *, signed: bool) -> Grammar:
+    """The grammar in a part of a model file."""
+    n_states = np.array(model.tensor("n_states", np.int32))
+    if len(n_states) != rules.n_labels or n_states.min(initial=1) < 1:
+        raise model.error("damaged: its labels have no states")
+    layout = Layout(rules, n_states)
+    starts = layout.state_start, layout.binary_start, layout.unary_start, layout.entry_start
+    parts = []
+    for name, start in zip(_PARTS, starts, strict=True):
+        values, size = model.tensor(name, np.float32), int(start[-1])
+        if f"{name}_at" in model.tensors:
+            at = model.tensor(f"{name}_at", np.uint32)
+            if len(at) != len(values) or at.max(initial=0) >= max(size, 1):
+                raise model.error(f"damaged: its numbers of {name} rules do not fit together")
+            full = np.zeros(size)
+            full[at] = values
+            values = full
+        if (
+            len(values) != size
+            or not np.all(np.isfinite(values))
+            or (not signed and values.min(initial=0.0) < 0)
+        ):
+            raise model.error(f"damaged: some numbers of its {name} rules are no probabilities")
+        parts.append(values.astype(np.float64))
+    root, binary, unary, lexical = parts
+    return Grammar(layout, root, binary, unary, lexical, signed)
+
+
+def _check_numbers(model: ModelFile, labels: NDArray[Any], L: int) -> None:
+    if labels.min(initial=0) < 0 or labels.max(initial=0) >= L:
+        raise model.error("damaged: a rule has a label that there is not")

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from parsing_derivations import WORDS, derivations, toy_grammar, toy_rules
+
+from spinney.errors import OptionError
+from spinney.parsing.coarse import Pruner
+from spinney.parsing.decoding import EdgeScores, best_tree, viterbi_scores
+from spinney.parsing.inside import inside_outside
+from spinney.parsing.kbest import folded, k_best, unfolded
+
+SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)
+
+
+def toy(seed: int, states=1):
+    rng = np.random.default_rng(seed)
+    rules = toy_rules(rng)
+    return toy_grammar(rules, 1, rng), toy_grammar(rules, states, rng)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SENTENCES, st.integers(0, 10_000), st.integers(1, 200))
+def test_the_list_of_all_derivations_in_order(words, seed, k):
+    coarse, _ = toy(seed)
+    forest = Pruner(coarse, 0.0).forest(words)
+    if forest is None:
+        return
+    scores = viterbi_scores(coarse, forest)
+    found = k_best(scores, k)
+    weights = {str(way.tree): np.log(way.weight) for way in derivations(coarse, words)}
+    assert [score for score, _ in found] == pytest.approx(sorted(weights.values(), reverse=True)[:k])
+    assert [score for score, _ in found] == pytest.approx([weights[str(tree)] for _, tree in found])
+    assert len({str(tree) for _, tree in found}) == len(found)
+    assert found[0][1] == best_tree(scores)
+    assert [score for score, _ in found] == sorted((score for score, _ in found), reverse=True)
+
+
+def test_equal_scores_are_all_found():
+    coarse, _ = toy(7)
+    words = list("abca")
+    forest = Pruner(coarse, 0.0).forest(words)
+    f = forest.arrays
+    flat = EdgeScores(forest, *(np.zeros(len(x)) for x in (f.left, f.unary_rule, f.entry, f.root)))
+    expected = {str(way.tree) for way in derivations(coarse, words)}
+    assert {str(tree) for _, tree in k_best(flat, 10**6)} == expected
+
+
+def test_edges_that_may_not_be_used_are_in_no_tree():
+    coarse, _ = toy(7)
+    forest = Pruner(coarse, 0.0).forest(list("abc"))
+    scores = viterbi_scores(coarse, forest)
+    first = k_best(scores, 1)[0][1]
+    without = EdgeScores(
+        forest, np.full_like(scores.binary, -np.inf), scores.unary, scores.lexical, scores.root
+    )
+    assert first is not None
+    assert k_best(without, 5) == []
+    with pytest.raises(OptionError, match="k=0"):
+        k_best(scores, 0)
+
+
+def test_long_sentences_do_not_recurse():
+    coarse, _ = toy(7)
+    words = [WORDS[i] for i in np.random.default_rng(1).integers(0, 3, 200)]
+    forest = Pruner(coarse, 1e-3).forest(words)
+    found = k_best(viterbi_scores(coarse, forest), 20)
+    assert len({str(tree) for _, tree in found}) == 20
+    assert all(tree.leaves() == words for _, tree in found)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), st.integers(0, 10_000))
+def test_states_as_labels(words, seed):
+    coarse, grammar = toy(seed, [2, 1, 3, 2])
+    forest = Pruner(coarse, 0.0).forest(words)
+    if forest is None:
+        return
+    flat = unfolded(grammar)
+    states = Pruner(flat, 0.0).forest(words)
+    assert inside_outside(flat, states).log_z == pytest.approx(inside_outside(grammar, forest).log_z)
+    # The best derivations with their states, against each tree of the plain grammar with each choice of states.
+    weights = sorted((way.weight for way in derivations(flat, words)), reverse=True)[:10]
+    found = k_best(viterbi_scores(flat, states), 10)
+    assert [np.exp(score) for score, _ in found] == pytest.approx(weights)
+    plain = {str(way.tree) for way in derivations(grammar, words)}
+    assert {str(folded(tree)) for _, tree in found} <= plain
