@@ -456,13 +456,8 @@ def test_head_automata(facts, spinney, data, kind):
 
 
 def test_head_automata_keep_the_rest_of_a_sentence(spinney, data, tmp_path):
-    sentence = Sentence(
-        ["the", "dog", "sees", "Bob", "."],
-        ["_"] * 5,
-        ["_"] * 5,
-        ["DT", "NN", "VBZ", "NNP", "."],
-        comments=["# text = …"],
-    )
+    words, tags = ["the", "dog", "sees", "Bob", "."], ["DT", "NN", "VBZ", "NNP", "."]
+    sentence = Sentence(words, xpos=tags, comments=["# text = …"])
     write_conllu(tmp_path / "t.conllu", [sentence])
     code, _, _ = spinney(
         "apply", data / "spectral-automata", tmp_path / "t.conllu", "-o", tmp_path / "o", "--quiet"
@@ -505,7 +500,7 @@ MISTAKES = {
     "no option of the method": (["--method", "pcfg", "--states", 3], "--states is not for --method pcfg"),
     "polish": (["--polish", 3], "--polish is not for --method split-merge"),
     "column": (["--column", "xpos"], "--column is not for --method split-merge"),
-    "horizontal": (["--horizontal", "two"], "--horizontal is a number from 0 or all, not 'two'"),
+    "horizontal": (["--horizontal", "two"], "--horizontal is a number from 0, all or auto, not 'two'"),
     "unaries": (["--unaries", "none"], "unaries must be"),
     "decoder": (["--decoder", "best"], "decoder is one of max-rule"),
     "viterbi": (["--decoder", "viterbi"], "needs a grammar without states"),
@@ -669,5 +664,5 @@ def test_a_treebank_of_newspaper_text(facts, spinney, tmp_path):
     found = facts("fit", tmp_path / "train.mrg", "--method", "pcfg", "--model", tmp_path / "m")
     assert (found["trees"], found["empty"]) == (3396, 0)
     assert facts("eval", tmp_path / "m", tmp_path / "test.mrg")["f1"] > 0.6
-    told = facts("inspect", tmp_path / "m", "--label", "VP")["described"][0]
-    assert told["rules"][0]["probability"] > 0.1
+    told = facts("inspect", tmp_path / "m", "--label", "IN")["described"][0]
+    assert {share["name"] for share in told["words"][:2]} == {"of", "in"}

@@ -40,8 +40,11 @@ def fit(
     ],
     model: Annotated[str, typer.Option("--model", help="Where to write the model.")],
     method: Annotated[
-        str, typer.Option(help=f"{', '.join(_METHODS)} (of dependencies, from CoNLL-U).")
-    ] = "split-merge",
+        str,
+        typer.Option(
+            help=f"{', '.join(_METHODS)} (of dependencies, from CoNLL-U); or spectral+clustering and so on."
+        ),
+    ] = "clustering",
     dev: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,7 +62,10 @@ def fit(
     ] = None,
     horizontal: Annotated[
         str | None,
-        typer.Option(help="Siblings that a part of a long phrase remembers: a number (default: 0), or all."),
+        typer.Option(
+            help="Siblings that a part of a long phrase remembers: a number, all, or auto (default: split-merge 0, "
+            "others 1)."
+        ),
     ] = None,
     vertical: Annotated[
         int | None,
@@ -70,7 +76,11 @@ def fit(
         typer.Option(help="one (default): a unary rule a span; collapse: none, chains are labels."),
     ] = None,
     branching: Annotated[
-        str | None, typer.Option(help="Long phrases are made binary from the head (default), left or right.")
+        str | None,
+        typer.Option(
+            help="Long phrases are made binary from the head, left or right, or auto (default: split-merge left, "
+            "others head)."
+        ),
     ] = None,
     rare: Annotated[
         int | None,
@@ -154,11 +164,15 @@ def fit(
 
 def _settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
     """The options that are given, as the estimators take them; those that are not for this method are refused."""
-    if method not in _METHODS:
-        raise OptionError(f"--method is one of {', '.join(_METHODS)}, not {method!r}")
+    methods = method.split("+")
+    for one in methods:
+        if one not in _METHODS or (one == "automata" and len(methods) > 1):
+            raise OptionError(
+                f"--method is one of {', '.join(_METHODS)}, or several of grammars with +, not {method!r}"
+            )
     wanted = {name: value for name, value in given.items() if value is not None}
     for name in wanted:
-        if method not in _TAKEN_BY[name]:
+        if not set(methods) & set(_TAKEN_BY[name]):
             raise OptionError(f"--{name} is not for --method {method}")
     if method == "automata":
         kind = wanted.pop("automata", "spectral")
@@ -174,10 +188,10 @@ def _settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
             if name in wanted and kind not in kinds:
                 raise OptionError(f"--{name} is not for --automata {kind}")
         return wanted | {"method": kind}
-    if "horizontal" in wanted:
+    if wanted.get("horizontal", "auto") != "auto":
         text = wanted["horizontal"]
         if text != "all" and not (text.isascii() and text.isdigit()):
-            raise OptionError(f"--horizontal is a number from 0 or all, not {text!r}")
+            raise OptionError(f"--horizontal is a number from 0, all or auto, not {text!r}")
         wanted["horizontal"] = None if text == "all" else int(text)
     return wanted
 

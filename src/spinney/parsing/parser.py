@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple, Self, get_args
+from itertools import product
+from typing import Any, Literal, NamedTuple, Self, cast, get_args
 
 import numpy as np
 
@@ -56,13 +57,14 @@ class Parser:
     Parameters
     ----------
     method
-        How the grammar is learnt: ``"split-merge"`` (EM with states that are split and merged; the best), ``"em"`` with
-        as many states for every label, ``"spectral"`` (moments: no iterations), ``"clustering"`` of spectral vectors,
-        ``"pivots"``, or ``"pcfg"`` without states.
+        How the grammar is learnt: ``"clustering"`` of spectral vectors, then a little EM; ``"spectral"`` moments,
+        without iterations; ``"split-merge"`` (EM with states that are split and merged); ``"em"`` with as many states
+        for every label; ``"pivots"``; ``"pcfg"`` without states. Or several with a plus between them, such as
+        ``"spectral+clustering"``, whose grammars decide together.
     states
         How many a label has at most; for split-merge it is rounded up to a power of two.
     grammars
-        So many grammars, from different seeds, that decide together (Petrov 2010).
+        So many grammars of each method, from different seeds, that decide together (Petrov 2010).
     horizontal, vertical, unaries, branching
         How trees are made binary (:class:`~spinney.parsing.binarising.Binarisation`). ``"auto"`` is what has served
         best: for split-merge, which learns what to remember, no sibling, from the left; otherwise one, from the head.
@@ -74,8 +76,8 @@ class Parser:
         Of spectral moments (:func:`~spinney.parsing.spectral.fit_spectral`).
     decoder
         Which tree is best: ``"max-rule"`` (the product of posterior probabilities of its rules), ``"mbr"`` (the sum of
-        posteriors of its labels), ``"free"`` (the same without regard to rules), ``"viterbi"`` (a grammar without
-        states).
+        posteriors of its labels), ``"free"`` (the same without regard to rules; the first grammar alone), ``"viterbi"``
+        (a grammar without states).
     signs
         What to do with negative marginals of spectral grammars (:data:`~spinney.parsing.decoding.Signs`).
     prune
@@ -101,7 +103,7 @@ class Parser:
 
     def __init__(
         self,
-        method: Method = "split-merge",
+        method: str = "clustering",
         *,
         states: int = 16,
         grammars: int = 1,
@@ -111,7 +113,7 @@ class Parser:
         branching: Literal["auto", "head", "left", "right"] = "auto",
         rare: int = 5,
         iterations: int = 40,
-        polish: int = 0,
+        polish: int = 5,
         features: str = "full",
         kappa: float = 5.0,
         decoder: Decoder = "max-rule",
@@ -180,9 +182,9 @@ class Parser:
         }
         judge = None if dev is None else self._judge(dev)
         interrupted = False
-        for i in range(self.grammars):
+        for seed, method in product(range(self.grammars), self._methods):
             try:
-                grammar, told = learn(training, self.method, self._options, self.random_state + i, judge)
+                grammar, told = learn(training, method, self._options, self.random_state + seed, judge)
             except KeyboardInterrupt:
                 if not self.grammars_:
                     del self.grammars_
@@ -216,6 +218,10 @@ class Parser:
         return Binarisation(horizontal, self.vertical, self.unaries, branching)
 
     @property
+    def _methods(self) -> list[Method]:
+        return cast("list[Method]", self.method.split("+"))
+
+    @property
     def _options(self) -> Options:
         return Options(
             states=self.states,
@@ -236,10 +242,11 @@ class Parser:
         return lambda grammar: parseval(dev, self._parsed(sentences, None, [grammar])).f1
 
     def _check_settings(self) -> None:
-        choices = {"method": METHODS, "decoder": DECODERS, "signs": SIGNS}
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise OptionError(f"{name} is one of {', '.join(known)}, not {getattr(self, name)!r}")
+        choices = [("decoder", self.decoder, DECODERS), ("signs", self.signs, SIGNS)]
+        choices += [("method", method, METHODS) for method in str(self.method).split("+")]
+        for name, value, known in choices:
+            if value not in known:
+                raise OptionError(f"{name} is one of {', '.join(known)}, not {value!r}")
         for name, least in {"states": 1, "grammars": 1, "rare": 0, "iterations": 1, "polish": 0}.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -313,7 +320,10 @@ class Parser:
         if self.decoder == "viterbi":
             return viterbi_scores(grammars[0], forest)
         score = mbr_scores if self.decoder == "mbr" else max_rule_scores
-        return EdgeScores.sum([score(inside_outside(grammar, forest), self.signs) for grammar in grammars])
+        found = [inside_outside(grammar, forest) for grammar in grammars]
+        # A grammar that has no derivation at all of what the PCFG left does not silence the others.
+        found = [marginals for marginals in found if marginals.sign] or found
+        return EdgeScores.sum([score(marginals, self.signs) for marginals in found])
 
     def parse_kbest(
         self, words: Sequence[str], k: int, tags: Sequence[str] | None = None
@@ -380,8 +390,8 @@ class Parser:
         self._check_fitted()
         tensors, strings = rule_tensors(self.rules_)
         settings = {name: getattr(self, name) for name in _SETTINGS}
-        settings["grammars"] = len(self.grammars_)  # fewer than were wanted if learning was interrupted
-        header = {"settings": settings, "facts": self.facts_}
+        # Fewer grammars than were wanted if learning was interrupted.
+        header = {"settings": settings, "facts": self.facts_, "grammars": len(self.grammars_)}
         parts = {"coarse": Parts({}, grammar_tensors(self.coarse_), {})}
         if self.method != "pcfg":
             for i, grammar in enumerate(self.grammars_):
@@ -411,8 +421,10 @@ class Parser:
         parser._begin(rules, coarse)
         parser.grammars_ = [coarse]
         if parser.method != "pcfg":
-            parts = [model.part(f"grammar{i}") for i in range(parser.grammars)]
+            parts = [model.part(f"grammar{i}") for i in range(model.fact("grammars", int))]
             parser.grammars_ = [read_grammar(one, rules, signed=one.fact("signed", bool)) for one in parts]
+        if not parser.grammars_:
+            raise model.error("damaged: it has no grammar")
         return parser
 
 
