@@ -93,7 +93,7 @@ def test_facts_of_a_fit(facts, data, tmp_path):
         "fit", data / "train.mrg", "--dev", data / "dev.mrg", "--model", tmp_path / "m", "--states", 2
     )
     assert found["path"] == str(tmp_path / "m")
-    assert (found["method"], found["trees"], found["grammars"]) == ("split-merge", 120, 1)
+    assert (found["method"], found["trees"], found["grammars"]) == ("clustering", 120, 1)
     assert found["reading"] == {"clean": True, "functions": False}
     assert {"words", "labels", "binary_rules", "unary_rules", "parameters", "states", "seconds"} <= set(found)
     assert found["trees_per_second"] > 0
@@ -181,7 +181,8 @@ class _Interrupting:
         (["--method", "em", "--states", 2, "--iterations", 3, "--grammars", 3], 8, 3),  # in the third grammar
         (["--method", "em", "--states", 2, "--iterations", 3, "--grammars", 3], 7, 2),  # before it has learnt
         (["--method", "em", "--states", 2, "--iterations", 30], 4, 1),
-        (["--states", 4], 45, 1),  # in the second cycle
+        (["--method", "split-merge", "--states", 4], 45, 1),  # in the second cycle
+        (["--states", 2, "--polish", 9], 4, 1),
     ],
 )
 def test_an_interrupt_keeps_what_was_learnt(spinney, data, tmp_path, monkeypatch, options, at, kept):
@@ -202,7 +203,8 @@ def test_an_interrupt_keeps_what_was_learnt(spinney, data, tmp_path, monkeypatch
 
 def test_an_interrupt_before_anything_is_learnt_writes_nothing(spinney, data, tmp_path, monkeypatch):
     monkeypatch.setattr(training, "run_split_merge", _Interrupting(training.run_split_merge, 1))
-    code, out, err = spinney("fit", data / "train.mrg", "--model", tmp_path / "m", "--quiet")
+    command = ["fit", data / "train.mrg", "--method", "split-merge", "--model", tmp_path / "m", "--quiet"]
+    code, out, err = spinney(*command)
     assert (code, out, err) == (130, "", "spinney: interrupted\n")
     assert not (tmp_path / "m").exists()
 
@@ -265,11 +267,11 @@ def test_the_k_best(spinney, facts, data, monkeypatch):
 
 def test_brackets_with_probabilities(spinney, facts, data, monkeypatch):
     _stdin(monkeypatch, "the dog sees Bob .\n")
-    _, out, _ = spinney("apply", data / "em", "--output", "brackets", "--least", 0.5, "--quiet")
+    _, out, _ = spinney("apply", data / "em", "--what", "brackets", "--least", 0.5, "--quiet")
     rows = [line.split("\t") for line in out.splitlines()]
     assert ["1", "NP", "1", "2", "1.0000", "the dog"] in rows
     _stdin(monkeypatch, "the dog sees Bob .\n")
-    found = facts("apply", data / "em", "--output", "brackets", "--least", 0.5)["sentences"][0]["brackets"]
+    found = facts("apply", data / "em", "--what", "brackets", "--least", 0.5)["sentences"][0]["brackets"]
     assert len(found) == len(rows)
     assert {"label", "begin", "end", "probability"} == set(found[0])
 
@@ -283,7 +285,7 @@ def test_raw_text(spinney, data, monkeypatch):
         ["``", "Ann", "-LRB-", "a", "bird", "-RRB-", "hears", "Carla", ".", "''"],
     ]
     _stdin(monkeypatch, '"Ann (a bird) hears Carla."\n')
-    _, out, _ = spinney("apply", data / "pcfg", "--input", "raw", "--output", "conllu", "--quiet")
+    _, out, _ = spinney("apply", data / "pcfg", "--input", "raw", "--what", "conllu", "--quiet")
     assert [line.split("\t")[1] for line in out.splitlines()[1:] if line] == [
         *(['"', "Ann", "(", "a", "bird", ")", "hears", "Carla", ".", '"']),
     ]
@@ -325,7 +327,7 @@ def test_long_sentences(spinney, refused, data, tmp_path):
 def test_tree_word_classes_from_raw_text(spinney, facts, data, tmp_path, capsys):
     text = "The dog sees Bob. A cat near Ann hears the bird.\n" * 20
     (tmp_path / "raw.txt").write_text(text)
-    command = ["apply", data / "split-merge", tmp_path / "raw.txt", "--input", "raw", "--output", "conllu"]
+    command = ["apply", data / "split-merge", tmp_path / "raw.txt", "--input", "raw", "--what", "conllu"]
     assert spinney(*command, "-o", tmp_path / "t.conllu", "--quiet")[0] == 0
     parsed = list(read_conllu(tmp_path / "t.conllu"))
     assert parsed[0].comments == ["# sent_id = 1"]
@@ -498,8 +500,8 @@ def test_facts_of_head_automata(facts, data, tmp_path):
 MISTAKES = {
     "no method": (["--method", "magic"], "--method is one of pcfg, em"),
     "no option of the method": (["--method", "pcfg", "--states", 3], "--states is not for --method pcfg"),
-    "polish": (["--polish", 3], "--polish is not for --method split-merge"),
-    "column": (["--column", "xpos"], "--column is not for --method split-merge"),
+    "polish": (["--method", "em", "--polish", 3], "--polish is not for --method em"),
+    "column": (["--column", "xpos"], "--column is not for --method clustering"),
     "horizontal": (["--horizontal", "two"], "--horizontal is a number from 0, all or auto, not 'two'"),
     "unaries": (["--unaries", "none"], "unaries must be"),
     "decoder": (["--decoder", "best"], "decoder is one of max-rule"),
@@ -619,18 +621,18 @@ def test_wrong_tags(refused, data, tmp_path):
 def test_options_of_apply_and_eval(refused, data, tmp_path):
     (tmp_path / "t.txt").write_text("the dog\n")
     text = tmp_path / "t.txt"
-    told = refused("apply", data / "pcfg", text, "--output", "t.mrg")
-    assert "--output is trees or conllu or brackets, not 't.mrg'; where to write is --out" in told
+    told = refused("apply", data / "pcfg", text, "--what", "t.mrg")
+    assert "--what is trees or conllu or brackets, not 't.mrg'" in told
     assert "--input is tokens or raw or tagged" in refused("apply", data / "pcfg", text, "--input", "conllu")
     assert "--input for head automata is" in refused("apply", data / "em-automata", text, "--input", "raw")
-    assert "--kbest is for trees" in refused("apply", data / "pcfg", text, "--kbest", 2, "--output", "conllu")
+    assert "--kbest is for trees" in refused("apply", data / "pcfg", text, "--kbest", 2, "--what", "conllu")
     assert "one tree a sentence" in refused("apply", data / "pcfg", text, "--kbest", 2, "--decoder", "free")
     assert "--decoder is one of" in refused("apply", data / "pcfg", text, "--decoder", "x")
     assert "--decoder viterbi needs" in refused(
         "eval", data / "em", data / "test.mrg", "--decoder", "viterbi"
     )
     assert "not for head automata" in refused("apply", data / "em-automata", text, "--decoder", "mbr")
-    assert "leave out --out" in refused("apply", data / "pcfg", text, "--json", "-o", tmp_path / "o")
+    assert "leave out --output" in refused("apply", data / "pcfg", text, "--json", "-o", tmp_path / "o")
     assert "--input is tokens or tagged" in refused(
         "eval", data / "pcfg", data / "test.mrg", "--input", "raw"
     )

@@ -135,6 +135,21 @@ def test_several_grammars_decide_together(train, test):
     assert parser.score(test) > 0.95
 
 
+@pytest.mark.parametrize("method", ["spectral", "clustering"])
+def test_compressed_grammars(train, test, tmp_path, method):
+    plain = Parser(method, states=4, rare=0).fit(train)
+    small = Parser(method, states=4, rare=0, compress=1e-3).fit(train)
+    assert small.facts_["parameters"] < plain.facts_["parameters"]
+    words = [tree.leaves() for tree in test]
+    assert small.parse(words) == plain.parse(words)
+    small.save(tmp_path / "m")
+    again = Parser.load(tmp_path / "m")
+    assert again.parse(words) == plain.parse(words)
+    from spinney.parsing.reading import describe_label
+
+    assert describe_label(again, "NP").rules[0].name == describe_label(plain, "NP").rules[0].name
+
+
 def test_held_out_trees_choose_the_iteration(train, test):
     parser = Parser("em", states=2, iterations=60, rare=0).fit(train, dev=test)
     trace = parser.facts_["learning"][0]["trace"]
@@ -177,6 +192,7 @@ def test_seeds_repeat(train, test):
         ({"decoder": "viterbi"}, "needs a grammar without states"),
         ({"horizontal": -1}, "horizontal must be 0 or more"),
         ({"kappa": -1.0}, "kappa is at least 0"),
+        ({"compress": 0}, "compress is None or between 0 and 1"),
     ],
 )
 def test_wrong_options(settings, told, train):

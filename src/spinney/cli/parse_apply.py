@@ -47,7 +47,7 @@ def apply(
             show_default=False,
         ),
     ] = None,
-    output: Annotated[
+    what: Annotated[
         str | None,
         typer.Option(
             help="trees (default; one a line), conllu (dependencies, by head rules), brackets (labels over words with "
@@ -55,7 +55,9 @@ def apply(
             show_default=False,
         ),
     ] = None,
-    out: Annotated[str, typer.Option("--out", "-o", help="Where to write; - is standard output.")] = "-",
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
+    ] = "-",
     kbest: Annotated[
         int,
         typer.Option(
@@ -75,18 +77,16 @@ def apply(
 ) -> None:
     """A tree for each sentence; an empty line for an empty one. Reads endless input as it comes."""
     begin(quiet)
-    if as_json and out != "-":
-        raise OptionError("--json goes to standard output: leave out --out")
+    if as_json and output != "-":
+        raise OptionError("--json goes to standard output: leave out --output")
     from spinney.corpus import ReadReport, writing
 
     fitted = load_model(model, threads, decoder)
     source = SentenceSource(data, _choice(fitted, "--input", input, _INPUTS), encoding, on_error, max_length)
-    work = _Work(
-        fitted, _choice(fitted, "--output", output, _OUTPUTS), kbest, least, head_rules(rules), threads
-    )
+    work = _Work(fitted, _choice(fitted, "--what", what, _OUTPUTS), kbest, least, head_rules(rules), threads)
     report = ReadReport()
     told: list[dict[str, Any]] = []
-    with about(data), writing("-" if as_json else out) as file:
+    with about(data), writing("-" if as_json else output) as file:
         for batch in source.batches(report, work.known_words):
             for wanted, found in work.done(batch):
                 if as_json:
@@ -111,8 +111,7 @@ def _choice(
     if value in choices:
         return value
     of_whom = "" if isinstance(model, Parser) else " for head automata"
-    hint = "; where to write is --out" if name == "--output" else ""
-    raise OptionError(f"{name}{of_whom} is {' or '.join(choices)}, not {value!r}{hint}")
+    raise OptionError(f"{name}{of_whom} is {' or '.join(choices)}, not {value!r}")
 
 
 @dataclass
@@ -120,7 +119,7 @@ class _Work:
     """What is done with each sentence, and how it is written down."""
 
     model: Parser | HeadAutomata
-    output: str
+    what: str
     kbest: int
     least: float
     rules: HeadRules
@@ -129,8 +128,8 @@ class _Work:
     tagged: int = 0
 
     def __post_init__(self) -> None:
-        if self.kbest > 1 and self.output != "trees":
-            raise OptionError(f"--kbest is for trees: leave out --output {self.output}")
+        if self.kbest > 1 and self.what != "trees":
+            raise OptionError(f"--kbest is for trees: leave out --what {self.what}")
 
     @cached_property
     def known_words(self) -> frozenset[str]:
@@ -167,13 +166,13 @@ class _Work:
 
     def _parsed(self, parser: Parser, full: list[Wanted]) -> Iterator[Any]:
         threads = self.threads or default_threads()
-        if self.output == "brackets":
+        if self.what == "brackets":
             return in_order(lambda one: parser.brackets(one.words, self.least, one.tags), full, threads)
         if self.kbest > 1:
             return in_order(lambda one: parser.parse_kbest(one.words, self.kbest, one.tags), full, threads)
         tags = [one.tags or [] for one in full] if any(one.tags for one in full) else None
         trees = parser.parse([one.words for one in full], tags)
-        if self.output == "trees":
+        if self.what == "trees":
             return iter(trees)
         return (self._sentence(wanted, tree) for wanted, tree in zip(full, trees))
 
@@ -217,9 +216,9 @@ class _Work:
 
     def text(self, wanted: Wanted, found: Any) -> str:
         """For the output file. What has no number of its own is a line a sentence, be it empty."""
-        if self.output == "conllu":
+        if self.what == "conllu":
             return "" if found is None else f"{found}\n\n"
-        if self.output == "brackets":
+        if self.what == "brackets":
             return "".join(
                 f"{wanted.number}\t{one.label}\t{one.begin + 1}\t{one.end}\t{one.probability:.4f}\t"
                 f"{' '.join(wanted.words[one.begin : one.end])}\n"
@@ -235,10 +234,10 @@ class _Work:
     def facts(self, wanted: Wanted, found: Any) -> dict[str, Any]:
         """For JSON, which knows no infinity."""
         facts: dict[str, Any] = {"number": wanted.number, "words": wanted.forms}
-        if self.output == "brackets":
+        if self.what == "brackets":
             names = ("label", "begin", "end", "probability")
             return facts | {"brackets": [dict(zip(names, one)) for one in found or []]}
-        if self.output == "conllu":
+        if self.what == "conllu":
             columns = {"tags": "xpos", "heads": "heads", "relations": "deprels"}
             if hasattr(self.model, "column"):
                 columns["tags"] = self.model.column

@@ -29,6 +29,7 @@ _TAKEN_BY: dict[str, tuple[str, ...]] = {
     "iterations": ("em", "automata"),
     "polish": ("clustering", "pivots"),
     **dict.fromkeys(("features", "kappa"), ("spectral", "clustering")),
+    "compress": _STATES,
     "signs": ("spectral", "automata"),
     **dict.fromkeys(("automata", "column", "smoothing"), ("automata",)),
 }
@@ -58,13 +59,12 @@ def fit(
         ),
     ] = None,
     grammars: Annotated[
-        int | None, typer.Option(min=1, help="Learn so many, from different seeds, that decide together.")
+        int | None, typer.Option(min=1, help="So many of each method, from different seeds, decide together.")
     ] = None,
     horizontal: Annotated[
         str | None,
         typer.Option(
-            help="Siblings that a part of a long phrase remembers: a number, all, or auto (default: split-merge 0, "
-            "others 1)."
+            help="Siblings that a part of a long phrase remembers: a number, all, or auto (default: 0; pcfg 1)."
         ),
     ] = None,
     vertical: Annotated[
@@ -78,8 +78,7 @@ def fit(
     branching: Annotated[
         str | None,
         typer.Option(
-            help="Long phrases are made binary from the head, left or right, or auto (default: split-merge left, "
-            "others head)."
+            help="Long phrases are made binary from the head, left or right, or auto (default: left; pcfg head)."
         ),
     ] = None,
     rare: Annotated[
@@ -87,10 +86,10 @@ def fit(
         typer.Option(min=0, help="Words seen so often at most stand for unknown ones (default: 5)."),
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option(min=1, help="em: at most (default: 40); automata em: (default: 30).")
+        int | None, typer.Option(min=1, help="em: at most (default: 60); automata em: (default: 30).")
     ] = None,
     polish: Annotated[
-        int | None, typer.Option(min=0, help="clustering, pivots: iterations of EM afterwards (default: 0).")
+        int | None, typer.Option(min=0, help="clustering, pivots: iterations of EM afterwards (default: 5).")
     ] = None,
     features: Annotated[
         str | None, typer.Option(help="spectral, clustering: what is seen of a node (default: full).")
@@ -110,6 +109,12 @@ def fit(
     prune: Annotated[
         float | None,
         typer.Option(help="Labels over spans less probable in the PCFG are left out (default: 1e-5)."),
+    ] = None,
+    compress: Annotated[
+        float | None,
+        typer.Option(
+            help="Replace tensors of rules by smaller ones with so large a relative error, such as 0.1."
+        ),
     ] = None,
     automata: Annotated[
         str | None, typer.Option(help=f"automata: {', '.join(_AUTOMATA)} (default: spectral).")
@@ -139,8 +144,8 @@ def fit(
     given = {
         "states": states, "grammars": grammars, "horizontal": horizontal, "vertical": vertical, "unaries": unaries,
         "branching": branching, "rare": rare, "iterations": iterations, "polish": polish, "features": features,
-        "kappa": kappa, "decoder": decoder, "signs": signs, "prune": prune, "automata": automata, "column": column,
-        "smoothing": smoothing,
+        "kappa": kappa, "decoder": decoder, "signs": signs, "prune": prune, "compress": compress,
+        "automata": automata, "column": column, "smoothing": smoothing,
     }  # fmt: skip
     settings = _settings(method, given)
     from spinney.corpus import ReadReport

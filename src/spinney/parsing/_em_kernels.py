@@ -8,8 +8,10 @@ largest entry, which is kept in ``scale``; an outside vector is scaled so that t
 import numpy as np
 from numba import njit
 
+FAST = {"reassoc", "contract", "nsz"}  # sums in any order, so that they go several at a time
 
-@njit(cache=True, nogil=True)
+
+@njit(cache=True, nogil=True, fastmath=FAST)
 def trees_inside_outside(
     first_tree,
     last_tree,
@@ -132,7 +134,7 @@ def _paired(inside, outside):
             outside[h] /= total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def expected_binary(
     first, last, use_start, nodes, left, right, states, start, binary, inside, outside, scale, counts
 ):

@@ -54,6 +54,31 @@ class CompressedGrammar:
         """What may be rewritten how."""
         return self.layout.rules
 
+    @property
+    def n_parameters(self) -> int:
+        """Numbers in all."""
+        return sum(len(one) for one in (self.root, self.binary, self.unary, self.lexical))
+
+    def expanded(self) -> Grammar:
+        """The grammar with all its tensors, up to the error."""
+        binary = np.empty(self.layout.binary_start[-1])
+        shapes = self.layout.n_states.astype(np.int64)[self.rules.binary]
+        for rule, (r, shape) in enumerate(zip(self.rank.tolist(), shapes.tolist(), strict=True)):
+            numbers = self.binary[self.binary_start[rule] : self.binary_start[rule + 1]]
+            if r:
+                at = np.cumsum(shape)[:2] * r
+                U, V, W = (part.reshape(-1, r) for part in np.split(numbers, at))
+                numbers = np.einsum("ir,jr,kr->ijk", U, V, W).ravel()
+            binary[self.layout.binary_start[rule] : self.layout.binary_start[rule + 1]] = numbers
+        return Grammar(self.layout, self.root, binary, self.unary, self.lexical, self.signed)
+
+
+def compressed_starts(layout: Layout, rank: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where the numbers of each rule begin, given their ranks: [rules + 1]."""
+    shapes = layout.n_states.astype(np.int64)[layout.rules.binary]
+    sizes = np.where(rank > 0, rank * shapes.sum(axis=1), shapes.prod(axis=1))
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
 
 def compressed(
     grammar: Grammar,
@@ -121,7 +146,7 @@ def compressed(
         layout,
         grammar.root,
         np.concatenate([np.empty(0), *found]),
-        np.cumsum([0, *map(len, found)], dtype=np.int64),
+        compressed_starts(layout, ranks),
         ranks,
         error,
         grammar.unary,

@@ -103,8 +103,10 @@ class Lexicon:
         return np.array([self.row(word, i == 0) for i, word in enumerate(words)], np.int32)
 
     def row(self, word: str, first: bool) -> int:
-        """The row of a word, which may stand at the beginning of a sentence."""
+        """The row of a word, which may stand at the beginning of a sentence: there, a capital may be ignored."""
         known = self._row.get(word)
+        if known is None and first:
+            known = self._row.get(word[:1].lower() + word[1:])
         return self.unknown_row(word, first) if known is None else known
 
     def unknown_row(self, word: str, first: bool) -> int:

@@ -16,6 +16,7 @@ from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
 from spinney.parallel import default_threads, in_order
 from spinney.parsing.binarising import Binarisation, label_parts
 from spinney.parsing.coarse import Pruner
+from spinney.parsing.compression import CompressedGrammar, compressed
 from spinney.parsing.decoding import (
     EdgeScores,
     Signs,
@@ -67,9 +68,13 @@ class Parser:
         So many grammars of each method, from different seeds, that decide together (Petrov 2010).
     horizontal, vertical, unaries, branching
         How trees are made binary (:class:`~spinney.parsing.binarising.Binarisation`). ``"auto"`` is what has served
-        best: for split-merge, which learns what to remember, no sibling, from the left; otherwise one, from the head.
+        best: no sibling and from the left where states learn what to remember; for a PCFG one, from the head.
     rare
         Words with at most so many tokens stand for unknown ones.
+    compress
+        The relative error that tensors of binary rules may have when they are replaced by smaller ones
+        (:func:`~spinney.parsing.compression.compressed`): models become smaller and, from 16 states on, faster. None
+        leaves them as they are.
     iterations, polish
         Of EM: for ``"em"`` at most, and after clustering or pivots.
     features, kappa
@@ -112,7 +117,8 @@ class Parser:
         unaries: Literal["one", "collapse"] = "one",
         branching: Literal["auto", "head", "left", "right"] = "auto",
         rare: int = 5,
-        iterations: int = 40,
+        compress: float | None = None,
+        iterations: int = 60,
         polish: int = 5,
         features: str = "full",
         kappa: float = 5.0,
@@ -130,6 +136,7 @@ class Parser:
         self.unaries = unaries
         self.branching = branching
         self.rare = rare
+        self.compress = compress
         self.iterations = iterations
         self.polish = polish
         self.features = features
@@ -170,7 +177,7 @@ class Parser:
         training = Training.of(list(trees), self.binarisation, self.rare)
         self._begin(training.rules, training.pcfg.grammar(own=Smoothing().own))
         facts: list[dict[str, Any]] = []
-        self.grammars_: list[Grammar] = []
+        self.grammars_: list[Grammar | CompressedGrammar] = []
         self.facts_: dict[str, Any] = {
             "reading": dict(reading or {}),
             "trees": training.sample.trees.n_trees,
@@ -191,7 +198,9 @@ class Parser:
                     raise
                 interrupted = True
                 break
-            self.grammars_.append(grammar)
+            self.grammars_.append(
+                grammar if self.compress is None else compressed(grammar, tolerance=self.compress)
+            )
             facts.append(told)
             interrupted = told.get("interrupted", False)
             if interrupted:
@@ -210,9 +219,9 @@ class Parser:
     @property
     def binarisation(self) -> Binarisation:
         """How trees are made binary."""
-        grows = self.method == "split-merge"
-        horizontal = int(not grows) if self.horizontal == "auto" else self.horizontal
-        branching: Literal["head", "left", "right"] = "left" if grows else "head"
+        plain = self.method == "pcfg"
+        horizontal = int(plain) if self.horizontal == "auto" else self.horizontal
+        branching: Literal["head", "left", "right"] = "head" if plain else "left"
         if self.branching != "auto":
             branching = self.branching
         return Binarisation(horizontal, self.vertical, self.unaries, branching)
@@ -242,6 +251,7 @@ class Parser:
         return lambda grammar: parseval(dev, self._parsed(sentences, None, [grammar])).f1
 
     def _check_settings(self) -> None:
+        choices: list[tuple[str, str, tuple[str, ...]]]
         choices = [("decoder", self.decoder, DECODERS), ("signs", self.signs, SIGNS)]
         choices += [("method", method, METHODS) for method in str(self.method).split("+")]
         for name, value, known in choices:
@@ -251,6 +261,10 @@ class Parser:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise OptionError(f"{name} is a whole number, at least {least}, not {value!r}")
+        if self.compress is not None and not (
+            isinstance(self.compress, int | float) and 0 < self.compress < 1
+        ):
+            raise OptionError(f"compress is None or between 0 and 1, not {self.compress!r}")
         if not isinstance(self.prune, int | float) or not 0 <= self.prune < 1:
             raise OptionError(f"prune is at least 0 and below 1, not {self.prune!r}")
         if not isinstance(self.kappa, int | float) or not self.kappa >= 0:
@@ -280,7 +294,7 @@ class Parser:
         self,
         sentences: Iterable[Sequence[str]],
         tags: Iterable[Sequence[str]] | None,
-        grammars: Sequence[Grammar],
+        grammars: Sequence[Grammar | CompressedGrammar],
     ) -> list[Tree]:
         words = list(sentences)
         given: list[Sequence[str] | None] = [None] * len(words) if tags is None else list(tags)
@@ -299,7 +313,12 @@ class Parser:
                 work.update(1)
         return found
 
-    def _tree(self, words: Sequence[str], tags: Sequence[str] | None, grammars: Sequence[Grammar]) -> Tree:
+    def _tree(
+        self,
+        words: Sequence[str],
+        tags: Sequence[str] | None,
+        grammars: Sequence[Grammar | CompressedGrammar],
+    ) -> Tree:
         forest = self._forest(words, tags)
         tree = None
         if forest is not None:
@@ -316,9 +335,9 @@ class Parser:
         forest = self._pruner.forest(words, tags=tags)
         return self._pruner.forest(words, wide=True) if forest is None else forest
 
-    def _scores(self, forest: Forest, grammars: Sequence[Grammar]) -> EdgeScores:
+    def _scores(self, forest: Forest, grammars: Sequence[Grammar | CompressedGrammar]) -> EdgeScores:
         if self.decoder == "viterbi":
-            return viterbi_scores(grammars[0], forest)
+            return viterbi_scores(self.coarse_, forest)
         score = mbr_scores if self.decoder == "mbr" else max_rule_scores
         found = [inside_outside(grammar, forest) for grammar in grammars]
         # A grammar that has no derivation at all of what the PCFG left does not silence the others.
@@ -416,7 +435,7 @@ class Parser:
         rules = read_rules(model)
         parser.facts_ = model.fact("facts", dict)
         coarse = read_grammar(model.part("coarse"), rules, signed=False)
-        if coarse.layout.n_states.max(initial=1) > 1:
+        if not isinstance(coarse, Grammar) or coarse.layout.n_states.max(initial=1) > 1:
             raise model.error("damaged: its PCFG has states")
         parser._begin(rules, coarse)
         parser.grammars_ = [coarse]
@@ -437,6 +456,7 @@ _SETTINGS = (
     "unaries",
     "branching",
     "rare",
+    "compress",
     "iterations",
     "polish",
     "features",

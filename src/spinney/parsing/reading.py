@@ -203,7 +203,8 @@ class Reader:
         parser._check_fitted()
         if not 0 <= grammar < len(parser.grammars_):
             raise OptionError(f"grammar is between 0 and {len(parser.grammars_) - 1}, not {grammar}")
-        self._grammar = parser.grammars_[grammar]
+        found = parser.grammars_[grammar]
+        self._grammar = found if isinstance(found, Grammar) else found.expanded()
         self.signed = self._grammar.signed
         self._rules = parser.rules_
         trees = parser.facts_.get("trees")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.files import ModelFile
+from spinney.parsing.compression import CompressedGrammar, compressed_starts
 from spinney.parsing.grammar import Grammar, Layout, Rules
 from spinney.parsing.lexicon import ANY, Lexicon
 
@@ -67,9 +68,11 @@ def read_rules(model: ModelFile) -> Rules:
     )
 
 
-def grammar_tensors(grammar: Grammar) -> dict[str, NDArray[Any]]:
+def grammar_tensors(grammar: Grammar | CompressedGrammar) -> dict[str, NDArray[Any]]:
     """The numbers of a grammar, in single precision and without those that are next to nothing."""
     tensors: dict[str, NDArray[Any]] = {"n_states": grammar.layout.n_states}
+    if isinstance(grammar, CompressedGrammar):
+        tensors |= {"rank": grammar.rank, "error": grammar.error.astype(np.float32)}
     for name in _PARTS:
         values = getattr(grammar, name)
         kept = np.flatnonzero(np.abs(values) >= _LEAST)
@@ -80,13 +83,19 @@ def grammar_tensors(grammar: Grammar) -> dict[str, NDArray[Any]]:
     return tensors
 
 
-def read_grammar(model: ModelFile, rules: Rules, *, signed: bool) -> Grammar:
+def read_grammar(model: ModelFile, rules: Rules, *, signed: bool) -> Grammar | CompressedGrammar:
     """The grammar in a part of a model file."""
     n_states = np.array(model.tensor("n_states", np.int32))
     if len(n_states) != rules.n_labels or n_states.min(initial=1) < 1:
         raise model.error("damaged: its labels have no states")
     layout = Layout(rules, n_states)
-    starts = layout.state_start, layout.binary_start, layout.unary_start, layout.entry_start
+    binary_start, rank = layout.binary_start, None
+    if "rank" in model.tensors:
+        rank, error = np.array(model.tensor("rank", np.int32)), np.array(model.tensor("error", np.float32))
+        if not len(rank) == len(error) == len(rules.binary) or rank.min(initial=0) < 0:
+            raise model.error("damaged: its ranks do not fit its rules")
+        binary_start = compressed_starts(layout, rank)
+    starts = layout.state_start, binary_start, layout.unary_start, layout.entry_start
     parts = []
     for name, start in zip(_PARTS, starts, strict=True):
         values, size = model.tensor(name, np.float32), int(start[-1])
@@ -97,14 +106,15 @@ def read_grammar(model: ModelFile, rules: Rules, *, signed: bool) -> Grammar:
             full = np.zeros(size)
             full[at] = values
             values = full
-        if (
-            len(values) != size
-            or not np.all(np.isfinite(values))
-            or (not signed and values.min(initial=0.0) < 0)
-        ):
+        any_sign = signed or (name == "binary" and rank is not None)
+        negative = not any_sign and values.min(initial=0.0) < 0
+        if len(values) != size or not np.all(np.isfinite(values)) or negative:
             raise model.error(f"damaged: some numbers of its {name} rules are no probabilities")
         parts.append(values.astype(np.float64))
     root, binary, unary, lexical = parts
+    if rank is not None:
+        small = error.astype(np.float64)
+        return CompressedGrammar(layout, root, binary, binary_start, rank, small, unary, lexical, signed)
     return Grammar(layout, root, binary, unary, lexical, signed)
 
 

@@ -109,8 +109,8 @@ class Options:
 
     states: int = 16
     cycles: int = 4
-    iterations: int = 40
-    polish: int = 0
+    iterations: int = 60
+    polish: int = 5
     features: str = "full"
     kappa: float = 5.0
     smoothing: Smoothing = field(default_factory=Smoothing)
