@@ -9,9 +9,11 @@ import pytest
 
 from spinney.corpus import Tree
 from spinney.errors import OptionError
+from spinney.parsing.coarse import Pruner
 from spinney.parsing.em import Sample, tree_log_probabilities
 from spinney.parsing.features import FeatureSet, node_features
 from spinney.parsing.grammar import Counts, Grammar, Layout, Rules, pcfg_counts
+from spinney.parsing.inside import inside_outside
 from spinney.parsing.moments import Backoff, grammar_of_moments
 from spinney.parsing.projection import Projection, project
 from spinney.parsing.spectral import fit_spectral
@@ -86,7 +88,23 @@ def test_exact_moments_give_exact_probabilities(world, kappa):
     np.testing.assert_allclose(tree_values(trees, fit.grammar), p, rtol=1e-8)
 
 
-def test_exact_moments_give_exact_marginals(world):
+def test_exact_moments_give_exact_posteriors(world):
+    """Of every label over every span, and every rule there: the chart of the grammar itself, whatever the basis."""
+    trees, rules, grammar, p = world
+    fit = fit_spectral(trees, rules, 2, cutoff=1e-9, backoff=EXACT, weight=p)
+    pruner = Pruner(pcfg_counts(trees, rules).grammar(), threshold=0.0)
+    for number in (0, 40, 99, 200, 350):
+        words = trees.tokens[trees.token_start[number] : trees.token_start[number + 1]]
+        forest = pruner.forest(words)
+        assert forest is not None
+        true, found = inside_outside(grammar, forest), inside_outside(fit.grammar, forest)
+        assert found.sign == 1
+        assert found.log_z == pytest.approx(true.log_z, abs=1e-8)
+        for kind in ("items", "binary", "unary", "lexical"):
+            np.testing.assert_allclose(getattr(found, kind), getattr(true, kind), atol=1e-8)
+
+
+def test_exact_moments_give_exact_sums_over_trees(world):
     """The sum over the trees of each sentence: hidden states and structure summed out."""
     trees, rules, _, p = world
     fit = fit_spectral(trees, rules, 2, cutoff=1e-9, backoff=EXACT, weight=p)

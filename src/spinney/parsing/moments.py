@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -44,6 +45,7 @@ def grammar_of_moments(
     *,
     weight: Floats | None = None,
     threads: int | None = None,
+    done: Callable[[str], None] = lambda step: None,
 ) -> Grammar:
     """A grammar with signed numbers from vectors of inside (Y) and outside (Z) of each node.
 
@@ -63,6 +65,8 @@ def grammar_of_moments(
         How often each tree was seen; once by default. With the probabilities of all trees moments are exact.
     threads
         By default as many as there are cores.
+    done
+        Is told when the binary rules, the unary rules and the words are done.
     """
     if backoff.rules < 0 or not 0 <= backoff.words <= 1:
         raise OptionError(
@@ -85,7 +89,9 @@ def grammar_of_moments(
         float(backoff.rules),
     )
     _binary(sample, layout, vectors, counts.binary, threads or default_threads())
+    done("binary")
     _unary(sample, layout, vectors, counts.unary)
+    done("unary")
 
     roots = trees.roots
     share = each[roots, None] / each[roots].sum()
@@ -100,6 +106,7 @@ def grammar_of_moments(
         add_rows(counts.lexical, layout.entry_start, layout.n_states[tag], entries, each[leaves, None] * Z)
     words = smoothed_words(counts, backoff.own)
     words /= np.repeat(count[rules.lexicon.tag], np.diff(layout.entry_start))
+    done("words")
     return Grammar(layout, counts.root, counts.binary, counts.unary, words, signed=True)
 
 

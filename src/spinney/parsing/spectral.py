@@ -92,8 +92,7 @@ def fit_spectral(
         found, states, kappa=kappa, cutoff=cutoff, weight=each, random_state=random_state, threads=threads
     )
     clock.stop("decompositions")
-    grammar = grammar_of_moments(sample, projection, backoff, weight=weight, threads=threads)
-    clock.stop("moments")
+    grammar = grammar_of_moments(sample, projection, backoff, weight=weight, threads=threads, done=clock.stop)
     seconds["total"] = sum(seconds.values())
     return SpectralFit(grammar, projection, seconds)
 
