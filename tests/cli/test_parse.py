@@ -201,6 +201,23 @@ def test_an_interrupt_keeps_what_was_learnt(spinney, data, tmp_path, monkeypatch
     assert parser.score([Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (NNP Bob))) (. .))")]) > 0.5
 
 
+def test_an_interrupt_of_the_last_judgement_saves_all(spinney, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(Parser, "score", _Interrupting(Parser.score, 1))
+    command = [
+        "fit",
+        data / "train.mrg",
+        "--method",
+        "pcfg",
+        "--dev",
+        data / "dev.mrg",
+        "--model",
+        tmp_path / "m",
+    ]
+    code, _, err = spinney(*command, "--quiet")
+    assert (code, err) == (130, "spinney: interrupted\n")
+    assert Parser.load(tmp_path / "m").facts_["interrupted"]
+
+
 def test_an_interrupt_before_anything_is_learnt_writes_nothing(spinney, data, tmp_path, monkeypatch):
     monkeypatch.setattr(training, "run_split_merge", _Interrupting(training.run_split_merge, 1))
     command = ["fit", data / "train.mrg", "--method", "split-merge", "--model", tmp_path / "m", "--quiet"]
@@ -273,7 +290,9 @@ def test_brackets_with_probabilities(spinney, facts, data, monkeypatch):
     _stdin(monkeypatch, "the dog sees Bob .\n")
     found = facts("apply", data / "em", "--what", "brackets", "--least", 0.5)["sentences"][0]["brackets"]
     assert len(found) == len(rows)
-    assert {"label", "begin", "end", "probability"} == set(found[0])
+    assert [[one["label"], str(one["first"]), str(one["last"])] for one in found] == [
+        row[1:4] for row in rows
+    ]
 
 
 def test_raw_text(spinney, data, monkeypatch):
@@ -468,6 +487,11 @@ def test_head_automata_keep_the_rest_of_a_sentence(spinney, data, tmp_path):
     (found,) = read_conllu(tmp_path / "o")
     assert (found.heads, found.comments) == ([2, 3, 0, 3, 3], ["# text = …"])
     assert found.deprels == ["dep", "dep", "root", "dep", "dep"]
+    command = ["apply", data / "spectral-automata", tmp_path / "t.conllu", "--max-length", 4]
+    assert spinney(*command)[0] == 2
+    code, out, err = spinney(*command, "--on-error", "skip")
+    assert (code, out) == (0, "")
+    assert "sentence 1: 5 words in a sentence" in err
 
 
 def test_head_automata_on_tagged_words(facts, data, monkeypatch):

@@ -173,6 +173,46 @@ def test_given_tags_are_kept(train):
         parser.parse([words], [tags[:4]])
 
 
+def test_tags_where_chains_are_labels(train):
+    parser = Parser("pcfg", unaries="collapse", rare=2).fit(train)
+    assert "VP+VBD" in parser.rules_.labels
+    assert parser.tags_ == {"DT", "NN", "VBD", "IN"}
+    words, tags = ["the", "zzz", "slept"], ["DT", "NN", "VBD"]
+    assert str(parser.parse([words], [tags])[0]) == "(S (NP (DT the) (NN zzz)) (VP (VBD slept)))"
+
+
+def test_tags_that_hold_marks():
+    trees = [Tree.parse("(S (ADP+DET du) (N|M chat))"), Tree.parse("(S (N|M chat) (N|M chien))")]
+    parser = Parser("pcfg", rare=0).fit(trees)
+    assert parser.tags_ == {"ADP+DET", "N|M"}
+    assert parser.parse([["chat", "chat"]], [["ADP+DET", "N|M"]])[0].tags() == ["ADP+DET", "N|M"]
+
+
+def test_tags_without_a_tree_are_put_in(train):
+    parser = Parser("pcfg", rare=2).fit(train)
+    words, tags = ["the", "dog", "slept"], ["VBD", "IN", "IN"]
+    found = parser.parse([words], [tags])[0]
+    assert found.leaves() == words
+    assert found.tags() == tags
+
+
+def test_a_failed_fit_leaves_nothing(train, monkeypatch):
+    parser = Parser("pcfg").fit(train)
+    parser.features = "none"
+    with pytest.raises(OptionError, match="no feature set"):
+        parser.fit(train)
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spinney.parsing.parser.compressed", interrupted)
+    parser = Parser("spectral", states=2, compress=0.1)
+    with pytest.raises(KeyboardInterrupt):
+        parser.fit(train)
+    with pytest.raises(NotFittedError):
+        parser.parse([["dog"]])
+
+
 def test_seeds_repeat(train, test):
     words = [tree.leaves() for tree in test]
     first, second = (Parser(states=4, rare=0, random_state=3).fit(train) for _ in range(2))
@@ -192,6 +232,9 @@ def test_seeds_repeat(train, test):
         ({"decoder": "viterbi"}, "needs a grammar without states"),
         ({"horizontal": -1}, "horizontal must be 0 or more"),
         ({"kappa": -1.0}, "kappa is at least 0"),
+        ({"kappa": math.inf}, "kappa is at least 0"),
+        ({"vertical": "x"}, "whole numbers"),
+        ({"features": "none"}, "no feature set"),
         ({"compress": 0}, "compress is None or between 0 and 1"),
     ],
 )

@@ -129,7 +129,7 @@ class _Work:
 
     def __post_init__(self) -> None:
         if self.kbest > 1 and self.what != "trees":
-            raise OptionError(f"--kbest is for trees: leave out --what {self.what}")
+            raise OptionError(f"--kbest is for trees, not for {self.what}")
 
     @cached_property
     def known_words(self) -> frozenset[str]:
@@ -144,12 +144,7 @@ class _Work:
     @cached_property
     def known_tags(self) -> frozenset[str]:
         """The tags of the treebank."""
-        from spinney.parsing.parser import Parser
-
-        if not isinstance(self.model, Parser):
-            return frozenset(self.model.tags_)
-        rules = self.model.rules_
-        return frozenset(rules.labels[tag] for tag in set(rules.lexicon.tag.tolist()))
+        return frozenset(self.model.tags_)
 
     def done(self, batch: list[Wanted]) -> Iterator[tuple[Wanted, Any]]:
         """Each sentence with its tree, trees, brackets or CoNLL-U sentence; None with an empty one."""
@@ -235,8 +230,11 @@ class _Work:
         """For JSON, which knows no infinity."""
         facts: dict[str, Any] = {"number": wanted.number, "words": wanted.forms}
         if self.what == "brackets":
-            names = ("label", "begin", "end", "probability")
-            return facts | {"brackets": [dict(zip(names, one)) for one in found or []]}
+            told = [
+                {"label": one.label, "first": one.begin + 1, "last": one.end, "probability": one.probability}
+                for one in found or []
+            ]
+            return facts | {"brackets": told}
         if self.what == "conllu":
             columns = {"tags": "xpos", "heads": "heads", "relations": "deprels"}
             if hasattr(self.model, "column"):

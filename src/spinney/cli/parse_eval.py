@@ -163,7 +163,8 @@ def _of_parser(parser: Parser, gold: _Gold) -> _Scores:
         "tagging_accuracy": scores.tagging,
         "uas": None if attached is None else attached.uas,
         "las": None if attached is None else attached.las,
-        "failed": int(np.count_nonzero((status != SCORED) & (words > 0))),
+        "failed": len(scores.failed),
+        "mismatched": int(np.count_nonzero((status != SCORED) & (words > 0))) - len(scores.failed),
         "unseen_labels": _unseen(parser, kept),
         "labels": _by_label(scores),
         "seconds": seconds,
@@ -262,8 +263,9 @@ _NAMES = {
     "sentences": "sentences", "words": "words", "f1": "F1", "precision": "precision", "recall": "recall",
     "exact": "exactly right", "crossing": "crossing brackets a sentence", "no_crossing": "without crossing brackets",
     "tagging_accuracy": "tags", "uas": "heads (UAS)", "las": "heads and relations (LAS)", "root": "roots",
-    "failed": "sentences without a parse", "sentences_per_second": "sentences per second",
-    "long": "longer sentences left out", "skipped": "bad trees passed over",
+    "failed": "sentences without a parse", "mismatched": "trees with other words (traces)",
+    "sentences_per_second": "sentences per second", "long": "longer sentences left out",
+    "skipped": "bad trees passed over",
 }  # fmt: skip
 _RATES = ("f1", "precision", "recall", "exact", "no_crossing", "tagging_accuracy", "uas", "las", "root")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -92,7 +93,8 @@ def fit(
         int | None, typer.Option(min=0, help="clustering, pivots: iterations of EM afterwards (default: 5).")
     ] = None,
     features: Annotated[
-        str | None, typer.Option(help="spectral, clustering: what is seen of a node (default: full).")
+        str | None,
+        typer.Option(help="spectral, clustering: features of nodes: full (default), rule or fragments."),
     ] = None,
     kappa: Annotated[
         float | None, typer.Option(min=0, help="spectral, clustering: how features are scaled (default: 5).")
@@ -229,9 +231,17 @@ def _fit_parser(
     facts |= {"trees_per_second": len(trees) / max(time.perf_counter() - started, 1e-9)}
     facts |= {"skipped": report.skipped, "empty": report.empty}
     if held_out is not None and not interrupted:
-        facts["dev_f1"] = parser.score(held_out)
+        _judge(facts, "dev_f1", lambda: parser.score(held_out))
     parser.save(model)
     return {"method": parser.method, "grammars": len(parser.grammars_), **facts}
+
+
+def _judge(facts: dict[str, Any], name: str, score: Callable[[], float]) -> None:
+    """Score what was learnt; if that is interrupted, it is saved all the same."""
+    try:
+        facts[name] = score()
+    except KeyboardInterrupt:
+        facts["interrupted"] = True
 
 
 def _fit_automata(
@@ -257,7 +267,7 @@ def _fit_automata(
     facts["sentences_per_second"] = len(trees) / max(facts["seconds"], 1e-9)
     facts["skipped"] = report.skipped
     if held_out is not None:
-        facts["dev_uas"] = automata.score(held_out)
+        _judge(facts, "dev_uas", lambda: automata.score(held_out))
     automata.save(model)
     return {"method": f"automata, {automata.method}", "states": automata.automata_.start.shape[1], **facts}
 

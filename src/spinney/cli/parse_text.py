@@ -248,6 +248,13 @@ class SentenceSource:
 
         how: dict[str, Any] = {"encoding": self.encoding, "on_error": self.on_error, "report": report}
         for number, sentence in enumerate(read_conllu(self.path, **how), 1):
+            try:
+                self._check_length(sentence.forms)
+            except InputError as error:
+                told = InputError(f"sentence {number}: {error.what}", path=self.path, remedy=error.remedy)
+                self._refuse(told, report)
+                yield Wanted(number, [], [])
+                continue
             yield Wanted(number, sentence.forms, sentence.forms, sentence=sentence)
 
     def _check_length(self, words: Sequence[str]) -> None:

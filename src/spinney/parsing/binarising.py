@@ -68,6 +68,11 @@ class Binarisation:
     heads: HeadRules = COLLINS
 
     def __post_init__(self) -> None:
+        whole = isinstance(self.vertical, int) and isinstance(self.horizontal, int | None)
+        if not whole:
+            raise OptionError(
+                f"horizontal and vertical are whole numbers, not {self.horizontal!r}, {self.vertical!r}"
+            )
         if self.horizontal is not None and self.horizontal < 0:
             raise OptionError(f"horizontal must be 0 or more, or None, not {self.horizontal}")
         if self.vertical < 1:

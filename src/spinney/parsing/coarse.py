@@ -8,6 +8,7 @@ is left is a :class:`~spinney.parsing.forest.Forest`, on which the fine grammar,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from spinney.corpus.brackets import Tree
 from spinney.errors import InputError, OptionError
+from spinney.parsing.binarising import label_parts
 from spinney.parsing.forest import Floats, Forest, ForestArrays, Ints, read_only
 from spinney.parsing.grammar import Grammar
 
@@ -152,6 +154,14 @@ class Pruner:
             return None, True
         return Forest(self.coarse.rules, tuple(words), _arrays(tables, root)), True
 
+    @cached_property
+    def tag_labels(self) -> dict[str, list[int]]:
+        """The tags of trees, each with the labels of the grammar that have it at their lower end: NNS, NP+NNS."""
+        found: dict[str, list[int]] = {}
+        for label in np.unique(self.coarse.rules.lexicon.tag).tolist():
+            found.setdefault(label_parts(self.coarse.rules.labels[label])[1][-1], []).append(label)
+        return found
+
     def flat_tree(self, words: Sequence[str]) -> Tree:
         """A tree for a sentence that has no derivation: the most probable root over the most probable tags.
 
@@ -180,23 +190,22 @@ class Pruner:
         return _joined(found)
 
     def _tagged_entries(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Ints, Ints]:
-        """The one entry of each word with its tag; if it never had it, that of the tag in the broadest row that has."""
-        rules, lexicon = self.coarse.rules, self.coarse.rules.lexicon
+        """The entries of each word with its tag; if a word never had it, those of the broadest row that has."""
+        lexicon = self.coarse.rules.lexicon
         if len(tags) != len(words):
             raise InputError(f"{len(words)} words with {len(tags)} tags")
-        numbers = {label: i for i, label in enumerate(rules.labels)}
         start, wide = self._entries(words, wide=True)
         found: list[NDArray[np.integer]] = []
         for i, (word, tag) in enumerate(zip(words, tags, strict=True)):
-            number = numbers.get(tag)
             rows = lexicon.row(word, i == 0), lexicon.unknown_row(word, i == 0), len(lexicon.rows) - 1
-            if number is None:
-                found.append(wide[start[i] : start[i + 1]])
-                continue
-            own = lexicon.entries(np.array(rows), np.full(3, number))
-            own = own[own >= 0]
-            # A tag that no rare word has, over a word that never had it: any word with that tag will do.
-            found.append((own if len(own) else np.flatnonzero(lexicon.tag == number))[:1])
+            labels = self.tag_labels.get(tag, ())
+            own: list[NDArray[np.integer]] = []
+            for label in labels:
+                entries = lexicon.entries(np.array(rows), np.full(3, label))
+                entries = entries[entries >= 0]
+                # A tag that no rare word has, over a word that never had it: any word with that tag will do.
+                own.append((entries if len(entries) else np.flatnonzero(lexicon.tag == label))[:1])
+            found.append(np.concatenate(own) if own else wide[start[i] : start[i + 1]])
         return _joined(found)
 
 

@@ -28,6 +28,7 @@ from spinney.parsing.decoding import (
     with_signs,
 )
 from spinney.parsing.em import Smoothing
+from spinney.parsing.features import feature_set
 from spinney.parsing.forest import Forest
 from spinney.parsing.grammar import Grammar, Rules
 from spinney.parsing.inside import inside_outside
@@ -174,10 +175,11 @@ class Parser:
         """
         started = time.perf_counter()
         self._check_settings()
+        vars(self).pop("grammars_", None)  # a parser whose fit fails has learnt nothing
         training = Training.of(list(trees), self.binarisation, self.rare)
         self._begin(training.rules, training.pcfg.grammar(own=Smoothing().own))
         facts: list[dict[str, Any]] = []
-        self.grammars_: list[Grammar | CompressedGrammar] = []
+        found: list[Grammar | CompressedGrammar] = []
         self.facts_: dict[str, Any] = {
             "reading": dict(reading or {}),
             "trees": training.sample.trees.n_trees,
@@ -192,19 +194,20 @@ class Parser:
         for seed, method in product(range(self.grammars), self._methods):
             try:
                 grammar, told = learn(training, method, self._options, self.random_state + seed, judge)
+                if self.compress is None:
+                    found.append(grammar)
+                else:
+                    found.append(compressed(grammar, tolerance=self.compress))
             except KeyboardInterrupt:
-                if not self.grammars_:
-                    del self.grammars_
+                if not found:
                     raise
                 interrupted = True
                 break
-            self.grammars_.append(
-                grammar if self.compress is None else compressed(grammar, tolerance=self.compress)
-            )
             facts.append(told)
             interrupted = told.get("interrupted", False)
             if interrupted:
                 break
+        self.grammars_: list[Grammar | CompressedGrammar] = found
         self.facts_ |= {
             "parameters": sum(grammar.n_parameters for grammar in self.grammars_),
             "states": [int(grammar.layout.n_states.sum()) for grammar in self.grammars_],
@@ -267,8 +270,9 @@ class Parser:
             raise OptionError(f"compress is None or between 0 and 1, not {self.compress!r}")
         if not isinstance(self.prune, int | float) or not 0 <= self.prune < 1:
             raise OptionError(f"prune is at least 0 and below 1, not {self.prune!r}")
-        if not isinstance(self.kappa, int | float) or not self.kappa >= 0:
+        if not isinstance(self.kappa, int | float) or not 0 <= self.kappa < np.inf:
             raise OptionError(f"kappa is at least 0, not {self.kappa!r}")
+        feature_set(self.features)
         if self.decoder == "viterbi" and self.method != "pcfg":
             raise OptionError("decoder 'viterbi' needs a grammar without states: method 'pcfg'")
         self.binarisation  # noqa: B018  raises if its options are wrong
@@ -285,7 +289,8 @@ class Parser:
         sentences
             Words.
         tags
-            The tags of the words of each sentence, if they are known; those that the grammar lacks are ignored.
+            The tags of the words of each sentence, if they are known; those that the grammar lacks are ignored. Where
+            the grammar has no tree with them, it is the tree that it has without, with these tags put in.
         """
         self._check_fitted()
         return self._parsed(sentences, tags, self.grammars_)
@@ -306,9 +311,10 @@ class Parser:
 
         pairs = list(zip(words, given, strict=True))
         with task("parsing", total=len(words)) as work:
-            with announcing_compilation("parsing"):
-                found = [one(pair) for pair in pairs[:1]]
-            for tree in in_order(one, pairs[1:], self.threads or default_threads()):
+            with announcing_compilation("parsing"):  # one word is enough for that
+                self._tree(["x"], None, grammars)
+            found = []
+            for tree in in_order(one, pairs, self.threads or default_threads()):
                 found.append(tree)
                 work.update(1)
         return found
@@ -328,7 +334,13 @@ class Parser:
                 tree = best_tree(self._scores(forest, grammars))
                 # Signed numbers may forbid every tree: then the PCFG decides.
                 tree = best_tree(viterbi_scores(self.coarse_, forest)) if tree is None else tree
-        return self.binarisation.restore(self._pruner.flat_tree(words) if tree is None else tree)
+        tree = self.binarisation.restore(self._pruner.flat_tree(words) if tree is None else tree)
+        return tree if tags is None else _retagged(tree, tags, self.tags_)
+
+    @property
+    def tags_(self) -> frozenset[str]:
+        """The tags of the trees."""
+        return frozenset(self._pruner.tag_labels)
 
     def _forest(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Forest | None:
         """What the PCFG leaves of a sentence; with more tags for its words if there is nothing otherwise."""
@@ -349,6 +361,8 @@ class Parser:
     ) -> list[tuple[Tree, float]]:
         """The k best trees of a sentence with their scores, the best first; different trees, perhaps fewer than k."""
         self._check_fitted()
+        if k < 1:
+            raise OptionError(f"k is at least 1, not {k}")
         if self.decoder == "free":
             raise OptionError("decoder 'free' has one tree a sentence: choose another for k best")
         forest = self._forest(words, tags)
@@ -384,7 +398,8 @@ class Parser:
                     for label in () if part else labels:
                         place = int(f.begin[f.span[item]]), int(f.end[f.span[item]]), label
                         sums[place] = sums.get(place, 0.0) + value
-        found = [Bracket(label, i, j, p) for (i, j, label), p in sums.items() if p >= least]
+        # Absolute values of signed marginals may pass 1 a little.
+        found = [Bracket(label, i, j, min(p, 1.0)) for (i, j, label), p in sums.items() if p >= least]
         return sorted(found, key=lambda bracket: (bracket.begin, -bracket.end, -bracket.probability))
 
     def log_likelihood(self, sentences: Iterable[Sequence[str]]) -> list[float]:
@@ -445,6 +460,20 @@ class Parser:
         if not parser.grammars_:
             raise model.error("damaged: it has no grammar")
         return parser
+
+
+def _retagged(tree: Tree, tags: Sequence[str], known: frozenset[str]) -> Tree:
+    """The tree with other tags, as far as they are known."""
+    left = list(tags)
+    done: list[Tree] = []  # subtrees without their parent, the leftmost last
+    for node in reversed(list(tree.nodes())):
+        if node.word is not None:
+            tag = left.pop()
+            done.append(Tree(tag if tag in known else node.label, word=node.word))
+        else:
+            n = len(node.children)
+            done[-n:] = [Tree(node.label, done[: -n - 1 : -1])]
+    return done[0]
 
 
 _SETTINGS = (
