@@ -115,7 +115,7 @@ def fit(
     compress: Annotated[
         float | None,
         typer.Option(
-            help="Replace tensors of rules by smaller ones with so large a relative error, such as 0.1."
+            help="Replace tensors of rules by smaller ones with so large a relative error, such as 0.01."
         ),
     ] = None,
     automata: Annotated[

@@ -74,8 +74,8 @@ class Parser:
         Words with at most so many tokens stand for unknown ones.
     compress
         The relative error that tensors of binary rules may have when they are replaced by smaller ones
-        (:func:`~spinney.parsing.compression.compressed`): models become smaller and, from 16 states on, faster. None
-        leaves them as they are.
+        (:func:`~spinney.parsing.compression.compressed`): models become smaller and, from 16 states on, a little
+        faster. None leaves them as they are.
     iterations, polish
         Of EM: for ``"em"`` at most, and after clustering or pivots.
     features, kappa
