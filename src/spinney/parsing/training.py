@@ -211,16 +211,8 @@ def _spectral(
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.spectral import fit_spectral
 
-    found = fit_spectral(
-        training.sample.trees,
-        training.rules,
-        options.states,
-        features=options.features,
-        kappa=options.kappa,
-        uses=training.sample.uses,
-        random_state=seed,
-        threads=options.threads,
-    )
+    told = _of_nodes(training, options, seed)
+    found = fit_spectral(training.sample.trees, training.rules, options.states, **told)
     return found.grammar, {"seconds_by_step": found.seconds}
 
 
@@ -229,17 +221,20 @@ def _clustering(
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.clustering import fit_clusters
 
-    found = fit_clusters(
-        training.sample.trees,
-        training.rules,
-        options.states,
-        features=options.features,
-        kappa=options.kappa,
-        uses=training.sample.uses,
-        random_state=seed,
-        threads=options.threads,
-    )
+    told = _of_nodes(training, options, seed)
+    found = fit_clusters(training.sample.trees, training.rules, options.states, **told)
     return _polished(training, found.grammar, options, options.polish, judge)
+
+
+def _of_nodes(training: Training, options: Options, seed: int) -> dict[str, Any]:
+    """What learners from vectors of nodes are told."""
+    return {
+        "features": options.features,
+        "kappa": options.kappa,
+        "uses": training.sample.uses,
+        "random_state": seed,
+        "threads": options.threads,
+    }
 
 
 def _pivots(
