@@ -1,7 +1,8 @@
 """Parsers: against NLTK's chart parser, spectral learning against EM, speed, and quality on the WSJ sample.
 
 The sample is NLTK's tenth of the Penn Treebank: the first 80 % of its files are learnt from, the next 10 % are for
-choices, the last 10 % for the final figures. The Berkeley parser's are from ``reference`` of the data folder.
+choices, the last 10 % for the final figures. The Berkeley parser's were
+measured once, on a machine of the same kind.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.harness import publish
-from replication.spectral_treebank import Treebank, sample_treebank
+from replication.spectral_treebank import Treebank, sample_treebank, timed_em
 
 _JUDGES = 100  # held-out trees that say when EM is at its best
 # The Berkeley parser 1.7 on the same files: EM with 4 split-merge cycles, one core.
@@ -175,30 +176,14 @@ def _em_and_moments(bank: Treebank) -> str:
 def _em(bank: Treebank, states: int) -> _Curve:
     """EM from a random start, until F1 has not risen for two looks."""
     from spinney.parsing import Parser
-    from spinney.parsing.em import random_grammar, run_em
-    from spinney.parsing.training import Best, Training
+    from spinney.parsing.training import Training
 
     parser = Parser("em", states=states)
     training = Training.of(bank.train, parser.binarisation, parser.rare)
     parser._begin(training.rules, training.pcfg.grammar())
-    best = Best(parser._judge(bank.dev[:_JUDGES]), every=10, patience=2)
-    passes: list[float] = []
-    last = [0.0]
-
-    def watch(step: int, grammar: Any, log_likelihood: float) -> bool:
-        passes.append(time.perf_counter() - last[0])
-        done = best.watch(step, grammar)
-        last[0] = time.perf_counter()
-        return done
-
-    start = random_grammar(training.rules, training.pcfg, states, np.random.default_rng(0))
-    run_em(training.sample, start, 1)
-    last[0] = time.perf_counter()
-    run_em(training.sample, start, 100, watch=watch)
-    assert best.grammar is not None
-    return _Curve(
-        parser._judge(bank.dev)(best.grammar), sum(passes[: best.at]), best.at, float(np.median(passes))
-    )
+    em = timed_em(training, states, parser._judge(bank.dev[:_JUDGES]))
+    f1 = parser._judge(bank.dev)(em.grammar)
+    return _Curve(f1, em.seconds, em.iterations, float(np.median(em.passes)))
 
 
 def _spectral(bank: Treebank, states: int) -> _Curve:

@@ -16,16 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from spectral_automata import automata
-from spectral_treebank import Treebank, sample_treebank
+from spectral_treebank import Treebank, sample_treebank, timed_em
 from studies import run_studies
 
 from spinney.evaluate import bracket_counts, bracket_f1, f1_interval, paired_bootstrap, parseval
 from spinney.parsing import Parser
-from spinney.parsing.em import random_grammar, run_em
 from spinney.parsing.grammar import Grammar
 from spinney.parsing.moments import Backoff
 from spinney.parsing.spectral import SpectralFit, fit_spectral
-from spinney.parsing.training import Best, Training
+from spinney.parsing.training import Training
 
 #: Dossier 2.1, 2.2 and 3: F1 on section 22 after training on the whole treebank.
 PUBLISHED_LADDER = {"raw": 55.09, "absolute": 80.23, "scaling": 86.47, "smoothing": 88.82}
@@ -104,23 +103,8 @@ class Bench:
 
     def em(self, states: int) -> Model:
         """EM from a random start, until F1 has not risen for two looks."""
-        best = Best(self.parser._judge(self.dev), every=10, patience=2)
-        passes: list[float] = []
-        last = [time.perf_counter()]
-
-        def watch(step: int, grammar: Grammar, log_likelihood: float) -> bool:
-            passes.append(time.perf_counter() - last[0])
-            done = best.watch(step, grammar)
-            last[0] = time.perf_counter()
-            return done
-
-        rng = np.random.default_rng(self.seed)
-        start = random_grammar(self.training.rules, self.training.pcfg, states, rng)
-        run_em(self.training.sample, start, 100, watch=watch)
-        assert best.grammar is not None
-        return Model(
-            best.grammar, 100 * max(row["f1"] for row in best.trace), sum(passes[: best.at]), best.at
-        )
+        found = timed_em(self.training, states, self.parser._judge(self.dev), self.seed)
+        return Model(found.grammar, 100 * found.f1, found.seconds, found.iterations)
 
 
 @cache
