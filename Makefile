@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data),)
 export SPINNEY_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-all lint bench docs clean
+.PHONY: demo test test-all browser lint bench docs dist smoke clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spinney demo
@@ -20,6 +20,9 @@ test: $(VENV)/.installed-dev
 
 test-all: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+browser: $(VENV)/.installed-dev  # report pages in a real browser, which must be there
+	SPINNEY_BROWSER=required OPENBLAS_NUM_THREADS=1 $(BIN)/pytest tests/browser
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -32,6 +35,16 @@ bench: $(VENV)/.installed-bench
 docs: $(VENV)/.installed-docs
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
+
+dist: $(VENV)/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+
+# The wheel in an empty environment, tried from a folder that knows nothing of this one.
+smoke: dist
+	set -e; away=$$(mktemp -d); trap 'rm -rf "$$away"' EXIT; cp -r tests/smoke dist/*.whl "$$away"; cd "$$away"; \
+	$(PYTHON) -m venv venv; venv/bin/python -m pip install --quiet --disable-pip-version-check ./*.whl pytest; \
+	OPENBLAS_NUM_THREADS=1 venv/bin/python -m pytest -q -p no:cacheprovider smoke
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Spinney needs Python 3.11 or newer; set PYTHON=python3.11")'

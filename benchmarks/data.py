@@ -5,7 +5,6 @@ from __future__ import annotations
 import lzma
 import os
 import re
-import sys
 import tarfile
 from collections.abc import Iterator
 from functools import cache
@@ -14,13 +13,22 @@ from typing import Any
 
 import numpy as np
 
+REVIEWS = ("unsup", "train", "test")
 
-def data_folder() -> Path:
-    """The folder of real corpora, or an exit that says how to name it."""
+
+class Missing(Exception):
+    """A corpus that a benchmark needs and that is not there: it is skipped."""
+
+
+def corpus(*parts: str) -> Path:
+    """A file or folder under ``$SPINNEY_DATA``."""
     folder = os.environ.get("SPINNEY_DATA", "")
     if not folder or not Path(folder).is_dir():
-        sys.exit("benchmarks on real data need the variable SPINNEY_DATA to name the folder of corpora")
-    return Path(folder)
+        raise Missing("no corpora: the variable SPINNEY_DATA does not name their folder")
+    path = Path(folder, *parts)
+    if not path.exists():
+        raise Missing(f"the corpus {'/'.join(parts)} is not under SPINNEY_DATA")
+    return path
 
 
 @cache
@@ -44,7 +52,7 @@ def newsgroup_texts(part: str, folders: tuple[str, ...]) -> tuple[list[str], Any
 def _posts(part: str) -> list[tuple[str, str]]:
     """The newsgroup and the text of every post of a part."""
     posts = []
-    with tarfile.open(data_folder() / "20newsgroups" / "20news-bydate.tar.xz") as archive:
+    with tarfile.open(corpus("20newsgroups", "20news-bydate.tar.xz")) as archive:
         for member in archive:
             folder, _, rest = member.name.partition("/")
             if member.isfile() and folder.endswith(part):
@@ -54,12 +62,10 @@ def _posts(part: str) -> list[tuple[str, str]]:
     return posts
 
 
-def review_sentences() -> Iterator[list[str]]:
+def review_sentences(parts: tuple[str, ...] = REVIEWS) -> Iterator[list[str]]:
     """The film reviews of IMDB, 27 million tokens: lower-cased, cut after . ! ?, punctuation apart."""
-    for part in ("unsup", "train", "test"):
-        with lzma.open(
-            data_folder() / "imdb" / f"{part}.tsv.xz", "rt", encoding="utf-8", newline="\n"
-        ) as lines:
+    for part in parts:
+        with lzma.open(corpus("imdb", f"{part}.tsv.xz"), "rt", encoding="utf-8", newline="\n") as lines:
             for line in lines:
                 text = line.rstrip("\n").split("\t")[3].lower().replace("<br />", " ")
                 for sentence in re.split(r"(?<=[.!?])\s+", text):

@@ -9,18 +9,16 @@ the machine hits everybody.
 from __future__ import annotations
 
 import gc
-import platform
 import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-RESULTS = Path(__file__).parent / "results"
+from benchmarks.comparisons import Comparison, Stored, machine, place, store, write_text
 
 
 @dataclass
@@ -116,16 +114,19 @@ def table(title: str, rows: Sequence[Row], accuracy: float = 1e-6) -> str:
     return "\n".join(lines) + "\n"
 
 
-def publish(name: str, sections: Sequence[str], how: str = "best of several interleaved rounds") -> None:
-    """Print the sections and keep them in ``benchmarks/results``."""
-    versions = ", ".join(
-        f"{module} {sys.modules[module].__version__}"
-        for module in ("numpy", "scipy", "numba", "sklearn", "celer", "skglm")
-        if module in sys.modules and hasattr(sys.modules[module], "__version__")
-    )
-    python = platform.python_version()
-    head = f"# Benchmark: {name}\n\nPython {python}, {versions}; {how}.\n"
-    text = "\n".join([head, *sections])
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.md").write_text(text)
+def publish(
+    name: str,
+    sections: Sequence[str],
+    comparisons: Sequence[Comparison],
+    quick: bool,
+    how: str = "best of several interleaved rounds",
+) -> None:
+    """Print the sections, and keep them and the comparisons in ``benchmarks/results``, those of quick runs apart."""
+    here = machine()
+    versions = ", ".join(f"{package} {version}" for package, version in here["versions"].items())
+    title = f"# Benchmark: {name}" + (" (quick: smaller or fewer cases)" if quick else "")
+    head = f"{title}\n\nPython {here['python']}, {versions}; {here['processors']} processors; {how}.\n"
+    text = "\n".join([head, *sections]).rstrip("\n") + "\n"
+    write_text(place(name, quick, ".md"), text)
+    store(Stored(name, quick, here, tuple(comparisons)))
     print(text)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.comparisons import Comparison, fastest_peer
 from benchmarks.data import newsgroups
-from benchmarks.harness import Contestant, publish, race, table
+from benchmarks.harness import Contestant, Row, publish, race, table
 from spinney.optim import (
     L1,
     ElasticNet,
@@ -27,18 +28,24 @@ from spinney.optim import (
 
 OURS = [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-7]
 RATIOS = (0.1, 0.03, 0.01, 0.003)
+ACCURACY = 1e-6
 
 
-def main() -> None:
-    """Run all parts and write the table."""
+def main(quick: bool) -> None:
+    """Run all parts and write the table; ``quick``: the ends of the range of λ, and none of what has no peer."""
     X, labels = newsgroups()
     y = np.where(labels < 10, 1.0, -1.0)
-    sections = [
-        f"20 Newsgroups, {X.shape[0]:,} documents, {X.shape[1]:,} features, {X.nnz:,} entries; no intercept.\n"
-    ]
+    text = f"20 Newsgroups, {X.shape[0]:,} documents, {X.shape[1]:,} features"
+    sections = [f"{text}, {X.nnz:,} entries; no intercept.\n"]
+    comparisons: list[Comparison] = []
+
+    def keep(title: str, task: str, what: str, rows: list[Row]) -> None:
+        sections.append(table(title, rows, ACCURACY))
+        comparisons.append(fastest_peer(rows, ACCURACY, task, what, text))
+
     loss = LogisticLoss(X, y, intercept=False)
     largest = lambda_max(loss, L1(1.0))
-    for ratio in RATIOS:
+    for ratio in RATIOS[:: len(RATIOS) - 1] if quick else RATIOS:
         lam = ratio * largest
         rows = race(
             [
@@ -49,9 +56,11 @@ def main() -> None:
                 _saga(X, y, lam, 0.0),
             ],
             _objective(loss, L1(lam)),
+            accuracy=ACCURACY,
         )
-        sections.append(table(f"ℓ1 logistic, λ = {ratio} λ_max", rows))
-    for ratio in RATIOS[1:3]:
+        at = f"λ = {ratio} λ_max"
+        keep(f"ℓ1 logistic, {at}", "Sparse classification", f"ℓ1 logistic regression, {at}", rows)
+    for ratio in RATIOS[2:3] if quick else RATIOS[1:3]:
         penalty = ElasticNet(ratio * largest, ratio * largest)
         rows = race(
             [
@@ -60,18 +69,28 @@ def main() -> None:
                 _saga(X, y, penalty.lam, penalty.l2),
             ],
             _objective(loss, penalty),
+            accuracy=ACCURACY,
         )
-        sections.append(table(f"Elastic-net logistic, λ = l2 = {ratio} λ_max", rows))
+        at = f"λ = l2 = {ratio} λ_max"
+        keep(
+            f"Elastic-net logistic, {at}",
+            "Sparse classification",
+            f"elastic-net logistic regression, {at}",
+            rows,
+        )
     multinomial = MultinomialLoss(X, labels, intercept=False)
     lam = 0.03 * lambda_max(multinomial, L1(1.0))
     rows = race(
         [_spinney(multinomial, L1(lam)), _saga(X, labels, lam, 0.0, 20)],
         _objective(multinomial, L1(lam)),
+        accuracy=ACCURACY,
         rounds=1,
     )
-    sections.append(table("ℓ1 multinomial, 20 classes, λ = 0.03 λ_max", rows))
-    sections += [_path(X, y), _memory(), _first_call()]
-    publish("linear", sections)
+    what = "ℓ1 multinomial, 20 classes, λ = 0.03 λ_max"
+    keep(what, "Sparse classification", what, rows)
+    if not quick:
+        sections += [_path(X, y), _memory(), _first_call()]
+    publish("linear", sections, comparisons, quick)
 
 
 def _objective(loss: Any, penalty: Penalty) -> Any:
@@ -220,7 +239,3 @@ def _first_call() -> str:
             f"compiling took {seconds[0] - seconds[1]:.1f} s."
         )
     return "### First call\n\n" + "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    main()

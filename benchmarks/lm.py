@@ -15,19 +15,22 @@ from typing import Any
 import numpy as np
 
 from benchmarks import lm_backoff
-from benchmarks.data import data_folder
+from benchmarks.data import corpus
 from benchmarks.harness import publish
 
 
-def main() -> None:
-    """Run all parts and write the tables."""
+def main(quick: bool) -> None:
+    """Run all parts and write the tables; ``quick``: none of what has no peer."""
     from threadpoolctl import threadpool_limits
 
     from spinney.optim import ConvergenceWarning
 
     warnings.simplefilter("ignore", ConvergenceWarning)  # fits are cut to so many iterations on purpose
     with threadpool_limits(1):
-        publish("lm", [*lm_backoff.sections(), _passes(), _sizes(), _fits(), _solvers(), _hierarchical()])
+        sections, comparisons = lm_backoff.measured(quick)
+        if not quick:
+            sections += [_passes(), _sizes(), _fits(), _solvers(), _hierarchical()]
+        publish("lm", sections, comparisons, quick)
 
 
 def _text(n_tokens: int | None = None, **cut: Any) -> Any:
@@ -37,7 +40,7 @@ def _text(n_tokens: int | None = None, **cut: Any) -> Any:
     def sentences() -> Any:
         left = float("inf") if n_tokens is None else n_tokens
         for part in ("train", "valid", "test") if n_tokens else ("train",):
-            with open_text(data_folder() / "ptb_lm" / f"ptb.{part}.txt.xz") as file:
+            with open_text(corpus("ptb_lm", f"ptb.{part}.txt.xz")) as file:
                 for line in file:
                     words = line.split()
                     left -= len(words)
@@ -123,7 +126,7 @@ def _fits() -> str:
     head = "| text | order | parameters | iterations | seconds | valid, ends scored | Kneser-Ney |"
     lines += [head, "|---" + "|---:" * 6 + "|"]
     for name, text, order in (("100,000 tokens", _text(100_000), 7), ("all", _text(), 5)):
-        valid = read_text(data_folder() / "ptb_lm" / "ptb.valid.txt.xz", vocabulary=text.vocabulary)
+        valid = read_text(corpus("ptb_lm", "ptb.valid.txt.xz"), vocabulary=text.vocabulary)
         started = time.perf_counter()
         model = fit_loglinear(text, order, max_iter=300)
         seconds = time.perf_counter() - started

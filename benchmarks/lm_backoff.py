@@ -10,7 +10,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.data import data_folder
+from benchmarks.comparisons import Comparison, judge
+from benchmarks.data import corpus
 from spinney.corpus import TokenArrays, read_text
 from spinney.lm.arpa import write_arpa
 from spinney.lm.backoff import BackoffModel
@@ -25,19 +26,21 @@ ROUNDS = 7
 PEER = {2: 185.7049, 3: 148.2815, 4: 142.7156, 5: 141.1862, 6: 140.8369}
 
 
-def sections() -> list[str]:
-    """All parts."""
+def measured(quick: bool) -> tuple[list[str], list[Comparison]]:
+    """All parts, in words and as comparisons; ``quick``: two orders, and the methods that have no peer left out."""
     train, test = read_ptb()
     model = fit_ngram(train, order=ORDER)  # compile
     assert isinstance(model, BackoffModel)
-    return [estimation(train), queries(model, test), perplexities(train, test), methods(train, test)]
+    asked, rows = queries(model, test)
+    compared, row = perplexities(train, test, (3, 5) if quick else tuple(PEER))
+    sections = [estimation(train), asked, compared]
+    return (sections if quick else [*sections, methods(train, test)]), [*rows, row]
 
 
 def read_ptb() -> tuple[TokenArrays, TokenArrays]:
     """Training and test text; ``<unk>`` is an ordinary word of both, as in the reference run."""
-    folder = data_folder() / "ptb_lm"
-    train = read_text(folder / "ptb.train.txt.xz", unknown="<oov>")
-    return train, read_text(folder / "ptb.test.txt.xz", vocabulary=train.vocabulary)
+    train = read_text(corpus("ptb_lm", "ptb.train.txt.xz"), unknown="<oov>")
+    return train, read_text(corpus("ptb_lm", "ptb.test.txt.xz"), vocabulary=train.vocabulary)
 
 
 def estimation(train: TokenArrays) -> str:
@@ -65,7 +68,7 @@ def estimation(train: TokenArrays) -> str:
     )
 
 
-def queries(model: BackoffModel, test: TokenArrays) -> str:
+def queries(model: BackoffModel, test: TokenArrays) -> tuple[str, list[Comparison]]:
     """Words a second, beside KenLM reading the same model, in one process on one core."""
     import kenlm
 
@@ -108,7 +111,19 @@ def queries(model: BackoffModel, test: TokenArrays) -> str:
     differences = [
         abs(peer.score(line) - model.score(words)) / (len(words) + 1) for line, words in zip(lines, sentences)
     ]
-    return "\n".join(
+    rows = [
+        Comparison(
+            "Language models", f"queries of a model of order {ORDER}, {how}, one thread",
+            f"Penn Treebank test, {n:,} words and ends", "KenLM, sentence by sentence", "words/s", n / seconds[name],
+            n / best, "same" if max(differences) < 1e-5 else "worse",
+            f"log10 of a word differs by {max(differences):.0e} at most",
+        )
+        for how, name in (
+            ("sentence by sentence", "Spinney, `score` of each sentence"),
+            ("all sentences at once", "Spinney, all sentences at once, from words"),
+        )
+    ]  # fmt: skip
+    section = "\n".join(
         [
             f"### Queries, order {ORDER}, {n:,} words and ends of the test text",
             "",
@@ -118,17 +133,26 @@ def queries(model: BackoffModel, test: TokenArrays) -> str:
             f"\nLargest difference of a sentence, a word: {max(differences):.1e} in log10.\n",
         ]
     )
+    return section, rows
 
 
-def perplexities(train: TokenArrays, test: TokenArrays) -> str:
+def perplexities(train: TokenArrays, test: TokenArrays, orders: tuple[int, ...]) -> tuple[str, Comparison]:
     """Modified Kneser-Ney beside the figures of lmplz."""
-    rows = []
-    for order, peer in PEER.items():
-        measured = fit_ngram(train, order=order).perplexity(test)
-        rows.append(f"| {order} | {measured.perplexity:.4f} | {peer} |")
-    return "\n".join(
+    rows, ours = [], {}
+    for order in orders:
+        found = fit_ngram(train, order=order).perplexity(test)
+        ours[order] = found.perplexity
+        rows.append(f"| {order} | {found.perplexity:.4f} | {PEER[order]} |")
+    away = max(orders, key=lambda order: abs(ours[order] - PEER[order]))
+    row = Comparison(
+        "Language models", f"modified Kneser-Ney, the one of orders {', '.join(map(str, orders))} that differs most",
+        f"Penn Treebank, {train.n_tokens:,} tokens", "KenLM lmplz", "", None, None,
+        judge(ours[away], PEER[away], higher=False, tolerance=1e-5),
+        f"test perplexity {ours[away]:.4f}, the peer {PEER[away]:.4f}, order {away}", "reference",
+    )  # fmt: skip
+    section = "\n".join(
         [
-            f"### Test perplexity of modified Kneser-Ney, {measured.scored:,} words and ends",
+            f"### Test perplexity of modified Kneser-Ney, {found.scored:,} words and ends",
             "",
             "| order | Spinney | lmplz (reference figure) |",
             "|---:|---:|---:|",
@@ -136,6 +160,7 @@ def perplexities(train: TokenArrays, test: TokenArrays) -> str:
             "",
         ]
     )
+    return section, row
 
 
 def methods(train: TokenArrays, test: TokenArrays) -> str:
@@ -175,14 +200,3 @@ def interleaved(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
 
 def _say(what: str) -> None:
     print(f"{what} …", file=sys.stderr, flush=True)
-
-
-def main() -> None:
-    """Run all parts and write the table."""
-    from benchmarks.harness import publish
-
-    publish("lm_backoff", sections())
-
-
-if __name__ == "__main__":
-    main()

@@ -14,7 +14,7 @@ from spinney.lm import LanguageModel, LogLinearModel, fit_class_model, fit_linea
 CORPORA: Final = ("ptb", "brown", "reuters", "sotu")
 ORDER: Final = 7
 
-#: λ for the mean loss, and α of the weighted features, as the thesis found them (dossier 7.12).
+#: λ for the mean loss, and α of the weighted features, as the thesis found them.
 THESIS: Final[dict[str, tuple[float, float]]] = {
     "l2": (5.3e-6, 0.5),
     "l1": (8.5e-6, 0.7),

@@ -26,7 +26,7 @@ from spinney.parsing.moments import Backoff
 from spinney.parsing.spectral import SpectralFit, fit_spectral
 from spinney.parsing.training import Training
 
-#: Dossier 2.1, 2.2 and 3: F1 on section 22 after training on the whole treebank.
+#: Published: F1 on section 22 after training on the whole treebank.
 PUBLISHED_LADDER = {"raw": 55.09, "absolute": 80.23, "scaling": 86.47, "smoothing": 88.82}
 PUBLISHED_EM = {8: 86.87, 16: 88.32, 24: 88.35, 32: 88.56}
 PUBLISHED_SPECTRAL = {8: 85.60, 16: 87.77, 24: 88.53, 32: 88.82}
@@ -122,7 +122,7 @@ def em(setting: Setting, states: int) -> Model:
 
 
 def ladder(setting: Setting) -> str:
-    """Dossier 2.2: what each ingredient brings."""
+    """What each ingredient brings."""
     states, on = (16 if setting.quick else 32), bench(setting)
     plain = on.spectral(states, kappa=None, backoff=NO_BACKOFF)[0].grammar
     scaled = on.spectral(states, backoff=NO_BACKOFF)[0].grammar
@@ -153,7 +153,7 @@ def ladder(setting: Setting) -> str:
 
 
 def states(setting: Setting) -> str:
-    """Dossier 2.1, 2.2 and 3: EM against moments by the number of states."""
+    """EM against moments by the number of states."""
     on = bench(setting)
     lines = [
         "## States",
@@ -177,7 +177,7 @@ def states(setting: Setting) -> str:
 
 
 def features(setting: Setting) -> str:
-    """Dossier 2.2: one rule above and one below, against labels that say as much."""
+    """One rule above and one below, against labels that say as much."""
     on, m = bench(setting), 16 if setting.quick else 32
     annotated = Bench(setting, vertical=2, horizontal=1, branching="head")
     rows = {
@@ -193,7 +193,7 @@ def features(setting: Setting) -> str:
 
 
 def timing(setting: Setting) -> str:
-    """Dossier 3: where the time goes."""
+    """Where the time goes."""
     on = bench(setting)
     lines = [
         "## Timing",

@@ -1,4 +1,4 @@
-"""The documentation runs: Python blocks as doctests, console blocks as commands."""
+"""The documentation runs: each page's Python blocks as doctests and console blocks as commands, in their order."""
 
 import doctest
 import os
@@ -14,58 +14,73 @@ import pytest
 from spinney.cli.main import run
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in page.parts),
+]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-def _blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
+def _blocks(page):
+    """The blocks of a page that run: (language, text), in their order."""
+    return re.findall(r"^```(python|console)\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if _blocks(p)], ids=lambda page: str(page.relative_to(ROOT)).removesuffix(".md")
+)
+def test_page(page, tmp_path, monkeypatch, capsys):
+    """Every block runs in one folder, like the cells of a notebook: what one makes, the next can use."""
     monkeypatch.chdir(tmp_path)
-    text = "\n".join(_blocks(page, "python"))
-    if ">>>" not in text:
-        assert not _blocks(page, "python"), "Python blocks of the documentation are written as doctests"
-        return
-    test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    names = {}
+    environment = _environment(tmp_path)
+    for number, (language, text) in enumerate(_blocks(page), 1):
+        if language == "python":
+            _run_doctest(text, f"{page.name}, block {number}", names)
+        else:
+            for command in re.findall(r"^\$ (.*(?:\n> .*)*)", text, re.M):
+                _run_command(command.replace("\n> ", "\n"), environment, capsys)
+
+
+def _run_doctest(text, name, names):
+    assert ">>>" in text, f"{name}: Python blocks of the documentation are written as doctests"
+    test = doctest.DocTestParser().get_doctest(text, names, name, name, 0)
     output = []
-    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=output.append)
+    # What one block names, the next ones know: the runner must not clear it.
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=output.append, clear_globs=False)
+    names.update(test.globs)
     assert not output, "".join(output)
 
 
-def _of_spinney(command):
-    """The arguments of a command of ours that needs no shell; else None."""
-    if re.search(r"[|<>;&$`*?~\n]", command):
-        return None
-    words = shlex.split(command)
-    return words[1:] if words[0] == "spinney" else None
-
-
-@pytest.mark.parametrize("page", [p for p in PAGES if _blocks(p, "console")], ids=lambda page: page.name)
-def test_console_blocks(page, tmp_path, monkeypatch, capsys):
-    """Every ``$ command`` ends well, in one folder, in the order of the page.
-
-    Our own run in this process, as the tests of the command line do: starting Python a hundred times takes minutes.
-    """
-    (tmp_path / "bin").mkdir()
-    spinney = tmp_path / "bin" / "spinney"
+def _environment(folder):
+    (folder / "bin").mkdir()
+    spinney = folder / "bin" / "spinney"
     spinney.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m spinney "$@"\n')
     spinney.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{spinney.parent}:{os.environ['PATH']}"}
+    return {**os.environ, "PATH": f"{spinney.parent}:{os.environ['PATH']}"}
+
+
+def _of_spinney(command):
+    """The arguments of a command of ours that needs no shell, and the file that takes what it prints; else None."""
+    command, arrow, target = command.partition(" > ")
+    if re.search(r"[|<>;&$`*?~\n]", command + target):
+        return None
+    words = shlex.split(command)
+    return (words[1:], target.strip() if arrow else None) if words[0] == "spinney" else None
+
+
+def _run_command(command, environment, capsys):
+    """Run a command; our own in this process, for to start Python a hundred times takes minutes."""
+    ours = _of_spinney(command)
+    if ours is not None:
+        arguments, target = ours
+        capsys.readouterr()
+        code = run(arguments)
+        told = capsys.readouterr()
+        assert code == 0, f"{command}\n{told.out}\n{told.err}"
+        if target:
+            Path(target).write_text(told.out)
+        return
     shell = shutil.which("bash") or "/bin/sh"
-    monkeypatch.chdir(tmp_path)
-    for block in _blocks(page, "console"):
-        for command in re.findall(r"^\$ (.*(?:\n> .*)*)", block, re.M):
-            command = command.replace("\n> ", "\n")
-            arguments = _of_spinney(command)
-            if arguments is not None:
-                code = run(arguments)
-                told = capsys.readouterr()
-                assert code == 0, f"{command}\n{told.out}\n{told.err}"
-                continue
-            done = subprocess.run(
-                [shell, "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True
-            )
-            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    done = subprocess.run([shell, "-c", command], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"

@@ -21,6 +21,7 @@ LAYERS = [
     {"linalg"},
     {"_linalg_kernels"},
     {"parallel"},
+    {"compiling"},
     {"files", "progress"},
     {"errors"},
 ]
@@ -70,6 +71,7 @@ def test_kernel_modules_hold_kernels_only():
                     path,
                     node.name,
                 )
+        assert "import njit" not in (text := path.read_text()) or "spinney.compiling import njit" in text, path
 
 
 def test_the_command_line_loads_nothing_heavy():

@@ -13,6 +13,7 @@ import time
 import pytest
 
 from spinney import progress
+from spinney.compiling import Waiting
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +23,6 @@ def as_at_first(monkeypatch):
     progress.log.handlers[:] = [h for h in handlers if isinstance(h, logging.NullHandler)]
     progress.log.setLevel(logging.NOTSET)
     monkeypatch.setattr(progress, "_quiet", False)
-    monkeypatch.setattr(progress, "_announced", set())
     yield
     progress.log.handlers[:] = handlers
     progress.log.setLevel(level)
@@ -117,21 +117,48 @@ def test_logging(capsys):
     assert capsys.readouterr() == ("", "5 words\nwarning: not converged\nwarning: heard\n")
 
 
+class _Kernel:
+    def __init__(self, module):
+        self.data = {"dispatcher": self}
+        self.py_func = self
+        self.__module__ = module
+
+
 def test_announcing_a_slow_compilation(capsys):
-    with progress.announcing_compilation("fast things", patience=5.0):
-        pass
+    ours, theirs = _Kernel("spinney.x._kernels"), _Kernel("elsewhere")
+    waiting = Waiting(patience=0.05)
+    waiting.on_start(ours)
+    waiting.on_end(ours)
+    waiting.on_start(theirs)
+    time.sleep(0.1)
+    waiting.on_end(theirs)
     assert capsys.readouterr().err == ""
     for _ in range(2):
-        with progress.announcing_compilation("slow things", patience=0.01):
-            time.sleep(0.2)
-    line = "compiling kernels for slow things (once for this machine) …\n"
-    assert capsys.readouterr() == ("", line)
+        waiting.on_start(ours)
+        waiting.on_start(ours)
+        time.sleep(0.2)
+        waiting.on_end(ours)
+        waiting.on_end(ours)
+    assert capsys.readouterr() == ("", "compiling kernels (once for this machine) …\n")
+
+
+def test_many_short_compilations_are_one_long_one(capsys):
+    kernel = _Kernel("spinney.x._kernels")
+    waiting = Waiting(patience=0.1)
+    for _ in range(5):
+        waiting.on_start(kernel)
+        time.sleep(0.05)
+        waiting.on_end(kernel)
+    assert capsys.readouterr().err.count("compiling") == 1
 
 
 def test_a_quiet_compilation(capsys):
     progress.configure(quiet=True)
-    with progress.announcing_compilation("slow things", patience=0.001):
-        time.sleep(0.05)
+    kernel = _Kernel("spinney.x._kernels")
+    waiting = Waiting(patience=0.001)
+    waiting.on_start(kernel)
+    time.sleep(0.05)
+    waiting.on_end(kernel)
     assert capsys.readouterr().err == ""
 
 

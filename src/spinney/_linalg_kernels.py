@@ -1,6 +1,6 @@
 """The product of a sparse matrix with a block of vectors."""
 
-from numba import njit
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)

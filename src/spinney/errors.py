@@ -6,7 +6,45 @@ and exits with code 2; anything else that escapes is a fault of ours and exits w
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
+
+
+def did_you_mean(word: object, known: Iterable[str], most: int = 1) -> str:
+    """A question that names the known words spelt most like ``word``; nothing if none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("bronw", ["brown", "exchange", "hmm"])
+    'did you mean brown?'
+    >>> did_you_mean("lda", ["brown", "exchange", "hmm"])
+    ''
+    """
+    from difflib import get_close_matches
+
+    by_folded: dict[str, str] = {}
+    for name in map(str, known):
+        by_folded.setdefault(name.casefold(), name)
+    near = get_close_matches(str(word).casefold(), by_folded, n=most)
+    return f"did you mean {', '.join(by_folded[name] for name in near)}?" if near else ""
+
+
+def did_you_mean_file(path: str | os.PathLike[str]) -> str:
+    """The remedy for a file that is not there: the name in its folder that is spelt most like it, if any is.
+
+    Examples
+    --------
+    >>> did_you_mean_file("/nowhere/train.txt")
+    ''
+    """
+    folder, name = os.path.split(os.fspath(path).rstrip(os.sep))
+    try:
+        names = os.listdir(folder or ".")
+    except OSError:
+        return ""
+    meant = did_you_mean(name, (other for other in names if not other.startswith(".")))
+    return meant.replace("did you mean ", f"did you mean {os.path.join(folder, '')}") if folder else meant
 
 
 class SpinneyError(Exception):
@@ -36,7 +74,33 @@ class InputError(SpinneyError, ValueError):
 
 
 class OptionError(SpinneyError, ValueError):
-    """An option or parameter out of its range, or two that do not go together."""
+    """An option or parameter out of its range, or two that do not go together.
+
+    Where it is one of several ``known`` names, the nearest to the ``given`` one is suggested.
+
+    Examples
+    --------
+    >>> print(OptionError("the method is brown or hmm, not 'bronw'", given="bronw", known=["brown", "hmm"]))
+    the method is brown or hmm, not 'bronw' (did you mean brown?)
+    """
+
+    def __init__(self, what: str, *, given: object = None, known: Iterable[str] = ()) -> None:
+        meant = did_you_mean(given, known) if isinstance(given, str) else ""
+        super().__init__(what + (f" ({meant})" if meant else ""))
+
+
+def unknown_choice(what: str, given: object, known: Iterable[str]) -> OptionError:
+    """The error for a value that is none of the known ones.
+
+    Examples
+    --------
+    >>> print(unknown_choice("--method is", "bronw", ["brown", "exchange", "hmm"]))
+    --method is brown, exchange or hmm, not 'bronw' (did you mean brown?)
+    """
+    names = list(map(str, known))
+    several = len(names) > 1 and not what.endswith("one of")
+    listed = f"{', '.join(names[:-1])} or {names[-1]}" if several else ", ".join(names)
+    return OptionError(f"{what} {listed}, not {given!r}", given=given, known=names)
 
 
 class ModelFileError(InputError):

@@ -17,7 +17,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,7 +27,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from spinney.errors import InputError, ModelFileError
+from spinney.errors import InputError, ModelFileError, OptionError, did_you_mean_file
 
 FORMAT = 1
 
@@ -258,6 +258,23 @@ class ModelFile:
         """An error that names this file."""
         return ModelFileError(what, path=self.path)
 
+    @contextmanager
+    def checked(self, *others: type[Exception]) -> Iterator[None]:
+        """What is refused inside, by an `OptionError` or one of the ``others``, is damage of this file."""
+        try:
+            yield
+        except Exception as error:
+            if not isinstance(error, (OptionError, *others)):
+                raise
+            raise self.error(f"damaged: {error}") from None
+
+    def settings(self, names: Collection[str]) -> dict[str, Any]:
+        """What the model was made with: the fact ``settings``, which holds these names, and no others."""
+        found = self.fact("settings", dict)
+        if set(found) != set(names):
+            raise self.error("damaged: it has other settings than a model of its kind")
+        return found
+
     def fact(self, key: str, type_: type[T]) -> T:
         """The value of ``key`` in the header; it must be of that type (an int passes for a float)."""
         value = self.header.get(key)
@@ -369,7 +386,7 @@ def _mapped(path: Path) -> NDArray[np.uint8]:
     try:
         status = path.stat()
     except FileNotFoundError:
-        raise ModelFileError("no such file", path=path) from None
+        raise ModelFileError("no such file", path=path, remedy=did_you_mean_file(path)) from None
     except OSError as error:
         raise ModelFileError(f"cannot be read: {error.strerror or error}", path=path) from None
     except ValueError:  # a NUL in the name

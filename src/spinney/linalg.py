@@ -14,9 +14,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.parallel import default_threads, map_reduce
-from spinney.progress import announcing_compilation
 
 Method = Literal["auto", "exact", "lanczos", "randomized"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -70,7 +69,7 @@ def truncated_svd(
     array([5.  , 0.98, 0.2 ])
     """
     if method not in METHODS:
-        raise OptionError(f"method is one of {', '.join(METHODS)}, not {method!r}")
+        raise unknown_choice("method is one of", method, METHODS)
     if k < 1:
         raise OptionError(f"k must be at least 1, not {k}")
     if isinstance(A, (list, tuple)):
@@ -177,8 +176,7 @@ def _threaded(A: Any, threads: int | None) -> Callable[[NDArray[Any]], NDArray[A
             csr_times_block(A.indptr, A.indices, A.data, block, *span, out)
             return 0
 
-        with announcing_compilation("sparse products"):
-            rows((0, 0))
+        rows((0, 0))  # compiles, and does nothing else
         map_reduce(rows, pairwise(cuts), threads=threads)
         return out
 

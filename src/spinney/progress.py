@@ -1,4 +1,4 @@
-"""What a waiting person sees: bars, log lines, and a word about compilation. All of it goes to stderr.
+"""What a waiting person sees: bars and log lines. All of it goes to stderr.
 
 The library logs to the standard logger ``spinney`` and prints none of it until asked (:func:`configure`).
 Bars appear only on a terminal, only for work that takes longer than a moment, and leave no trace.
@@ -26,7 +26,6 @@ log.addHandler(logging.NullHandler())
 _PATIENCE = 0.5  # seconds before a bar appears
 _PAUSE = 0.1  # seconds between two looks of it
 _quiet = False
-_announced: set[str] = set()
 
 
 def configure(*, quiet: bool = False) -> None:
@@ -158,30 +157,10 @@ def task(name: str, total: float | None = None) -> Iterator[Task]:
         work.close()
 
 
-@contextmanager
-def announcing_compilation(what: str, patience: float = 2.0) -> Iterator[None]:
-    """Say that ``what`` is being compiled if the body takes longer than ``patience`` seconds; once a process.
-
-    Examples
-    --------
-    >>> with announcing_compilation("coordinate descent"):
-    ...     pass  # the first call of a kernel
-    """
-    if _quiet or what in _announced:
-        yield
-        return
-
-    def announce() -> None:
-        _announced.add(what)
-        _say(f"compiling kernels for {what} (once for this machine) …")
-
-    timer = threading.Timer(patience, announce)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+def say(line: str) -> None:
+    """A line on standard error, above any bar, unless quiet is wanted."""
+    if not _quiet:
+        _say(line)
 
 
 @contextmanager

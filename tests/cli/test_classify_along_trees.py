@@ -123,25 +123,38 @@ def test_tables_for_people(spinney, fit, table):
     assert "tree depth" in out
 
 
+def test_the_ways_of_documents(fit, facts, spinney, table):
+    path, _ = fit("balanced")
+    ways = facts("inspect", path, "--data", table, "--documents", 2)["ways"]
+    assert [way["label"] for way in ways] == ["cat", "dog"]
+    assert ways[0]["steps"][0]["classes"] == ["cat", "dog"]
+    assert ways[0]["steps"][-1]["classes"] == ["cat"]
+    assert "meow" in [word for word, _ in ways[0]["steps"][-1]["words"]]
+    code, out, _ = spinney("inspect", path, "--data", table, "--documents", 1)
+    assert code == 0
+    assert ": cat, with probability" in out
+
+
 def test_the_page(fit):
     path, _ = fit("balanced")
     model = TextModel.load(path)
-    text = classify_page(model, "m")
+    text = classify_page(model, "m").html()
     assert "<pre>node 0\n  node 1\n    cat\n" in text
     assert "<h3>Node 2</h3>" in text
     assert "meow" in text
     tried = evidence(model, ["meow <b>fur</b>", "acorn"], ["1", "2"], ["cat", "oak"])
-    text = classify_page(model, "m", tried)
+    text = classify_page(model, "m", tried).html()
     assert tried.scores["dot_products"] == 2
     assert "<h2>Scores</h2>" in text
-    assert "of a document say is not shown" in text
+    assert "The way of a document down the tree" in text
+    assert "<b>fur" not in text
 
 
 def test_a_hostile_class_name_on_the_page(facts, table, tmp_path):
     table.write_text(table.read_text().replace(",cat", ",<img src=x>"))
     path = tmp_path / "m.spinney"
     facts("fit", table, "--model", path, "--tree", "balanced", "--lam", 0.05)
-    text = classify_page(TextModel.load(path), "m")
+    text = classify_page(TextModel.load(path), "m").html()
     assert "<img" not in text
     assert "&lt;img" in text
 
@@ -182,7 +195,7 @@ def test_mistakes_get_one_line(refused, fit, table, tmp_path):
     assert "needs groups" in never("spec", "--penalty", "group")
     path, _ = fit("spec")
     assert "ClassTree" in never(path)  # a model, but of another kind
-    assert "--data" in refused("inspect", path, "--data", table)
+    assert "was trained on text" in refused("inspect", path, "--data", file("n.svm", "1 1:0.5\n"))
     assert "along a tree" in refused("fit", table, "--model", tmp_path / "b.spinney", "--init", path)
     strangers = file("strangers.csv", "text,label\nleaf,yew\n")
     assert "never seen" in refused("eval", path, strangers)

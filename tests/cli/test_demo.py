@@ -1,6 +1,7 @@
 """The tour runs, tells the truth, and leaves a model behind."""
 
 import json
+from pathlib import Path
 
 from spinney.cli.main import run
 
@@ -21,8 +22,32 @@ def test_demo(tmp_path, capsys, monkeypatch):
     assert facts["language"]["next"][0][0] == "the"
     assert facts["syntax"]["f1"]["pcfg"] < 0.8 < 0.95 < facts["syntax"]["f1"]["clustering"]
     assert any({"len", "print"} <= set(words) for words in facts["syntax"]["states"])
-    assert run(["classify", "inspect", "demo.spinney"]) == 0
-    assert run(["demo", "--quiet"]) == 0
+    accuracy = facts["structure"]["accuracy"]
+    assert accuracy["with classes"] > accuracy["alone"] + 0.05
+    models = sorted(path.name for path in (tmp_path / "spinney-demo").glob("*.spinney"))
+    assert len(models) == 9
+    assert run(["classify", "inspect", "spinney-demo/classifier.spinney"]) == 0
+    page = Path(facts["report"]).read_text()
+    assert page.count("<article") == len(models)
+
+
+def test_the_farewell_names_what_is_there(tmp_path, capsys):
+    from spinney.cli.demo import _farewell
+    from spinney.cli.tour import Tour
+
+    _farewell(Tour(str(tmp_path), 0, talk=True), "demo/report.html")
     out = capsys.readouterr().out
-    assert "Try next" in out
+    assert "open demo/report.html" in out
     assert "spinney embed neighbours" in out
+
+
+def test_texts_are_written_and_written_again(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(["demo", "--texts", "texts", "--json"]) == 0
+    names = json.loads(capsys.readouterr().out)["files"]
+    assert names == sorted(path.name for path in Path("texts").iterdir())
+    assert run(["demo", "--texts", "texts"]) == 0
+    Path("mine").mkdir()
+    (Path("mine") / "thesis.txt").write_text("years of work")
+    assert run(["demo", "--texts", "mine"]) == 2
+    assert "mine" in capsys.readouterr().err

@@ -554,7 +554,8 @@ def test_pages(facts, data, tmp_path):
         command = ["report", str(data / name), "-o", str(tmp_path / "page.html"), "--quiet"]
         assert run(command) == 0
         assert "What comes next" in (tmp_path / "page.html").read_text()
-    assert run([*command, "--data", str(data / "dev.txt")]) == 2
+        assert run([*command, "--data", str(data / "dev.txt")]) == 0
+        assert "<h2>Losses</h2>" in (tmp_path / "page.html").read_text()
 
 
 # -- faults that were met -------------------------------------------------------------------------------------------

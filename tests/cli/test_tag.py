@@ -288,6 +288,27 @@ def test_a_scheme_of_fit_stays_with_the_model(facts, data, tmp_path, file):
     assert facts("apply", tmp_path / "m", odd)["sentences"][0]["labels"][0] != "I-NP"
 
 
+def test_an_encoding_stays_inside_the_model(facts, data, tmp_path):
+    command = ["--patterns", data / "near.tpl", "--lam", 0.1, "--encode", "bioes"]
+    fit = facts("fit", data / "train.txt", *command, "--model", tmp_path / "m", "--dev", data / "dev.txt")
+    assert fit["labels"] == 5  # B-NP, I-NP, E-NP, S-VP, O
+    known = {"B-NP", "I-NP", "B-VP", "O"}
+    for more in ([], ["--proba"], ["--nbest", 3]):
+        for sentence in facts("apply", tmp_path / "m", data / "plain.txt", *more)["sentences"]:
+            assert set(sentence["labels"]) <= known
+            assert all(set(way["labels"]) <= known for way in sentence.get("nbest", []))
+    scores = facts("eval", tmp_path / "m", data / "dev.txt")
+    assert (scores["f1"], scores["token_error"], scores["unseen_labels"]) == (1.0, 0.0, [])
+    other = facts("apply", tmp_path / "m", data / "plain.txt", "--scheme", "bioes")["sentences"][0]["labels"]
+    assert "S-VP" in other
+    forced = facts("apply", tmp_path / "m", data / "dev.txt", "--force")["sentences"]
+    assert [s["labels"] for s in forced] == [[row[2] for row in s] for s in grammar(10, 2)]
+    path = facts(
+        "path", data / "train.txt", *command[:2], *command[4:], "--dev", data / "dev.txt", "--lams", "0.1"
+    )
+    assert path["points"][0]["f1"] == 1.0
+
+
 # --------------------------------------------------------------------------------------- ways of training
 
 
@@ -539,6 +560,7 @@ def test_mistakes_in_options(fit, data, tmp_path, file):
     _refused(fit(train, *near, "--penalty", "lasso"), "no penalty 'lasso'", "elasticnet")
     _refused(fit(train, *near, "--solver", "magic"), "no solver 'magic'", "lbfgs")
     _refused(fit(train, *near, "--scheme", "iob9"), "'iob9'", "iob2")
+    _refused(fit(train, *near, "--encode", "iob9"), "--encode", "'iob9'", "iob2")
     _refused(fit(train, *near, "--kind", "svm"), "'svm'", "memm")
     _refused(fit(train, *near, "--labels", "some"), "'some'", "observed")
     _refused(fit(train, *near, "--format", "xml"), "'xml'", "conllu")

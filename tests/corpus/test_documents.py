@@ -116,7 +116,8 @@ def test_missing_columns_name_those_there_are(make):
     path = make("id,text,text\n1,a,b\n", "a.csv")
     with pytest.raises(InputError) as caught:
         list(read_table(path, "txt"))
-    assert str(caught.value) == f"{path}:1: no column 'txt': the columns are 'id', 'text', 'text'"
+    what = f"{path}:1: no column 'txt': the columns are 'id', 'text', 'text' (did you mean text?)"
+    assert str(caught.value) == what
     with pytest.raises(InputError, match="more than one column 'text'"):
         list(read_table(path, "text"))
     with pytest.raises(InputError, match="no column 3: the columns are 0 to 2"):

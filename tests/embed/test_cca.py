@@ -72,7 +72,6 @@ def test_parity_with_scikit_learn(svd):
 @given(st.integers(0, 10**6), st.booleans(), st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_projections_are_white_and_correlated_with_their_partners_alone(seed, center, is_sparse):
-    """Invariant 8 of the dossier."""
     X, Y = two_views(seed, n=60, mean=1.0)
     form = sparse.csr_array if is_sparse else np.asarray
     cca = CCA(5, center=center).fit(form(X), form(Y))
@@ -131,7 +130,7 @@ def test_wide_sparse_views_stay_sparse(svd, monkeypatch):
 
 
 def test_one_hot_views_are_scaled_counts():
-    """Dossier 1.4: count(w, c)/√(count(w) count(c)), whose first triple is that of the margins."""
+    """The matrix count(w, c)/√(count(w) count(c)), whose first triple is that of the margins."""
     X, Y = word_pairs()
     counts = (X.T @ Y).toarray()
     n_w, n_c = counts.sum(axis=1), counts.sum(axis=0)

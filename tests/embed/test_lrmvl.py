@@ -1,4 +1,4 @@
-"""LR-MVL against itself written out token by token with dense matrices (spectral dossier 1.8)."""
+"""LR-MVL against itself written out token by token with dense matrices."""
 
 from __future__ import annotations
 

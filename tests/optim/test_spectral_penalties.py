@@ -127,7 +127,7 @@ def test_zero_columns_are_free() -> None:
 
 
 def test_perturbation_of_the_nuclear_norm() -> None:
-    """Prop. 8, with the second-order matrix Q of the dossier (§28): the remainder is of third order."""
+    """Prop. 8, with the second-order matrix Q: the remainder is of third order."""
     rng = np.random.default_rng(0)
     m, n, r = 6, 5, 3
     M = rng.standard_normal((m, r)) @ rng.standard_normal((r, n))
@@ -151,7 +151,7 @@ def test_perturbation_of_the_nuclear_norm() -> None:
 
 
 def test_perturbation_around_the_lasso() -> None:
-    """P = I + Δ: correlated coefficients are pulled towards each other (dossier, §28)."""
+    """P = I + Δ: correlated coefficients are pulled towards each other."""
     rng = np.random.default_rng(0)
     w = np.array([1.0, -2.0, 0.5, 1.5])
     size = np.abs(w)

@@ -161,7 +161,7 @@ def test_lambda_max_is_the_dual_norm(forest: Any) -> None:
 @settings(max_examples=100, deadline=None)
 @given(forests(), st.data())
 def test_collapsed_trees_are_expanded_trees(forest: Any, data: Any) -> None:
-    """A node of multiplicity c is a path of c nodes with equal coordinates (7.6, 7.7 of the dossier)."""
+    """A node of multiplicity c is a path of c nodes with equal coordinates."""
     parent, node_of, weights, w = forest
     copies = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(parent), max_size=len(parent))))
     first = np.concatenate([[0], np.cumsum(copies)])[:-1]  # top of the path of v

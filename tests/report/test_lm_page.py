@@ -1,5 +1,9 @@
 """The page of a language model, and what is said of models and scores."""
 
+import html
+import json
+import re
+
 import numpy as np
 import pytest
 
@@ -9,7 +13,8 @@ from spinney.lm.classbased import fit_class_targets
 from spinney.lm.loglinear import fit_loglinear
 from spinney.lm.mixture import LinearMixture
 from spinney.lm.smoothing import fit_ngram
-from spinney.report.lm_page import lm_page
+from spinney.report.lm_explorer import exploration, explorer
+from spinney.report.lm_page import ReadText, lm_page
 from spinney.report.lm_scores import TextScores
 from spinney.report.lm_views import (
     Contexts,
@@ -38,8 +43,8 @@ def model(text):
 
 
 def test_page(model):
-    page = lm_page(model, HOSTILE)
-    assert page == lm_page(model, HOSTILE)
+    page = lm_page(model, HOSTILE).html()
+    assert page == lm_page(model, HOSTILE).html()
     assert "<img" not in page
     assert page.count("<script") == 1
     for name in (
@@ -55,13 +60,13 @@ def test_page(model):
 
 def test_page_of_a_mixture_and_of_nothing(text, model):
     mixture = LinearMixture({"words": model, "cache": CacheModel(text.vocabulary)}, [[0.5, 0.5]])
-    page = lm_page(mixture, "both")
+    page = lm_page(mixture, "both").html()
     assert "words: back-off model" in page
     assert "<h2>Weights</h2>" in page
     empty = fit_loglinear(text, 2, lam=1e9)
     assert strongest(empty)[0].rows == []
-    assert "What comes next" in lm_page(empty, "nothing")
-    assert "What comes next" in lm_page(CacheModel(text.vocabulary), "cache")
+    assert "What comes next" in lm_page(empty, "nothing").html()
+    assert "What comes next" in lm_page(CacheModel(text.vocabulary), "cache").html()
 
 
 def test_contexts_are_read_in_order(text, model):
@@ -139,3 +144,65 @@ def test_scores_agree_with_the_library(text, model):
     assert ours.sentence.tolist() == [0, 0, 0, 1, 1, 1]
     foreign = TextScores.of(model, sentence_arrays([["thorn"]], vocabulary=text.vocabulary))
     assert foreign.facts()["perplexity_without_unknown"] is not None  # the end is left
+
+
+# ---------------------------------------------------------------------------------- the explorer, and a text
+
+
+def test_what_the_explorer_holds_is_what_the_model_says(model):
+    found = exploration(model, 3)
+    words = found["words"]
+    assert len(set(words)) == len(words)
+    assert found["contexts"][0][0] == []  # what any context falls back to
+    assert [words[i] for i in found["contexts"][1][0]] == ["<s>"]
+    for context, following, chances in found["contexts"]:
+        symbols = [words[i] for i in context]
+        for start in range(len(symbols) + 1):  # the whole of it, then fewer words, then none
+            some = symbols[start:]
+            begins = some[:1] == ["<s>"]
+            p = model.distribution(model.history(some[begins:], start=begins))
+            for word, by_length in zip(following, chances):
+                number = len(p) - 1 if words[word] == "</s>" else model.vocabulary[words[word]]
+                assert by_length[len(some)] == pytest.approx(p[number], rel=5e-3)
+        assert [of[-1] for of in chances] == sorted((of[-1] for of in chances), reverse=True)
+
+
+def test_the_explorer_of_a_hostile_text(model):
+    block = explorer(exploration(model), lowercase=True)
+    assert "<img" not in block
+    found = json.loads(html.unescape(re.search('data-explorer="([^"]*)"', block)[1]))
+    assert found["lowercase"] is True
+    assert len(found["contexts"]) > 5
+
+
+def test_a_text_on_the_page(text, model):
+    sentences = [["a", "rose", "is", HOSTILE], ["a", "thorn"]]
+    read = ReadText.of(model, sentences)
+    page = lm_page(model, "roses", read)
+    whole = page.html()
+    assert "<img" not in whole
+    assert [section.title for section in page.sections[:2]] == ["Text", "Losses"]
+    assert page.known["perplexity of the text"] == model.perplexity(sentences).perplexity
+    bits, depths = read.losses(1)
+    np.testing.assert_allclose(bits, -model.logprob(["a", "thorn"]) / np.log(2))
+    assert depths == model.match_depths(model.stream([["a", "thorn"]])).tolist()
+    assert "matched context: &lt;s&gt; a&quot;" in whole.replace('"', "&quot;")
+    assert whole.count('class="losses"') == 2
+    assert lm_page(model, "roses", read, documents=1).html().count('class="losses"') == 1
+
+
+def test_a_text_for_models_without_depth_or_counts(text, model):
+    cache = CacheModel(text.vocabulary)
+    read = ReadText.of(cache, [["a", "rose", "a"]])
+    assert read.depths is None
+    assert "<h2>Losses</h2>" in lm_page(cache, "cache", read).html()
+    closed = fit_ngram(sentence_arrays(TEXT), "witten-bell", order=2)
+    page = lm_page(closed, "closed", ReadText.of(closed, [["a", "thorn"]])).html()
+    assert "impossible" in page
+
+
+def test_the_choice_of_a_strength_is_shown(text):
+    fitted = fit_loglinear(text, 2, lam=0.5)
+    fitted.facts["tuning"] = [{"lam": lam, "alpha": 1.0, "perplexity": 9.0 / lam} for lam in (0.5, 1.0)]
+    page = lm_page(fitted, "roses")
+    assert "How λ was chosen" in [section.title for section in page.sections]

@@ -19,16 +19,21 @@ from spinney.files import read_model, write_model
 from spinney.report import classify as terminal
 from spinney.report.charts import heat_map, line_chart, nice_ticks
 from spinney.report.classify_page import classify_page, evidence
+from spinney.report.maps import Point, word_map
 from spinney.report.model_page import model_page
+from spinney.report.outline import Node, grown, outline
 from spinney.report.page import (
     Html,
     Mark,
+    Page,
     Section,
+    Share,
     bars,
+    combined_page,
     escape,
     facts,
+    heading,
     marked,
-    page,
     paragraph,
     scored_lines,
     table,
@@ -84,11 +89,13 @@ def everything(text, number=0.5):
         scored_lines([(text, number), (marked(text, [Mark(0, 3, note=text)]), None)]),
         heat_map([[number]], [text], [text], caption=text),
         line_chart({text: [number, 1.0]}, [text, 2], caption=text),
+        word_map([Point(text, 0.5, 0.5, 1, text, [(text, 0.5)])], caption=text),
+        outline(grown([2, 2, -1], [Node(text, text), Node("b")], range(3)), leaves=text),
     ]
 
 
 def test_a_page_is_valid_and_stands_alone():
-    text = page("Title", "About", {"n": 1}, [Section("One", everything("words")), Section("Two", [])])
+    text = Page("Title", "About", {"n": 1}, [Section("One", everything("words")), Section("Two", [])]).html()
     tree = Tree(text)
     assert text.startswith('<!DOCTYPE html>\n<html lang="en">')
     assert tree.tags.count("h1") == 1
@@ -96,7 +103,7 @@ def test_a_page_is_valid_and_stands_alone():
     assert not {"link", "img", "iframe", "object", "base"} & set(tree.tags)
     assert tree.values("src") == []
     assert set(tree.values("href")) == {"#s0", "#s1"}
-    assert set(tree.values("id")) == {"s0", "s1"}
+    assert set(tree.values("id")) == {"top", "s0", "s1"}
     assert "http" not in text.replace("http-equiv", "")
     assert "@import" not in text
     assert "url(" not in text
@@ -106,7 +113,7 @@ def test_a_page_is_valid_and_stands_alone():
 
 
 def test_the_policy_knows_style_and_script_by_their_hashes():
-    text = page("Title", "", {}, [])
+    text = Page("Title", "", {}, []).html()
     policy = Tree(text).values("content")[0]
     for tag in ("style", "script"):
         content = re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)[1]
@@ -116,8 +123,8 @@ def test_the_policy_knows_style_and_script_by_their_hashes():
 
 
 def test_hostile_text_stays_text():
-    plain = page("T", "", {"x": "x"}, [Section("S", everything("x"))])
-    text = page(HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, [Section(HOSTILE, everything(HOSTILE))])
+    plain = Page("T", "", {"x": "x"}, [Section("S", everything("x"))]).html()
+    text = Page(HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, [Section(HOSTILE, everything(HOSTILE))]).html()
     tree = Tree(text)
     assert sorted(tree.tags) == sorted(Tree(plain).tags)
     assert "onerror" not in [name for name, _ in tree.attributes]
@@ -136,15 +143,48 @@ def test_any_text_comes_back(text):
 
 
 def test_equal_contents_give_equal_pages():
-    first, second = (page("T", "a", {"n": 1.5}, [Section("S", everything("x"))]) for _ in range(2))
+    first, second = (Page("T", "a", {"n": 1.5}, [Section("S", everything("x"))]).html() for _ in range(2))
     assert first == second
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 0.0, 1e308, -1e-308])
 def test_any_number_can_be_drawn(number):
-    tree = Tree(page("T", "", {}, [Section("S", everything("x", number))]))
+    tree = Tree(Page("T", "", {}, [Section("S", everything("x", number))]).html())
     for name in ("width", "height", "x", "y", "x1", "y1", "d", "fill-opacity", "data-value", "cx", "cy"):
         assert not [value for value in tree.values(name) if value and re.search("nan|inf", value)]
+
+
+def test_several_pages_as_one():
+    pages = [Page(HOSTILE, HOSTILE, {"n": 1}, [Section(HOSTILE, [heading("x"), *everything(HOSTILE)])])] * 2
+    text = combined_page(HOSTILE, HOSTILE, pages)
+    tree = Tree(text)
+    assert text == combined_page(HOSTILE, HOSTILE, pages)
+    assert "img" not in tree.tags
+    assert [tree.tags.count(f"h{level}") for level in (1, 2, 3, 4)] == [1, 2, 2, 2]
+    ids = tree.values("id")
+    assert sorted(ids) == ["m0", "m0s0", "m1", "m1s0", "top"]
+    assert {link[1:] for link in tree.values("href")} == set(ids)
+    Tree(combined_page("nothing", "", []))
+
+
+def test_long_texts_go_below_their_rows_on_narrow_screens():
+    assert 'class="stacked"' not in table(["w"], [["short"]])
+    text = table(["w", "n"], [["long " * 20, Share(0.125)], ["short", Share(0.5)]])
+    assert text.count('class="long"') == 2
+    assert 'data-value="0.125">12.50%<' in text
+    Tree(text)
+
+
+def test_heat_maps_hold_their_numbers():
+    tree = Tree(heat_map([[0.12345678, -2.0], [math.nan, 0.0]], ["a", "b"], ["c", "d"]))
+    data = json.loads(tree.values("data-heat")[0])
+    assert data["values"] == [[0.1235, -2.0], [None, 0.0]]
+    assert tree.values("class").count("cell minus") == 1
+    assert [text for text in tree.text if text.strip() and text not in "abcd"] == [".12", "−2", "–", "·"]
+    large = heat_map([[float(i == j) for j in range(60)] for i in range(60)], ["name"] * 60, ["name"] * 60)
+    assert large.count("<rect") == 60  # what cannot be seen is not drawn
+    assert len(large) < 60_000
+    Tree(heat_map([], [], []))
 
 
 def test_markup_is_not_escaped_twice():
@@ -222,7 +262,7 @@ def grouped(labels):
 def test_the_page_of_a_classifier(labels):
     model = grouped(labels)
     tried = evidence(model, TEXTS, [f"doc {HOSTILE}{i}" for i in range(5)], labels)
-    text = classify_page(model, HOSTILE, tried)
+    text = classify_page(model, HOSTILE, tried).html()
     tree = Tree(text)
     assert {"script", "style"} <= set(tree.tags)
     assert tree.tags.count("script") == 1
@@ -236,15 +276,15 @@ def test_the_page_of_a_classifier(labels):
     assert f"{size.active} of {size.parameters} weights are not 0 ({size.share:.2%})" in shown
     for title in ("Training and size", "Words", "Groups", "Scores", "Confusions", "Documents"):
         assert title in tree.text
-    assert text == classify_page(model, HOSTILE, tried)
+    assert text == classify_page(model, HOSTILE, tried).html()
 
 
 def test_the_page_without_labels_and_without_documents():
     model = grouped(TRUTH)
-    text = classify_page(model, "m", evidence(model, TEXTS, list("12345"), None), documents=2)
+    text = classify_page(model, "m", evidence(model, TEXTS, list("12345"), None), documents=2).html()
     assert "<h2>Scores</h2>" not in text
     assert text.count('<ol class="lines">') == 2
-    assert "<h2>Documents</h2>" not in classify_page(model, "m")
+    assert "<h2>Documents</h2>" not in classify_page(model, "m").html()
 
 
 def test_the_page_of_a_regressor():
@@ -253,7 +293,7 @@ def test_the_page_of_a_regressor():
     )
     tried = evidence(model, TEXTS[:1], ["1"], ["1.5"])
     assert tried.scores["r2"] is None  # of one number there is none
-    tree = Tree(classify_page(model, "m", tried))
+    tree = Tree(classify_page(model, "m", tried).html())
     assert any("in truth 1.5" in text for text in tree.text)
 
 
@@ -264,7 +304,7 @@ def test_very_many_classes_have_a_table_of_confusions():
         texts, labels
     )
     tried = evidence(model, texts, labels, labels[1:] + labels[:1])
-    text = classify_page(model, "m", tried, documents=0)
+    text = classify_page(model, "m", tried, documents=0).html()
     Tree(text)
     assert "true class" in text
     assert 'class="heat"' not in text
@@ -278,7 +318,7 @@ def test_a_page_for_any_model_file(tmp_path):
         "list": list(range(50)),
     }
     write_model(tmp_path / "m", "lm/Toy", header, {"w": np.zeros((2, 3))}, {"words": ["a", HOSTILE[:-2]] * 9})
-    tree = Tree(model_page(read_model(tmp_path / "m"), "m"))
+    tree = Tree(model_page(read_model(tmp_path / "m"), "m").html())
     assert "img" not in tree.tags
     assert "2 × 3" in tree.text
     assert "deep · a · b" in tree.text

@@ -11,7 +11,8 @@ from spinney.corpus.conllu import Sentence, write_conllu
 from spinney.evaluate.parseval import SCORED, bracket_counts
 from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.parser import Parser
-from spinney.report.parse_page import LONGEST, Tried, automata_page, parse_page
+from spinney.report.parse_arcs import drawn_arcs
+from spinney.report.parse_page import LONGEST, Attached, Tried, automata_page, parse_page
 from spinney.report.parse_trees import drawn_tree, phrase_lines, wrong_nodes
 
 HOSTILE = "</script><img>"
@@ -36,40 +37,40 @@ def parser():
 
 
 def test_page_of_the_parser_alone(parser):
-    page = parse_page(parser, HOSTILE)
-    assert page == parse_page(parser, HOSTILE)
+    page = parse_page(parser, HOSTILE).html()
+    assert page == parse_page(parser, HOSTILE).html()
     assert "<img" not in page
     assert page.count("<script") == 1
     assert "http" not in page.replace("http-equiv", "")
     for text in ("<h2>Labels</h2>", "<h2>Rules</h2>", "NP → D N", "part of S", "NP-0", "&lt;/script&gt;"):
         assert text in page
-    assert "<h2>Trees</h2>" not in page
+    assert page.count("<svg width") == len(parser.facts_["examples"]) == 2  # of five words and more
     assert page.count("<details>") == parser.rules_.n_labels
 
 
 def test_page_with_trees_beside_each_other(parser):
     wrong = Tree.parse("(S (NP (D the) (N dog) (V saw)) (VP (D a) (N cat)) (. .))")
-    page = parse_page(parser, "dogs", Tried([wrong, TREES[1]], TREES[:2]))
+    page = parse_page(parser, "dogs", Tried([wrong, TREES[1]], TREES[:2])).html()
     assert page.count("<svg width") == 3  # two, and one that both have
     assert page.count('class="wrong"') == 3 + 2
     assert "Sentence 2: F1 100.0%" in page
     assert "<h2>Scores</h2>" in page
-    assert parse_page(parser, "dogs", Tried([wrong], TREES[:1]), documents=0).count("<svg width") == 0
-    alone = parse_page(parser, "dogs", Tried(TREES))
+    assert parse_page(parser, "dogs", Tried([wrong], TREES[:1]), documents=0).html().count("<svg width") == 0
+    alone = parse_page(parser, "dogs", Tried(TREES)).html()
     assert alone.count("<svg width") == 4
     assert "<h2>Scores</h2>" not in alone
 
 
 def test_long_sentences_are_not_drawn(parser):
     long = Tree("S", [Tree("N", word="dogs")] * (LONGEST + 1))
-    page = parse_page(parser, "dogs", Tried([long, TREES[0]]))
+    page = parse_page(parser, "dogs", Tried([long, TREES[0]])).html()
     assert page.count("<svg width") == 1
     assert "Sentence 2" in page
 
 
 def test_spectral_states_are_not_told(tmp_path):
     parser = Parser("spectral", states=2, rare=0).fit(TREES * 6)
-    page = parse_page(parser, "dogs", top=5)
+    page = parse_page(parser, "dogs", top=5).html()
     assert "unknown basis" in page
     assert "one end" in page
     assert "tells it apart" not in page
@@ -77,9 +78,25 @@ def test_spectral_states_are_not_told(tmp_path):
 
 def test_several_grammars_and_a_strange_file(parser, tmp_path):
     several = Parser("em", states=2, grammars=2, rare=0, iterations=2).fit(TREES)
-    several.facts_ = {"trees": "many", "states": [["x"]], "words": None, "labels": {}}
-    page = parse_page(several, "dogs")
+    several.facts_ = {
+        "trees": "many",
+        "states": [["x"]],
+        "words": None,
+        "labels": {},
+        "examples": [3, ["a", 1], []],
+    }
+    page = parse_page(several, "dogs").html()
     assert "Of 2 grammars, this is the first." in page
+    assert "<h2>Trees</h2>" not in page
+
+
+def test_examples_are_from_all_over_the_treebank():
+    trees = [
+        Tree("S", [Tree("N", word=f"{i}.{t}") for t in range(n)]) for i, n in enumerate([4, 5, 12, 13] * 5)
+    ]
+    found = Parser("pcfg", rare=0).fit(trees).facts_["examples"]
+    assert [words[0] for words in found] == ["1.0", "5.0", "9.0", "13.0", "17.0"]
+    assert {len(words) for words in found} <= set(range(5, 13))
 
 
 def random_tree(rng, words):
@@ -135,10 +152,33 @@ def test_trees_of_any_depth():
 
 def test_page_of_automata():
     model = HeadAutomata(2, "bigram").fit(SENTENCES)
-    page = automata_page(model, HOSTILE)
+    page = automata_page(model, HOSTILE).html()
     assert "<img" not in page
     assert "NOUN, left" in page
     assert "(root), right" in page
+    tried = Attached(SENTENCES, [[3, 3, 0], [2, 0, 2]])
+    page = automata_page(model, HOSTILE, tried).html()
+    assert "<img" not in page
+    arcs = page.count('class="arc"') + page.count('class="arc ')
+    assert arcs == 6 + 1  # one is wrong, and the right one is drawn too
+    assert "the → dog" not in page.replace("dog → the (right, but missed)", "")
+    assert 'class="arc"' not in automata_page(model, "none", tried, documents=0).html()
+
+
+def arcs_of(drawing):
+    """The places of arcs: where they start and end, and how high they lie."""
+    return re.findall(r'class="arc[^"]*" d="M([\d.]+) [\d.]+V([\d.]+)Q[^"]*Q([\d.]+) ', drawing)
+
+
+def test_arcs_lie_above_those_inside_them_and_cross_no_word():
+    words, heads = list("abcdefg"), [4, 1, 1, 0, 4, 7, 4]
+    drawing = drawn_arcs(words, [], heads)
+    spans = sorted((abs(float(a) - float(b)), -float(top)) for a, top, b in arcs_of(drawing))
+    assert len(spans) == 6
+    assert [height for _, height in spans] == sorted(height for _, height in spans)
+    assert drawn_arcs(words, [], heads, heads) == drawing
+    assert drawn_arcs([HOSTILE], ["N"], [0]).count("<img") == 0
+    assert drawn_arcs(["x" * 99], ["N"], [0]).count("x" * 99) == 2  # what is told of it, not what is drawn
 
 
 def test_report_command(tmp_path, parser, capsys):

@@ -30,8 +30,8 @@ def model():
 
 
 def test_page(model):
-    text = trend_page(model, HOSTILE)
-    assert text == trend_page(model, HOSTILE)
+    text = trend_page(model, HOSTILE).html()
+    assert text == trend_page(model, HOSTILE).html()
     assert "<img" not in text
     assert text.count("<script") == 1
     assert text.count('<figure class="chart"') == 4  # strongest and most changed, of two sides
@@ -45,20 +45,20 @@ def test_pages_of_the_other_tasks():
     y = np.array([text.count("war") for text in X], dtype=float)
     series = TimeSeriesRegressor(noise_variance=0.01, init="ridge-all")
     numbers = TrendModel(series, FrequentWords(), every=10).fit(Documents(X, times, y))
-    text = trend_page(numbers, "cost")
+    text = trend_page(numbers, "cost").html()
     assert "Stiffness" in text
     assert "expected next" in text
     labels = np.array(["yes" if n else "no" for n in y])
     labels[::5] = "yes"
     series = TimeSeriesClassifier("ridge-ts", lam=0.1)
     classes = TrendModel(series, FrequentWords(), every=10).fit(Documents(X, times, labels))
-    assert "they speak for yes" in trend_page(classes, "sides")
+    assert "they speak for yes" in trend_page(classes, "sides").html()
 
 
 def test_an_empty_model_has_a_page():
     fitted = TrendModel(TimeSeriesTextModel("lasso-all", lam=1e9), FrequentWords(), every=10)
     fitted.fit(Documents(TEXTS, TIMES))
-    assert "all weights are 0" in trend_page(fitted, "nothing")
+    assert "all weights are 0" in trend_page(fitted, "nothing").html()
 
 
 def test_sparklines():

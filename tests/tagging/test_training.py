@@ -13,11 +13,19 @@ from scipy.optimize import minimize
 
 from spinney.errors import OptionError
 from spinney.optim import L1, L2, ElasticNet, NoPenalty, gradient_scale, solve
-from spinney.tagging import stochastic
+from spinney.structure import WordClasses
+from spinney.tagging import Tagger, stochastic
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.memm import MEMMLoss
 from spinney.tagging.merging import merge
-from spinney.tagging.penalty import by_label, by_pattern, by_symbol, make_penalty, unigram_before_bigram
+from spinney.tagging.penalty import (
+    by_class,
+    by_label,
+    by_pattern,
+    by_symbol,
+    make_penalty,
+    unigram_before_bigram,
+)
 from spinney.tagging.sequences import Observations, Sequences
 from spinney.tagging.stochastic import adagrad, best_step, sgd
 from spinney.tagging.support import Shape, Support, observed_support
@@ -325,6 +333,34 @@ def test_weighted_elastic_net():
     penalty = ElasticNet(1.0, 0.1, weights)
     found = [train(loss, penalty, Plan(solver, tol=1e-6)).objective for solver in ("active-set", "owlqn")]
     assert found[0] == pytest.approx(found[1], rel=1e-7)
+
+
+def test_words_of_a_class_stand_or_fall_together():
+    classes = WordClasses(["cat", "dog", "the", "ca"], [0, 0, 1, 2])
+    sentences = [["the", "cat"], ["the", "dog"], ["cat", "dog"], ["the", "owl"], ["owl", "cat"]]
+    labels = [["D" if word == "the" else "N" for word in words] for words in sentences]
+    patterns = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%prefix[0,0,2]\nU3:%x[0,0]/%x[1,0]\nB"
+    tagger = Tagger(patterns, structures={"c": classes}, penalty="group-class", lam=1e-3).fit(
+        sentences, labels
+    )
+    class_of = dict(zip(tagger.extractor_.names("u"), tagger.extractor_.class_of("u").tolist()))
+    # Only what one pattern sees as a whole word has its class: neither a prefix that is spelt like a word, nor pairs.
+    assert {name: c for name, c in class_of.items() if c >= 0} == {
+        "U0:the": 1, "U0:cat": 0, "U0:dog": 0, "U1:the": 1, "U1:cat": 0,
+    }  # fmt: skip
+    n, p = len(tagger.labels_), tagger.extractor_.n_unigrams
+    made = by_class(
+        Shape(p, 1, n, True),
+        (tagger.extractor_.pattern_of("u"), np.zeros(1, np.int32)),
+        tagger.extractor_.class_of("u"),
+    )
+    names = [name for name in tagger.extractor_.names("u") for _ in range(n)] + ["B"] * (n + 1) * n
+    groups = {frozenset(names[j] for j in made[g]) for g in range(len(made))}
+    assert frozenset({"U0:cat", "U0:dog"}) in groups
+    assert frozenset({"U1:cat"}) in groups
+    assert sum(len(made[g]) for g in range(len(made))) == len(names)
+    with pytest.raises(OptionError, match="no word classes"):
+        Tagger(patterns, penalty="group-class").fit(sentences, labels)
 
 
 def test_groups_vanish_whole():

@@ -1,4 +1,4 @@
-"""The prior against quadrature, dense linear algebra, finite differences and the dossier's table."""
+"""The prior against quadrature, dense linear algebra, finite differences and a table."""
 
 import numpy as np
 import pytest
@@ -91,7 +91,7 @@ def test_jensen_never_lowers_the_bound(kappa, T):
     assert jensen >= honest - 1e-12
 
 
-def test_the_dossiers_gap_between_the_two():
+def test_the_gap_between_the_two():
     assert 2 * half_logdet([3.0], 8, "jensen")[0] == pytest.approx(-0.785, abs=5e-4)
     assert 2 * half_logdet([3.0], 8, "quadrature")[0] == pytest.approx(-1.148, abs=5e-4)
 

@@ -14,9 +14,9 @@ j < i; slots that are empty have the loss `NEVER`, which no update touches, as a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from spinney.classes._pairs_kernels import phi
+from spinney.compiling import njit
 
 NEVER = np.iinfo(np.int64).max
 
@@ -263,8 +263,9 @@ def open_all(start, stop, counts, from_root, rank, N, NT, loss, l, r, first, tab
     n, size = len(loss), len(N)
     x, y = np.zeros(size, np.int64), np.zeros(size, np.int64)
     for u in range(start, stop):
-        x[: u + 1] = counts[u, : u + 1]
-        y[:u] = counts[:u, u]
+        for v in range(u):
+            x[v], y[v] = counts[u, v], counts[v, u]
+        x[u] = counts[u, u]
         if size > n:
             y[size - 1] = from_root[u]
         open_cluster(u, x, y, rank[u], N, NT, loss, l, r, first, table, scale)

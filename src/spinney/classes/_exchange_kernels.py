@@ -8,9 +8,9 @@ still a gain when its turn comes.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from spinney.classes._pairs_kernels import phi
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -1,7 +1,8 @@
 """The M-step of hidden Markov models, and the adding up of what the E-steps found."""
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)

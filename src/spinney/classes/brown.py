@@ -95,8 +95,7 @@ def _grown(pairs: PairCounts, state: State, root: bool) -> tuple[NDArray[np.int3
     leader, slot = np.zeros(n, np.int64), np.zeros(n, np.int64)
     roots = pairs.roots if root else np.zeros(0, np.int64)
     rest = (order, rank, leader, slot, *pairs.children, *pairs.parents, roots, *state)
-    with progress.announcing_compilation("Brown clustering"):
-        free = add_words(0, 0, 0, *rest)
+    free = add_words(0, 0, 0, *rest)
     with progress.task("clustering words", n) as task:
         for start in range(0, n, CHUNK):
             stop = min(start + CHUNK, n)

@@ -18,7 +18,7 @@ from spinney.classes.clustering import Clustering, check_sizes, make_clustering
 from spinney.classes.merging import hierarchy as paths_of
 from spinney.classes.pairs import Ints, Neighbours, PairCounts, Phi, fixed_point
 from spinney.corpus.vocabulary import Vocabulary
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.parallel import default_threads, map_reduce
 from spinney.structure import WordClasses
 
@@ -124,14 +124,13 @@ def improve(
     (array([1, 0, 0, 1], dtype=int32), [0.6931, 0.0])
     """
     if variant not in ("two-sided", "predictive"):
-        raise OptionError(f"variant must be two-sided or predictive, not {variant!r}")
+        raise unknown_choice("variant must be", variant, ("two-sided", "predictive"))
     threads = default_threads() if threads is None else threads
     ids = ids.astype(np.int32)  # a copy
     total = pairs.n_pairs + (int(pairs.roots.sum()) if root else 0)
     phi = fixed_point(total)
     visit = (two_sided if variant == "two-sided" else _predictive)(pairs, ids, n_classes, root, phi)
-    with progress.announcing_compilation("exchange clustering"):
-        visit(np.zeros(0, np.int64), np.zeros(0, np.int64), True)
+    visit(np.zeros(0, np.int64), np.zeros(0, np.int64), True)  # compiles, and does nothing else
     order = pairs.by_frequency()
     gains: list[float] = []
     with progress.task("moving words", passes * len(order)) as task:
@@ -235,7 +234,7 @@ def _initial(
             )
         return ids
     if init not in ("frequency", "random"):
-        raise OptionError(f"init must be frequency, random or word classes, not {init!r}")
+        raise unknown_choice("init must be word classes,", init, ("frequency", "random"))
     order = pairs.by_frequency()
     if init == "random":
         order = np.random.default_rng(random_state).permutation(order)

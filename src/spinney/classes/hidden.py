@@ -394,11 +394,8 @@ class HiddenMarkov:
 
     @classmethod
     def _from_file(cls, model: ModelFile) -> Self:
-        settings, relations = model.fact("settings", dict), model.fact("relations", dict)
-        facts = model.fact("facts", dict)
-        if set(settings) != set(_SETTINGS):
-            raise model.error("damaged: it has other settings than a hidden Markov model")
-        fitted = cls(**settings)
+        relations, facts = model.fact("relations", dict), model.fact("facts", dict)
+        fitted = cls(**model.settings(_SETTINGS))
         # Copies: training may go on from here, and kernels are compiled for arrays that can be written to.
         omega = np.array(
             model.tensor("omega", fitted.dtype if fitted.dtype in _DTYPES else "float32", ndim=2)
@@ -407,7 +404,7 @@ class HiddenMarkov:
         tau, counts = np.array(model.tensor("tau", np.float64, ndim=3)), model.tensor("counts", np.int64)
         words = model.texts("words")
         V, C = omega.shape
-        try:
+        with model.checked():
             check_settings(fitted)
             if not 2 <= C <= fitted.n_classes or len(words) != V or counts.min(initial=0) < 0:
                 raise OptionError("its sizes do not fit together")
@@ -418,8 +415,6 @@ class HiddenMarkov:
             if not np.allclose(mass, omega.sum(axis=0, dtype=np.float64), rtol=1e-3, atol=1e-3 * mass.mean()):
                 raise OptionError("its sums are not those of its counts")
             fitted.vocabulary_ = Vocabulary(tuple(words), counts, model.header.get("unknown"))
-        except OptionError as error:
-            raise model.error(f"damaged: {error}") from None
         fitted.relations_ = _read_relations(model, relations)
         done = Done(model.fact("passes", int), model.fact("steps", int), model.fact("finished", bool))
         if min(done) < 0:

@@ -1,4 +1,4 @@
-"""EM for hidden Markov chains and trees: batch and online (Grave 2014, §2.1; Cappé & Moulines 2009)."""
+"""EM for hidden Markov chains and trees: batch and online (Grave 2014, §2.2.1; Cappé & Moulines 2009)."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class _Totals:
 
 
 def step_sizes(gamma: float, delay: float) -> Callable[[int], float]:
-    """α_t = 1 / (delay + t)^γ (Grave 2014, §2.1)."""
+    """α_t = 1 / (delay + t)^γ (Grave 2014, §2.2.1)."""
     return lambda t: 1.0 / (delay + t) ** gamma
 
 

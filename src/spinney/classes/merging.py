@@ -31,8 +31,7 @@ def hierarchy(pairs: PairCounts, ids: NDArray[np.int32], n_classes: int, *, root
     from_root = pairs.roots_of_classes(ids, n_classes)
     ranks = _first_ranks(pairs, ids, n_classes)
     rest = (counts, from_root, ranks, *state)
-    with progress.announcing_compilation("hierarchies of classes"):
-        open_all(0, 0, *rest)
+    open_all(0, 0, *rest)  # compiles, and does nothing else
     with progress.task("comparing classes", n_classes) as task:
         for start in range(0, n_classes, CHUNK):
             stop = min(start + CHUNK, n_classes)

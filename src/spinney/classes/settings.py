@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from spinney.corpus import TokenArrays
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.classes.hidden import HiddenMarkov
@@ -25,7 +25,7 @@ def check_settings(model: HiddenMarkov) -> None:
     """
     for name, choices in _CHOICES.items():
         if getattr(model, name) not in choices:
-            raise OptionError(f"{name} is one of {', '.join(choices)}, not {getattr(model, name)!r}")
+            raise unknown_choice(f"{name} is one of", getattr(model, name), choices)
     for name, least in _AT_LEAST.items():
         value = getattr(model, name)
         if not _is_whole(value, least) and not (value is None and name in _OPTIONAL):

@@ -1,4 +1,4 @@
-"""Expected counts of a hidden Markov chain or tree, and the parameters that they give (Grave 2014, §2.1)."""
+"""Expected counts of a hidden Markov chain or tree, and the parameters that they give (Grave 2014, §2.2.1)."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def classes_start(
     dtype: DTypeLike,
     floor: float = 1e-5,
 ) -> Statistics:
-    """From one class a word (Grave 2014, §2.4): its count in its class's column, its classes' edges.
+    """From one class a word (Grave 2014, §2.2.4): its count in its class's column, its classes' edges.
 
     Zeros would stay zeros for ever, so each becomes about ``floor`` times the largest count of its row; about, so that
     two classes without words do not stay alike for ever either.

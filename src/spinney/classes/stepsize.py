@@ -9,7 +9,7 @@ from spinney.classes.statistics import Statistics
 from spinney.errors import OptionError
 from spinney.progress import task
 
-#: The grid of the thesis (Grave 2014, §2.1).
+#: The grid of the thesis (Grave 2014, §2.2.1).
 GAMMAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 

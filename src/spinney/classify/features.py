@@ -8,8 +8,8 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from spinney.corpus.lines import fields
-from spinney.corpus.raw import tokenize
-from spinney.errors import InputError, OptionError
+from spinney.corpus.raw import split_sentences, tokenize
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.files import ModelFile, Parts
 
 Weighting = Literal["tfidf", "counts", "binary"]
@@ -33,7 +33,7 @@ class TextFeatures:
     tokens : {"words", "all", "spaces"}
         What a word is: two or more letters or digits (as scikit-learn has it); every token of
         :func:`spinney.corpus.tokenize`, punctuation and words of one letter too; or what stands between ASCII white
-        space, for text that is tokenized already, such as the leaves of trees.
+        space, for text that is tokenized already, such as the leaves of trees; then a line is a sentence.
 
     Examples
     --------
@@ -58,13 +58,13 @@ class TextFeatures:
         tokens: Tokens = "words",
     ) -> None:
         if weighting not in ("tfidf", "counts", "binary"):
-            raise OptionError(f"features are tfidf, counts or binary, not {weighting!r}")
+            raise unknown_choice("features are", weighting, ("tfidf", "counts", "binary"))
         if ngrams < 1 or min_count < 1:
             raise OptionError("ngrams and min_count must be ≥ 1")
         if stop_words not in (None, "english"):
-            raise OptionError(f"stop_words is english or nothing, not {stop_words!r}")
+            raise unknown_choice("stop_words is", stop_words, ("english", "nothing"))
         if tokens not in ("words", "all", "spaces"):
-            raise OptionError(f"tokens are words, all or spaces, not {tokens!r}")
+            raise unknown_choice("tokens are", tokens, ("words", "all", "spaces"))
         self.weighting = weighting
         self.ngrams = ngrams
         self.min_count = min_count
@@ -117,6 +117,20 @@ class TextFeatures:
         tokens: list[str] = vectoriser.build_tokenizer()(vectoriser.build_preprocessor()(text))
         return tokens
 
+    def sentences_of(self, text: str) -> list[str]:
+        """The sentences of a text: its lines if ``tokens="spaces"``, else as :func:`spinney.corpus.split_sentences`.
+
+        Examples
+        --------
+        >>> TextFeatures().sentences_of("It works. Does it?")
+        ['It works.', 'Does it?']
+        >>> TextFeatures(tokens="spaces").sentences_of("x = f . y\\nreturn x\\n")
+        ['x = f . y', 'return x']
+        """
+        if self.tokens == "spaces":
+            return [line for line in text.split("\n") if fields(line)]
+        return split_sentences(text)
+
     @property
     def ignored(self) -> frozenset[str]:
         """The stop words: tokens that are no features, nor parts of any."""
@@ -155,10 +169,8 @@ class TextFeatures:
     @classmethod
     def from_parts(cls, model: ModelFile) -> Self:
         """Out of a model file; one written before there was a choice of tokens has words."""
-        try:
+        with model.checked(TypeError):
             features = cls(**model.header)
-        except (TypeError, OptionError) as error:
-            raise model.error(f"damaged: {error}") from None
         features.names = model.texts("names")
         if features.weighting == "tfidf":
             features.idf = np.asarray(model.tensor("idf", np.float64))

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from spinney.classify.features import TextFeatures
 from spinney.corpus.brackets import Tree
-from spinney.corpus.raw import split_sentences
 from spinney.errors import OptionError
 from spinney.structure import Groups, WordClasses, WordVectors
 
@@ -50,7 +49,7 @@ def sentence_groups(
     Parameters
     ----------
     texts
-        Documents, to be split by :func:`spinney.corpus.split_sentences`, or lists of sentences.
+        Documents, to be split by :meth:`TextFeatures.sentences_of`, or lists of sentences.
 
     Examples
     --------
@@ -63,7 +62,7 @@ def sentence_groups(
     >>> groups.weights
     array([4.        , 1.73205081])
     """
-    documents = (split_sentences(text) if isinstance(text, str) else text for text in texts)
+    documents = (features.sentences_of(text) if isinstance(text, str) else text for text in texts)
     sentences = ((sentence, sentence) for document in documents for sentence in document)
     return _text_groups(sentences, features, weights, merge, min_size)
 
@@ -443,7 +442,11 @@ def combined(families: Mapping[str, Groups], *, strengths: Mapping[str, float] |
     strengths = strengths or {}
     for name, strength in strengths.items():
         if name not in families:
-            raise OptionError(f"a strength for {name!r}, but the families are {', '.join(families)}")
+            raise OptionError(
+                f"a strength for {name!r}, but the families are {', '.join(families)}",
+                given=name,
+                known=families,
+            )
         if not 0 <= strength < np.inf:
             raise OptionError(f"the strength of {name!r} must be a finite number ≥ 0, not {strength}")
     parts = []

@@ -1,4 +1,4 @@
-"""Classification along a tree of classes: one small regression a node (Nelakanti 2014, §4.4).
+"""Classification along a tree of classes: one small regression a node (Nelakanti 2014, §4.3).
 
 P(y|x) is the product of the decisions on the way from the root to y. A binary tree asks log₂K questions where a flat
 model asks K, and its nodes are fitted independently of each other, since the way to a known class is known.
@@ -21,7 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from spinney import progress
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import make_penalty
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
 from spinney.optim import Penalty, Solution, path, solve, warn_unless_converged
 from spinney.optim.base import GroupArrays, Vector
 from spinney.optim.losses import LinearLoss
@@ -228,7 +228,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_options(self) -> None:
         if self.policy not in get_args(Policy):
-            raise OptionError(f"policy is one of {', '.join(get_args(Policy))}, not {self.policy!r}")
+            raise unknown_choice("policy is one of", self.policy, get_args(Policy))
         if self.policy == "gamma":
             a, b = self.gamma
             if not (a > 1 and b > 0):
@@ -331,7 +331,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"{X.shape[0]} examples but {len(labels)} labels")
         if np.any(self.classes_[codes] != labels):
             unknown = labels[self.classes_[codes] != labels][0]
-            raise InputError(f"the class {unknown!s} was not seen in training")
+            meant = did_you_mean(unknown, map(str, self.classes_))
+            raise InputError(f"the class {unknown!s} was not seen in training", remedy=meant)
         found, there = np.zeros(len(codes)), codes.copy()
         for node in reversed(self._nodes()):  # from the leaves up: children are done before their parent
             rows = np.flatnonzero(self.tree_.parent[there] == node.id)

@@ -176,9 +176,9 @@ class TextModel:
             tree, inner = self.estimator.tree_, self.estimator._nodes()
             for leaf in range(len(tree)):
                 node = inner[tree.parent[leaf] - len(tree)]
-                yield _branch_rows(self.coef[node.rows])[tree.branch[leaf]]
+                yield branch_rows(self.coef[node.rows])[tree.branch[leaf]]
         elif self.is_classifier:
-            yield from _branch_rows(self.coef)
+            yield from branch_rows(self.coef)
         else:
             yield from self.coef
 
@@ -202,7 +202,7 @@ class TextModel:
         for v, node in enumerate(self.estimator._nodes()[:nodes]):
             there = np.flatnonzero(codes.nodes == v)
             branches = []
-            for b, row in enumerate(_branch_rows(self.coef[node.rows])):
+            for b, row in enumerate(branch_rows(self.coef[node.rows])):
                 classes = class_of[there[codes.branches[there] == b]].tolist()
                 branches.append(Branch([outputs[c] for c in classes], _strongest(row, names, k)))
             found.append(NodeWords(v, branches))
@@ -274,7 +274,7 @@ def _strongest(row: Any, names: Sequence[str], k: int, signed: bool = True) -> l
     return [(names[j], float(row[j])) for j in order if size[j] > 0]
 
 
-def _branch_rows(coef: Any) -> Any:
+def branch_rows(coef: Any) -> Any:
     """The weights of each alternative, also where two share them."""
     return np.vstack([-coef, coef]) if len(coef) == 1 else coef
 

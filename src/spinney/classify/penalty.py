@@ -40,8 +40,8 @@ def make_penalty(
     if isinstance(name, Penalty):
         return name
     if name not in SIMPLE | GROUPED | FROM_DESIGN:
-        names = ", ".join(sorted(SIMPLE | GROUPED | FROM_DESIGN))
-        raise OptionError(f"there is no penalty {name!r}; there are {names}")
+        names = sorted(SIMPLE | GROUPED | FROM_DESIGN)
+        raise OptionError(f"there is no penalty {name!r}; there are {', '.join(names)}", given=name, known=names)
     if name in GROUPED:
         if groups is not None and X is not None and groups.n_features != X.shape[1]:
             raise OptionError(

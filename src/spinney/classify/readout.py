@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from spinney.classify.features import TextFeatures
 from spinney.classify.model import TextModel
 from spinney.classify.selection import Floats, family_counts, foremost, largest, selection
-from spinney.corpus import split_sentences
 from spinney.errors import InputError, OptionError
 from spinney.optim.base import GroupArrays
 
-#: Weights and log-odds smaller than this in magnitude are not shown (Yogatama 2015, section 5.6).
+#: Weights and log-odds smaller than this in magnitude are not shown (Yogatama 2015, §5.4.3).
 HIDDEN = 1e-3
 
 
@@ -247,7 +246,7 @@ class SentenceLogOdds:
 def sentence_log_odds(
     model: TextModel, text: str | Sequence[str], label: str | None = None, *, limit: int | None = None
 ) -> SentenceLogOdds:
-    """log p(y | document) − log p(y | document without the sentence), of each sentence (Yogatama 2015, section 5.6).
+    """log p(y | document) − log p(y | document without the sentence), of each sentence (Yogatama 2015, §5.4.3).
 
     Exact whatever the features, since the document is featurised anew without each sentence; for the same reason the
     time grows with the square of its length.
@@ -272,7 +271,7 @@ def sentence_log_odds(
     """
     if model.features is None:
         raise InputError("a model of numbers, not of text, knows no sentences")
-    sentences = split_sentences(text) if isinstance(text, str) else list(text)
+    sentences = model.features.sentences_of(text) if isinstance(text, str) else list(text)
     whole = text if isinstance(text, str) else " ".join(sentences)
     shown = sentences[:limit]
     without = (" ".join([*sentences[:s], *sentences[s + 1 :]]) for s in range(len(shown)))
@@ -282,7 +281,11 @@ def sentence_log_odds(
     elif label in model.outputs:
         y = model.outputs.index(label)
     else:
-        raise OptionError(f"{label!r} is not a class of the model: {', '.join(model.outputs)}")
+        raise OptionError(
+            f"{label!r} is not a class of the model: {', '.join(model.outputs)}",
+            given=label,
+            known=model.outputs,
+        )
     scores = outcomes[0, y] - outcomes[1:, y]
     return SentenceLogOdds(model.outputs[y], float(outcomes[0, y]), shown, scores)
 

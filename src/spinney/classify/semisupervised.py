@@ -29,7 +29,7 @@ CRITERIA = ("supervised", "weighted", "shimodaira", "entropy", "self-training")
 def semi_supervised_weights(
     X: Any, unlabelled: Any, *, n_clusters: int | None = None, random_state: Any = None
 ) -> Vector:
-    """Weights for labelled rows, from the share of their like among unlabelled rows (Sokolovska 2010, 4.2 and 5.3).
+    """Weights for labelled rows, from the share of their like among unlabelled rows (Sokolovska 2010, §4.2 and §5.2).
 
     The weights are proportional to :func:`spinney.inference.strata.stratum_weights` and scaled to mean 1, so that
     the strength of a penalty means what it means without them.
@@ -149,7 +149,11 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             For ``shimodaira``: the probability of each labelled row under the law that the labelled rows follow.
         """
         if self.criterion not in CRITERIA:
-            raise OptionError(f"there is no criterion {self.criterion!r}; there are {', '.join(CRITERIA)}")
+            raise OptionError(
+                f"there is no criterion {self.criterion!r}; there are {', '.join(CRITERIA)}",
+                given=self.criterion,
+                known=CRITERIA,
+            )
         if q_train is not None and self.criterion != "shimodaira":
             raise OptionError(f"q_train goes with the criterion shimodaira, not {self.criterion}")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)

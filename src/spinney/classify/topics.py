@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus.lines import fields, read_lines
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.files import FilePath
 
 Method = Literal["sklearn", "tomotopy"]
@@ -61,7 +61,7 @@ def lda_topics(
     ((2, 4), [[0, 1], [2, 3]])
     """
     if method not in _ITERATIONS:
-        raise OptionError(f"topics are learnt by sklearn or tomotopy, not {method!r}")
+        raise unknown_choice("topics are learnt by", method, ("sklearn", "tomotopy"))
     iterations = _ITERATIONS[method] if iterations is None else iterations
     if min(n_topics, iterations, 1 if threads is None else threads) < 1:
         raise OptionError("n_topics, iterations and threads must be at least 1")

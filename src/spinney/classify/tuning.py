@@ -464,7 +464,11 @@ def _grid(space: str | Grid | Mapping[str, Sequence[Any]], estimator: Estimator,
             f"tune is for LinearClassifier and LinearRegressor, not for {type(estimator).__name__}"
         )
     if isinstance(space, str) and space not in THESIS_GRIDS:
-        raise OptionError(f"there is no grid {space!r}; there are {', '.join(THESIS_GRIDS)}")
+        raise OptionError(
+            f"there is no grid {space!r}; there are {', '.join(THESIS_GRIDS)}",
+            given=space,
+            known=THESIS_GRIDS,
+        )
     grid = (
         THESIS_GRIDS[space] if isinstance(space, str) else space if isinstance(space, Grid) else Grid(space)
     )
@@ -472,7 +476,9 @@ def _grid(space: str | Grid | Mapping[str, Sequence[Any]], estimator: Estimator,
     for name in [*grid.values, path]:
         if name not in known:
             raise OptionError(
-                f"{type(estimator).__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}"
+                f"{type(estimator).__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}",
+                given=name,
+                known=known,
             )
     if not _numeric(grid.values.get(path, [])):
         raise OptionError(
@@ -490,7 +496,9 @@ def _check_options(
     threads: int,
 ) -> None:
     if search not in SEARCHES:
-        raise OptionError(f"there is no search {search!r}; there are {', '.join(SEARCHES)}")
+        raise OptionError(
+            f"there is no search {search!r}; there are {', '.join(SEARCHES)}", given=search, known=SEARCHES
+        )
     if search == "grid" and n_trials is not None:
         raise OptionError("search 'grid' tries every cell: n_trials is for 'random' and 'optuna'")
     if search != "grid" and (n_trials is None or n_trials < 1):

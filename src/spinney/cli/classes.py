@@ -17,6 +17,7 @@ from spinney.cli.structures import is_model, word_classes
 from spinney.cli.textfiles import (
     Format,
     Header,
+    HeadRulesFile,
     Parser,
     Reading,
     Source,
@@ -25,7 +26,7 @@ from spinney.cli.textfiles import (
     numbered,
     warn_of_unknown,
 )
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.classes import Clustering, HiddenMarkov
@@ -129,6 +130,7 @@ def fit(
     ] = None,
     unknown: Annotated[str, typer.Option(help="The word that stands for all others.")] = "<unk>",
     parser: Parser = None,
+    head_rules: HeadRulesFile = None,
     cache: Cache = None,
     format: Format = "auto",
     text: TextColumn = None,
@@ -154,10 +156,14 @@ def fit(
         "resume": resume or None,
     }  # fmt: skip
     _check(method, init, tree, given, passes=passes, variant=variant, refine=refine)
+    if head_rules is not None and parser is None:
+        raise OptionError("--head-rules goes with --parser, a model of parse fit")
     settings = _settings(given, passes, seed, threads)
     origin = _origin(model if resume and os.path.exists(model) else init)
     typed_edges = bool(settings["typed"])
-    reading = Reading(words, lowercase, unknown or None, tree, typed_edges, subtypes, max_length, parser)
+    reading = Reading(
+        words, lowercase, unknown or None, tree, typed_edges, subtypes, max_length, parser, head_rules
+    )
     vocabulary, size = None, classes or 256
     if isinstance(origin, HiddenMarkov) and method == "hmm":
         reading, vocabulary = Reading.of(origin.facts_), origin.vocabulary_
@@ -260,7 +266,7 @@ def _check(
 ) -> None:
     """Refuse options that are not for this method, rather than pass over them."""
     if method not in ("brown", "exchange", "hmm"):
-        raise OptionError(f"--method is brown, exchange or hmm, not {method!r}")
+        raise unknown_choice("--method is", method, ("brown", "exchange", "hmm"))
     wrong = [name for name, value in given.items() if value is not None and method != "hmm"]
     others = {"brown": ("passes", "variant"), "exchange": ("refine",), "hmm": ()}[method]
     wrong += [name for name in others if of_clusterings[name] is not None]
@@ -273,7 +279,7 @@ def _check(
     for name, known in {"em": ("online", "batch"), "variant": ("two-sided", "predictive")}.items():
         value = given.get(name) or of_clusterings.get(name)
         if value is not None and value not in known:
-            raise OptionError(f"--{name} is {' or '.join(known)}, not {value!r}")
+            raise unknown_choice(f"--{name} is", value, known)
     if (given["typed"] or given["relation_groups"]) and not tree:
         raise OptionError("--typed and --relation-groups are for trees: give --tree")
     if given["typed"] and given["relation_groups"]:
@@ -344,7 +350,11 @@ def _origin(init: str | None) -> HiddenMarkov | WordClasses | None:
     if init is None or init in _BEGINNINGS:
         return None
     if not os.path.exists(init):
-        raise InputError("no such file", path=init, remedy=f"--init is {', '.join(_BEGINNINGS)} or a file")
+        raise InputError(
+            "no such file",
+            path=init,
+            remedy=did_you_mean(init, _BEGINNINGS) or f"--init is {', '.join(_BEGINNINGS)} or a file",
+        )
     from spinney.classes import HiddenMarkov
     from spinney.files import read_model
 
@@ -438,6 +448,7 @@ def _with_facts(
         "skipped": report.skipped,
         "long": report.long,
         "joined": report.joined,
+        "flat": report.flat,
     }
     if isinstance(fitted, HiddenMarkov):
         facts = fitted.facts_

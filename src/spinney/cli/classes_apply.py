@@ -22,7 +22,7 @@ from spinney.cli.textfiles import (
     token_batches,
     vocabulary_of,
 )
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.classes import Clustering, HiddenMarkov
@@ -111,7 +111,7 @@ def _cells(
     from spinney.classes.bigrams import class_paths
 
     if what not in ("class", "path", "viterbi", "posterior"):
-        raise OptionError(f"--what is class, path, viterbi or posterior, not {what!r}")
+        raise unknown_choice("--what is", what, ("class", "path", "viterbi", "posterior"))
     hidden = model if isinstance(model, HiddenMarkov) else None
     if what in ("class", "path"):
         classes = model.word_classes() if isinstance(model, HiddenMarkov) else model.classes

@@ -8,7 +8,7 @@ import typer
 
 from spinney.cli.inputs import about, check_target
 from spinney.cli.options import Json, Quiet, Seed, Threads, begin, emit
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.classes import Clustering, HiddenMarkov
@@ -61,7 +61,7 @@ def inspect(
         chosen = None if class_id is None else [class_id]
     shares = views.class_shares(fitted)
     shown = views.class_views(fitted, chosen or _largest(shares, classes), top)
-    below = _below(fitted, shown)
+    below = views.children(fitted, shown)
     facts: dict[str, Any] = {
         **{name: value for name, value in _facts(fitted).items() if name != "trace"},
         "largest_classes": [_class_facts(view) for view in shown],
@@ -155,7 +155,7 @@ def export(
     from spinney.classes import HiddenMarkov, load_vectors, load_word_model
 
     if to not in ("paths", "word2vec", "json", "classes"):
-        raise OptionError(f"--to is paths, word2vec, json or classes, not {to!r}")
+        raise unknown_choice("--to is", to, ("paths", "word2vec", "json", "classes"))
     if output != "-":
         check_target(output)
     if to == "word2vec":
@@ -198,22 +198,6 @@ def _facts(model: Clustering | HiddenMarkov) -> dict[str, Any]:
 
 def _largest(shares: Any, n: int) -> list[int]:
     return [int(i) for i in (-shares).argsort(kind="stable")[:n]]
-
-
-def _below(
-    model: Clustering | HiddenMarkov, parents: list[ClassView]
-) -> list[tuple[ClassView, list[tuple[ClassView, float]]]]:
-    """The classes with the likeliest below or after each."""
-    from spinney.report import classes as views
-
-    matrix = views.transitions(model)
-    children = {view.number: views.likeliest(matrix, view.number) for view in parents}
-    numbers = sorted({number for row in children.values() for number, _ in row})
-    view_of = {view.number: view for view in views.class_views(model, numbers, 4)}
-    return [
-        (parent, [(view_of[number], chance) for number, chance in children[parent.number]])
-        for parent in parents
-    ]
 
 
 def _class_facts(view: ClassView) -> dict[str, Any]:

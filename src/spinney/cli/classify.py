@@ -14,13 +14,15 @@ from spinney.cli.classify_groups import GroupOptions
 from spinney.cli.classify_tree import check_tree, tree_classifier
 from spinney.cli.classify_tuning import (
     Search,
+    cv_facts,
     overlap_strengths,
     show_trials,
     trial_rows,
     tuning_facts,
 )
 from spinney.cli.inputs import InputOptions, check_target, renaming
-from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
+from spinney.cli.options import Encoding, Json, OnError, Quiet, ReportOut, Seed, Threads, begin, emit
+from spinney.cli.paths import write_path
 from spinney.errors import OptionError
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ def fit(
     neighbours: opt.Neighbours = None,
     keep: opt.Keep = None,
     parses: opt.Parses = None,
+    parser: opt.ParserFile = None,
     dev: Annotated[
         str | None,
         typer.Option(help="Choose λ, l1 and l2 on these documents, or on a share of the training data: 0.2."),
@@ -109,7 +112,7 @@ def fit(
     for option, value in {"--cv": cv, "--init": init}.items():
         if search is not None and value is not None:
             raise OptionError(f"{option} does not go with --dev, which chooses by fitting from nothing")
-    grouping = GroupOptions.of(groups, group_weights, strengths, neighbours, keep, parses)
+    grouping = GroupOptions.of(groups, group_weights, strengths, neighbours, keep, parses, parser)
     names = renaming(labels)
     how = InputOptions(format, text, label, header, encoding, on_error, names)
     check_target(model)
@@ -147,6 +150,8 @@ def fit(
     seconds = time.perf_counter() - ready
     if search is not None and tuned is not None:
         fitted.facts["tuning"] = tuning_facts(search, tuned, data)
+    if cv is not None and hasattr(fitted.estimator, "scores_"):
+        fitted.facts["cross_validation"] = cv_facts(fitted.estimator)
     fitted.facts |= {"skipped": data.read.skipped, "dropped": data.read.dropped}
     fitted.facts |= {"labels": names} if names else {}
     fitted.facts |= {"tree": tree, "tree_seconds": begun - ready} if tree is not None else {}
@@ -172,6 +177,7 @@ def path(
     ] = None,
     points: Annotated[int, typer.Option(min=2, help="How many strengths.")] = 20,
     ratio: Annotated[float, typer.Option(help="The last strength, as a share of the first.")] = 1e-2,
+    report: ReportOut = None,
     format: opt.Format = "auto",
     text: opt.Text = "text",
     label: opt.Label = "label",
@@ -194,6 +200,7 @@ def path(
     neighbours: opt.Neighbours = None,
     keep: opt.Keep = None,
     parses: opt.Parses = None,
+    parser: opt.ParserFile = None,
     solver: opt.SolverName = "auto",
     rho: opt.Rho = None,
     tol: opt.Tol = 1e-4,
@@ -208,7 +215,9 @@ def path(
     begin(quiet)
     if not 0 < ratio < 1:
         raise OptionError(f"--ratio lies between 0 and 1, not {ratio:g}")
-    grouping = GroupOptions.of(groups, group_weights, strengths, neighbours, keep, parses)
+    if report is not None:
+        check_target(report)
+    grouping = GroupOptions.of(groups, group_weights, strengths, neighbours, keep, parses, parser)
     how = InputOptions(format, text, label, header, encoding, on_error, renaming(labels))
     from spinney.parallel import default_threads
 
@@ -233,13 +242,37 @@ def path(
         }
         for p, s in zip(found, scores)
     ]
+    facts: dict[str, Any] = {"path": rows}
+    if report is not None:
+        _report_path(report, train, kind, estimator, found, data)
+        facts["report"] = report
 
     def show() -> None:
         from spinney.report.tables import show_path
 
         show_path(found, scores)
 
-    emit(as_json, {"path": rows}, show)
+    emit(as_json, facts, show)
+
+
+def _report_path(report: str, train: str, penalty: str, estimator: Any, found: list[Any], data: Data) -> None:
+    """The page of the path: weights by their words, and scores on training and held-out documents."""
+    from spinney.classify import TextModel
+    from spinney.report.path_page import classifier_path
+
+    measure = "accuracy" if hasattr(estimator, "predict_proba") else "r2"
+    scores = {}
+    for of, X, y in (("dev", data.dev_X, data.dev_y), ("training", data.X, data.y)):
+        if X is not None:
+            scores[f"{of} {measure}"] = [float(estimator.at(point).score(X, y)) for point in found]
+    model = TextModel(estimator, data.features)
+    path = classifier_path(found, model.names_of(data.X.shape[1]), model.outputs, scores)
+    known = {"documents": data.X.shape[0], "features": data.X.shape[1], "penalty": penalty}
+    if len(model.outputs) == 2:
+        known["weights above 0 speak for"] = model.outputs[1]
+    write_path(
+        report, path, train, "The regularisation path of a linear model: λ falls, weights come in.", known
+    )
 
 
 def _path_scores(estimator: Any, found: list[Any], data: Data) -> list[float | None]:

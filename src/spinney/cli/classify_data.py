@@ -50,10 +50,8 @@ def prepare(
     Nothing but the score of the models depends on the documents that are held out.
     """
     read = read_inputs(train, how, need_labels=True)
-    if grouping is not None and grouping.has("parse") and read.trees is None and grouping.parses is None:
-        raise OptionError(
-            "--groups parse needs trees: give bracketed trees as the documents, or their parses as --parses FILE"
-        )
+    if grouping is not None:
+        grouping.check_trees(given=read.trees is not None)
     read, held_out = _held_out(read, dev, how, regression, seed)
     made = _features(read, features)
     X = made.fit_transform(read.inputs) if made else read.inputs

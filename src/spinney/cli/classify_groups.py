@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from spinney.cli.inputs import InputOptions, Inputs, read_parses
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, did_you_mean, did_you_mean_file, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.classify import TextFeatures
@@ -42,6 +41,7 @@ class GroupOptions:
     neighbours: int
     keep: frozenset[str] | None
     parses: str | None
+    parser: str | None
 
     @classmethod
     def of(
@@ -52,12 +52,13 @@ class GroupOptions:
         neighbours: int | None,
         keep: str | None,
         parses: str | None,
+        parser: str | None,
     ) -> Self | None:
         """The options as they were given, checked before anything is read; None without ``--groups``."""
         rest = {
             "--group-weights": (weights, FAMILIES), "--strengths": (strengths, (*FAMILIES, "file")),
             "--neighbours": (neighbours, ("neighbours",)), "--keep": (keep, ("parse",)),
-            "--parses": (parses, ("parse",)),
+            "--parses": (parses, ("parse",)), "--parser": (parser, ("parse",)),
         }  # fmt: skip
         families = _families(groups) if groups is not None else ()
         for option, (value, kinds) in rest.items():
@@ -67,7 +68,7 @@ class GroupOptions:
         if groups is None:
             return None
         if weights not in (None, "sqrt", "unit"):
-            raise OptionError(f"--group-weights is sqrt or unit, not {weights!r}")
+            raise unknown_choice("--group-weights is", weights, ("sqrt", "unit"))
         return cls(
             families,
             weights or "sqrt",
@@ -75,11 +76,19 @@ class GroupOptions:
             neighbours or 10,
             None if keep is None else frozenset(label.strip() for label in keep.split(",")),
             parses,
+            parser,
         )
 
-    def has(self, kind: str) -> bool:
-        """Whether a family of that kind is wanted."""
-        return any(family.kind == kind for family in self.families)
+    def check_trees(self, given: bool) -> None:
+        """Refuse groups of phrases without trees: those of the documents, or those of an option."""
+        sources = [self.parses is not None, self.parser is not None]
+        if sum(sources) > 1:
+            raise OptionError("--parses and --parser both say where the trees come from: give one")
+        if any(family.kind == "parse" for family in self.families) and not (given or any(sources)):
+            raise OptionError(
+                "--groups parse needs trees: give bracketed trees as the documents, their parses as --parses FILE, "
+                "or a model of parse fit as --parser"
+            )
 
 
 def _families(spec: str) -> tuple[Family, ...]:
@@ -98,8 +107,7 @@ def _family(item: str) -> Family:
     if kind not in FAMILIES:
         if os.path.isfile(item) or item.endswith(".json"):
             return Family("file", Path(item).stem, file=_existing(item))
-        near = get_close_matches(kind, FAMILIES, 1)
-        meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(FAMILIES)}, or a JSON file"
+        meant = did_you_mean(kind, FAMILIES) or f"there are {', '.join(FAMILIES)}, or a JSON file"
         raise OptionError(f"--groups: no family {kind!r} ({meant})")
     if not colon and kind in _NUMBERED:
         return Family(kind, kind)
@@ -118,7 +126,7 @@ def _family(item: str) -> Family:
 
 def _existing(path: str) -> str:
     if not os.path.isfile(path):
-        raise InputError("no such file", path=path, remedy="named by --groups")
+        raise InputError("no such file", path=path, remedy=did_you_mean_file(path) or "named by --groups")
     return path
 
 
@@ -127,7 +135,9 @@ def _strengths(spec: str | None, names: list[str]) -> dict[str, float]:
     for item in spec.split(",") if spec else []:
         name, _, number = (part.strip() for part in item.partition("="))
         if name not in names:
-            raise OptionError(f"--strengths: {name!r} is none of the families {', '.join(names)}")
+            raise OptionError(
+                f"--strengths: {name!r} is none of the families {', '.join(names)}", given=name, known=names
+            )
         try:
             found[name] = float(number)
         except ValueError:
@@ -196,7 +206,7 @@ class Builder:
     def _constituents(self, features: TextFeatures, family: Family) -> Groups:
         from spinney.classify import constituent_groups
 
-        keep, trees = self.options.keep, self._trees()
+        keep, trees = self.options.keep, self._trees(features)
         groups = constituent_groups(trees, features, keep=keep, **self._how)
         if keep is not None and not len(groups):
             labels = sorted({node.label for tree in trees for node in tree.nodes() if node.label})
@@ -204,14 +214,22 @@ class Builder:
             raise OptionError(f"--keep {','.join(sorted(keep))}: the labels in the trees are {some}")
         return groups
 
-    def _trees(self) -> list[Tree]:
+    def _all_sentences(self, features: TextFeatures) -> Iterator[str]:
+        return (sentence for text in self.read.inputs for sentence in features.sentences_of(text))
+
+    def _trees(self, features: TextFeatures) -> list[Tree]:
         if self.options.parses is not None:
             return read_parses(self.options.parses, self.how)[0]
-        if self.read.trees is None:
-            raise OptionError(
-                "--groups parse needs trees: give bracketed trees as the documents, or their parses as --parses FILE"
-            )
-        return self.read.trees
+        if self.read.trees is not None:
+            return self.read.trees
+        from spinney.cli.structures import constituent_parser
+        from spinney.corpus import tokenize
+        from spinney.parsing import trees_of
+
+        parser = constituent_parser(str(self.options.parser))
+        parser.threads = self.threads
+        split = str.split if features.tokens == "spaces" else tokenize
+        return list(trees_of(parser, map(split, self._all_sentences(features))))
 
     def _clusters(self, features: TextFeatures, family: Family) -> Groups:
         from spinney.classify import cluster_groups
@@ -221,10 +239,9 @@ class Builder:
 
             return cluster_groups(word_classes(family.file), features, **self._how)
         from spinney.classes import brown, pair_counts
-        from spinney.corpus import sentence_arrays, split_sentences
+        from spinney.corpus import sentence_arrays
 
-        sentences = (sentence for text in self.read.inputs for sentence in split_sentences(text))
-        tokens = (features.tokens_of(sentence) for sentence in sentences)
+        tokens = map(features.tokens_of, self._all_sentences(features))
         arrays = sentence_arrays(filter(None, tokens))
         n = family.number or min(_NUMBERED["brown"], max(2, len(arrays.vocabulary) // 2))
         learnt = brown(pair_counts(arrays), arrays.vocabulary, n, threads=self.threads)
@@ -247,9 +264,10 @@ class Builder:
         return topic_groups(topics, features.names, features, **self._how)
 
     def _topics_of_file(self, features: TextFeatures, family: Family) -> Groups:
-        from spinney.classify import read_topics, topic_groups
+        from spinney.classify import topic_groups
+        from spinney.cli.structures import topics
 
-        found = read_topics(str(family.file))
+        found = topics(str(family.file))
         return topic_groups(found.weights, found.words, features, **self._how)
 
     def _neighbours(self, features: TextFeatures, family: Family) -> Groups:

@@ -16,6 +16,7 @@ from spinney.errors import OptionError
 if TYPE_CHECKING:
     from spinney.classify import TextModel
     from spinney.classify.readout import GroupStatus, SentenceLogOdds
+    from spinney.classify.ways import Way
     from spinney.structure import ClassTree
 
 _SENTENCES = 200  # sentences of a document that are looked at
@@ -54,7 +55,8 @@ def inspect(
     With --data, how much each sentence of a document speaks for the class that is predicted: log p(class | document)
     − log p(class | document without the sentence).
 
-    Of a tree of classes, the tree and the words for each branch of its first nodes, from the root down.
+    Of a tree of classes, the tree and the words for each branch of its first nodes, from the root down; with --data,
+    the way of each document down the tree.
     """
     begin(quiet)
     if data is None and documents is not None:
@@ -63,12 +65,11 @@ def inspect(
     from spinney.classify.readout import model_groups, model_size
 
     fitted = TextModel.load(model)
-    if fitted.tree is not None:
-        if data is not None:
-            raise OptionError("--data: sentences are not looked at along a tree of classes; leave it out")
-        _inspect_tree(fitted, fitted.tree, model, top, as_json)
-        return
     how = InputOptions(format, text, header=header, encoding=encoding, on_error=on_error)
+    if fitted.tree is not None:
+        ways = [] if data is None else _ways(fitted, model, data, documents or 3, how)
+        _inspect_tree(fitted, fitted.tree, model, top, as_json, ways)
+        return
     tried = [] if data is None else _log_odds(fitted, model, data, documents or 3, how)
     size, status = model_size(fitted), model_groups(fitted, top=top)
     strongest = fitted.strongest(top)
@@ -93,8 +94,19 @@ def inspect(
     emit(as_json, facts, show)
 
 
-def _inspect_tree(fitted: TextModel, tree: ClassTree, model: str, top: int, as_json: bool) -> None:
-    from spinney.report.classify_tree import show_tree, tree_size
+def _ways(fitted: TextModel, model: str, data: str, n: int, how: InputOptions) -> list[tuple[str, Way]]:
+    """The first documents, by their ids, and their ways down the tree."""
+    from spinney.classify.ways import tree_ways
+
+    read = read_inputs(data, how, need_labels=False)
+    check_kind(fitted, read, model, data)
+    return list(zip(read.ids[:n], tree_ways(fitted, read.inputs[:n])))
+
+
+def _inspect_tree(
+    fitted: TextModel, tree: ClassTree, model: str, top: int, as_json: bool, ways: list[tuple[str, Way]]
+) -> None:
+    from spinney.report.classify_tree import show_tree, show_way, tree_size
 
     size, by_node = tree_size(fitted), fitted.words_by_node(top, nodes=top)
     facts: dict[str, Any] = {**fitted.facts, "newick": tree.to_newick()}
@@ -103,6 +115,16 @@ def _inspect_tree(fitted: TextModel, tree: ClassTree, model: str, top: int, as_j
     ]
     facts["strongest"] = fitted.strongest(top)
     facts["size"] = {**asdict(size), "share": size.share}
+    if ways:
+        facts["ways"] = [
+            {
+                "id": id,
+                "label": way.label,
+                "probability": way.probability,
+                "steps": [step._asdict() for step in way.steps],
+            }
+            for id, way in ways
+        ]
 
     def show() -> None:
         from spinney.report.classify import show_size
@@ -111,6 +133,8 @@ def _inspect_tree(fitted: TextModel, tree: ClassTree, model: str, top: int, as_j
         show_facts(model, told_facts(fitted))
         show_size(size)
         show_tree(tree, by_node)
+        for id, way in ways:
+            show_way(id, way)
 
     emit(as_json, facts, show)
 
@@ -125,6 +149,8 @@ def told_facts(fitted: TextModel) -> dict[str, Any]:
             told[name] = f"{value['total']:,} with {value['memberships']:,} members"
             for family, (selected, removed) in value["families"].items():
                 told[f"groups · {family}"] = f"{selected:,} selected, {removed:,} removed"
+        elif name in ("tuning", "cross_validation") and isinstance(value, dict):
+            told[name] = {key: item for key, item in value.items() if key != "tried"}  # for the page
         elif name == "labels":
             told[name] = ", ".join(f"{old}={new}" for old, new in labels_of(fitted).items())
         else:

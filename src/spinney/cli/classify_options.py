@@ -76,12 +76,19 @@ Parses = Annotated[
     str | None,
     typer.Option(help="Bracketed trees of the training text, one a sentence, for the groups parse."),
 ]
+ParserFile = Annotated[
+    str | None,
+    typer.Option(
+        "--parser", help="A model of parse fit that gives the training text its trees, for the groups parse."
+    ),
+]
 ClassTreeSpec = Annotated[
     str | None,
     typer.Option(
         "--tree",
         help="Go down a tree of classes, a small classifier a node: spec, canonical, diff, obyo, hung, conf or rand "
-        "(learnt from the documents), huffman, balanced, or a file (Newick, JSON or a ClassTree).",
+        "(learnt from the documents), huffman, balanced, or a file: a tree (Newick, JSON or a ClassTree), or "
+        "word classes that have the labels as words (a model of classes fit, or Brown paths).",
     ),
 ]
 SolverName = Annotated[str, typer.Option(help="auto, cd, lbfgs, owlqn, fista, admm, irls, newton, …")]

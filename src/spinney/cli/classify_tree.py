@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, did_you_mean, did_you_mean_file
 
 if TYPE_CHECKING:
     from spinney.classify import TreeClassifier
@@ -25,8 +24,7 @@ def check_tree(spec: str, others: Mapping[str, object]) -> None:
         if value is not None and value is not False:
             raise OptionError(f"{option} does not go with --tree{_REASONS[option]}")
     if spec not in METHODS and not os.path.isfile(spec):
-        near = get_close_matches(spec, METHODS, 1)
-        meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(METHODS)}"
+        meant = did_you_mean(spec, METHODS) or did_you_mean_file(spec) or f"there are {', '.join(METHODS)}"
         raise OptionError(f"--tree: neither a file nor a method: {spec!r} ({meant})")
 
 
@@ -68,17 +66,17 @@ def _tree(spec: str, data: Data, seed: int) -> ClassTree | None:
     if spec == "balanced":
         return ClassTree.balanced(names)
     if spec not in METHODS:
-        return _tree_file(spec, names)
+        return _tree_file(spec, names, counts.tolist())
     from spinney.taxonomy import learn_taxonomy
 
     method: Any = spec
     return learn_taxonomy(data.X, data.y, method, random_state=seed)
 
 
-def _tree_file(file: str, names: list[str]) -> ClassTree:
+def _tree_file(file: str, names: list[str], counts: list[int]) -> ClassTree:
     from spinney.cli.structures import class_tree
 
-    tree = class_tree(file)
+    tree = class_tree(file, names, counts)
     leaves = set(tree.names)
     for name in names:
         if name not in leaves:

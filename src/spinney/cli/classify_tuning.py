@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.classify import Tuned
@@ -37,6 +37,7 @@ _BURDENS = [0.005, 0.05, 0.5, 5.0]
 #: What a penalty of overlapping groups has if nothing was said of it.
 _ASSUMED = {"lam": 0.05, "l1": 0.3, "l2": 1.0}
 
+_KEPT = 1000  # trials that a model file tells of
 _TRIAL_TOL = 1e-3  # fits need not be better than that to be compared
 _TRIAL_STEPS = 15  # of coordinate descent under overlapping groups
 
@@ -124,7 +125,7 @@ class Search:
             return None
         method = tune or "grid"
         if method not in _SEARCHES:
-            raise OptionError(f"--tune is one of {', '.join(_SEARCHES)}, not {method!r}")
+            raise unknown_choice("--tune is one of", method, _SEARCHES)
         if method == "grid" and trials is not None:
             raise OptionError("--tune grid tries everything: --trials is for random and optuna")
         return cls(
@@ -189,6 +190,19 @@ def tuning_facts(search: Search, tuned: Tuned, data: Data) -> dict[str, Any]:
         "chosen": dict(tuned.best_params),
         "dev_documents": len(data.dev_y),
         "dev_score": float(tuned.estimator.score(data.dev_X, data.dev_y)),
+        "tried": [
+            {**trial.params, "score": trial.score, "active": trial.n_active} for trial in tuned.trials[:_KEPT]
+        ],
+    }
+
+
+def cv_facts(estimator: Any) -> dict[str, Any]:
+    """What a model file tells of cross-validation: the mean score over folds at each λ."""
+    means = estimator.scores_.mean(axis=0).tolist()
+    return {
+        "folds": len(estimator.scores_),
+        "score": estimator.score_,
+        "tried": [{"lam": lam, "score": mean} for lam, mean in zip(estimator.lams_.tolist(), means)],
     }
 
 

@@ -12,7 +12,7 @@ from spinney.cli.embed_documents import learn_bags
 from spinney.cli.inputs import about, check_target
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.textfiles import Format, Header, Reading, Source, TextColumn, numbered
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.corpus import ReadReport, TokenArrays
@@ -225,7 +225,7 @@ app.command()(embed_inspect.cluster)
 def _settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
     """The parameters of the model: what is given, which must be for this method; the rest keeps its default."""
     if method not in METHODS:
-        raise OptionError(f"--method is {', '.join(METHODS[:-1])} or {METHODS[-1]}, not {method!r}")
+        raise unknown_choice("--method is", method, METHODS)
     chosen = {name: value for name, value in given.items() if value is not None}
     variants = {"variant": ("full", "reduced") if method == "hmm" else ("I", "II")}
     for name, value in chosen.items():
@@ -234,7 +234,7 @@ def _settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
             raise OptionError(f"{option} is not for --method {method}: it is for {_listed(METHODS_OF[name])}")
         known = (CHOICES | variants).get(name)
         if known is not None and value not in known:
-            raise OptionError(f"{option} is {_listed(known)}, not {value!r}")
+            raise unknown_choice(f"{option} is", value, known)
     for name, kind in (("window", int), ("rates", float), ("branching", int)):
         if name in chosen:
             chosen[name] = _numbers(chosen[name], kind, f"--{name}")

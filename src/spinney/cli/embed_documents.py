@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spinney.cli.textfiles import Source, documents
@@ -64,6 +64,29 @@ def read_bags(source: Source, lowercase: bool, report: ReadReport, words: Sequen
         remedy = "is it of the same language, case and kind of words as the training text?"
         raise InputError("not one word is in the vocabulary", path=source.name, remedy=remedy)
     return bags
+
+
+def first_documents(
+    source: Source, lowercase: bool, n: int, report: ReadReport
+) -> list[tuple[str, list[str]]]:
+    """The first ``n`` documents: the name of each, and its words as a model sees them."""
+    (path,) = source.files
+    return [
+        (name, [word.lower() for word in words] if lowercase else list(words))
+        for name, words in islice(_documents(path, source, report), n)
+    ]
+
+
+def table_of(documents: Sequence[Sequence[str]], words: Sequence[str]) -> Any:
+    """How often each document has each of ``words``."""
+    import numpy as np
+
+    from spinney.corpus.vocabulary import Numbering
+
+    numbering = Numbering()
+    ids = np.array([numbering[word] for document in documents for word in document], np.intc)
+    ends = np.concatenate([[0], np.cumsum([len(document) for document in documents], dtype=np.int64)])
+    return _table(ids, ends.tolist(), list(numbering), words)
 
 
 def _numbered(

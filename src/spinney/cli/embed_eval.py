@@ -15,7 +15,7 @@ from spinney.cli.inputs import about
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.textfiles import Format, Header, Reading, Source, warn_of_unknown
 from spinney.cli.vector_scores import category_scores, plain, similarity_scores
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.cli.embed_models import EmbedModel
@@ -123,7 +123,7 @@ class _Tests:
 
     def __post_init__(self) -> None:
         if self.method not in ("3cosadd", "3cosmul"):
-            raise OptionError(f"--method is 3cosadd or 3cosmul, not {self.method!r}")
+            raise unknown_choice("--method is", self.method, ("3cosadd", "3cosmul"))
 
     def run(self, path: str) -> tuple[dict[str, Any], dict[tuple[str, ...], Any]]:
         """The scores of a model, and what they come from, item by item, for comparisons."""

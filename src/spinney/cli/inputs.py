@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, did_you_mean, did_you_mean_file, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.classify import TextModel
@@ -48,9 +48,9 @@ class InputOptions:
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
-            raise OptionError(f"--format is one of {', '.join(FORMATS)}, not {self.format!r}")
+            raise unknown_choice("--format is one of", self.format, FORMATS)
         if self.on_error not in ("raise", "skip"):
-            raise OptionError(f"--on-error is raise or skip, not {self.on_error!r}")
+            raise unknown_choice("--on-error is", self.on_error, ("raise", "skip"))
 
     def format_of(self, path: str) -> str:
         """The format of a file or folder."""
@@ -125,6 +125,8 @@ def read_inputs(path: str, how: InputOptions, *, need_labels: bool) -> Inputs:
 
     With ``need_labels`` a document without label is an error, and so is an empty one: nothing can be learnt from it.
     """
+    if path != "-" and not os.path.exists(path):
+        raise InputError("no such file or folder", path=path, remedy=did_you_mean_file(path))
     format = how.format_of(path)
     if format == "svmlight":
         read = _svmlight(path)
@@ -279,7 +281,8 @@ def refuse_unseen(read: Inputs, known: Sequence[str], path: str, on_error: str) 
         raise InputError(
             f"label {label!r} ({count} documents) was never seen in training",
             path=path,
-            remedy="use the labels of training, or pass over such documents with --on-error skip",
+            remedy=did_you_mean(label, known)
+            or "use the labels of training, or pass over such documents with --on-error skip",
         )
     if unseen.total() == len(read):
         raise InputError("no document has a label that was seen in training", path=path)

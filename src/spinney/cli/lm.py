@@ -13,7 +13,7 @@ from spinney.cli.lm_inspect import ModelIn, context_words
 from spinney.cli.lm_text import held_out_text, load_model
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.textfiles import Format, Header, Reading, Source, TextColumn
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.lm.mixture import LinearMixture, LogLinearMixture
@@ -69,7 +69,7 @@ def mix(
     begin(quiet)
     check_target(model)
     if by not in ("all", "depth", "rule"):
-        raise OptionError(f"--by is all, depth or rule, not {by!r}")
+        raise unknown_choice("--by is", by, ("all", "depth", "rule"))
     if log_linear and by != "all":
         raise OptionError(f"--log-linear has one exponent a model: --by {by} is for sums")
     if cache is None and (cache_decay is not None or cache_order is not None):

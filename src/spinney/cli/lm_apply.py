@@ -108,6 +108,16 @@ def _scored_batches(
         yield list(_scored(model, batch))
 
 
+def read_sentences(source: Source, reading: Reading) -> list[list[str]]:
+    """The words of all sentences of a text."""
+    from spinney.corpus import ReadReport
+
+    report = ReadReport()
+    with about(source.name):
+        batches = [_unmarked(batch, source, report) for batch in token_batches(source, reading, report)]
+    return [tokens.words for batch in batches for tokens in batch]
+
+
 def _unmarked(batch: list[Tokens], source: Source, report: ReadReport) -> list[Tokens]:
     from spinney.lm.stream import END, START
 

@@ -11,7 +11,7 @@ from spinney.cli.inputs import about
 from spinney.cli.lm_text import held_out_text, load_model
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.textfiles import Format, Header, Parser, Source, TextColumn, WordsLike
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.report.lm_views import View
@@ -46,7 +46,7 @@ def eval(
     """Perplexity; by default all words and the ends of sentences are scored, as KenLM does."""
     begin(quiet)
     if breakdown not in (None, "depth", "frequency"):
-        raise OptionError(f"--breakdown is depth or frequency, not {breakdown!r}")
+        raise unknown_choice("--breakdown is", breakdown, ("depth", "frequency"))
     from spinney.corpus import ReadReport
     from spinney.report.lm_scores import TextScores
     from spinney.report.lm_views import n_parameters

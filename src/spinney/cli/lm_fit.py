@@ -14,7 +14,7 @@ from spinney.cli.lm_text import held_out_text, reading_vocabulary, training_text
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.structures import class_tree, is_model, word_classes
 from spinney.cli.textfiles import Format, Header, Parser, Reading, Source, TextColumn, numbered
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.corpus import ReadReport, TokenArrays, Vocabulary
@@ -120,7 +120,7 @@ def fit(
         str | None,
         typer.Option(
             help="hierarchical: huffman (default), classes (of --classes), taxonomy (learnt from which words follow "
-            "which), or a file: Newick, JSON or a ClassTree."
+            "which), or a file: a tree (Newick, JSON or a ClassTree) or word classes, as of --classes."
         ),
     ] = None,
     classes: Annotated[
@@ -216,7 +216,7 @@ def fit(
 def _check(method: str, given: dict[str, Any], dev: str | None) -> None:
     """Refuse options that are not for this method, rather than pass over them."""
     if method not in _METHODS:
-        raise OptionError(f"--method is one of {', '.join(_METHODS)}, not {method!r}")
+        raise unknown_choice("--method is one of", method, _METHODS)
     for name, value in given.items():
         if value is not None and method not in _TAKEN_BY[name]:
             raise OptionError(f"--{name.replace('_', '-')} is not for --method {method}")
@@ -226,7 +226,7 @@ def _check(method: str, given: dict[str, Any], dev: str | None) -> None:
     if given["penalty"] == "none" and given["lam"] is not None:
         raise OptionError("--penalty none has no --lam")
     if given["solver"] not in (None, *_SOLVERS):
-        raise OptionError(f"--solver is one of {', '.join(_SOLVERS)}, not {given['solver']!r}")
+        raise unknown_choice("--solver is one of", given["solver"], _SOLVERS)
     if method == "class" and given["classes"] is None:
         raise OptionError("--method class needs --classes: a Brown paths file or a model of spinney classes")
     if given["tree"] == "classes" and given["classes"] is None:
@@ -447,7 +447,11 @@ class _Training:
             from spinney.taxonomy import text_taxonomy
 
             return text_taxonomy(text, random_state=self.seed)
-        return class_tree(self.given["tree"])
+        from spinney.lm.stream import END
+        from spinney.lm.wordtree import outcome_counts
+
+        outcomes = [*text.vocabulary.words, END]
+        return class_tree(self.given["tree"], outcomes, outcome_counts(text.vocabulary, len(text)))
 
 
 def _note(

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spinney.cli.inputs import about
 from spinney.cli.lm_text import load_model
 from spinney.cli.options import Json, Quiet, Seed, Threads, begin, emit
-from spinney.errors import OptionError
+from spinney.cli.textfiles import Source
+from spinney.errors import InputError
 
 if TYPE_CHECKING:
     from spinney.cli.textfiles import Reading
     from spinney.lm.model import LanguageModel
+    from spinney.report.page import Page
 
 ModelIn = Annotated[str, typer.Argument(help="A model file that fit wrote.")]
 
@@ -95,15 +98,34 @@ def context_words(text: str, reading: Reading) -> tuple[list[str], bool]:
     return words, start
 
 
-def report_page(wanted: Any) -> tuple[str, dict[str, Any]]:
-    """The page of ``spinney report`` for a language model."""
-    from spinney.lm.model import load_language_model
-    from spinney.report.lm_page import lm_page
+def report_page(wanted: Any) -> tuple[Page, dict[str, Any]]:
+    """The page of ``spinney report`` for a language model: with --data, a text that it reads."""
+    from spinney.cli.lm_apply import read_sentences
+    from spinney.report.lm_page import ReadText, lm_page
 
+    fitted, reading = load_model(wanted.model)
+    read = None
     if wanted.data is not None:
-        raise OptionError("--data: the page of language models shows no documents")
-    fitted = load_language_model(wanted.model)
-    return lm_page(fitted, os.path.basename(wanted.model), top=wanted.top), {}
+        sentences = read_sentences(_source(wanted), reading)
+        with about(wanted.data):
+            if not sentences:
+                raise InputError("no sentences")
+            read = ReadText.of(fitted, sentences)
+    page = lm_page(
+        fitted,
+        os.path.basename(wanted.model),
+        read,
+        documents=wanted.documents,
+        top=wanted.top,
+        lowercase=reading.lowercase,
+    )
+    return page, {} if read is None else {"documents": len(read.sentences), "scores": read.scores.facts()}
+
+
+def _source(wanted: Any) -> Source:
+    """The text of --data; a column is read if its name was given."""
+    text = None if wanted.text == "text" else wanted.text
+    return Source([wanted.data], wanted.format, wanted.encoding, wanted.on_error, text, wanted.header)
 
 
 #: The kinds of models that have this page.

@@ -8,34 +8,46 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 import spinney
-from spinney.cli import classes, classify, demo, embed, lm, parse, report, tag, trend
-from spinney.errors import SpinneyError
+from spinney.errors import OptionError, SpinneyError, did_you_mean
 
 # Typer brings its own copy of click in some versions and uses the installed one in others.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
-app = typer.Typer(
-    name="spinney",
-    help="Small, sparse, readable models of text.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(classes.app, name="classes")
-app.add_typer(classify.app, name="classify")
-app.add_typer(embed.app, name="embed")
-app.add_typer(lm.app, name="lm")
-app.add_typer(parse.app, name="parse")
-app.add_typer(tag.app, name="tag")
-app.add_typer(trend.app, name="trend")
-app.command(name="demo")(demo.demo)
-app.command(name="report")(report.report)
+#: Each is a module of this package: with an ``app`` of verbs, or with a function of its own name.
+TASKS = ("classes", "classify", "embed", "lm", "parse", "tag", "trend")
+COMMANDS = ("completion", "demo", "doctor", "report")
+
+
+def application(*names: str) -> typer.Typer:
+    """The command line with these tasks and commands, or with all.
+
+    Examples
+    --------
+    >>> [group.name for group in application("tag", "lm").registered_groups]
+    ['tag', 'lm']
+    """
+    app = typer.Typer(
+        name="spinney",
+        help="Small, sparse, readable models of text.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name in names or (*TASKS, *COMMANDS):
+        module = import_module(f"spinney.cli.{name}")
+        if name in TASKS:
+            app.add_typer(module.app, name=name)
+        else:
+            app.command(name=name)(getattr(module, name))
+    app.callback()(_root)
+    return app
 
 
 def _print_version(wanted: bool) -> None:
@@ -44,7 +56,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool,
@@ -56,13 +67,18 @@ def _root(
 
 def main() -> None:
     """Run the command line and turn every end into its exit code."""
+    if "_SPINNEY_COMPLETE" in os.environ:
+        from spinney.cli.completion import answer
+
+        answer(sys.argv[1:])
+        return
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code."""
     try:
-        code = _command()(arguments, standalone_mode=False)
+        code = _command_for(arguments)(arguments, standalone_mode=False)
         sys.stdout.flush()
     except SpinneyError as error:
         return _complain(str(error), 2)
@@ -71,7 +87,7 @@ def run(arguments: list[str]) -> int:
             print(error.format_message())
             return 2
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
-        return _complain(error.format_message() + hint, 2)
+        return _complain(_message(error) + hint, 2)
     except typer.Exit as end:
         return int(end.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -82,6 +98,12 @@ def run(arguments: list[str]) -> int:
         return 0
     except MemoryError:
         return _complain("out of memory", 1)
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):  # Numba's words
+            raise
+        return _complain(
+            "no place to keep compiled kernels (NUMBA_CACHE_DIR=FOLDER, one that can be written)", 1
+        )
     if (
         code == 130
     ):  # Typer's way of telling an interruption, and that of fits that have kept what they learnt
@@ -90,9 +112,34 @@ def run(arguments: list[str]) -> int:
 
 
 @cache
-def _command() -> Any:
-    """All commands with their options; to put them together takes longer than most of them run."""
-    return typer.main.get_command(app)
+def command(*names: str) -> Any:
+    """These tasks with their options, or all; to put all together takes longer than most of them run."""
+    return typer.main.get_command(application(*names))
+
+
+def _command_for(arguments: list[str]) -> Any:
+    """The part of the command line that the arguments speak to; an error if they name what does not exist."""
+    if not arguments or arguments[0].startswith("-"):
+        return command()
+    first = arguments[0]
+    if first not in (*TASKS, *COMMANDS):
+        known = (*TASKS, *COMMANDS)
+        raise OptionError(f"no command {first!r}; there are {', '.join(known)}", given=first, known=known)
+    found = command(first)
+    verbs = getattr(found.commands[first], "commands", None)
+    if verbs and len(arguments) > 1 and not arguments[1].startswith("-") and arguments[1] not in verbs:
+        what = f"{first} has no verb {arguments[1]!r}; it has {', '.join(verbs)}"
+        raise OptionError(what, given=arguments[1], known=verbs)
+    return found
+
+
+def _message(error: Any) -> str:
+    """What is wrong with the options, with the option that is spelt most like an unknown one."""
+    if not hasattr(error, "possibilities"):
+        return str(error.format_message())
+    known = [name for option in error.ctx.command.params for name in (*option.opts, *option.secondary_opts)]
+    meant = did_you_mean(error.option_name, [name for name in known if name.startswith("--")])
+    return f"no option {error.option_name}" + (f" ({meant})" if meant else "")
 
 
 def _complain(line: str, code: int) -> int:

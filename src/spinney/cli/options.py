@@ -17,6 +17,12 @@ Threads = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Encoding = Annotated[str, typer.Option(help="Character encoding of the input.")]
 OnError = Annotated[str, typer.Option(help="What to do with bad input: raise, or skip and count.")]
+ReportOut = Annotated[
+    str | None,
+    typer.Option(
+        help="Where to write an HTML page too: the paths of the strongest weights, and scores over λ."
+    ),
+]
 
 
 def begin(quiet: bool) -> None:

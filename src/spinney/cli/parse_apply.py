@@ -23,7 +23,7 @@ from spinney.cli.parse_text import (
     head_rules,
     load_model,
 )
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.parallel import default_threads, in_order
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _choice(
     if value in choices:
         return value
     of_whom = "" if isinstance(model, Parser) else " for head automata"
-    raise OptionError(f"{name}{of_whom} is {' or '.join(choices)}, not {value!r}")
+    raise unknown_choice(f"{name}{of_whom} is", value, choices)
 
 
 @dataclass

@@ -20,7 +20,7 @@ from spinney.cli.parse_text import (
     load_model,
     named,
 )
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,7 +91,7 @@ def eval(
     """F1 of brackets as evalb counts it, tags, dependencies by head rules; of head automata, heads."""
     begin(quiet)
     if input not in ("tokens", "tagged"):
-        raise OptionError(f"--input is tokens or tagged, not {input!r}")
+        raise unknown_choice("--input is", input, ("tokens", "tagged"))
     if against and "-" in data:
         raise OptionError("--against reads the trees again: give a file rather than standard input")
     from spinney.evaluate.significance import paired_bootstrap

@@ -11,7 +11,7 @@ import typer
 from spinney.cli.inputs import about, check_target
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.parse_text import TreeReading, dependency_trees, named
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.corpus import ReadReport
@@ -175,7 +175,9 @@ def _settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
     for one in methods:
         if one not in _METHODS or (one == "automata" and len(methods) > 1):
             raise OptionError(
-                f"--method is one of {', '.join(_METHODS)}, or several of grammars with +, not {method!r}"
+                f"--method is one of {', '.join(_METHODS)}, or several of grammars with +, not {method!r}",
+                given=one,
+                known=_METHODS,
             )
     wanted = {name: value for name, value in given.items() if value is not None}
     for name in wanted:
@@ -184,9 +186,9 @@ def _settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
     if method == "automata":
         kind = wanted.pop("automata", "spectral")
         if kind not in _AUTOMATA:
-            raise OptionError(f"--automata is one of {', '.join(_AUTOMATA)}, not {kind!r}")
+            raise unknown_choice("--automata is one of", kind, _AUTOMATA)
         if wanted.get("column", "upos") not in ("upos", "xpos"):
-            raise OptionError(f"--column is upos or xpos, not {wanted['column']!r}")
+            raise unknown_choice("--column is", wanted["column"], ("upos", "xpos"))
         for name, kinds in {
             "iterations": ("em",),
             "states": ("spectral", "em"),

@@ -13,10 +13,11 @@ from spinney.errors import OptionError
 if TYPE_CHECKING:
     from spinney.corpus import Tree
     from spinney.parsing.parser import Parser
+    from spinney.report.page import Page
     from spinney.report.parse_page import Tried
 
 
-def report_page(wanted: Any) -> tuple[str, dict[str, Any]]:
+def report_page(wanted: Any) -> tuple[Page, dict[str, Any]]:
     """The page of a parser: with --data, trees (or lines of words) that it is tried on."""
     from spinney.parsing.parser import Parser
     from spinney.report.parse_page import Tried, parse_page
@@ -42,23 +43,23 @@ def report_page(wanted: Any) -> tuple[str, dict[str, Any]]:
     return page, {"documents": len(tried.guess), "scores": told}
 
 
-def automata_report_page(wanted: Any) -> tuple[str, dict[str, Any]]:
+def automata_report_page(wanted: Any) -> tuple[Page, dict[str, Any]]:
     """The page of head automata: with --data, CoNLL-U that they are scored on."""
-    from dataclasses import replace
-
     from spinney.corpus import ReadReport
-    from spinney.evaluate.attachment import attachment
     from spinney.parsing.automata import HeadAutomata
-    from spinney.report.parse_page import automata_page
+    from spinney.report.parse_page import Attached, automata_page
 
     model = HeadAutomata.load(wanted.model)
-    scores = None
+    tried = None
     if wanted.data is not None:
         gold = dependency_trees([wanted.data], model.column, wanted.encoding, wanted.on_error, ReadReport())
-        found = zip(gold, model.predict(gold), strict=True)
-        scores = attachment(gold, [replace(one, heads=heads.tolist(), deprels=[]) for one, heads in found])
-    page = automata_page(model, os.path.basename(wanted.model), scores, top=wanted.top)
-    return page, {} if scores is None else {"documents": scores.sentences, "scores": {"uas": scores.uas}}
+        tried = Attached.of(model, gold)
+    page = automata_page(
+        model, os.path.basename(wanted.model), tried, documents=wanted.documents, top=wanted.top
+    )
+    if tried is None:
+        return page, {}
+    return page, {"documents": tried.scores.sentences, "scores": {"uas": tried.scores.uas}}
 
 
 def _trees(parser: Parser, wanted: Any) -> list[Tree]:

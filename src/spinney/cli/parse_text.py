@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import typer
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.corpus import ReadReport, Sentence, Tree
@@ -55,7 +55,7 @@ def _set_decoder(parser: Parser, decoder: Any) -> None:
     from spinney.parsing.parser import DECODERS
 
     if decoder not in DECODERS:
-        raise OptionError(f"--decoder is one of {', '.join(DECODERS)}, not {decoder!r}")
+        raise unknown_choice("--decoder is one of", decoder, DECODERS)
     if decoder == "viterbi" and parser.method != "pcfg":
         raise OptionError("--decoder viterbi needs a grammar without states: --method pcfg")
     parser.decoder = decoder
@@ -189,7 +189,7 @@ class SentenceSource:
 
     def __post_init__(self) -> None:
         if self.on_error not in ("raise", "skip"):
-            raise OptionError(f"--on-error is raise or skip, not {self.on_error!r}")
+            raise unknown_choice("--on-error is", self.on_error, ("raise", "skip"))
 
     def batches(self, report: ReadReport, known: Container[str] = frozenset()) -> Iterator[list[Wanted]]:
         """The sentences, some at a time. With --on-error skip a bad line is an empty one, so that all numbers stay.

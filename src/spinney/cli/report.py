@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli import lm_inspect, parse_report, trend
+from spinney.cli import classes_report, embed_report, lm_inspect, parse_report, tag_report, trend
 from spinney.cli.inputs import (
     InputOptions,
     Inputs,
@@ -26,6 +26,7 @@ from spinney.errors import OptionError, SpinneyError
 
 if TYPE_CHECKING:
     from spinney.classify import TextModel
+    from spinney.report.page import Page
 
 _LABEL = "label"  # the column that holds labels unless another is named
 
@@ -51,7 +52,7 @@ def report(
     data: Annotated[
         str | None,
         typer.Option(
-            help="Documents to show the model on: a folder, a CSV, TSV or svmlight file, trees, or lines."
+            help="What to show the model on: documents, text, trees or columns, as its task reads them."
         ),
     ] = None,
     output: Annotated[
@@ -59,7 +60,12 @@ def report(
     ] = "report.html",
     documents: Annotated[int, typer.Option(min=0, help="How many documents of --data to show.")] = 10,
     top: Annotated[int, typer.Option(min=1, help="How many words a class.")] = 20,
-    format: Annotated[str, typer.Option(help="auto, folder, csv, tsv, trees, svmlight or lines.")] = "auto",
+    format: Annotated[
+        str,
+        typer.Option(
+            help="Of --data: auto, folder, csv, tsv, trees, svmlight, lines; for taggers and words as in their apply."
+        ),
+    ] = "auto",
     text: Annotated[str, typer.Option(help="The column of the text in --data.")] = "text",
     label: Annotated[
         str | None, typer.Option(help="The column of the label.  [default: label, if there is one]")
@@ -88,13 +94,21 @@ def report(
     wanted = _Wanted(model, data, documents, top, format, text, label, header, encoding, on_error)
     page, facts = _PAGES.get(kind, _any_page)(wanted)
     with writing(output) as file:
-        file.write(page)
+        file.write(page.html())
     if output != "-":
         told = {"report": output, "kind": kind, **facts}
         emit(as_json, told, lambda: print(f"Wrote {output}"))
 
 
-def _any_page(wanted: _Wanted) -> tuple[str, dict[str, Any]]:
+def page_of(model: str, data: str | None = None, *, documents: int = 10, top: int = 20) -> Page:
+    """The page of a model file, tried on data in the format that their name suggests."""
+    from spinney.files import read_model
+
+    wanted = _Wanted(model, data, documents, top, "auto", "text", None, True, "utf-8", "raise")
+    return _PAGES.get(read_model(model).kind, _any_page)(wanted)[0]
+
+
+def _any_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
     from spinney.files import read_model
     from spinney.report.model_page import model_page
 
@@ -105,7 +119,7 @@ def _any_page(wanted: _Wanted) -> tuple[str, dict[str, Any]]:
     return model_page(file, os.path.basename(wanted.model)), {}
 
 
-def _classify_page(wanted: _Wanted) -> tuple[str, dict[str, Any]]:
+def _classify_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
     from spinney.classify import TextModel
     from spinney.report.classify_page import classify_page, evidence
 
@@ -120,13 +134,23 @@ def _classify_page(wanted: _Wanted) -> tuple[str, dict[str, Any]]:
 
 
 #: The pages of the kinds of models that have one of their own.
-_PAGES: dict[str, Callable[[_Wanted], tuple[str, dict[str, Any]]]] = {
+_PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
     "classify/LinearClassifier": _classify_page,
     "classify/TreeClassifier": _classify_page,
     "classify/LinearRegressor": _classify_page,
+    "tagging/Tagger": tag_report.report_page,
     "trend/TrendModel": trend.report_page,
     "parsing/Parser": parse_report.report_page,
     "parsing/automata": parse_report.automata_report_page,
+    "classes/Clustering": classes_report.report_page,
+    "classes/HiddenMarkov": classes_report.report_page,
+    "embed/Embedding": embed_report.report_page,
+    "embed/SpectralHMM": embed_report.report_page,
+    "embed/MomentTopics": embed_report.report_page,
+    "structure/WordClasses": classes_report.structure_report_page,
+    "structure/WordVectors": embed_report.structure_report_page,
+    "structure/Groups": embed_report.structure_report_page,
+    "structure/ClassTree": embed_report.structure_report_page,
     **dict.fromkeys(lm_inspect.KINDS, lm_inspect.report_page),
 }
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spinney.cli.inputs import about, check_target
-from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
+from spinney.cli.options import Encoding, Json, OnError, Quiet, ReportOut, Seed, Threads, begin, emit
+from spinney.cli.paths import write_path
 from spinney.cli.structures import word_classes, word_vectors
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.tagging import Tagger
@@ -43,7 +44,11 @@ Vectors = Annotated[
 ]
 Kind = Annotated[str, typer.Option(help="crf, memm or hmm.")]
 PenaltyName = Annotated[
-    str, typer.Option(help="l2, l1, elasticnet, none, group-pattern, group-symbol, group-label or tree.")
+    str,
+    typer.Option(
+        help="l2, l1, elasticnet, none, group-pattern, group-symbol, group-label, group-class (words of a class of "
+        "--classes stand or fall together) or tree."
+    ),
 ]
 Lam = Annotated[float, typer.Option(help="The strength λ (the loss is a sum over sentences).")]
 L1 = Annotated[float, typer.Option(help="The ℓ1 part of group penalties.")]
@@ -68,6 +73,10 @@ Partial = Annotated[
     typer.Option("--partial", help="The label _ is unknown, A|B is one of several: train on what is known."),
 ]
 Scheme = Annotated[str | None, typer.Option(help="iob1, iob2 or bioes: give valid label sequences only.")]
+Encode = Annotated[
+    str | None,
+    typer.Option(help="iob1, iob2 or bioes: learn phrase labels in this scheme; they come back as written."),
+]
 DocStart = Annotated[str, typer.Option(help="-DOCSTART- lines: drop or keep.")]
 
 
@@ -94,6 +103,7 @@ def fit(
     min_count: MinCount = 1,
     partial: Partial = False,
     scheme: Scheme = None,
+    encode: Encode = None,
     unlabelled: Annotated[
         str | None,
         typer.Option(help="Sentences without labels to learn from as well (columns as in training)."),
@@ -132,7 +142,7 @@ def fit(
         preset, patterns, classes, vectors, format, model=kind, penalty=penalty, lam=lam, l1=l1, l2=l2, solver=solver,
         solver_options=_solver_options(option), tol=tol, max_iter=max_iter, passes=passes, labels=labels, start=start,
         min_count=min_count, partial=partial, criterion=criterion, rho=rho, threshold=threshold, scheme=scheme,
-        patience=patience, threads=threads, random_state=seed,
+        encode=encode, patience=patience, threads=threads, random_state=seed,
     )  # fmt: skip
     columns, skipped = _labelled(train, format, encoding, on_error, docstart)
     held_out = _labelled([dev], format, encoding, on_error, docstart, columns.width)[0] if dev else None
@@ -225,10 +235,10 @@ def _entries(tagger: Tagger, columns: Columns, proba: bool, nbest: int, force: b
     if nbest > 1:
         return [
             {
-                "labels": [tagger.labels_[y] for y in paths[0].labels],
+                "labels": tagger.names_of(paths[0].labels),
                 "nbest": [
                     {
-                        "labels": [tagger.labels_[y] for y in path.labels],
+                        "labels": tagger.names_of(path.labels),
                         "score": path.score,
                         "probability": path.probability,
                     }
@@ -287,7 +297,7 @@ def eval(
     with about(data):
         scores = tagger.score_columns(columns)
     seen = {text for text, used in zip(columns.pool, _used(columns)) if used}
-    unseen = sorted(seen - set(tagger.labels_))
+    unseen = sorted(seen - set(tagger.written_labels))
     scores |= {"active": tagger.facts_.get("active"), "unseen_labels": unseen, "skipped": skipped}
     if conlleval and not as_json:
         if "f1" not in scores:
@@ -356,6 +366,7 @@ def path(
     model: Annotated[
         str | None, typer.Option(help="Where to write the model with the lowest error on --dev.")
     ] = None,
+    report: ReportOut = None,
     preset: Preset = None,
     patterns: Patterns = None,
     classes: Classes = None,
@@ -370,6 +381,7 @@ def path(
     labels: Labels = "all",
     start: Start = True,
     min_count: MinCount = 1,
+    encode: Encode = None,
     format: Format = "columns",
     docstart: DocStart = "drop",
     encoding: Encoding = "utf-8",
@@ -385,17 +397,26 @@ def path(
         check_target(model)
         if dev is None:
             raise OptionError("--model keeps the best model on --dev: give --dev")
+    if report is not None:
+        check_target(report)
     if not 0 < ratio < 1:
         raise OptionError(f"--ratio lies between 0 and 1, not {ratio:g}")
     tagger = _tagger(
         preset, patterns, classes, vectors, format, penalty=penalty, l1=l1, l2=l2, solver=solver,
         solver_options=_solver_options(option), tol=tol, max_iter=max_iter, labels=labels, start=start,
-        min_count=min_count, threads=threads, random_state=seed,
+        min_count=min_count, encode=encode, threads=threads, random_state=seed,
     )  # fmt: skip
     strengths = _numbers(lams)
     columns, _ = _labelled(train, format, encoding, on_error, docstart)
     held_out = _labelled([dev], format, encoding, on_error, docstart, columns.width)[0] if dev else None
+    from spinney.tagging import Tagger
+
     rows: list[dict[str, Any]] = []
+    collected = None
+    if report is not None:
+        from spinney.report.path_page import TaggerPath
+
+        collected = TaggerPath()
     with about(", ".join(train)):
         for point in tagger.path(columns, strengths, dev=held_out, n=points, ratio=ratio):
             row = {"lam": point.lam, "active": point.n_active, "seconds": point.seconds}
@@ -404,6 +425,18 @@ def path(
             if model is not None and all(row["token_error"] < old["token_error"] for old in rows):
                 tagger.save(model)
             rows.append(row)
+            if collected is not None:
+                collected.add(tagger, point, _path_scores(tagger, point, columns))
+    if model is not None:  # the best is on disk, and now it is known what it was chosen from
+        best = Tagger.load(model)
+        best.facts_["tried"] = rows
+        best.save(model)
+    facts: dict[str, Any] = {"points": rows}
+    if report is not None and collected is not None:
+        known = {"sentences": len(columns), "tokens": columns.n_tokens, "labels": len(tagger.labels_)}
+        what = f"The regularisation path of a tagger: models of one penalty ({penalty}), λ falling."
+        write_path(report, collected.path(), ", ".join(train), what, known)
+        facts["report"] = report
 
     def show() -> None:
         from spinney.report.tables import show_rows
@@ -411,7 +444,16 @@ def path(
         header = list(rows[0]) if rows else []
         show_rows("Regularisation path", header, [list(row.values()) for row in rows])
 
-    emit(as_json, {"points": rows}, show)
+    emit(as_json, facts, show)
+
+
+def _path_scores(tagger: Tagger, point: Any, train: Columns) -> dict[str, float]:
+    """The scores of a point for its page: on held-out sentences if there are any, and on those of training."""
+    known = (("dev", point.scores), ("training", tagger.score_columns(train)))
+    names = {"token_error": "token error", "f1": "F1"}
+    return {
+        f"{of} {name}": scores[key] for key, name in names.items() for of, scores in known if key in scores
+    }
 
 
 def _tagger(
@@ -430,8 +472,11 @@ def _tagger(
     if preset is not None and patterns is not None:
         raise OptionError("--preset and --patterns are two ways to say what to look at: give one")
     if preset is not None and preset not in PRESETS:
-        raise OptionError(f"there is no preset {preset!r}; there are {', '.join(PRESETS)}")
+        raise OptionError(
+            f"there is no preset {preset!r}; there are {', '.join(PRESETS)}", given=preset, known=PRESETS
+        )
     _check_scheme(parameters.get("scheme"))
+    _check_scheme(parameters.get("encode"), "--encode")
     structures: dict[str, Any] = {}
     for pairs, read in ((classes, word_classes), (vectors, word_vectors)):
         for pair in pairs or []:
@@ -459,16 +504,16 @@ def _loaded(model: str, decoding: str, scheme: str | None, threads: int | None) 
     from spinney.tagging import Tagger
 
     if decoding not in ("viterbi", "posterior"):
-        raise OptionError(f"--decoding is viterbi or posterior, not {decoding!r}")
+        raise unknown_choice("--decoding is", decoding, ("viterbi", "posterior"))
     _check_scheme(scheme)
     tagger = Tagger.load(model)
     tagger.set_params(decoding=decoding, threads=threads, **({"scheme": scheme} if scheme else {}))
     return tagger
 
 
-def _check_scheme(scheme: str | None) -> None:
+def _check_scheme(scheme: str | None, option: str = "--scheme") -> None:
     if scheme not in (None, "iob1", "iob2", "bioes"):
-        raise OptionError(f"--scheme is iob1, iob2 or bioes, not {scheme!r}")
+        raise unknown_choice(f"{option} is", scheme, ("iob1", "iob2", "bioes"))
 
 
 def _labelled(
@@ -481,9 +526,13 @@ def _labelled(
     with_labels = [name for name in FORMATS if name not in ("lines", "letters")]
     if format not in with_labels:
         what = "has no labels" if format in FORMATS else "is not known"
-        raise OptionError(f"--format {format!r} {what}; those with labels are {', '.join(with_labels)}")
+        raise OptionError(
+            f"--format {format!r} {what}; those with labels are {', '.join(with_labels)}",
+            given=format,
+            known=with_labels,
+        )
     if on_error not in ("raise", "skip"):
-        raise OptionError(f"--on-error is raise or skip, not {on_error!r}")
+        raise unknown_choice("--on-error is", on_error, ("raise", "skip"))
     report = ReadReport()
     columns = read_columns_of(
         paths, format, encoding=encoding, on_error=on_error, report=report, docstart=docstart  # type: ignore[arg-type]
@@ -553,7 +602,8 @@ def _plain_facts(tagger: Tagger) -> dict[str, Any]:
 def _show_facts(title: str, tagger: Tagger) -> None:
     from spinney.report.tables import show_facts
 
-    show_facts(title, {name.replace("_", " "): value for name, value in tagger.facts_.items()})
+    plain = {name: value for name, value in tagger.facts_.items() if not isinstance(value, dict | list)}
+    show_facts(title, {name.replace("_", " "): value for name, value in plain.items()})
 
 
 def _show_scores(scores: dict[str, Any]) -> None:

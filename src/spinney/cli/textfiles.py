@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import typer
 
-from spinney.errors import InputError, OptionError
+from spinney.cli.structures import tree_parser
+from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.classes import Clustering, HiddenMarkov
     from spinney.corpus import Document, ReadReport, Sentence, TokenArrays, Vocabulary
+    from spinney.corpus.dependencies import DependencyParser
 
 FORMATS = "auto, lines, prose, columns, conllu, folder, csv or tsv"
 Format = Annotated[
@@ -37,7 +39,15 @@ WordsLike = Annotated[
 Parser = Annotated[
     str | None,
     typer.Option(
-        help="A spaCy pipeline, such as en_core_web_sm, that gives plain text its trees and lemmas (extra: parse)."
+        help="What gives plain text its trees: a model of parse fit, or a spaCy pipeline such as en_core_web_sm (also "
+        "lemmas; extra: parse)."
+    ),
+]
+HeadRulesFile = Annotated[
+    str | None,
+    typer.Option(
+        "--head-rules",
+        help="Which child is the head of a phrase, for --parser of parse fit (default: Collins' rules).",
     ),
 ]
 
@@ -60,6 +70,7 @@ class Reading:
     subtypes: bool = True
     max_length: int | None = None
     parser: str | None = None
+    head_rules: str | None = None
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], words: str | None = None, parser: str | None = None) -> Self:
@@ -78,6 +89,10 @@ class Reading:
         wanted = self.tree or self.relations or self.words != "form"
         return wanted and self.parser is not None and format not in ("conllu", "columns")
 
+    def tree_parser(self) -> str | DependencyParser:
+        """What parses text, for those that need it."""
+        return tree_parser(str(self.parser), self.head_rules)
+
     def facts(self) -> dict[str, Any]:
         """What a model keeps."""
         return asdict(self)
@@ -87,7 +102,7 @@ _NONE = type(None)
 #: What the fields of a reading are, in a file that anyone may have written.
 _KINDS: dict[str, Any] = {
     "words": str, "lowercase": bool, "unknown": (str, _NONE), "tree": bool, "relations": bool, "subtypes": bool,
-    "max_length": (int, _NONE), "parser": (str, _NONE),
+    "max_length": (int, _NONE), "parser": (str, _NONE), "head_rules": (str, _NONE),
 }  # fmt: skip
 
 
@@ -104,12 +119,18 @@ class Source:
 
     def __post_init__(self) -> None:
         if self.on_error not in ("raise", "skip"):
-            raise OptionError(f"--on-error is raise or skip, not {self.on_error!r}")
+            raise unknown_choice("--on-error is", self.on_error, ("raise", "skip"))
 
     @property
     def name(self) -> str:
         """For messages."""
         return ", ".join(self.files)
+
+    def format_of(self, file: str) -> str:
+        """The format that was given, or that the file's name suggests."""
+        from spinney.corpus.reading import guess_format
+
+        return guess_format(file) if self.format == "auto" else self.format
 
     def read(
         self,
@@ -126,10 +147,17 @@ class Source:
         options = (
             reading.facts() | cut | {"text": self.text, "header": self.header, "encoding": self.encoding}
         )
+        options |= {"parser": self._parser(reading)}
+        del options["head_rules"]
         return read_text(
             list(self.files), self.format, vocabulary=vocabulary, require_known=vocabulary is not None,  # type: ignore[arg-type]
             folder=folder, on_error=self.on_error, report=report, **options,  # type: ignore[arg-type]
         )  # fmt: skip
+
+    def _parser(self, reading: Reading) -> str | DependencyParser | None:
+        """What parses these files, loaded if it is ours and if they need it."""
+        needed = any(reading.parses(self.format_of(file)) for file in self.files)
+        return reading.tree_parser() if needed else reading.parser
 
     def sizes(self) -> list[list[Any]]:
         """Path, bytes and time of change of each file, those of folders among them; nothing for what is not there."""
@@ -168,7 +196,8 @@ def numbered(
             inner = os.path.join(folder, "text")
             yield source.read(reading, report, vocabulary=vocabulary, folder=inner, **cut)
             return
-    wanted = asdict(source) | reading.facts() | cut | {"files": source.sizes()}
+    made_of = [*source.files, *filter(None, (reading.parser, reading.head_rules))]
+    wanted = asdict(source) | reading.facts() | cut | {"files": replace(source, files=made_of).sizes()}
     wanted["vocabulary"] = None if vocabulary is None else list(vocabulary.words)
     if (kept := _kept(cache, wanted)) is not None and "-" not in source.files:
         arrays = TokenArrays.load(cache)
@@ -231,10 +260,8 @@ class Tokens(NamedTuple):
 
 def token_batches(source: Source, reading: Reading, report: ReadReport) -> Iterator[list[Tokens]]:
     """The sentences of the one file of a source, some at a time."""
-    from spinney.corpus.reading import guess_format
-
     (path,) = source.files
-    format = guess_format(path) if source.format == "auto" else source.format
+    format = source.format_of(path)
     if reading.tree and format != "conllu" and not reading.parses(format):
         raise OptionError(
             f"no heads in {format}: only conllu has them; parse the text first, or name a --parser"
@@ -260,10 +287,10 @@ def _sentences(
             columns = [_column(name, [str(i) for i in range(len(rows[0]))], path) for name in names]
             yield Tokens(rows, _words(rows, columns, reading), [], [])
     elif reading.parses(format):
-        from spinney.corpus.dependencies import load_pipeline, parse_dependencies
+        from spinney.corpus.dependencies import parse_dependencies
 
         plain = _plain_sentences(path, format, source, how)
-        for sentence in parse_dependencies(plain, load_pipeline(str(reading.parser))):
+        for sentence in parse_dependencies(plain, reading.tree_parser(), report=report):
             yield _parsed(sentence, reading, path)._replace(rows=[[form] for form in sentence.forms])
     elif names != ["form"]:
         raise OptionError(f"no {reading.words} in {format}: only conllu and columns have more than forms")
@@ -291,7 +318,7 @@ def documents(path: str, format: str, source: Source, how: dict[str, Any]) -> It
     if format == "folder":
         return read_folder(path, **how)
     if format not in ("csv", "tsv"):
-        raise OptionError(f"--format is {FORMATS}, not {format!r}")
+        raise unknown_choice("--format is", format, FORMATS.replace(" or ", ", ").split(", "))
     column: Any = source.text or "text"
     column = int(column) if not source.header and column.isdigit() else column
     delimiter = "\t" if format == "tsv" else ","
@@ -315,7 +342,8 @@ _CONLLU = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "de
 
 def _column(name: str, known: Sequence[str], path: str) -> int:
     if name not in known:
-        raise InputError(f"no column {name!r}", path=path, remedy=f"--words: {', '.join(known)}")
+        meant = did_you_mean(name, known) or f"--words: {', '.join(known)}"
+        raise InputError(f"no column {name!r}", path=path, remedy=meant)
     return known.index(name)
 
 

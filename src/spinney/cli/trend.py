@@ -43,6 +43,7 @@ from spinney.cli.trend_options import (
 from spinney.errors import OptionError
 
 if TYPE_CHECKING:
+    from spinney.report.page import Page
     from spinney.temporal import TrendModel
 
 app = typer.Typer(
@@ -251,7 +252,7 @@ def _asked(words: str | None) -> Sequence[str]:
     return [word.strip() for word in words.split(",") if word.strip()] if words else []
 
 
-def report_page(wanted: Any) -> tuple[str, dict[str, Any]]:
+def report_page(wanted: Any) -> tuple[Page, dict[str, Any]]:
     """The page of ``spinney report`` for a trend model."""
     import os
 

@@ -172,7 +172,8 @@ def _grids(task: Any, methods: str, space: str | None, fixed: list[str]) -> dict
         raise OptionError(f"--methods: one is there twice in {methods!r}")
     told = _space(space)
     if told is not None and (unknown := set(told) - set(names)):
-        raise OptionError(f"--space: {', '.join(sorted(unknown))} not among the --methods")
+        what = f"--space: {', '.join(sorted(unknown))} not among the --methods"
+        raise OptionError(what, given=min(unknown), known=names)
     grids = {}
     for name in names:
         grid = built_in_grid(task, name)

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Self
 
 from spinney.cli.inputs import about, guess_format
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.temporal import Documents
@@ -123,9 +123,9 @@ class Source:
         from spinney.temporal.dates import binned
 
         if self.format not in FORMATS:
-            raise OptionError(f"--format is one of {', '.join(FORMATS)}, not {self.format!r}")
+            raise unknown_choice("--format is one of", self.format, FORMATS)
         if self.on_error not in ("raise", "skip"):
-            raise OptionError(f"--on-error is raise or skip, not {self.on_error!r}")
+            raise unknown_choice("--on-error is", self.on_error, ("raise", "skip"))
         checked = _Checked(self, reading, numeric)
         rows = [row for row in checked.rows() if classes is None or row.target in classes]
         if not rows:

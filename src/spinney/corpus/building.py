@@ -26,7 +26,7 @@ from spinney.corpus.lines import OnError, ReadReport
 from spinney.corpus.opening import writing_folder
 from spinney.corpus.raw import read_prose, read_tokenized
 from spinney.corpus.vocabulary import Numbering, Vocabulary
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 Format = Literal["lines", "prose", "columns", "conllu"]
 
@@ -86,7 +86,7 @@ def read_arrays(
      Labels(ids=array([0, 1, 0, 1], dtype=int32), vocabulary=Vocabulary(2 words, 4 tokens)))
     """
     if format not in ("lines", "prose", "columns", "conllu"):
-        raise OptionError(f"format must be lines, prose, columns or conllu, not {format!r}")
+        raise unknown_choice("format must be", format, ("lines", "prose", "columns", "conllu"))
     if format in ("lines", "prose") and labels:
         raise OptionError(f"no label columns in {format}")
     if heads and format != "conllu":

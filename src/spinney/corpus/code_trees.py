@@ -55,7 +55,7 @@ def sample_trees(modules: Sequence[str] = MODULES, *, shortest: int = 4, longest
     """
     found: dict[str, Tree] = {}
     for name in modules:
-        for tree in code_trees(_source(name)):
+        for tree in code_trees(module_source(name)):
             if shortest <= len(tree.leaves()) <= longest:
                 found.setdefault(str(tree), tree)
     return list(found.values())
@@ -78,7 +78,14 @@ def code_trees(source: str) -> Iterator[Tree]:
             yield _tree(statement, tokens, starts)
 
 
-def _source(module: str) -> str:
+def module_source(module: str) -> str:
+    """The source of a module of the running Python; nothing for one that it lacks.
+
+    Examples
+    --------
+    >>> "def wrap(" in module_source("textwrap")
+    True
+    """
     spec = find_spec(module)
     read = getattr(spec and spec.loader, "get_source", None)  # the library may be in an archive
     return (read(module) or "") if read else ""

@@ -126,7 +126,9 @@ class _Rows(dict[str, int]):
 
     def __init__(self, docstart: DocStart, wanted: int | None = None) -> None:
         if docstart not in ("drop", "keep"):
-            raise OptionError(f"docstart must be 'drop' or 'keep', not {docstart!r}")
+            raise OptionError(
+                f"docstart must be 'drop' or 'keep', not {docstart!r}", given=docstart, known=("drop", "keep")
+            )
         self.docstart = docstart
         self.wanted = wanted
         self.pool = Numbering()

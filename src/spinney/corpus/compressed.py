@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import IO, Any, BinaryIO, cast
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, did_you_mean_file
 
 FilePath = str | os.PathLike[str]
 
@@ -122,7 +122,7 @@ def explained(error: Exception, path: FilePath) -> InputError:
     elif not isinstance(error, OSError) or error.errno is None:
         what, remedy = f"not a valid {suffix(path)} file", "it is corrupt, or its name has the wrong ending"
     elif error.errno == errno.ENOENT:
-        what = "no such file"
+        what, remedy = "no such file", did_you_mean_file(path)
     elif error.errno == errno.EISDIR:
         what, remedy = "is a folder", "give a file"
     else:

@@ -109,7 +109,9 @@ def conllu_batches(
     """
     for name in numberings:
         if name not in FIELDS or name == "head":
-            raise OptionError(f"no column {name!r} in CoNLL-U: use {', '.join(FIELDS)}")
+            raise OptionError(
+                f"no column {name!r} in CoNLL-U: use {', '.join(FIELDS)}", given=name, known=FIELDS
+            )
     report = ReadReport() if report is None else report
 
     def parse(block: Block) -> Batch:

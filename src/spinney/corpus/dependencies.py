@@ -1,9 +1,9 @@
-"""Dependency trees for text that has none, by any spaCy pipeline (extra ``parse``)."""
+"""Dependency trees for text that has none, by any spaCy pipeline (extra ``parse``) or any other parser."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -17,6 +17,9 @@ from spinney.errors import InputError, OptionError
 
 #: The columns that a parsed sentence has, by their names in CoNLL-U.
 PARSED_COLUMNS: Final = ("form", "lemma", "upos", "xpos", "deprel")
+
+#: What gives sentences their trees: some of them in, as many out; a report takes what is to be told.
+DependencyParser = Callable[[Iterator[Sequence[str]], ReadReport], Iterator[Sentence]]
 
 _INSTALL = "pip install 'spinney[parse]'"
 # Of no use for trees. Sentences are given, so what splits text must not run.
@@ -53,14 +56,14 @@ def load_pipeline(name: str) -> Any:
 
 def parse_dependencies(
     sentences: Iterable[Sequence[str]],
-    pipeline: Any,
+    parser: Any,
     *,
     batch: int = 256,
     report: ReadReport | None = None,
 ) -> Iterator[Sentence]:
     """Parse tokenized sentences: one tree for each, over its tokens as they are.
 
-    Where the pipeline sees several sentences in a given one, it is made to find one tree all the same. Columns
+    Where a pipeline of spaCy sees several sentences in a given one, it is made to find one tree all the same. Columns
     that it does not fill (lemmas, if it has no lemmatizer) are empty. The relation of a root is called ``root``,
     as in Universal Dependencies; all others are those of the pipeline (the English pipelines of spaCy have
     `labels of their own <https://github.com/clir/clearnlp-guidelines>`_).
@@ -69,8 +72,9 @@ def parse_dependencies(
     ----------
     sentences
         Sentences as tokens; a token is any string but the empty one.
-    pipeline
-        The name of a spaCy pipeline, such as ``"en_core_web_sm"``, or what :func:`load_pipeline` gave.
+    parser
+        The name of a spaCy pipeline, such as ``"en_core_web_sm"``, what :func:`load_pipeline` gave, or a function
+        (:data:`DependencyParser`), such as :func:`spinney.parsing.dependency_parser` gives of a parser of ours.
     batch
         Sentences handed to spaCy at a time.
     report
@@ -88,9 +92,13 @@ def parse_dependencies(
     """
     if batch < 1:
         raise OptionError(f"batch must be at least 1, not {batch}")
-    if isinstance(pipeline, str):
-        pipeline = load_pipeline(pipeline)
-    return _parsed(iter(sentences), pipeline, batch, ReadReport() if report is None else report)
+    report = ReadReport() if report is None else report
+    if isinstance(parser, str):
+        parser = load_pipeline(parser)
+    if hasattr(parser, "pipe"):  # spaCy's
+        return _parsed(iter(sentences), parser, batch, report)
+    trees: Iterator[Sentence] = parser(iter(sentences), report)
+    return trees
 
 
 def parsed_batches(

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from spinney.corpus.compressed import FilePath, content_suffix
+from spinney.corpus.compressed import FilePath, content_suffix, explained
 from spinney.corpus.lines import Block, OnError, ReadReport, check_on_error, read_blocks
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, did_you_mean
 
 Column = str | int
 
@@ -220,7 +220,7 @@ def _column(name: Column, first: list[str], header: bool, path: FilePath) -> int
     else:
         several = "no" if name not in first else "more than one"
         what = f"{several} column {name!r}: the columns are {', '.join(map(repr, first))}"
-    raise InputError(what, path=os.fspath(path), line=1)
+    raise InputError(what, path=os.fspath(path), line=1, remedy=did_you_mean(name, set(first) - {name}))
 
 
 def _counted(document: Document, report: ReadReport) -> Document:
@@ -233,7 +233,7 @@ def _visible(folder: Path) -> list[Path]:
     try:
         return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     except OSError as error:
-        raise InputError((error.strerror or str(error)).lower(), path=folder) from None
+        raise explained(error, folder) from None
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

@@ -54,6 +54,8 @@ class ReadReport:
         Sentences that were longer than was asked for, and so cut or left out.
     joined : int
         Sentences for which a parser gave several roots, which became one tree.
+    flat : int
+        Sentences that were too long for a parser, and so have a flat tree.
     tokens, unknown : int
         Tokens that were numbered, and those among them that became the unknown symbol.
     errors : list of str
@@ -68,6 +70,7 @@ class ReadReport:
     tokens: int = 0
     unknown: int = 0
     joined: int = 0
+    flat: int = 0
 
     def skip(self, error: InputError) -> None:
         """Count one dropped item."""
@@ -211,7 +214,9 @@ def parse_blocks(
 def check_on_error(on_error: str) -> None:
     """Refuse any value but ``"raise"`` and ``"skip"``."""
     if on_error not in ("raise", "skip"):
-        raise OptionError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+        raise OptionError(
+            f"on_error must be 'raise' or 'skip', not {on_error!r}", given=on_error, known=("raise", "skip")
+        )
 
 
 def check_encoding(encoding: str) -> None:

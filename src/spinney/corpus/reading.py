@@ -17,13 +17,19 @@ from spinney.corpus.building import Cut, collected
 from spinney.corpus.columns import column_batches
 from spinney.corpus.compressed import FilePath, content_suffix
 from spinney.corpus.conllu import conllu_batches
-from spinney.corpus.dependencies import PARSED_COLUMNS, load_pipeline, parse_dependencies, parsed_batches
+from spinney.corpus.dependencies import (
+    PARSED_COLUMNS,
+    DependencyParser,
+    load_pipeline,
+    parse_dependencies,
+    parsed_batches,
+)
 from spinney.corpus.documents import Document, read_folder, read_table
 from spinney.corpus.lines import OnError, ReadReport
 from spinney.corpus.pairing import Pairing
 from spinney.corpus.raw import read_prose, read_tokenized, tokenized_sentences
 from spinney.corpus.vocabulary import Folding, Numbering, Vocabulary
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 Format = Literal["auto", "lines", "prose", "columns", "conllu", "folder", "csv", "tsv"]
 
@@ -55,7 +61,7 @@ def read_text(
     format: Format = "auto",
     *,
     tree: bool = False,
-    parser: str | None = None,
+    parser: str | DependencyParser | None = None,
     words: str = "form",
     relations: bool = False,
     subtypes: bool = True,
@@ -88,8 +94,9 @@ def read_text(
     tree
         Whether to take the heads along (CoNLL-U, or text that is parsed).
     parser
-        A spaCy pipeline by name, such as ``"en_core_web_sm"``, that gives lines, prose and documents the trees,
-        lemmas, tags and relations that are asked for; CoNLL-U keeps its own. Needs the extra ``parse``.
+        What gives lines, prose and documents the trees, lemmas, tags and relations that are asked for; CoNLL-U keeps
+        its own. The name of a spaCy pipeline, such as ``"en_core_web_sm"`` (needs the extra ``parse``), or a function
+        such as :func:`spinney.parsing.dependency_parser` makes of a parser of ours.
     words
         What a word is: a column of CoNLL-U (``"form"``, ``"lemma"``) or two (``"lemma+upos"``: words such as
         ``attack|NOUN``). In column files, ``"0"`` or ``"0+1"``.
@@ -158,7 +165,7 @@ def read_text(
     for each in formats:
         reader.check(each)
     if any(map(reader.parses, formats)):
-        reader = replace(reader, parser=load_pipeline(str(parser)))
+        reader = replace(reader, parser=load_pipeline(parser) if isinstance(parser, str) else parser)
     known: dict[ColumnName, Vocabulary | None] = {_WORDS: vocabulary}
     numberings: dict[ColumnName, Mapping[str, int]] = {_WORDS: reader.words.numbering}
     if relations:
@@ -231,7 +238,7 @@ class _Reader:
     header: bool
     how: Mapping[str, Any]  # what all readers of files take
     report: ReadReport
-    parser: Any  # the name of a spaCy pipeline, then the pipeline
+    parser: Any  # a function, or the name of a spaCy pipeline, then the pipeline
 
     def parses(self, format: Format) -> bool:
         """Whether text of that format must be parsed to give what is wanted."""
@@ -241,7 +248,7 @@ class _Reader:
     def check(self, format: Format) -> None:
         """Refuse what the format does not have."""
         if format not in get_args(Format):
-            raise OptionError(f"format must be {', '.join(get_args(Format))}, not {format!r}")
+            raise unknown_choice("format must be", format, get_args(Format))
         if (self.tree or self.relations) and format != "conllu" and not self.parses(format):
             what = "heads" if self.tree else "relations"
             remedy = (

@@ -6,8 +6,8 @@ word: inner loops run over words, so that the processor works on several at once
 """
 
 import numpy as np
-from numba import njit
 
+from spinney.compiling import njit
 from spinney.optim.penalties._kernels import subtree_sums, tree_l2_dual, tree_l2_prox
 
 SLOTS = 64  # words side by side: a block of them and the Gram matrix stay in the nearest caches

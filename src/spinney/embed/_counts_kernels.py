@@ -1,7 +1,8 @@
 """Kernels that count which words stand near which, row by row of the count matrix."""
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)

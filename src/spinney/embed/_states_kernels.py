@@ -1,7 +1,8 @@
 """Kernels for what stands around each token: sums over a window, and exponentially smoothed sums."""
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)

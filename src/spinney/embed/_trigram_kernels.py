@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from spinney.compiling import njit
 
-@numba.njit(cache=True, nogil=True)
+
+@njit(cache=True, nogil=True)
 def outer_sums(first, word_ptr, run_ptr, previous, following, U, V, out):
     """``out[x - first] = Σ_{(x₁, x, x₃)} U[x₃] V[x₁]ᵀ`` for as many words, from ``first`` on, as ``out`` has matrices.
 

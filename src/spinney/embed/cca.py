@@ -23,7 +23,7 @@ from sklearn.base import (
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.linalg import Method, truncated_svd
 
 Covariance = Literal["full", "diagonal"]
@@ -123,7 +123,7 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if self.n_components < 1:
             raise OptionError(f"n_components must be at least 1, not {self.n_components}")
         if self.covariance not in get_args(Covariance):
-            raise OptionError(f"covariance is full or diagonal, not {self.covariance!r}")
+            raise unknown_choice("covariance is", self.covariance, ("full", "diagonal"))
         ridges = (self.ridge, self.ridge) if isinstance(self.ridge, (int, float)) else tuple(self.ridge)
         if len(ridges) != 2 or min(ridges) < 0:
             raise OptionError(f"ridge is a number from 0 on, or two of them, not {self.ridge!r}")

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import TokenArrays
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.parallel import default_threads, in_order
-from spinney.progress import announcing_compilation
 
 Weighting = Literal["flat", "harmonic", "linear"]
 WEIGHTINGS = ("flat", "harmonic", "linear")
@@ -69,7 +68,7 @@ def window(
     elif weighting == "linear":
         weights = (reach - distance + 1) / reach
     else:
-        raise OptionError(f"weighting is one of {', '.join(WEIGHTINGS)}, not {weighting!r}")
+        raise unknown_choice("weighting is one of", weighting, WEIGHTINGS)
     blocks = np.arange(len(offsets)) if positional else np.zeros(len(offsets), np.int64)
     return Window(offsets, blocks, weights)
 
@@ -187,8 +186,7 @@ def _count_piece(
 
     spans = _row_slices(np.minimum(np.diff(starts) * len(offsets), n_columns))
     if spans:
-        with announcing_compilation("counting"):  # an empty slice: it compiles and counts nothing
-            rows((0, 0))
+        rows((0, 0))  # an empty slice: it compiles and counts nothing
     parts = list(in_order(rows, spans, threads))
     columns, values, lengths = (np.concatenate(arrays) for arrays in zip(*parts))
     indptr = np.concatenate([[0], np.cumsum(lengths)])

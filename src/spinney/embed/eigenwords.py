@@ -16,7 +16,7 @@ from spinney.corpus import TokenArrays
 from spinney.embed.counts import ContextCounts, Window, count_contexts
 from spinney.embed.states import SmoothedStates, WindowStates
 from spinney.embed.weighting import Transform, correlations, inverse_root, like, margins, pmi, transformed
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.linalg import SVD, Method, inverse_sqrt, truncated_svd
 from spinney.parallel import map_reduce, one_blas_thread
 
@@ -56,7 +56,7 @@ class Learnt:
         elif rows == "canonical":
             vectors = vectors * self.whitening[:, None]
         elif rows != "plain":
-            raise OptionError(f"rows are unit, canonical or plain, not {rows!r}")
+            raise unknown_choice("rows are", rows, ("unit", "canonical", "plain"))
         return vectors.astype(np.float32)
 
 
@@ -181,7 +181,7 @@ def two_step_cca(
     if whitening == "diagonal":
         moment = np.diag(np.diag(moment))
     elif whitening != "full":
-        raise OptionError(f"whitening is full or diagonal, not {whitening!r}")
+        raise unknown_choice("whitening is", whitening, ("full", "diagonal"))
     second = svd((whiten_words[:, None] * np.hstack(sums)) @ inverse_sqrt(moment, cutoff=1e-6))
     return Learnt(second.U, second.s, whiten_words, states)
 

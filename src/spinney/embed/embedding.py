@@ -15,7 +15,7 @@ from spinney.embed.eigenwords import Decomposition, Learnt, one_step_cca, plain_
 from spinney.embed.lrmvl import Variant, lrmvl
 from spinney.embed.states import SmoothedStates, WindowStates
 from spinney.embed.weighting import Transform, pmi
-from spinney.errors import NotFittedError, OptionError
+from spinney.errors import NotFittedError, OptionError, unknown_choice
 from spinney.files import FilePath, ModelFile, csr_tensors, read_model, write_model
 from spinney.linalg import Method as SvdMethod
 from spinney.structure import WordVectors
@@ -193,11 +193,11 @@ class Embedding:
 
     def _check(self) -> None:
         if self.method not in METHODS:
-            raise OptionError(f"method is one of {', '.join(METHODS)}, not {self.method!r}")
+            raise unknown_choice("method is one of", self.method, METHODS)
         if self._size < 1:
             raise OptionError(f"dimensions must be at least 1, not {self._size}")
         if self.coding not in ("dictionary", "stochastic"):
-            raise OptionError(f"coding is dictionary or stochastic, not {self.coding!r}")
+            raise unknown_choice("coding is", self.coding, ("dictionary", "stochastic"))
         if self.method == "tscca" and (self.positional or self.edges or self.center):
             raise OptionError(
                 "two-step CCA has bags of words on both sides: positional, edges and center are not for it"
@@ -358,12 +358,9 @@ class Embedding:
 
     @classmethod
     def _from_file(cls, model: ModelFile) -> Self:
-        settings = model.fact("settings", dict)
-        if set(settings) != set(_SETTINGS):
-            raise model.error("damaged: it has other settings than an embedding")
-        embedding = cls(**settings)
+        embedding = cls(**model.settings(_SETTINGS))
         words = model.texts("words")
-        try:
+        with model.checked():
             embedding._check()
             counts = model.tensor("counts", np.int64)
             embedding.vocabulary_ = Vocabulary(tuple(words), counts, model.header.get("unknown"))
@@ -373,8 +370,6 @@ class Embedding:
                 else model.tensor("vectors", np.float32, ndim=2)
             )
             WordVectors(words, embedding.vectors_)
-        except OptionError as error:
-            raise model.error(f"damaged: {error}") from None
         embedding.singular_values_ = model.tensor("singular_values", np.float64)
         embedding.parent_ = model.tensor("parent", np.int32) if "parent" in model.tensors else None
         embedding.facts_ = model.fact("facts", dict)

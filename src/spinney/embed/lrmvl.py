@@ -18,10 +18,10 @@ from spinney.corpus import TokenArrays
 from spinney.embed.eigenwords import PIECE, Learnt, sampled_pieces
 from spinney.embed.states import SmoothedStates, smoothed
 from spinney.embed.weighting import inverse_root
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.linalg import inverse_sqrt, truncated_svd
 from spinney.parallel import default_threads, map_reduce, one_blas_thread
-from spinney.progress import announcing_compilation, task
+from spinney.progress import task
 
 Variant = Literal["I", "II"]
 
@@ -62,7 +62,7 @@ def lrmvl(
     sums that make the vectors from all.
     """
     if variant not in ("I", "II"):
-        raise OptionError(f"variant is I or II, not {variant!r}")
+        raise unknown_choice("variant is", variant, ("I", "II"))
     if k < 2 or k % 2:
         raise OptionError(f"the dimension must be even (half of a state a side), not {k}")
     if passes < 1:
@@ -102,8 +102,7 @@ def _moments(
         return np.vstack([S.sum(axis=0, dtype=np.float64), S.T @ S])
 
     pieces = sampled_pieces(text, _SAMPLE)
-    with announcing_compilation("LR-MVL"):
-        of_piece(text.part(0, 0))
+    of_piece(text.part(0, 0))  # compiles, and does nothing else
     with one_blas_thread():
         sums = map_reduce(of_piece, pieces, threads=threads) / sum(piece.n_tokens for piece in pieces)
     return sums[0], sums[1:] - np.outer(sums[0], sums[0])

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney.errors import InputError, OptionError
 from spinney.parallel import default_threads, map_reduce
-from spinney.progress import announcing_compilation, task
+from spinney.progress import task
 from spinney.structure.wordvectors import WordVectors
 
 Matrix = NDArray[np.float64]
@@ -115,10 +115,9 @@ class _PairEM(BaseEstimator):  # type: ignore[misc]
         threads = self.threads or default_threads()
         ends = np.searchsorted(indptr, np.linspace(0, counts.nnz, threads + 1)[1:-1])
         shards = [slice(a, b) for a, b in pairwise([0, *ends.tolist(), counts.shape[0]])]
-        with announcing_compilation("pairs of words"):
-            log_likelihood, second = map_reduce(
-                of_shard, shards, threads=threads, reduce=lambda a, b: (a[0] + b[0], a[1] + b[1])
-            )
+        log_likelihood, second = map_reduce(
+            of_shard, shards, threads=threads, reduce=lambda a, b: (a[0] + b[0], a[1] + b[1])
+        )
         return _Expected(log_likelihood, first, second * B)
 
     def score(self, pairs: Any, y: None = None) -> float:

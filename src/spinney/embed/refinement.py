@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.corpus import TokenArrays
-from spinney.errors import InputError, NotFittedError, OptionError
+from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.files import FilePath, ModelFile, read_model, write_model
 from spinney.linalg import inverse_values, truncated_svd
 from spinney.parallel import one_blas_thread
@@ -187,7 +187,7 @@ class RefinementHMM:
         if not isinstance(self.n_refinements, int) or self.n_refinements < 1:
             raise OptionError(f"n_refinements is a whole number, at least 1, not {self.n_refinements!r}")
         if self.signs not in get_args(Signs):
-            raise OptionError(f"signs is one of {', '.join(get_args(Signs))}, not {self.signs!r}")
+            raise unknown_choice("signs is one of", self.signs, get_args(Signs))
         for name in ("smoothing", "rare", "pseudo_count", "cutoff"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 <= value < np.inf:
@@ -196,7 +196,7 @@ class RefinementHMM:
     # -- tagging --------------------------------------------------------------------------------------
 
     def log_probability(self, words: Sequence[str], tags: Sequence[str]) -> tuple[float, float]:
-        """The sign of p(a, x), and log |p(a, x)|."""
+        """The sign of p(a, x), and log ``|p(a, x)|``."""
         self._check_fitted()
         if len(words) != len(tags) or not words:
             raise InputError("a sentence has words, and as many tags")
@@ -308,14 +308,9 @@ class RefinementHMM:
     def load(cls, path: FilePath) -> Self:
         """Read what `save` wrote."""
         file = read_model(path, KIND)
-        settings = file.fact("settings", dict)
-        if set(settings) != set(_SETTINGS):
-            raise file.error("damaged: it has other settings than a refinement HMM")
-        model = cls(**settings)
-        try:
+        model = cls(**file.settings(_SETTINGS))
+        with file.checked():
             model._check_options()
-        except OptionError as error:
-            raise file.error(f"damaged: {error}") from None
         model.tags_, model.words_ = file.texts("tags"), file.texts("words")
         for name, (dtype, ndim) in _ARRAYS.items():
             setattr(model, f"{name}_", file.tensor(name, dtype, ndim))

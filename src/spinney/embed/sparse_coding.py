@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.embed.code_trees import CodeForest, as_code_forest, code_forest
-from spinney.errors import InputError, NotFittedError, OptionError
+from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.parallel import default_threads, map_reduce, one_blas_thread
-from spinney.progress import announcing_compilation, task
+from spinney.progress import task
 from spinney.structure import Groups
 
 Penalty = Literal["forest", "lasso"]
@@ -149,8 +149,7 @@ class SparseCoding:
             bar.update(1, note=f"objective {objective:.6g}")
 
         spanning = self.span_passes if X.shape[1] > forest.n_codes else 0
-        with announcing_compilation("sparse coding"):
-            coder.solve(rows[:1], state.codes[:1].copy(), state.D, state.gram, 1.0, 1)
+        coder.solve(rows[:1], state.codes[:1].copy(), state.D, state.gram, 1.0, 1)  # compiles
         with one_blas_thread(), task("sparse coding", self.rounds * (self.passes + spanning)) as bar:
             for number in range(1, self.rounds + 1):
                 for _ in range(self.passes):
@@ -223,7 +222,7 @@ def forest_of(
     (6, 2)
     """
     if penalty not in get_args(Penalty):
-        raise OptionError(f"penalty is one of {', '.join(get_args(Penalty))}, not {penalty!r}")
+        raise unknown_choice("penalty is one of", penalty, get_args(Penalty))
     if penalty == "lasso":
         if forest is not None:
             raise OptionError("penalty 'lasso' has no forest")

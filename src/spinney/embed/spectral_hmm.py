@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.embed.operators import TINY, Floats, Operators, SignedLikelihood, steps, with_ends
 from spinney.embed.trigrams import Trigrams, operator_sums
-from spinney.errors import InputError, NotFittedError, OptionError
+from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.files import FilePath, ModelFile, read_model, write_model
 from spinney.linalg import inverse_values, truncated_svd
 from spinney.parallel import default_threads, one_blas_thread
@@ -256,7 +256,7 @@ class SpectralHMM:
             raise OptionError(f"n_states is a whole number, at least 1, not {self.n_states!r}")
         for name, choices in (("variant", get_args(Variant)), ("scaling", get_args(Scaling))):
             if getattr(self, name) not in choices:
-                raise OptionError(f"{name} is one of {', '.join(choices)}, not {getattr(self, name)!r}")
+                raise unknown_choice(f"{name} is one of", getattr(self, name), choices)
         for name, top in (
             ("pseudo_count", np.inf), ("shrinkage", np.inf), ("ridge", np.inf), ("interpolation", 1.0), ("cutoff", 1.0),
         ):  # fmt: skip
@@ -366,7 +366,7 @@ class SpectralHMM:
             total = rows @ ops.b_inf
             rows = np.divide(rows, total[:, None], out=np.zeros_like(rows), where=total[:, None] > TINY)
         else:
-            raise OptionError(f"kind is basis or state, not {kind!r}")
+            raise unknown_choice("kind is", kind, ("basis", "state"))
         return WordVectors(self.vocabulary_.words, rows.astype(np.float32))
 
     @property
@@ -401,17 +401,12 @@ class SpectralHMM:
     def load(cls, path: FilePath) -> Self:
         """Read what `save` wrote."""
         file = read_model(path, KIND)
-        settings = file.fact("settings", dict)
-        if set(settings) != set(_SETTINGS):
-            raise file.error("damaged: it has other settings than a spectral HMM")
-        model = cls(**settings)
-        try:
+        model = cls(**file.settings(_SETTINGS))
+        with file.checked():
             model._check_options()
             model.vocabulary_ = Vocabulary(
                 tuple(file.texts("words")), file.tensor("counts", np.int64), file.header.get("unknown")
             )
-        except OptionError as error:
-            raise file.error(f"damaged: {error}") from None
         model.facts_ = file.fact("facts", dict)
         model._take(file)
         return model

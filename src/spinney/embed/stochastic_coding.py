@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.embed.code_trees import CodeForest
 from spinney.embed.sparse_coding import Matrix, Penalty, checked_matrix, forest_of
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.parallel import default_threads, map_reduce
-from spinney.progress import announcing_compilation, log, task
+from spinney.progress import log, task
 from spinney.structure import Groups
 
 Sampling = Literal["pmi", "scaled", "uniform"]
@@ -42,8 +42,8 @@ class StochasticCoding:
     epochs
         An epoch has as many steps as X has entries.
     sampling
-        ``"pmi"``: entries are drawn in proportion to |x|; ``"scaled"``: each once an epoch, its gradient times |x| over
-        the mean |x| (the same loss); ``"uniform"``: each once an epoch, all alike.
+        ``"pmi"``: entries are drawn in proportion to ``|x|``; ``"scaled"``: each once an epoch, its gradient times
+        ``|x|`` over the mean ``|x|`` (the same loss); ``"uniform"``: each once an epoch, all alike.
     prox_scale
         How much each step shrinks the code: ``"paper"`` by λ, as the thesis prints it; ``"step"`` by λ times the step,
         as a proximal step must; ``"unbiased"`` by that over the expected visits of the word in an epoch, so that an
@@ -126,8 +126,7 @@ class StochasticCoding:
         threads = self.threads or default_threads()
         blocks = _blocks(entries, X.shape, threads, rng)
         learning = _Learning(self, forest, entries, X.shape, rng)
-        with announcing_compilation("stochastic coding"):
-            learning.epoch([[np.empty(0, np.int64)]], 1, threads=1)
+        learning.epoch([[np.empty(0, np.int64)]], 1, threads=1)  # compiles, and does nothing else
         with task("sparse coding", self.epochs) as bar:
             for epoch in range(1, self.epochs + 1):
                 error = learning.epoch(blocks, epoch, threads) / max(len(entries.values), 1)
@@ -158,8 +157,7 @@ class StochasticCoding:
     def _check(self) -> None:
         for name, choices in (("sampling", Sampling), ("prox_scale", ProxScale), ("steps", Steps)):
             if getattr(self, name) not in get_args(choices):
-                what = ", ".join(get_args(choices))
-                raise OptionError(f"{name} is one of {what}, not {getattr(self, name)!r}")
+                raise unknown_choice(f"{name} is one of", getattr(self, name), get_args(choices))
         for name in ("epochs", "threads", "n_codes"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int | np.integer) or value < 1):

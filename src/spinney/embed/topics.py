@@ -21,7 +21,7 @@ from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, read_model, replacing, write_model
 from spinney.inference.mixture import expectations, log_joint
 from spinney.parallel import default_threads, map_reduce, one_blas_thread
-from spinney.progress import announcing_compilation, task
+from spinney.progress import task
 from spinney.structure.groups import Groups
 
 _KIND = "embed/MomentTopics"
@@ -250,8 +250,7 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return log_likelihood, columns
 
         shards = self._shards(X)
-        with announcing_compilation("topics"):
-            log_likelihood, columns = map_reduce(of_shard, shards, threads=len(shards), reduce=add_both)
+        log_likelihood, columns = map_reduce(of_shard, shards, threads=len(shards), reduce=add_both)
         return log_likelihood, in_documents, (columns * topics).T
 
     def _prior(self) -> float:
@@ -284,8 +283,7 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return 0
 
         shards = self._shards(X)
-        with announcing_compilation("topics"):
-            map_reduce(of_shard, shards, threads=len(shards))
+        map_reduce(of_shard, shards, threads=len(shards))
         return theta
 
     def score(self, X: Any, y: None = None) -> float:
@@ -369,14 +367,9 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     @classmethod
     def _from_file(cls, model: ModelFile) -> Self:
-        settings = model.fact("settings", dict)
-        if set(settings) != set(_SETTINGS):
-            raise model.error("damaged: it has other settings than topics")
-        fitted = cls(**settings)
-        try:
+        fitted = cls(**model.settings(_SETTINGS))
+        with model.checked():
             alpha0 = fitted._checked_settings()
-        except OptionError as error:
-            raise model.error(f"damaged: {error}") from None
         topics = np.array(model.tensor("components", np.float64, ndim=2))
         weights, spectrum, clipped = (
             np.array(model.tensor(name, np.float64)) for name in ("weights", "spectrum", "clipped")

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import unknown_choice
 
 Transform = Literal["raw", "sqrt", "log", "two-thirds"]
 TRANSFORMS: tuple[str, ...] = get_args(Transform)
@@ -23,7 +23,7 @@ _FUNCTIONS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 def transformed(counts: NDArray[Any], transform: Transform) -> NDArray[Any]:
     """Counts, or a function of them that takes some weight off the frequent ones."""
     if transform not in TRANSFORMS:
-        raise OptionError(f"transform is one of {', '.join(TRANSFORMS)}, not {transform!r}")
+        raise unknown_choice("transform is one of", transform, TRANSFORMS)
     return _FUNCTIONS[transform](counts)
 
 

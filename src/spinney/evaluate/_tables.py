@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.lines import read_lines
-from spinney.errors import InputError
+from spinney.errors import InputError, did_you_mean
 
 
 def read_columns_named(
@@ -41,7 +41,7 @@ def read_columns_named(
                         f"no column {name!r}: the columns are {', '.join(map(repr, row))}",
                         path=os.fspath(path),
                         line=line,
-                        remedy=f"columns {', '.join(names)} are needed",
+                        remedy=did_you_mean(name, row) or f"columns {', '.join(names)} are needed",
                     )
             places = [row.index(name) for name in names]
             continue

@@ -162,7 +162,11 @@ def analogies(
     (AnalogyScore(asked=2, known=1, correct=1), 1.0, 0.5, ['queen', None])
     """
     if method not in get_args(Method):
-        raise OptionError(f"the method is '3cosadd' or '3cosmul', not {method!r}")
+        raise OptionError(
+            f"the method is '3cosadd' or '3cosmul', not {method!r}",
+            given=method,
+            known=("3cosadd", "3cosmul"),
+        )
     questions = list(questions)
     places = _places(vectors, questions, find or lookup(vectors))
     known = np.all(places >= 0, axis=1)

@@ -263,7 +263,11 @@ def _transformed(
         moved[side] = rows.toarray() if hasattr(rows, "toarray") else rows
     for tag, (matrix, side) in transform.items():
         if side not in moved:
-            raise OptionError(f"a transform is of the 'relatum' or the 'concept', not of {side!r}")
+            raise OptionError(
+                f"a transform is of the 'relatum' or the 'concept', not of {side!r}",
+                given=side,
+                known=("relatum", "concept"),
+            )
         if np.shape(matrix)[1:] != moved[side].shape[1:]:
             raise OptionError(f"a transform of shape {np.shape(matrix)} for {moved[side].shape[1]} numbers")
         chosen = [other == tag for other in pos]

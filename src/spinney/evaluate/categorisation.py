@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.corpus.compressed import FilePath
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.evaluate._tables import read_columns_named
 from spinney.evaluate.measures import Measure, distances
 from spinney.evaluate.wordsim import Find, lookup
@@ -134,7 +134,7 @@ def categorise(
     if len(words) != len(gold):
         raise OptionError(f"{len(words)} words but {len(gold)} categories")
     if linkage not in get_args(Linkage):
-        raise OptionError(f"the linkage is one of {', '.join(get_args(Linkage))}, not {linkage!r}")
+        raise unknown_choice("the linkage is one of", linkage, get_args(Linkage))
     find = find or lookup(vectors)
     found = [(word, key, category) for word, category in zip(words, gold) if (key := find(word)) is not None]
     if len(found) < 2:

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, unknown_choice
 
 Scheme = Literal["iob1", "iob2", "bioes"]
 
@@ -253,7 +253,7 @@ def _check_label(label: str, tags: Iterable[str]) -> tuple[str, str]:
 
 def _check_scheme(scheme: str) -> None:
     if scheme not in get_args(Scheme):
-        raise OptionError(f"the scheme must be one of {', '.join(get_args(Scheme))}, not {scheme!r}")
+        raise unknown_choice("the scheme must be one of", scheme, get_args(Scheme))
 
 
 def _are_of_phrases(labels: set[str]) -> bool:

@@ -23,7 +23,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.evaluate.ellipsis import Comparison
 from spinney.evaluate.measures import Measure, l1_normalised, similarity
 from spinney.evaluate.wordsim import correlations, lookup
@@ -52,7 +52,9 @@ def head_space(T: ArrayLike, structure: Structure = "tree", *, precedes: bool = 
     (array([0.9, 0.2]), array([0.9, 0.1]))
     """
     if structure not in get_args(Structure):
-        raise OptionError(f"the structure is 'tree' or 'chain', not {structure!r}")
+        raise OptionError(
+            f"the structure is 'tree' or 'chain', not {structure!r}", given=structure, known=("tree", "chain")
+        )
     matrix = np.asarray(T, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise OptionError("the transitions are a square matrix, one row and one column a class")
@@ -92,7 +94,7 @@ def compose(
     array([0.36, 0.64])
     """
     if operator not in get_args(Operator):
-        raise OptionError(f"the operator is one of {', '.join(get_args(Operator))}, not {operator!r}")
+        raise unknown_choice("the operator is one of", operator, get_args(Operator))
     u = np.asarray(head, dtype=np.float64)
     result = np.atleast_2d(u).copy()
     placed = [(v, True) for v in before] + [(v, False) for v in after]
@@ -194,7 +196,11 @@ def composition_correlation(
     (1.0, 2, 3)
     """
     if second not in ("composed", "bare"):
-        raise OptionError(f"the second clause is 'composed' or 'bare', not {second!r}")
+        raise OptionError(
+            f"the second clause is 'composed' or 'bare', not {second!r}",
+            given=second,
+            known=("composed", "bare"),
+        )
     comparisons = list(comparisons)
     noun, verb = lookup(vectors, "NOUN"), lookup(vectors, "VERB")
     operators = (operator, operator if second == "composed" else "baseline")

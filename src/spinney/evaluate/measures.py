@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 
 Floats = NDArray[np.float64]
 Measure = Literal["hellinger", "bhattacharyya", "jensen_shannon", "chi2", "kl", "cosine", "dot", "euclidean"]
@@ -127,7 +127,7 @@ def l1_normalised(matrix: Any) -> Any:
 def _prepared(matrix: Any, measure: str, floor: float) -> Any:
     """The rows in the form that the measure needs, for the first three one whose dot products say all."""
     if measure not in MEASURES:
-        raise OptionError(f"the measure is one of {', '.join(MEASURES)}, not {measure!r}")
+        raise unknown_choice("the measure is one of", measure, MEASURES)
     if not 0 < floor < 1:
         raise OptionError(f"the floor of 'kl' is between 0 and 1, not {floor}")
     matrix = _numbers(matrix)

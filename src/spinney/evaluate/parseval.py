@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus.brackets import Tree
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.evaluate.significance import paired_bootstrap
 
 COLUMNS = ("gold", "guessed", "matched", "crossing", "words", "tags", "status")
@@ -67,9 +67,9 @@ class Conventions:
 
     def __post_init__(self) -> None:
         if self.failures not in ("count", "skip"):
-            raise OptionError(f"failures must be count or skip, not {self.failures!r}")
+            raise unknown_choice("failures must be", self.failures, ("count", "skip"))
         if self.mistagged not in ("keep", "fail"):
-            raise OptionError(f"mistagged must be keep or fail, not {self.mistagged!r}")
+            raise unknown_choice("mistagged must be", self.mistagged, ("keep", "fail"))
         if not self.empty <= self.deleted:
             raise OptionError(f"empty, but not deleted: {', '.join(sorted(self.empty - self.deleted))}")
 

@@ -135,7 +135,7 @@ def sentiment_accuracy(
     test: Sequence[LabelledSentence],
     strengths: Sequence[float] = STRENGTHS,
 ) -> SentimentResult:
-    """The accuracy of ℓ2-regularised logistic regression on the mean vectors of sentences (Yogatama 2015, 5.3).
+    """The accuracy of ℓ2-regularised logistic regression on the mean vectors of sentences (Yogatama 2015, §4.4.2).
 
     The strength is the one that does best on the development sentences, the strongest regularisation among equals;
     the model that labels the test sentences is trained on the training sentences alone. All features are first

@@ -131,7 +131,9 @@ def word_similarity(
     (0.99, 1.0, 3, 0.75)
     """
     if missing not in ("skip", "zero"):
-        raise OptionError(f"missing is 'skip' or 'zero', not {missing!r}")
+        raise OptionError(
+            f"missing is 'skip' or 'zero', not {missing!r}", given=missing, known=("skip", "zero")
+        )
     find = find or lookup(vectors)
     keys = [(find(first), find(second), score) for first, second, score in pairs]
     found = [None not in (first, second) for first, second, _ in keys]

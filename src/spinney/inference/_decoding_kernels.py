@@ -5,7 +5,8 @@ All take the sentences one after another: ``offsets`` [N+1], ``kinds`` [T], ``sc
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 # The scaled recursion is exact as long as nothing underflows. Messages ≥ e⁻³⁴⁵, edges ≥ e⁻¹⁵⁰ and scores ≥ e⁻²⁰⁰
 # cannot: their product, and that of two messages, stays above the smallest normal number, e⁻⁷⁰⁸.
@@ -143,7 +144,8 @@ def kbest(offsets, scores, kinds, edges, transposed, labels, path_scores):
             if losses[r] == np.inf:
                 break
             parent, t, p = detours[r]
-            labels[t + 1 : b, r] = labels[t + 1 : b, parent]
+            for after in range(t + 1, b):
+                labels[after, r] = labels[after, parent]
             labels[t, r] = p
             walk_back(t, a, r, kinds, transposed, delta, labels, losses, detours)
             path_scores[i, r] = top - losses[r]

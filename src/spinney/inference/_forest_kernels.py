@@ -6,7 +6,8 @@ father has class j. Messages are scaled to sum 1, never logarithms; nothing is e
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 FAST = {"reassoc", "contract", "nsz"}
 
@@ -83,7 +84,8 @@ def _contexts(k, child_ptr, children, message, emission, down, context, rest):
         rest[j] = emission[k, j] * down[k, j]
     _scaled(rest)
     for e in range(first, end):  # from the left: what is at k, and the siblings before
-        context[children[e], :] = rest
+        for j in range(len(rest)):
+            context[children[e], j] = rest[j]
         if e + 1 < end:
             _times(rest, message[children[e]])
     if first + 1 == end:
@@ -247,7 +249,7 @@ def most_of(x, epsilon, negated, chosen):
 
 @njit(cache=True, nogil=True)
 def _project(x, k, epsilon, room, chosen):
-    """k-best if k > 0, else ε-best (Grave 2014, §2.3)."""
+    """k-best if k > 0, else ε-best (Grave 2014, §2.2.2)."""
     if k > 0:
         return k_largest(x, k, room, chosen)
     return most_of(x, epsilon, room, chosen)
@@ -322,16 +324,18 @@ def sparse_sum_product(
             )
             if parents[start + a] >= 0:
                 m = _project(up[a], k, epsilon, room, kept)
-                kept_up[a, :m], n_up[a] = kept[:m], m
+                n_up[a] = m
+                for e in range(m):
+                    kept_up[a, e] = kept[e]
                 _send(up[a], kept, m, T[kinds[start + a]], message[a])
                 support[0] += m
                 support[1] += 1
         for a in range(n):
             u, p = up[a], nodes[start + a]
             if parents[start + a] < 0:
-                down[a, :] = root
                 total = 0.0
                 for i in range(C):
+                    down[a, i] = root[i]
                     total += u[i] * root[i]
                 log_likelihood += np.log(total)
             else:

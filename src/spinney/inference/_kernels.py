@@ -6,7 +6,8 @@ a chain. All potentials are probabilities up to a factor, never logarithms: the 
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -90,7 +91,7 @@ def _scale(a, p, Y):
 def sparse_forward_backward(
     offsets, kinds, psi, ptr, before, here, excess, weights, alpha, beta, pairs, log_z
 ):
-    """The same where most pairs of labels have potential 1 (Sokolovska 2010, §7: exact, not an approximation).
+    """The same where most pairs of labels have potential 1 (Sokolovska 2010, §7.2: exact, not an approximation).
 
     Kind k has potentials 1 + excess[e] at the pairs (before[e], here[e]), ptr[k] <= e < ptr[k+1], and 1 elsewhere, so
     a step costs Y and the number of its pairs rather than Y². ``pairs[e]`` gains weight·α(y') v(y) of those pairs only.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from spinney.compiling import njit
 from spinney.lm._trie_kernels import find
 
 
@@ -40,7 +40,8 @@ def walk(ids, n_events, order, n_symbols, following, table_keys, table_grams):
                 state[1] = following[y]
                 known = 2
             continue
-        contexts[e, :known] = state[:known]
+        for d in range(known):
+            contexts[e, d] = state[d]
         seen = 0
         while y >= 0 and seen < known:
             g = find(np.int64(state[seen]) * n_symbols + y, table_keys, table_grams)

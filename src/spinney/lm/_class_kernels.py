@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from spinney.compiling import njit
 from spinney.lm._trie_kernels import find
 
 

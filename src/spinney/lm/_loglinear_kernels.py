@@ -6,14 +6,14 @@ Of context u with parent p, and gram g = (u, v) with parent gram up(g) = (p, v):
     Z(u) = Z(p) + Σ_{g of u} exp s(up(g)) · expm1 θ(g)           only what followed u changes the normaliser
 
 Symbols that never followed u keep the score they have after p, so the cost is that of the grams, not of the vocabulary
-(Nelakanti 2014, dossier 7.4, in the spirit of Wu & Khudanpur 2000).
+(Nelakanti 2014, ch. 3; in the spirit of Wu & Khudanpur 2000).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from spinney.compiling import njit
 from spinney.lm._trie_kernels import find
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from spinney.compiling import njit
 from spinney.lm._trie_kernels import find
 
 

@@ -136,7 +136,7 @@ class CacheModel(LanguageModel):
 
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
-        try:
+        with file.checked():
             return cls(
                 vocabulary,
                 window=file.fact("window", int),
@@ -145,8 +145,6 @@ class CacheModel(LanguageModel):
                 ends=file.fact("ends", bool),
                 base=file.fact("base", float),
             )
-        except OptionError as error:
-            raise file.error(f"damaged: {error}") from None
 
 
 def _numbered(words: Ids, order: int, n_outcomes: int) -> tuple[NDArray[np.int64], int]:

@@ -110,10 +110,8 @@ class ClassModel(_ByClass):
         if np.any(counts < 0):
             raise file.error("damaged: a count of a class is negative")
         class_model = component_of(file, "classes", class_vocabulary(counts))
-        try:
+        with file.checked():
             return cls(vocabulary, *_emissions_of(file), class_model)
-        except OptionError as error:
-            raise file.error(f"damaged: {error}") from None
 
 
 class ClassTargetModel(_ByClass):
@@ -215,10 +213,8 @@ class ClassTargetModel(_ByClass):
         trie = stored_trie(file, np.empty(0, np.int32))
         # Copies: kernels are compiled for arrays that can be written to.
         logp, backoff = (np.array(file.tensor(name, np.float64)) for name in ("logp", "backoff"))
-        try:
+        with file.checked():
             return cls(vocabulary, *_emissions_of(file), trie, logp, backoff)
-        except OptionError as error:
-            raise file.error(f"damaged: {error}") from None
 
 
 def _emissions_of(file: ModelFile) -> tuple[Ids, Vector]:

@@ -112,10 +112,8 @@ class HierarchicalModel(LanguageModel):
 
         trie, theta, text = stored_scores(file)
         parent, branch = file.tensor("tree.parent", np.int32), file.tensor("tree.branch", np.int32)
-        try:
+        with file.checked():
             tree = ClassTree([*vocabulary.words, END], parent, branch)
-        except OptionError as error:
-            raise file.error(f"damaged: {error}") from None
         arity = tree.paths().arity
         n_roots = np.count_nonzero(trie.parent < 0)
         if n_roots != len(arity) or trie.n_outcomes < arity.max() or trie.n_symbols != len(vocabulary) + 2:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from spinney.corpus import TokenArrays, Vocabulary
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.files import ModelFile, Parts
 from spinney.lm.model import LanguageModel, Vector
 from spinney.lm.storedtrie import stored_trie, trie_header, trie_tensors
@@ -351,7 +351,7 @@ def planned(
 ) -> Plan:
     """What to train on a trie."""
     if start not in ("kneser-ney", "zero"):
-        raise OptionError(f"training starts from kneser-ney or zero, not {start!r}")
+        raise unknown_choice("training starts from", start, ("kneser-ney", "zero"))
     depth = trie.depth[trie.context].astype(np.float64)
     with np.errstate(over="ignore"):
         feature = trie.length[trie.context] * alpha**depth  # nodes are only collapsed if α is 1

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from spinney import progress
 from spinney.corpus import TokenArrays, Vocabulary
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.files import ModelFile, Parts
 from spinney.lm.model import LanguageModel, Vector
 from spinney.lm.pitman_yor import (
@@ -270,7 +270,7 @@ def sequence_memoizer(
             trie, given, sweeps, burn_in, resample, random_state, callback
         )
     else:
-        raise OptionError(f"the method is gibbs or one-table, not {method!r}")
+        raise unknown_choice("the method is", method, ("gibbs", "one-table"))
     facts: dict[str, Any] = {"method": f"sequence memoizer ({method})", "discounts": d.tolist()}
     if method == "gibbs":
         facts |= {"sweeps": sweeps, "random_state": random_state, "interrupted": interrupted}

@@ -135,10 +135,8 @@ class LinearMixture(_Mixture):
         components = _components_of(file, vocabulary)
         depth_of = None if file.header.get("depth_of") is None else file.fact("depth_of", str)
         weights, edges = file.tensor("weights", np.float64, 2), file.tensor("edges", np.int64)
-        try:
+        with file.checked():
             return cls(components, weights, edges, depth_of=depth_of)
-        except OptionError as error:
-            raise file.error(f"damaged: {error}") from None
 
 
 class LogLinearMixture(_Mixture):
@@ -205,10 +203,8 @@ class LogLinearMixture(_Mixture):
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
         components, exponents = _components_of(file, vocabulary), file.tensor("exponents", np.float64)
-        try:
+        with file.checked():
             return cls(components, exponents)
-        except OptionError as error:
-            raise file.error(f"damaged: {error}") from None
 
 
 # ---------------------------------------------------------------------------------------------- fitting
@@ -252,7 +248,9 @@ def fit_linear(
     array([[0., 1.]])
     """
     if by not in ("all", "depth", "rule"):
-        raise OptionError(f"weights are by all, depth or rule, not by {by!r}")
+        raise OptionError(
+            f"weights are by all, depth or rule, not by {by!r}", given=by, known=("all", "depth", "rule")
+        )
     stream = LinearMixture(components, _even(1, len(components))).stream(held_out)
     logprobs = np.stack([component.event_logprobs(stream) for component in components.values()], axis=1)
     possible = logprobs.max(axis=1) > -np.inf
@@ -262,7 +260,7 @@ def fit_linear(
         return LinearMixture(components, em_weights(logprobs[possible], max_iter=max_iter, tol=tol))
     depth_of = depth_component(components) if depth_of is None else depth_of
     if depth_of not in components:
-        raise OptionError(f"no component is called {depth_of!r}")
+        raise OptionError(f"no component is called {depth_of!r}", given=depth_of, known=components)
     depths = components[depth_of].match_depths(stream)[possible]
     if by == "rule":
         weights, edges = best_rule(logprobs[possible], depths)

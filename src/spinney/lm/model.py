@@ -275,12 +275,10 @@ def load_language_model(path: FilePath) -> LanguageModel:
     words, counts = file.texts("words"), file.tensor("word_counts", np.int64)
     if len(set(words)) != len(words) or np.any(counts < 0):
         raise file.error("damaged: no vocabulary")
-    try:
+    with file.checked():
         model = class_of(file.kind.removeprefix("lm/"), file).from_parts(
             file, Vocabulary(tuple(words), counts, unknown)
         )
-    except OptionError as error:
-        raise file.error(f"damaged: {error}") from None
     model.facts = file.fact("facts", dict)
     return model
 

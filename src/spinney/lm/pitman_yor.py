@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from spinney import progress
 from spinney.corpus import TokenArrays, Vocabulary
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.lm.stream import refuse_marks, stream_of
 from spinney.lm.suffixtrie import SuffixTrie, suffix_trie
 
@@ -230,7 +230,7 @@ def pitman_yor(
             callback=callback,
         )
     else:
-        raise OptionError(f"the method is gibbs or one-table, not {method!r}")
+        raise unknown_choice("the method is", method, ("gibbs", "one-table"))
     facts: dict[str, object] = {"method": f"pitman-yor ({method})", "order": order}
     if method == "gibbs":
         facts |= {"sweeps": sweeps, "random_state": random_state, "interrupted": fitted.interrupted}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spinney.corpus import TokenArrays
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.lm.flat import additive, good_turing
 from spinney.lm.interpolation import jelinek_mercer, witten_bell
 from spinney.lm.katz import katz
@@ -53,7 +53,7 @@ def fit_ngram(
     1.429
     """
     if method not in METHODS:
-        raise OptionError(f"the method must be one of {', '.join(METHODS)}, not {method!r}")
+        raise unknown_choice("the method must be one of", method, METHODS)
     if order < 1:
         raise OptionError(f"the order must be at least 1, not {order}")
     refuse_marks(text)

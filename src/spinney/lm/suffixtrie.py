@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from spinney.errors import OptionError
 from spinney.lm.stream import Ids, Stream
-from spinney.progress import announcing_compilation
 
 Counts = NDArray[np.int64]
 
@@ -207,13 +206,12 @@ def trie_of_events(
     """The trie of any events: before event e stand ``ids[position[e] - 1]``, ``ids[position[e] - 2]``, … (``room[e]``
     of them), and it is ``outcome[e]`` that follows. Events of different roots share no context.
 
-    A context is merged into its parent if all that the parent's events have before them is this context (the rule of
-    the dossier of Nelakanti 2014, 7.2, which gives its counts): then the two are the same feature.
+    A context is merged into its parent if all that the parent's events have before them is this context (Nelakanti
+    2014, §3.3.4): then the two are the same feature.
     """
     from spinney.lm._trie_kernels import number_keys
 
-    with announcing_compilation("language models"):
-        number_keys(np.zeros(1, np.int64), 1)
+    number_keys(np.zeros(1, np.int64), 1)  # compiles, and does nothing else
     if max_context is None and not collapse:
         max_context = int(room.max(initial=0))
     if max_context is not None and max_context < 0:

@@ -112,8 +112,7 @@ class _Watch:
         self._loss, self._penalty, self._width = loss, penalty, width
         self._tol, self._max_iter, self._callback = tol, max_iter, callback
         self._started = time.perf_counter()
-        with progress.announcing_compilation("log-linear models"):
-            null = loss.value_and_grad(np.zeros(loss.n_params))[1]
+        null = loss.value_and_grad(np.zeros(loss.n_params))[1]
         self._null = max(float(np.max(np.maximum(-null / copies, 0.0) / width, initial=0.0)), 1e-300)
         self._iteration = -1
         self._converged = False

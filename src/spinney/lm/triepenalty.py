@@ -7,7 +7,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.lm.suffixtrie import SuffixTrie
 from spinney.optim import L1, L2, NonNegative, NoPenalty, Penalty, TreeL2, TreeLinf
 
@@ -42,7 +42,7 @@ class TriePenalty:
         self, name: PenaltyName, lam: float, trie: SuffixTrie, group_weight: Vector, scale: Vector
     ) -> None:
         if name not in NAMES:
-            raise OptionError(f"the penalty is one of {', '.join(NAMES)}, not {name!r}")
+            raise unknown_choice("the penalty is one of", name, NAMES)
         if not lam >= 0:
             raise OptionError(f"λ must be at least 0, not {lam}")
         copies = trie.length[trie.context].astype(np.float64)

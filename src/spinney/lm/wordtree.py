@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from spinney.corpus import Vocabulary
@@ -31,8 +29,8 @@ def huffman_tree(vocabulary: Vocabulary, n_sentences: int) -> ClassTree:
 def tree_of_classes(classes: WordClasses, vocabulary: Vocabulary, n_sentences: int) -> ClassTree:
     """A binary tree from word classes: Brown paths where there are some, and Huffman trees inside the classes.
 
-    Classes without paths hang in a Huffman tree of their own. Words without a class form one more class, and so does
-    the end of a sentence.
+    Classes without paths hang in a Huffman tree of their own. Words without a class, and the end of a sentence, form
+    one more class.
 
     Examples
     --------
@@ -41,39 +39,8 @@ def tree_of_classes(classes: WordClasses, vocabulary: Vocabulary, n_sentences: i
     >>> tree_of_classes(classes, vocabulary, 2).to_newick()
     '(</s>,((a,the),(dog,cat)));'
     """
-    counts = outcome_counts(vocabulary, n_sentences)
-    members: dict[int, list[int]] = {}
-    strangers: list[int] = []
-    for number, word in enumerate(vocabulary.words):
-        found = classes.get(word)
-        (strangers if found is None else members.setdefault(found, [])).append(number)
-    if not members:
-        raise OptionError("no word of the text has a class")
-    paths = classes.paths
-    if paths is None:
-        codes = _codes([sum(counts[i] for i in group) for group in members.values()])
-        prefixes = dict(zip(members, codes))
-    else:
-        prefixes = {c: paths[c] for c in members}
-    known = sum(counts[i] for group in members.values() for i in group)
-    tops = _codes([known, counts[-1], *([sum(counts[i] for i in strangers)] if strangers else [])])
-    path = [""] * len(counts)
-    path[-1] = tops[1]
-    for c, group in members.items():
-        for i, code in zip(group, _codes([counts[i] for i in group])):
-            path[i] = tops[0] + prefixes[c] + code
-    for i, code in zip(strangers, _codes([counts[i] for i in strangers]) if strangers else []):
-        path[i] = tops[2] + code
-    return ClassTree.from_paths([*vocabulary.words, END], path)
-
-
-def _codes(counts: Sequence[int]) -> list[str]:
-    """Huffman codes; a single thing needs none."""
-    if len(counts) == 1:
-        return [""]
-    codes = ClassTree.huffman([str(i) for i in range(len(counts))], np.array(counts)).paths()
-    bits = "".join(map(str, codes.branches.tolist()))
-    return [bits[start:stop] for start, stop in zip(codes.ptr[:-1].tolist(), codes.ptr[1:].tolist())]
+    names = [*vocabulary.words, END]
+    return ClassTree.from_classes(classes, names, outcome_counts(vocabulary, n_sentences))
 
 
 def fitting(tree: ClassTree, vocabulary: Vocabulary) -> ClassTree:

@@ -319,7 +319,7 @@ class MultinomialLoss(LinearLoss):
 
 
 class EntropyRegularised:
-    """A classification loss plus ρ Σᵤ sᵤ H(p(·|xᵤ)): predictions at unlabelled examples should be sure.
+    """A classification loss plus ρ Σᵤ sᵤ ``H(p(·|xᵤ))``: predictions at unlabelled examples should be sure.
 
     Entropy regularisation (Grandvalet & Bengio 2004; Sokolovska 2010, eq. 4.9). **Not convex**: start the solver at
     the optimum of ``loss`` alone (``w0=``), or near it.

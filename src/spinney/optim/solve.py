@@ -80,7 +80,9 @@ def solve(
     problem = Problem(loss, penalty)
     name = choose_solver(loss, penalty) if solver == "auto" else solver
     if isinstance(name, str) and name not in SOLVERS:
-        raise OptionError(f"there is no solver {name!r}; there are {', '.join(SOLVERS)} and auto")
+        raise OptionError(
+            f"there is no solver {name!r}; there are {', '.join(SOLVERS)} and auto", given=name, known=SOLVERS
+        )
     function = SOLVERS[name] if isinstance(name, str) else name
     monitor = Monitor(problem, tol, max_iter, gradient_scale(loss) if scale is None else scale, callback)
     label = name if isinstance(name, str) else getattr(name, "__name__", "custom")

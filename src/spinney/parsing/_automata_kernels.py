@@ -6,7 +6,8 @@ follows. ``inc[i, m]`` is the vector right after the head i has taken m, before 
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)
@@ -155,20 +156,22 @@ def expectations(
     log_likelihood = 0.0
     for s in range(first, end):
         word, length = offsets[s], offsets[s + 1] - offsets[s]
-        ahead[0] = start
+        for a in range(n):
+            ahead[0, a] = start[a]
         for t in range(length):
             A = matrices[modifiers[word + t]]
             total = 0.0
             for a in range(n):
                 ahead[t + 1, a] = _dot(A[a], ahead[t])
                 total += ahead[t + 1, a]
-            ahead[t + 1] /= total
+            for a in range(n):
+                ahead[t + 1, a] /= total
             scale[t] = total
             log_likelihood += counts[s] * np.log(total)
         total = _dot(stop, ahead[length])
         log_likelihood += counts[s] * np.log(total)
-        behind[:] = stop / total
         for a in range(n):
+            behind[a] = stop[a] / total
             stop_sum[a] += counts[s] * behind[a] * ahead[length, a]
         for t in range(length - 1, -1, -1):
             A, sums = matrices[modifiers[word + t]], matrix_sum[modifiers[word + t]]
@@ -178,7 +181,7 @@ def expectations(
                     value = A[a, b] * behind[a] / scale[t]
                     before[b] += value
                     sums[a, b] += counts[s] * value * ahead[t, b]
-            behind[:] = before
+            behind, before = before, behind
         for a in range(n):
             start_sum[a] += counts[s] * behind[a] * start[a]
     return log_likelihood

@@ -11,7 +11,8 @@ inside and outside values of an item, over that of the root, is its posterior pr
 import math
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 NONE = -(2**30)  # the exponent of a span without items
 TINY = 5e-324  # the least positive number: with threshold 0 whatever is possible stays

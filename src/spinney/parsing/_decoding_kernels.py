@@ -1,7 +1,8 @@
 """Compiled search for the best derivation in a packed forest."""
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)

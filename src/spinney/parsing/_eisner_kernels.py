@@ -1,7 +1,8 @@
 """Kernel of projective decoding: Eisner's dynamic programme over half trees."""
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -6,7 +6,8 @@ largest entry, which is kept in ``scale``; an outside vector is scaled so that t
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 FAST = {"reassoc", "contract", "nsz"}  # sums in any order, so that they go several at a time
 
@@ -34,7 +35,7 @@ def trees_inside_outside(
     scale,
     log_probability,
 ):
-    """Fill the rows of the nodes of some trees; the log probability of each tree. Dossier 1.14."""
+    """Fill the rows of the nodes of some trees; the log probability of each tree."""
     most = inside.shape[1]
     D = np.empty((most, most))
     for t in range(first_tree, last_tree):

@@ -15,7 +15,8 @@ T[h1, h2, h3] = Σ_j U[h1, j]·V[h2, j]·W[h3, j], one after another.
 import math
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 FAST = {"reassoc", "contract", "nsz"}
 

@@ -5,7 +5,8 @@ holds what that state may become: a vector, a matrix or one number.
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,8 @@ often it was seen.
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,8 @@ seen around it. Numbers of a rule are probabilities of its states together; each
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)

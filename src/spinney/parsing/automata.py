@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.corpus.conllu import Sentence
-from spinney.errors import InputError, NotFittedError, OptionError
+from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.files import FilePath, ModelFile, read_model, write_model
 from spinney.parallel import one_blas_thread
 from spinney.parsing.automata_learning import Automata, bigram, check_learning, deterministic, em, spectral
@@ -32,7 +32,6 @@ from spinney.parsing.modifiers import (
     tags_of,
 )
 from spinney.parsing.signed import Signed
-from spinney.progress import announcing_compilation
 
 Method = Literal["spectral", "em", "deterministic", "bigram"]
 Signs = Literal["raw", "abs", "clip", "normalise"]
@@ -169,9 +168,9 @@ class HeadAutomata:
     def _check_options(self) -> None:
         check_learning(self.method, self.states, self.boundaries)
         if self.signs not in get_args(Signs):
-            raise OptionError(f"signs is one of {', '.join(get_args(Signs))}, not {self.signs!r}")
+            raise unknown_choice("signs is one of", self.signs, get_args(Signs))
         if self.column not in get_args(Column):
-            raise OptionError(f"column is one of {', '.join(get_args(Column))}, not {self.column!r}")
+            raise unknown_choice("column is one of", self.column, get_args(Column))
         for name in ("smoothing", "shrinkage", "cutoff", "pseudo_count"):
             value = getattr(self, name)
             if value is None and name == "pseudo_count":
@@ -258,10 +257,9 @@ class HeadAutomata:
         factors = 1.0 / self.unigram_[ids]
         step = min(5.0, math.exp(400.0 / L))  # of all words together less than what is in range
         for _ in range(_ATTEMPTS):
-            with announcing_compilation("head automata"):
-                total = inside_outside(
-                    ids, factors, automata.start, automata.matrices, automata.stop, self.single_root, mu
-                )
+            total = inside_outside(
+                ids, factors, automata.start, automata.matrices, automata.stop, self.single_root, mu
+            )
             if 1 / _FAR < abs(total) < _FAR and np.isfinite(mu).all():
                 log = math.log(abs(total)) - float(np.log(factors[1:]).sum())
                 return Signed(math.copysign(1.0, total), log), mu
@@ -293,14 +291,9 @@ class HeadAutomata:
     def load(cls, path: FilePath) -> Self:
         """Read what `save` wrote."""
         file = read_model(path, KIND)
-        settings = file.fact("settings", dict)
-        if set(settings) != set(_SETTINGS):
-            raise file.error("damaged: it has other settings than head automata")
-        model = cls(**settings)
-        try:
+        model = cls(**file.settings(_SETTINGS))
+        with file.checked():
             model._check_options()
-        except OptionError as error:
-            raise file.error(f"damaged: {error}") from None
         model.facts_, model.tags_ = file.fact("facts", dict), file.texts("tags")
         V = len(model.tags_)
         if not V or len(set(model.tags_)) != V:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.linalg import truncated_svd
 from spinney.parsing.modifiers import Floats, ModifierSequences, Tables
-from spinney.progress import announcing_compilation, task
+from spinney.progress import task
 
 
 class Automata(NamedTuple):
@@ -217,11 +217,10 @@ def em(
             matrices, stop = emission[:V, None, :] * move, emission[V]
             for step in range(iterations if sequences.total(k) else 0):
                 sums = np.zeros(n), np.zeros((V, n, n)), np.zeros(n)
-                with announcing_compilation("head automata"):
-                    trace[step] += expectations(
-                        sequences.modifiers, sequences.offsets, sequences.counts, sequences.owners[k],
-                        sequences.owners[k + 1], start, np.ascontiguousarray(matrices), stop, *sums,
-                    )  # fmt: skip
+                trace[step] += expectations(
+                    sequences.modifiers, sequences.offsets, sequences.counts, sequences.owners[k],
+                    sequences.owners[k + 1], start, np.ascontiguousarray(matrices), stop, *sums,
+                )  # fmt: skip
                 start = sums[0] / sums[0].sum()
                 moved = sums[1] + prior[:V, None, None] / n
                 stopped = sums[2] + prior[V]
@@ -246,7 +245,7 @@ def padded(found: list[Operators]) -> Automata:
 def check_learning(method: str, states: object, boundaries: object) -> None:
     """Refuse what no estimator takes."""
     if method not in METHODS:
-        raise OptionError(f"method is one of {', '.join(METHODS)}, not {method!r}")
+        raise unknown_choice("method is one of", method, METHODS)
     if not isinstance(states, int) or isinstance(states, bool) or states < 1:
         raise OptionError(f"states is a whole number, at least 1, not {states!r}")
     if not isinstance(boundaries, bool):

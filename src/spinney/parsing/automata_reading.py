@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from spinney.errors import InputError
+from spinney.errors import InputError, did_you_mean
 from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.modifiers import LEFT, RIGHT, Floats, automaton_of
 
@@ -101,7 +101,8 @@ def describe_head(model: HeadAutomata, head: str, n: int = 10) -> list[SideReadi
     if head == ROOT:
         return [_side(model, head, "right", automaton_of(V + 1, LEFT), n)]
     if head not in model.tags_:
-        raise InputError(f"the model has no tag {head!r}", remedy=f"it has {', '.join(model.tags_)}")
+        meant = did_you_mean(head, model.tags_) or f"it has {', '.join(model.tags_)}"
+        raise InputError(f"the model has no tag {head!r}", remedy=meant)
     tag = model.tags_.index(head)
     return [
         _side(model, head, "left", automaton_of(tag, LEFT), n),

@@ -78,9 +78,17 @@ class Binarisation:
         if self.vertical < 1:
             raise OptionError(f"vertical must be at least 1, not {self.vertical}")
         if self.unaries not in ("one", "collapse"):
-            raise OptionError(f"unaries must be 'one' or 'collapse', not {self.unaries!r}")
+            raise OptionError(
+                f"unaries must be 'one' or 'collapse', not {self.unaries!r}",
+                given=self.unaries,
+                known=("one", "collapse"),
+            )
         if self.branching not in ("head", "left", "right"):
-            raise OptionError(f"branching must be 'head', 'left' or 'right', not {self.branching!r}")
+            raise OptionError(
+                f"branching must be 'head', 'left' or 'right', not {self.branching!r}",
+                given=self.branching,
+                known=("head", "left", "right"),
+            )
 
     def binarise(self, tree: Tree) -> Tree:
         """The binary tree of a tree of plain labels."""

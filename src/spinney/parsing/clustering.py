@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import unknown_choice
 from spinney.parallel import default_threads, in_order, one_blas_thread
 from spinney.parsing.em import Sample
 from spinney.parsing.features import FeatureSet, node_features
@@ -116,7 +116,7 @@ def cluster_nodes(
     from threadpoolctl import ThreadpoolController
 
     if view not in get_args(View):
-        raise OptionError(f"view is one of {', '.join(get_args(View))}, not {view!r}")
+        raise unknown_choice("view is one of", view, get_args(View))
     order = np.argsort(trees.label, kind="stable")
     start = np.searchsorted(trees.label[order], np.arange(len(trees.labels) + 1))
     wanted = np.broadcast_to(np.asarray(states, np.int64), len(trees.labels))

@@ -66,7 +66,9 @@ def with_signs(values: Floats, sign: int, signs: Signs) -> Floats:
         return values
     if signs == "clip":
         return np.maximum(values, 0.0)
-    raise OptionError(f"signs={signs!r}: must be one of {', '.join(get_args(Signs))}")
+    raise OptionError(
+        f"signs={signs!r}: must be one of {', '.join(get_args(Signs))}", given=signs, known=get_args(Signs)
+    )
 
 
 def max_rule_scores(

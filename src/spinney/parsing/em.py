@@ -1,4 +1,4 @@
-"""Expectation-maximisation for grammars with latent states, on trees whose labels are known (dossier 1.14)."""
+"""Expectation-maximisation for grammars with latent states, on trees whose labels are known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spinney.parallel import default_threads, in_order
 from spinney.parsing.grammar import Counts, Floats, Grammar, Rules, Uses
 from spinney.parsing.treearrays import TreeArrays
-from spinney.progress import announcing_compilation, log, task
+from spinney.progress import log, task
 
 _SHARDS = 16  # so many pieces of work for the threads
 
@@ -86,8 +86,7 @@ def beliefs(sample: Sample, grammar: Grammar, threads: int | None = None) -> Bel
         )
 
     edges = np.linspace(0, trees.n_trees, _SHARDS + 1).astype(int).tolist()
-    with announcing_compilation("grammars"):
-        list(in_order(shard, pairwise(edges), threads or default_threads()))
+    list(in_order(shard, pairwise(edges), threads or default_threads()))
     return found
 
 

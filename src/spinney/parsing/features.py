@@ -40,7 +40,11 @@ class FeatureSet:
                 raise OptionError(f"no {view} features: choose some of {', '.join(known)}")
             for name in names:
                 if name not in known:
-                    raise OptionError(f"no {view} feature is called {name!r}; there are {', '.join(known)}")
+                    raise OptionError(
+                        f"no {view} feature is called {name!r}; there are {', '.join(known)}",
+                        given=name,
+                        known=known,
+                    )
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,11 @@ def feature_set(features: FeatureSet | str) -> FeatureSet:
     if isinstance(features, FeatureSet):
         return features
     if features not in FEATURE_SETS:
-        raise OptionError(f"no feature set is called {features!r}; there are {', '.join(FEATURE_SETS)}")
+        raise OptionError(
+            f"no feature set is called {features!r}; there are {', '.join(FEATURE_SETS)}",
+            given=features,
+            known=FEATURE_SETS,
+        )
     return FEATURE_SETS[features]
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.corpus.conllu import Sentence
-from spinney.errors import InputError, NotFittedError, OptionError
+from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.files import FilePath, read_model, write_model
 from spinney.inference.forests import Forest
 from spinney.inference.hidden import Laws, sum_product
@@ -283,9 +283,9 @@ class LatentTrees:
 
     def _check_options(self) -> None:
         if self.method not in get_args(Method):
-            raise OptionError(f"method is one of {', '.join(get_args(Method))}, not {self.method!r}")
+            raise unknown_choice("method is one of", self.method, get_args(Method))
         if self.column not in get_args(Column):
-            raise OptionError(f"column is one of {', '.join(get_args(Column))}, not {self.column!r}")
+            raise unknown_choice("column is one of", self.column, get_args(Column))
         for name, least in (("states", 1), ("valence", 0), ("iterations", 1), ("random_state", 0)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -382,14 +382,9 @@ class LatentTrees:
     def load(cls, path: FilePath) -> Self:
         """Read what `save` wrote."""
         file = read_model(path, KIND)
-        settings = file.fact("settings", dict)
-        if set(settings) != set(_SETTINGS):
-            raise file.error("damaged: it has other settings than latent trees")
-        model = cls(**settings)
-        try:
+        model = cls(**file.settings(_SETTINGS))
+        with file.checked():
             model._check_options()
-        except OptionError as error:
-            raise file.error(f"damaged: {error}") from None
         model.facts_, model.tags_ = file.fact("facts", dict), file.texts("tags")
         model._number = {tag: i for i, tag in enumerate(model.tags_[:-1])}
         if len(model._number) != len(model.tags_) - 1 or len(model.tags_) < 2:

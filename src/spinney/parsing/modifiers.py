@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.corpus.conllu import Sentence
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, unknown_choice
 
 Floats = NDArray[np.float64]
 Column = Literal["upos", "xpos"]
@@ -45,7 +45,7 @@ def tags_of(sentence: Sentence, column: Column) -> list[str]:
     ['NOUN', 'VERB']
     """
     if column not in ("upos", "xpos"):
-        raise OptionError(f"column is upos or xpos, not {column!r}")
+        raise unknown_choice("column is", column, ("upos", "xpos"))
     tags = sentence.upos if column == "upos" else sentence.xpos
     if len(tags) != len(sentence):
         raise InputError(f"a sentence of {len(sentence)} words has {len(tags)} tags in the column {column}")

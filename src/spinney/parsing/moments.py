@@ -14,7 +14,6 @@ from spinney.parallel import default_threads, in_order
 from spinney.parsing.em import Sample, add_rows
 from spinney.parsing.grammar import Counts, Floats, Grammar, Layout, smoothed_words
 from spinney.parsing.projection import Projection
-from spinney.progress import announcing_compilation
 
 _SHARDS = 16  # pieces of work for the threads
 
@@ -147,8 +146,7 @@ def _binary(sample: Sample, layout: Layout, vectors: _Vectors, out: Floats, thre
     work = np.concatenate([[0], np.cumsum(sizes * (2 + np.diff(use_start)))])
     edges = np.searchsorted(work, np.linspace(0, work[-1], _SHARDS + 1)).tolist()
     edges[0], edges[-1] = 0, len(sizes)
-    with announcing_compilation("moments of grammars"):
-        shard((0, 0))
+    shard((0, 0))  # compiles, and does nothing else
     list(in_order(shard, list(pairwise(edges)), threads))
 
 

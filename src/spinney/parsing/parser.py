@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Self, cast, get_args
 import numpy as np
 
 from spinney.corpus.brackets import Tree
-from spinney.errors import InputError, NotFittedError, OptionError
+from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.evaluate.parseval import parseval
 from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
 from spinney.parallel import default_threads, in_order
@@ -35,7 +35,7 @@ from spinney.parsing.inside import inside_outside
 from spinney.parsing.kbest import k_best
 from spinney.parsing.stored import grammar_tensors, read_grammar, read_rules, rule_tensors
 from spinney.parsing.training import METHODS, Method, Options, Training, learn
-from spinney.progress import announcing_compilation, task
+from spinney.progress import task
 
 Decoder = Literal["max-rule", "mbr", "free", "viterbi"]
 DECODERS: tuple[str, ...] = get_args(Decoder)
@@ -176,7 +176,8 @@ class Parser:
         started = time.perf_counter()
         self._check_settings()
         vars(self).pop("grammars_", None)  # a parser whose fit fails has learnt nothing
-        training = Training.of(list(trees), self.binarisation, self.rare)
+        trees = list(trees)
+        training = Training.of(trees, self.binarisation, self.rare)
         self._begin(training.rules, training.pcfg.grammar(own=Smoothing().own))
         facts: list[dict[str, Any]] = []
         found: list[Grammar | CompressedGrammar] = []
@@ -188,6 +189,7 @@ class Parser:
             "binary_rules": len(training.rules.binary),
             "unary_rules": len(training.rules.unary),
             "known_words": training.rules.lexicon.n_words,
+            "examples": _examples(trees),
         }
         judge = None if dev is None else self._judge(dev)
         interrupted = False
@@ -259,7 +261,7 @@ class Parser:
         choices += [("method", method, METHODS) for method in str(self.method).split("+")]
         for name, value, known in choices:
             if value not in known:
-                raise OptionError(f"{name} is one of {', '.join(known)}, not {value!r}")
+                raise unknown_choice(f"{name} is one of", value, known)
         for name, least in {"states": 1, "grammars": 1, "rare": 0, "iterations": 1, "polish": 0}.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -280,7 +282,11 @@ class Parser:
     # -- parsing --------------------------------------------------------------------------------------
 
     def parse(
-        self, sentences: Iterable[Sequence[str]], tags: Iterable[Sequence[str]] | None = None
+        self,
+        sentences: Iterable[Sequence[str]],
+        tags: Iterable[Sequence[str]] | None = None,
+        *,
+        longest: int | None = None,
     ) -> list[Tree]:
         """A tree for each sentence; where the grammar has none, the flat tree of its most probable tags.
 
@@ -291,15 +297,18 @@ class Parser:
         tags
             The tags of the words of each sentence, if they are known; those that the grammar lacks are ignored. Where
             the grammar has no tree with them, it is the tree that it has without, with these tags put in.
+        longest
+            Sentences of more words get the flat tree at once: time grows with the cube of the length.
         """
         self._check_fitted()
-        return self._parsed(sentences, tags, self.grammars_)
+        return self._parsed(sentences, tags, self.grammars_, longest)
 
     def _parsed(
         self,
         sentences: Iterable[Sequence[str]],
         tags: Iterable[Sequence[str]] | None,
         grammars: Sequence[Grammar | CompressedGrammar],
+        longest: int | None = None,
     ) -> list[Tree]:
         words = list(sentences)
         given: list[Sequence[str] | None] = [None] * len(words) if tags is None else list(tags)
@@ -307,12 +316,13 @@ class Parser:
             raise InputError(f"{len(words)} sentences, but tags for {len(given)}")
 
         def one(pair: tuple[Sequence[str], Sequence[str] | None]) -> Tree:
+            if longest is not None and len(pair[0]) > longest:
+                return self.binarisation.restore(self._pruner.flat_tree(pair[0]))
             return self._tree(*pair, grammars)
 
         pairs = list(zip(words, given, strict=True))
         with task("parsing", total=len(words)) as work:
-            with announcing_compilation("parsing"):  # one word is enough for that
-                self._tree(["x"], None, grammars)
+            self._tree(["x"], None, grammars)  # compiles: one word is enough for that
             found = []
             for tree in in_order(one, pairs, self.threads or default_threads()):
                 found.append(tree)
@@ -439,14 +449,9 @@ class Parser:
 
     @classmethod
     def _from_file(cls, model: ModelFile) -> Self:
-        settings = model.fact("settings", dict)
-        if set(settings) != set(_SETTINGS):
-            raise model.error("damaged: it has other settings than a parser")
-        parser = cls(**settings)
-        try:
+        parser = cls(**model.settings(_SETTINGS))
+        with model.checked():
             parser._check_settings()
-        except OptionError as error:
-            raise model.error(f"damaged: {error}") from None
         rules = read_rules(model)
         parser.facts_ = model.fact("facts", dict)
         coarse = read_grammar(model.part("coarse"), rules, signed=False)
@@ -460,6 +465,12 @@ class Parser:
         if not parser.grammars_:
             raise model.error("damaged: it has no grammar")
         return parser
+
+
+def _examples(trees: Sequence[Tree], n: int = 5, shortest: int = 5, longest: int = 12) -> list[list[str]]:
+    """A few short sentences of a treebank, from all over it: what a report shows the parser on."""
+    found = [words for tree in trees if shortest <= len(words := tree.leaves()) <= longest]
+    return [found[i * len(found) // n] for i in range(n)] if len(found) >= n else found
 
 
 def _retagged(tree: Tree, tags: Sequence[str], known: frozenset[str]) -> Tree:

@@ -21,7 +21,6 @@ from spinney.parsing.em import Sample, Smoothing, add_rows
 from spinney.parsing.features import FeatureSet, NodeFeatures, node_features
 from spinney.parsing.grammar import Counts, Floats, Grammar, Layout, Rules, Uses
 from spinney.parsing.treearrays import TreeArrays
-from spinney.progress import announcing_compilation
 
 #: One feature a node and view: the rule or word below, the rule above with the place in it.
 SINGLE = FeatureSet(("rule",), ("above",))
@@ -261,8 +260,7 @@ def _counts(sample: Sample, laws: Laws, iterations: int, threads: int) -> Counts
     edges = np.searchsorted(work, np.linspace(0, work[-1], _SHARDS + 1)).tolist()
     edges[0], edges[-1] = 0, len(rules.binary)
     nodes, start = sample.unary
-    with announcing_compilation("rules of pivots"):
-        shard((0, 0))
+    shard((0, 0))  # compiles, and does nothing else
     for _ in range(iterations):
         list(in_order(shard, list(pairwise(edges)), threads))
         unary_step(start, nodes, trees.label, trees.left, *views, layout.unary_start, counts.unary)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, did_you_mean
 from spinney.parsing.binarising import label_parts, to_phrase
 from spinney.parsing.grammar import Floats, Grammar
 from spinney.parsing.parser import Parser
@@ -302,11 +302,7 @@ class Reader:
         plain = [a for a, name in enumerate(labels) if to_phrase(name) == label]
         if plain:
             return max(plain, key=lambda a: (not label_parts(labels[a])[0], float(self._label_shares[a])))
-        from difflib import get_close_matches
-
-        near = get_close_matches(label, labels, n=3, cutoff=0.5)
-        remedy = f"did you mean {', '.join(near)}?" if near else None
-        raise InputError(f"the grammar has no label {label!r}", remedy=remedy)
+        raise InputError(f"the grammar has no label {label!r}", remedy=did_you_mean(label, labels, most=3))
 
     def _directions(self, a: int, n: int) -> list[Direction]:
         """The words at the ends of each singular direction, by the mean of their outside vectors."""

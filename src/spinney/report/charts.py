@@ -12,6 +12,8 @@ from spinney.report.page import N_COLOURS, Html, colour, escape, shown, table
 _WIDTH, _HEIGHT = 720, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 10, 28  # margins of a line chart
 _CELL = 40  # the side of a cell of a heat map; of many, half of that and no number in it
+_NUMBERED = 24  # so many rows and columns at most hold numbers
+_NAME = 26  # letters of the name of a row or column
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")  # the second, third and fourth eight of lines
 
 
@@ -122,9 +124,17 @@ def _grid(ticks: Sequence[float], height: Callable[[float], float]) -> str:
 def _x_axis(labels: Sequence[object], at: Sequence[float]) -> str:
     step = max(1, math.ceil(len(labels) / 8))
     return "".join(
-        f'<text class="faint" x="{x:g}" y="{_HEIGHT - 8}" text-anchor="middle">{escape(_cut(label, 12))}</text>\n'
-        for x, label in list(zip(at, labels))[::step]
+        f'<text class="faint{" odd" * (i % 2)}" x="{x:g}" y="{_HEIGHT - 8}" text-anchor="{_anchor(x)}">'
+        f"{escape(_cut(label, 12))}</text>\n"
+        for i, (x, label) in enumerate(
+            list(zip(at, labels))[::step]
+        )  # on small screens, every other is hidden
     )
+
+
+def _anchor(x: float) -> str:
+    """A label at the right edge ends there, so that it is not cut off."""
+    return "middle" if x < _WIDTH - _RIGHT - 20 else "end"
 
 
 def heat_map(
@@ -135,9 +145,10 @@ def heat_map(
     shades: Sequence[Sequence[float]] | None = None,
     caption: str = "",
 ) -> Html:
-    """A matrix in shades of one colour, with its numbers where there is room, and each cell told at the pointer.
+    """A matrix in shades of one colour (of another below 0), each cell read out at the pointer or by the arrow keys.
 
-    ``shades`` lie between 0 and 1; by default they are the numbers as shares of the largest.
+    ``shades`` lie between 0 and 1; by default they are the numbers as shares of the largest. Few cells hold their
+    numbers, too.
 
     Examples
     --------
@@ -147,43 +158,68 @@ def heat_map(
     if shades is None:
         most = max((abs(v) for row in values for v in row if math.isfinite(v)), default=0.0) or 1.0
         shades = [[abs(v) / most for v in row] for row in values]
-    side = _CELL if max(len(rows), len(columns)) <= 24 else _CELL // 2
-    longest = max((len(_cut(column)) for column in columns), default=0)
-    left, top = 14 + 7 * max((len(_cut(row)) for row in rows), default=0), 14 + 5 * longest
+    numbered = max(len(rows), len(columns)) <= _NUMBERED
+    side = _CELL if numbered else _CELL // 2
+    longest = max((len(_cut(column, _NAME)) for column in columns), default=0)
+    left, top = 14 + 7 * max((len(_cut(row, _NAME)) for row in rows), default=0), 14 + 5 * longest
     width, height = left + side * len(columns) + 5 * longest, top + side * len(rows) + 4
     names = [
-        f'<text x="{left - 8}" y="{top + (i + 0.5) * side + 4:g}" text-anchor="end">{escape(_cut(row))}</text>'
+        f'<text x="{left - 8}" y="{top + (i + 0.5) * side + 4:g}" text-anchor="end">{escape(_cut(row, _NAME))}</text>'
         for i, row in enumerate(rows)
     ] + [
         f'<text transform="translate({left + (j + 0.5) * side + 4:g} {top - 8}) rotate(-45)">'
-        f"{escape(_cut(column))}</text>"
+        f"{escape(_cut(column, _NAME))}</text>"
         for j, column in enumerate(columns)
     ]
     cells = [
-        _cell(f"{row} → {column}", values[i][j], shades[i][j], left + j * side, top + i * side, side)
-        for i, row in enumerate(rows)
-        for j, column in enumerate(columns)
+        _cell(values[i][j], shades[i][j], left + j * side, top + i * side, side, numbered)
+        for i in range(len(rows))
+        for j in range(len(columns))
     ]
     told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    drawn = "\n".join([*names, *cells])
+    drawn = "\n".join([*names, *filter(None, cells)])
+    data = {
+        "rows": list(rows), "columns": list(columns), "left": left, "top": top, "side": side,
+        "values": [[float(f"{v:.4g}") if math.isfinite(v) else None for v in row] for row in values],
+    }  # fmt: skip
     return Html(
-        f'<figure class="heat"><div class="wide"><svg class="c0" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{escape(caption or "heat map")}">\n{drawn}\n'
-        f"</svg></div>{told}</figure>\n"
+        f'<figure class="heat" data-heat="{escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")))}">'
+        f'<div class="wide"><svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'tabindex="0" aria-label="{escape(caption or "heat map")}">\n'
+        f'<path class="ground" d="M{left} {top}h{side * len(columns)}v{side * len(rows)}H{left}Z"/>\n{drawn}\n'
+        f'<path class="frame" d="M0 0h{side - 1}v{side - 1}H0Z"/></svg></div>'
+        f'<p class="readout" aria-live="polite"></p>{told}</figure>\n'
     )
 
 
-def _cell(title: str, value: float, shade: float, x: int, y: int, side: int) -> str:
+def _cell(value: float, shade: float, x: int, y: int, side: int, numbered: bool) -> str:
     shade = min(max(shade, 0.0), 1.0) if math.isfinite(shade) else 0.0
-    number = ""
-    if side == _CELL:
-        style = ' class="on"' if shade > 0.5 else ""
-        place = f'x="{x + side / 2:g}" y="{y + side / 2 + 4:g}" text-anchor="middle"'
-        number = f"<text{style} {place}>{shown(value)}</text>"
-    return (
-        f'<g><title>{escape(title)}: {shown(value)}</title><rect class="cell" x="{x}" y="{y}" width="{side - 1}" '
-        f'height="{side - 1}" fill-opacity="{0.04 + 0.96 * shade:.3f}"/>{number}</g>'
-    )
+    if shade < 0.004 and not numbered:  # could not be seen
+        return ""
+    style = "cell minus" if value < 0 else "cell"
+    drawn = f'<rect class="{style}" x="{x}" y="{y}" width="{side - 1}" height="{side - 1}" fill-opacity="{shade:.3g}"/>'
+    if not numbered:
+        return drawn
+    place = f'x="{x + side / 2:g}" y="{y + side / 2 + 4:g}" text-anchor="middle"'
+    return f"{drawn}<text {place}>{_brief(value)}</text>"
+
+
+def _brief(value: float) -> str:
+    """A number in few letters, to stand in a cell.
+
+    Examples
+    --------
+    >>> _brief(0.12345), _brief(1234), _brief(-0.0001), _brief(0.0)
+    ('.12', '1234', '·', '·')
+    """
+    if not math.isfinite(value):
+        return "–"
+    if value and value == int(value) and abs(value) < 1e5:
+        return f"{int(value)}".replace("-", "−")
+    if abs(value) < 0.005:
+        return "·"
+    text = f"{value:.2f}" if abs(value) < 10 else f"{value:.3g}"
+    return text.replace("-", "−").replace("0.", ".", 1) if abs(value) < 1 else text.replace("-", "−")
 
 
 def _cut(text: object, n: int = 18) -> str:

@@ -96,11 +96,20 @@ def class_views(model: WordModel, numbers: Sequence[int] | None = None, top: int
         words, paths, unknown = _emitted(model, numbers, top), None, model.vocabulary_.unknown
     else:
         words, paths = [_members(model.classes, number, top) for number in numbers], model.classes.paths
-        unknown = model.facts.get("reading", {}).get("unknown")
+        unknown = unknown_symbol(model)
     return [
         ClassView(number, float(shares[number]), some, None if paths is None else paths[number], unknown)
         for number, some in zip(numbers, words)
     ]
+
+
+def unknown_symbol(model: WordModel) -> str | None:
+    """What stands for all unknown words, if something does."""
+    if isinstance(model, HiddenMarkov):
+        return model.vocabulary_.unknown
+    reading = model.facts.get("reading")  # of a file that anyone may have written
+    symbol = reading.get("unknown") if isinstance(reading, dict) else None
+    return symbol if isinstance(symbol, str) else None
 
 
 def _emitted(model: HiddenMarkov, numbers: Sequence[int], top: int) -> list[list[tuple[str, float]]]:
@@ -153,6 +162,19 @@ def likeliest(matrix: Floats, parent: int, top: int = 3) -> list[tuple[int, floa
     """The likeliest children of a class, with their probabilities; none that never occur."""
     column = np.ascontiguousarray(matrix[:, parent])
     return [(i, float(column[i])) for i in largest(column, top) if column[i] > 0]
+
+
+def children(
+    model: WordModel, parents: Sequence[ClassView], top: int = 3
+) -> list[tuple[ClassView, list[tuple[ClassView, float]]]]:
+    """Classes, each with the likeliest below or after it."""
+    matrix = transitions(model)
+    below = {view.number: likeliest(matrix, view.number, top) for view in parents}
+    numbers = sorted({number for row in below.values() for number, _ in row})
+    view_of = {view.number: view for view in class_views(model, numbers, 4)} if numbers else {}
+    return [
+        (parent, [(view_of[number], chance) for number, chance in below[parent.number]]) for parent in parents
+    ]
 
 
 def homonyms(model: HiddenMarkov, top: int = 20, least: int = 20, share: float = 0.2) -> list[Homonym]:
@@ -370,6 +392,13 @@ _FACTS = {
     "long": "long sentences cut or left out", "joined": "parses of several roots joined",
     "revived": "dead classes revived",
 }  # fmt: skip
+
+
+def fit_facts(model: WordModel) -> dict[str, Any]:
+    """What a person is told of a fit."""
+    from spinney.report.tables import told
+
+    return told(model.facts_ if isinstance(model, HiddenMarkov) else model.facts, _FACTS)
 
 
 def show_fit(title: str, facts: Mapping[str, Any]) -> None:

@@ -24,14 +24,15 @@ from spinney.classify.readout import (
     weights_by_class,
     words_in,
 )
-from spinney.corpus import split_sentences
+from spinney.classify.ways import tree_ways
 from spinney.evaluate import classification_scores, regression_scores
 from spinney.report.charts import heat_map
-from spinney.report.classify_tree import tree_sections, tree_size
+from spinney.report.classify_tree import tree_sections, tree_size, way_rows
 from spinney.report.model_page import flat_facts
 from spinney.report.page import (
     Html,
     Mark,
+    Page,
     Section,
     bars,
     columns,
@@ -39,16 +40,27 @@ from spinney.report.page import (
     heading,
     joined,
     marked,
-    page,
     paragraph,
     scored_lines,
     signed,
     table,
 )
+from spinney.report.path_page import chosen_section
 
 _CLASSES = 50  # classes whose words are shown
 _MATRIX = 40  # classes that a confusion matrix has at most
 _SENTENCES = 200  # sentences of a document that are shown at most
+_START = 300  # letters of a document whose way is shown
+
+
+#: Facts by the names that a person reads, and those that the head of the page tells.
+_NAMES = {
+    "lam": "λ", "outputs": "classes", "entries": "entries that are not 0", "n iter": "iterations",
+    "parameters": "weights", "tuning · chosen · lam": "tuning · λ", "cross validation · score": "cross-validated score",
+    "cross validation · folds": "folds", "skipped": "documents passed over", "dropped": "documents left out",
+}  # fmt: skip
+_UNTOLD = ("n active", "penalty", "documents", "features")
+_EVENTS = ("skipped", "dropped")  # told if there are any
 
 
 @dataclass(frozen=True)
@@ -92,7 +104,7 @@ def evidence(model: TextModel, inputs: Any, ids: Sequence[str], labels: Sequence
 
 def classify_page(
     model: TextModel, title: str, tried: Evidence | None = None, *, documents: int = 10, top: int = 20
-) -> str:
+) -> Page:
     """The page of a model.
 
     Parameters
@@ -111,7 +123,7 @@ def classify_page(
     >>> from spinney.classify import LinearClassifier, TextFeatures
     >>> model = TextModel(LinearClassifier("l1", lam=0.1), TextFeatures("counts"))
     >>> _ = model.fit(["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"])
-    >>> "<h2>Words</h2>" in classify_page(model, "reviews")
+    >>> "<h2>Words</h2>" in classify_page(model, "reviews").html()
     True
     """
     size = model_size(model)
@@ -120,10 +132,13 @@ def classify_page(
     known: dict[str, object] = {
         "trained on": _some(model.facts.get("documents"), "documents"),
         "features": size.features,
-        "weights that are not 0": f"{size.active:,} of {size.parameters:,} ({size.share:.2%})",
+        "weights ≠ 0": f"{size.active:,} of {size.parameters:,} ({size.share:.2%})",
         "penalty": model.facts.get("penalty"),
     }
-    sections = [_training(model)]
+    sections = []
+    if tried is not None and tried.scores is not None:
+        main = "accuracy" if model.is_classifier else "r2"
+        known[f"{main} on {len(tried.ids):,} documents"] = tried.scores[main]
     if model.tree is not None:  # of groups, the facts of training tell how many were selected
         sections += tree_sections(model, top)
     else:
@@ -133,12 +148,16 @@ def classify_page(
             sections.append(_groups(model, status))
     if tried is not None:
         if tried.scores is not None:
-            main = "accuracy" if model.is_classifier else "r2"
-            known[f"{main} on {len(tried.ids):,} documents"] = tried.scores[main]
             sections.append(_scores(model, tried))
         if model.features is not None and documents:
-            sections.append(_documents(model, tried, documents) if model.tree is None else _no_documents())
-    return page(title, f"A linear {what}.", known, sections)
+            sections.append((_documents if model.tree is None else _ways)(model, tried, documents))
+    for how in ("tuning", "cross_validation"):
+        found = model.facts.get(how)
+        if isinstance(found, dict):
+            measure = "accuracy" if model.is_classifier else "R²"
+            sections += chosen_section(found.get("tried"), measure, model.facts.get("lam"))
+    sections.append(_training(model))
+    return Page(title, f"A linear {what}.", known, sections)
 
 
 def _some(count: object, of: str) -> str | None:
@@ -150,7 +169,11 @@ def _some(count: object, of: str) -> str | None:
 
 def _training(model: TextModel) -> Section:
     size = model_size(model) if model.tree is None else tree_size(model)
-    told = dict(flat_facts(model.facts))
+    told = {
+        _NAMES.get(name, name): value
+        for name, value in flat_facts(model.facts)
+        if name not in _UNTOLD and not name.endswith("tried") and not (name in _EVENTS and not value)
+    }
     if model.features is not None:
         how = model.features
         told |= {"weighting": how.weighting, "longest n-gram": how.ngrams, "lower case": how.lowercase}
@@ -298,9 +321,30 @@ def _documents(model: TextModel, tried: Evidence, n: int) -> Section:
     return Section("Documents", blocks)
 
 
-def _no_documents() -> Section:
-    about = "Along a tree of classes, what single words and sentences of a document say is not shown."
-    return Section("Documents", [paragraph(about, faint=True)])
+def _ways(model: TextModel, tried: Evidence, n: int) -> Section:
+    """Documents on their way down a tree of classes."""
+    chosen = chosen_documents(tried, model.outputs, n)
+    about = (
+        "The way of a document down the tree: the branch that is taken at each node, its probability there, and the "
+        "words that matter most, with what they add."
+    )
+    blocks = [paragraph(about)]
+    for i, way in zip(chosen, tree_ways(model, [tried.inputs[i] for i in chosen])):
+        told = f"{way.label}, with probability {way.probability:.3f}{_truth(model, tried, i)}"
+        text = " ".join(str(tried.inputs[i]).split())
+        start = text if len(text) <= _START else text[:_START] + " …"
+        header = ["node", "branch to", "probability", "words that matter"]
+        blocks += [heading(tried.ids[i]), paragraph(f"Predicted: {told}"), paragraph(start, faint=True)]
+        blocks.append(table(header, way_rows(way)))
+    return Section("Documents", blocks)
+
+
+def _truth(model: TextModel, tried: Evidence, i: int) -> str:
+    """What is to be said of a prediction, if the truth is known."""
+    if tried.labels is None:
+        return ""
+    right = model.is_classifier and tried.labels[i] == tried.predicted[i]
+    return ", which is right." if right else f"; in truth {tried.labels[i]}."
 
 
 def _document(
@@ -312,9 +356,7 @@ def _document(
         told = f"{odds.label}, with probability {math.exp(odds.outcome):.3f}"
     else:
         told = f"{odds.outcome:.4g}"
-    if tried.labels is not None:
-        right = model.is_classifier and tried.labels[i] == tried.predicted[i]
-        told += ", which is right." if right else f"; in truth {tried.labels[i]}."
+    told += _truth(model, tried, i)
     lines = []
     for sentence, score, seen in zip(odds.sentences, odds.scores.tolist(), odds.shown.tolist()):
         spans: dict[tuple[int, int], list[WordSpan]] = {}
@@ -324,7 +366,8 @@ def _document(
         marks = [strength.mark(start, stop, words) for (start, stop), words in spans.items()]
         lines.append((marked(sentence, marks), score if seen else None))
     against = 1 - y if len(model.outputs) == 2 else y + 1
-    left = len(split_sentences(tried.inputs[i])) - len(odds.sentences)
+    sentences = model.features.sentences_of(tried.inputs[i]) if model.features else []
+    left = len(sentences) - len(odds.sentences)
     return [
         heading(tried.ids[i]),
         paragraph(f"Predicted: {told}"),

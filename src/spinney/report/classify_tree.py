@@ -8,6 +8,7 @@ from dataclasses import replace
 from spinney.classify import TextModel
 from spinney.classify.model import NodeWords
 from spinney.classify.readout import ModelSize, model_size
+from spinney.classify.ways import Way
 from spinney.report.page import Html, Section, bars, columns, escape, heading, joined, paragraph
 from spinney.report.tables import show_rows
 from spinney.report.words import short
@@ -84,6 +85,32 @@ def show_tree(tree: ClassTree, by_node: Sequence[NodeWords]) -> None:
     ]
     first = "" if len(by_node) == inner else f" at the first {len(by_node):,} of {inner:,} nodes"
     show_rows(f"Strongest features for each branch{first}", ["node", "branch to", "features (weight)"], rows)
+
+
+def show_way(id: str, way: Way) -> None:
+    """The way of a document down the tree."""
+    title = f"Document {id}: {way.label}, with probability {way.probability:.3f}"
+    show_rows(title, ["node", "branch to", "probability", "words that matter (what they add)"], way_rows(way))
+
+
+def way_rows(way: Way) -> list[list[object]]:
+    """The steps of a way as rows of a table.
+
+    Examples
+    --------
+    >>> from spinney.classify.ways import Step
+    >>> way_rows(Way("cat", 0.5, [Step(0, ["cat", "dog"], 0.5, [("fur", 0.25)])]))
+    [[0, 'cat, dog', 0.5, 'fur +0.25']]
+    """
+    return [
+        [
+            step.node,
+            branch_name(step.classes),
+            step.probability,
+            "  ".join(f"{short(word)} {added:+.2f}" for word, added in step.words) or "(none)",
+        ]
+        for step in way.steps
+    ]
 
 
 def tree_sections(model: TextModel, top: int) -> list[Section]:

@@ -163,6 +163,13 @@ _FACTS = {
 }  # fmt: skip
 
 
+def fit_facts(model: EmbedModel) -> dict[str, Any]:
+    """What a person is told of a fit."""
+    from spinney.report.tables import told
+
+    return told(model.facts_, _FACTS)
+
+
 def show_fit(title: str, facts: Mapping[str, Any]) -> None:
     """What a fit did, as far as it is known."""
     from spinney.report.tables import tell

@@ -6,20 +6,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from spinney.files import ModelFile
-from spinney.report.page import Section, facts, page, paragraph, table
+from spinney.report.page import Page, Section, facts, paragraph, table
 
 _DEPTH = 3  # how deep facts may lie in others and still be shown
 _LONG = 300  # characters of a fact that are shown
 
 
-def model_page(file: ModelFile, title: str) -> str:
+def model_page(file: ModelFile, title: str) -> Page:
     """The page of a model file, of whatever kind.
 
     Examples
     --------
     >>> import numpy as np
     >>> file = ModelFile("m", "lm/Toy", {"order": 3}, {"w": np.zeros((2, 3))}, {}, 1, {})
-    >>> "<dt>order</dt><dd>3</dd>" in model_page(file, "toy")
+    >>> "<dt>order</dt><dd>3</dd>" in model_page(file, "toy").html()
     True
     """
     known = dict(flat_facts(file.header))
@@ -39,7 +39,7 @@ def model_page(file: ModelFile, title: str) -> str:
     if lists:
         sections.append(Section("Words", [table(["list", "words", "the first"], lists)]))
     size = sum(array.nbytes for array in file.tensors.values())
-    return page(title, f"A model file of kind {file.kind}.", {"kind": file.kind, "bytes": size}, sections)
+    return Page(title, f"A model file of kind {file.kind}.", {"kind": file.kind, "bytes": size}, sections)
 
 
 def flat_facts(header: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[tuple[str, object]]:

@@ -44,13 +44,19 @@ def escape(text: object) -> Html:
     return text if isinstance(text, Html) else Html(html.escape(_UNSHOWABLE.sub("\ufffd", str(text))))
 
 
+class Share(float):
+    """A part of a whole, told in per cent."""
+
+    __slots__ = ()
+
+
 def shown(value: object) -> Html:
     """A value as a person reads it.
 
     Examples
     --------
-    >>> shown(1234567), shown(0.123456789), shown(True), shown(None)
-    ('1,234,567', '0.1235', 'yes', '–')
+    >>> shown(1234567), shown(0.123456789), shown(Share(0.125)), shown(True), shown(None)
+    ('1,234,567', '0.1235', '12.50%', 'yes', '–')
     """
     if value is None:
         return Html("–")
@@ -58,6 +64,8 @@ def shown(value: object) -> Html:
         return Html("yes" if value else "no")
     if isinstance(value, int):
         return Html(f"{value:,}".replace("-", "−"))
+    if isinstance(value, Share) and math.isfinite(value):
+        return Html(f"{value:.2%}".replace("-", "−"))
     if isinstance(value, float):
         return Html(f"{value:.4g}".replace("-", "−"))
     return escape(value)
@@ -140,17 +148,21 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
         f'<th scope="col"{_NUMBER * n}><button type="button">{escape(name)}</button></th>'
         for name, n in zip(header, numeric)
     )
+    # On a narrow screen a long text goes below the rest of its row.
+    long = [any(_is_long(row[i]) for row in listed) for i in range(len(header))]
     body = "".join(
-        f"<tr>{''.join(_cell(value, n) for value, n in zip(row, numeric))}</tr>\n" for row in listed
+        f"<tr>{''.join(_cell(value, n, wide) for value, n, wide in zip(row, numeric, long))}</tr>\n"
+        for row in listed
     )
     tools = _FILTER.format(len(listed)) if len(listed) >= FILTERED else ""
     return Html(
-        f'<div class="table">{tools}<div class="wide"><table>\n<thead><tr>{heads}</tr></thead>\n'
+        f'<div class="table">{tools}<div class="wide"><table{_STACKED * any(long)}>\n<thead><tr>{heads}</tr></thead>\n'
         f"<tbody>\n{body}</tbody></table></div></div>\n"
     )
 
 
-_NUMBER = ' class="number"'
+_NUMBER, _STACKED = ' class="number"', ' class="stacked"'
+_LONG = 40  # letters
 # Shown by the script: without it, a box would do nothing.
 _FILTER = (
     '<div class="tools" hidden><input type="search" placeholder="Filter" aria-label="Filter the rows of this table">'
@@ -162,10 +174,15 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _cell(value: Any, numeric: bool) -> str:
+def _is_long(value: object) -> bool:
+    return isinstance(value, str) and not isinstance(value, Html) and len(value) > _LONG
+
+
+def _cell(value: Any, numeric: bool, long: bool) -> str:
     if not numeric:
-        return f"<td>{shown(value)}</td>"
-    exact = value if math.isfinite(value) else ""
+        return f'<td class="long">{shown(value)}</td>' if long else f"<td>{shown(value)}</td>"
+    exact = float(value) if isinstance(value, Share) else value
+    exact = exact if math.isfinite(exact) else ""
     return f'<td class="number" data-value="{exact}">{shown(value)}</td>'
 
 
@@ -277,30 +294,86 @@ class Section:
     blocks: Sequence[Html]
 
 
-def page(title: str, about: str, known: Mapping[str, object], sections: Sequence[Section]) -> str:
-    """The whole page: a title, a line about it, the facts at its head, and sections.
+@dataclass(frozen=True)
+class Page:
+    """A report: a title, a line about it, the facts at its head, and sections.
 
     Examples
     --------
-    >>> text = page("A model", "What it learnt", {"words": 7}, [Section("Words", [paragraph("None.")])])
+    >>> one = Page("A model", "What it learnt", {"words": 7}, [Section("Words", [paragraph("None.")])])
+    >>> text = one.html()
     >>> text.startswith("<!DOCTYPE html>"), "<h2>Words</h2>" in text
     (True, True)
     """
-    style, script = _asset("page.css"), _asset("page.js")
-    policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'"
-    links = "".join(f'<a href="#s{i}">{escape(section.title)}</a>\n' for i, section in enumerate(sections))
-    parts = "".join(
-        f'<section id="s{i}">\n<h2>{escape(section.title)}</h2>\n{"".join(section.blocks)}</section>\n'
-        for i, section in enumerate(sections)
+
+    title: str
+    about: str
+    known: Mapping[str, object]
+    sections: Sequence[Section]
+
+    def html(self) -> str:
+        """The whole page."""
+        links = _links(self.sections, "s")
+        parts = "".join(
+            f'<section id="s{i}">\n<h2>{escape(section.title)}</h2>\n{"".join(section.blocks)}</section>\n'
+            for i, section in enumerate(self.sections)
+        )
+        head = f"{paragraph(self.about, faint=True)}{facts(self.known)}<nav>\n{links}</nav>\n"
+        return _document(self.title, head, parts)
+
+
+def combined_page(title: str, about: str, pages: Sequence[Page]) -> str:
+    """Several reports as one page, each under its own heading, with a table of contents.
+
+    Examples
+    --------
+    >>> words = Page("Words", "What it learnt", {"words": 7}, [Section("Classes", [heading("One")])])
+    >>> text = combined_page("A tour", "What it learnt.", [words, words])
+    >>> text.count("<h2>Words</h2>"), text.count("<h3>Classes</h3>"), text.count('<a href="#m1s0">Classes</a>')
+    (2, 2, 1)
+    """
+    contents = "".join(
+        f'<li><a href="#m{k}">{escape(page.title)}</a>\n<div>{_links(page.sections, f"m{k}s")}</div></li>\n'
+        for k, page in enumerate(pages)
     )
+    head = f'{paragraph(about, faint=True)}<nav class="contents" aria-label="Contents"><ol>\n{contents}</ol></nav>\n'
+    return _document(title, head, "".join(_part(page, f"m{k}") for k, page in enumerate(pages)))
+
+
+def _part(page: Page, name: str) -> str:
+    """A report inside a page of several, its headings one level down."""
+    sections = "".join(
+        f'<section id="{name}s{i}">\n<h3>{escape(section.title)}</h3>\n{_lowered(section.blocks)}</section>\n'
+        for i, section in enumerate(page.sections)
+    )
+    return (
+        f'<article id="{name}">\n<h2>{escape(page.title)}</h2>\n{paragraph(page.about, faint=True)}'
+        f'{facts(page.known)}{sections}<p><a href="#top">Contents</a></p></article>\n'
+    )
+
+
+def _lowered(blocks: Sequence[Html]) -> str:
+    # Text is escaped, so that whatever looks like a heading is one.
+    return "".join(blocks).replace("<h3>", "<h4>").replace("</h3>", "</h4>")
+
+
+def _links(sections: Sequence[Section], name: str) -> str:
+    return "".join(
+        f'<a href="#{name}{i}">{escape(section.title)}</a>\n' for i, section in enumerate(sections)
+    )
+
+
+def _document(title: str, head: str, parts: str) -> str:
+    """All about the parts of a page: its policy, style, heading and script."""
+    style, script = _asset("page.css"), _asset("page.js") + _asset("map.js")
+    policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f"<header>\n<h1>{escape(title)}</h1>\n{paragraph(about, faint=True)}{facts(known)}"
-        f"<nav>\n{links}</nav>\n</header>\n<main>\n{parts}</main>\n"
+        f'<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body id="top">\n'
+        f"<header>\n<h1>{escape(title)}</h1>\n{head}</header>\n<main>\n{parts}</main>\n"
         f"<footer>Spinney {escape(spinney.__version__)}</footer>\n<script>{script}</script>\n</body>\n</html>\n"
     )
 

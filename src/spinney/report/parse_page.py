@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from spinney.corpus.brackets import Tree
-from spinney.evaluate.attachment import Attachment
+from spinney.corpus.conllu import Sentence
+from spinney.evaluate.attachment import Attachment, attachment
 from spinney.evaluate.parseval import Parseval, bracket_counts, bracket_f1, parseval
 from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.automata_reading import describe_heads
 from spinney.parsing.parser import Parser
 from spinney.parsing.reading import LabelReading, Reader, Share, StateReading
-from spinney.report.page import Html, Section, escape, facts, heading, page, paragraph, table
+from spinney.report.page import Html, Page, Section, escape, facts, heading, paragraph, table
+from spinney.report.parse_arcs import drawn_arcs
 from spinney.report.parse_trees import drawn_tree, wrong_nodes
 from spinney.report.words import short
 
@@ -24,6 +26,8 @@ _LABELS = 400  # whose states are told
 LONGEST = 40
 
 _AXES = 4  # directions of a label
+_ARCS = 25  # words of a sentence with arcs
+_EXAMPLES = 6  # sentences, where none are given
 
 _FACTS = {
     "method": "method", "decoder": "decoder", "trees": "trees", "sentences": "sentences", "words": "words",
@@ -53,7 +57,7 @@ class Tried:
 
 def parse_page(
     parser: Parser, title: str, tried: Tried | None = None, *, documents: int = 10, top: int = 10
-) -> str:
+) -> Page:
     """The whole page.
 
     Parameters
@@ -73,7 +77,7 @@ def parse_page(
     --------
     >>> trees = [Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")] * 3
     >>> parser = Parser("pcfg", rare=0).fit(trees)
-    >>> page = parse_page(parser, "dogs", Tried.of(parser, trees))
+    >>> page = parse_page(parser, "dogs", Tried.of(parser, trees)).html()
     >>> "<h2>Labels</h2>" in page, "<h2>Trees</h2>" in page
     (True, True)
     """
@@ -87,6 +91,8 @@ def parse_page(
     if tried is not None:
         sections += _scores(tried.scores) if tried.scores is not None else []
         sections.append(Section("Trees", _trees(tried, documents)))
+    elif examples := _examples(parser.facts_.get("examples")):
+        sections.append(Section("Trees", _example_trees(parser.parse(examples))))
     header = ["label", "stands for", "share of nodes", "states", "rules", "words"]
     sections.append(Section("Labels", [paragraph(_LABELS_TEXT), table(header, cells)]))
     told = [reader.label(row.label, top) for row in rows[:_LABELS]]
@@ -101,7 +107,7 @@ def parse_page(
     known = _known(
         {**parser.facts_, "method": parser.method, "decoder": parser.decoder, "grammars": parser.grammars}
     )
-    return page(title, _ABOUT, known, sections)
+    return Page(title, _ABOUT, known, sections)
 
 
 _ABOUT = "A parser: a probabilistic grammar that gives every sentence a tree of phrases."
@@ -120,23 +126,59 @@ _SIGNED_TEXT = (
 )
 
 
-def automata_page(model: HeadAutomata, title: str, scores: Attachment | None = None, *, top: int = 10) -> str:
+@dataclass(frozen=True)
+class Attached:
+    """Sentences with the heads of a treebank and those that head automata gave."""
+
+    gold: Sequence[Sentence]
+    heads: Sequence[list[int]]
+
+    @classmethod
+    def of(cls, model: HeadAutomata, gold: Sequence[Sentence]) -> Attached:
+        """Parse the sentences of a treebank."""
+        return cls(gold, [heads.tolist() for heads in model.predict(gold)])
+
+    @cached_property
+    def scores(self) -> Attachment:
+        """Of the heads that were given."""
+        found = zip(self.gold, self.heads, strict=True)
+        return attachment(self.gold, [replace(one, heads=heads, deprels=[]) for one, heads in found])
+
+
+def automata_page(
+    model: HeadAutomata, title: str, tried: Attached | None = None, *, documents: int = 10, top: int = 10
+) -> Page:
     """The page of head automata.
+
+    Parameters
+    ----------
+    model
+        A fitted one.
+    title
+        Of the page.
+    tried
+        Sentences to show it on.
+    documents
+        How many of them.
+    top
+        How many modifiers a head.
 
     Examples
     --------
     >>> from spinney.corpus.conllu import Sentence
     >>> text = [Sentence("the dog barks".split(), upos="DET NOUN VERB".split(), heads=[2, 3, 0])] * 3
-    >>> "<h2>Heads</h2>" in automata_page(HeadAutomata(method="bigram").fit(text), "dogs")
+    >>> "<h2>Heads</h2>" in automata_page(HeadAutomata(method="bigram").fit(text), "dogs").html()
     True
     """
     sections = []
-    if scores is not None:
+    if tried is not None:
+        scores = tried.scores
         told = {
             "right heads": f"{scores.uas:.1%}", "sentences with all heads right": f"{scores.exact:.1%}",
             "right roots": f"{scores.root:.1%}", "words": scores.words, "sentences": scores.sentences,
         }  # fmt: skip
         sections.append(Section("Scores", [facts(told)]))
+        sections.append(Section("Sentences", _arcs(model, tried, documents)))
     rows = [
         [
             f"{side.head}, {side.side}",
@@ -155,7 +197,20 @@ def automata_page(model: HeadAutomata, title: str, scores: Attachment | None = N
     header = ["head and side", "modifiers, each with its mean number", "modifiers in all", "none", "states"]
     sections.append(Section("Heads", [paragraph(about), table(header, rows)]))
     known = _known({**model.facts_, "method": model.method, "states": model.states})
-    return page(title, "Head automata: every word draws the words that depend on it.", known, sections)
+    return Page(title, "Head automata: every word draws the words that depend on it.", known, sections)
+
+
+def _arcs(model: HeadAutomata, tried: Attached, documents: int) -> list[Html]:
+    chosen = [i for i, one in enumerate(tried.gold) if len(one.forms) <= _ARCS][:documents]
+    about = (
+        f"{len(chosen):,} of {len(tried.gold):,} sentences, none with more than {_ARCS} words. Arcs go from a head to "
+        "what depends on it; wrong ones are set off, with the right ones dashed."
+    )
+    blocks = [paragraph(about)]
+    for i in chosen:
+        one = tried.gold[i]
+        blocks.append(drawn_arcs(one.forms, getattr(one, model.column), tried.heads[i], one.heads))
+    return blocks
 
 
 def _known(values: Mapping[str, Any]) -> dict[str, object]:
@@ -262,6 +317,23 @@ def _trees(tried: Tried, documents: int) -> list[Html]:
         else:
             blocks.append(_drawn("both", drawn_tree(guess)))
     return blocks
+
+
+def _examples(found: object) -> list[list[str]]:
+    """Sentences that a file may hold; it may hold anything."""
+    sentences = (
+        [words for words in found if isinstance(words, list) and words] if isinstance(found, list) else []
+    )
+    sound = [
+        words for words in sentences if len(words) <= LONGEST and all(isinstance(word, str) for word in words)
+    ]
+    return sound[:_EXAMPLES]
+
+
+def _example_trees(trees: Sequence[Tree]) -> list[Html]:
+    about = "Some short sentences of the treebank that it was trained on, as this parser parses them."
+    drawings = "".join(f"<figure>{drawn_tree(tree)}</figure>\n" for tree in trees)
+    return [paragraph(about), Html(f'<div class="trees">{drawings}</div>\n')]
 
 
 def _drawn(name: str, drawing: Html) -> Html:

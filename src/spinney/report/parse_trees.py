@@ -11,7 +11,7 @@ from spinney.evaluate.parseval import COLLINS, Conventions
 from spinney.report.page import Html, escape
 
 _ROW = 19  # pixels from word to word
-_LETTER = 7.6  # of a label, about
+_LETTER = 8.2  # of a label, about
 _BEFORE, _AFTER = 4, 4  # the room on either side of a fork
 _LONGEST = 32  # letters of a word that are drawn
 

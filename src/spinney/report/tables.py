@@ -38,17 +38,28 @@ _SHARES = ("unknown_share", "nonzero_share")
 
 def tell(title: str, facts: Mapping[str, Any], names: Mapping[str, str]) -> None:
     """What is known of these facts, in the order of ``names`` and by these names."""
-    told: dict[str, Any] = {}
+    show_facts(title, told(facts, names))
+
+
+def told(facts: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The facts that a person is told, in the order of ``names`` and by these names; only plain values.
+
+    Examples
+    --------
+    >>> told({"unknown_share": 0.5, "words": 7, "skipped": 0}, {"words": "words", "unknown_share": "unknown words"})
+    {'words': 7, 'unknown words': '50.00%'}
+    """
+    found: dict[str, Any] = {}
     for key, name in names.items():
         value = facts.get(key)
-        if value is None or (key in _EVENTS and not value):
+        if not isinstance(value, int | float | str) or (key in _EVENTS and not value):
             continue
-        if key in _SHARES:
+        if key in _SHARES and not isinstance(value, str):
             value = f"{value:.2%}"
-        elif key.endswith("_per_second"):
+        elif key.endswith("_per_second") and isinstance(value, float):
             value = round(value)
-        told[name] = value
-    show_facts(title, told)
+        found[name] = value
+    return found
 
 
 def show_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

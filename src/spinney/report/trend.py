@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spinney.errors import InputError
+from spinney.errors import InputError, did_you_mean
 from spinney.report.tables import console, show_rows, tell
 from spinney.report.words import short
 from spinney.temporal import Comparison, Strand, TimeScores, TrendModel
@@ -92,7 +92,8 @@ def read_out(model: TrendModel, top: int, words: Sequence[str] = ()) -> ReadOut:
     """The strongest series and those that changed most, ``top`` of each effect, and those of some words."""
     unknown = [word for word in words if word not in model.names]
     if unknown:
-        raise InputError(f"{unknown[0]!r} is not among the {len(model.names):,} features of the model")
+        what = f"{unknown[0]!r} is not among the {len(model.names):,} features of the model"
+        raise InputError(what, remedy=did_you_mean(unknown[0], model.names, most=3))
     asked = {}
     if words:
         every = model.strongest(len(model.names))

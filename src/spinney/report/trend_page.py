@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from spinney.report.charts import line_chart
-from spinney.report.page import Html, Section, bars, heading, page, paragraph, table
+from spinney.report.page import Html, Page, Section, bars, heading, paragraph, table
 from spinney.report.trend import fact_names
 from spinney.temporal import Strand, TrendModel
 
 _LINES = 8  # in a chart: as many as there are colours
+_RANKED = {"norm": "largest norms", "steps": "largest steps from time to time"}
+_SPARK = (96, 22)  # the width and height of a small line
 _EFFECTS = 12  # covariates that are shown, those with the strongest series
 
 _ABOUT = {
@@ -19,7 +22,7 @@ _ABOUT = {
 }
 
 
-def trend_page(model: TrendModel, title: str, *, top: int = 20) -> str:
+def trend_page(model: TrendModel, title: str, *, top: int = 20) -> Page:
     """The whole page.
 
     Examples
@@ -28,27 +31,26 @@ def trend_page(model: TrendModel, title: str, *, top: int = 20) -> str:
     >>> from spinney.temporal import Documents, FrequentWords, TimeSeriesTextModel
     >>> model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=0.1), FrequentWords(), every=10)
     >>> model = model.fit(Documents(["war war", "war peace", "peace"], times=np.array([193, 194, 195])))
-    >>> text = trend_page(model, "speeches")
+    >>> text = trend_page(model, "speeches").html()
     >>> "<h2>Strongest series</h2>" in text, "1930" in text
     (True, True)
     """
     sections = [
-        Section("Strongest series", _charts(model, model.strongest(top), "the largest norm")),
-        Section(
-            "Series that changed most", _charts(model, model.strongest(top, by="change"), "the largest steps")
-        ),
+        Section("Strongest series", _charts(model, model.strongest(top), "norm")),
+        Section("Series that changed most", _charts(model, model.strongest(top, by="change"), "steps")),
     ]
     found = model.stiffness(20)
     if found is not None:
         counts, edges = found
         rows = [
-            (f"{low:.3f} to {high:.3f}", float(count)) for count, low, high in zip(counts, edges, edges[1:])
+            (f"{low:.3f} to {high:.3f}".replace("-", "−"), float(count))
+            for count, low, high in zip(counts, edges, edges[1:])
         ]
         about = (
             "Series that are not zero, by E[α]: near −0.5 neighbouring times are tied closely, near 0 hardly."
         )
         sections.append(Section("Stiffness", [paragraph(about), bars(rows)]))
-    return page(title, _ABOUT[model.task], fact_names(model.facts), sections)
+    return Page(title, _ABOUT[model.task], fact_names(model.facts), sections)
 
 
 def _charts(model: TrendModel, by_effect: Mapping[str, Sequence[Strand]], ranked: str) -> list[Html]:
@@ -62,7 +64,8 @@ def _charts(model: TrendModel, by_effect: Mapping[str, Sequence[Strand]], ranked
         series = {strand.word: strand.values.tolist() for strand in strands[:_LINES]}
         if len(by_effect) > 1:
             blocks.append(heading(effect))
-        blocks.append(line_chart(series, model.labels, caption=f"{_speaks_for(model, effect)}; {ranked}"))
+        caption = f"{_speaks_for(model, effect)}; the series with the {_RANKED[ranked]}"
+        blocks.append(line_chart(series, model.labels, caption=caption))
         blocks.append(_table(strands, ranked))
     if len(full) > _EFFECTS:
         blocks.append(paragraph(f"{len(full) - _EFFECTS:,} more covariates are not shown.", faint=True))
@@ -81,9 +84,39 @@ def _speaks_for(model: TrendModel, effect: str) -> str:
 
 def _table(strands: Sequence[Strand], ranked: str) -> Html:
     expected = any(strand.next is not None for strand in strands)
-    header = ["word", "first", "last", *(["expected next", "E[α]"] if expected else []), ranked]
+    header = ["word", "series", "first", "last", *(["expected next", "E[α]"] if expected else []), ranked]
     rows: list[list[object]] = []
     for strand in strands:
-        row: list[object] = [strand.word, float(strand.values[0]), float(strand.values[-1])]
+        row: list[object] = [
+            strand.word,
+            spark(strand.values.tolist()),
+            float(strand.values[0]),
+            float(strand.values[-1]),
+        ]
         rows.append([*row, *([strand.next, strand.e_alpha] if expected else []), strand.score])
     return table(header, rows)
+
+
+def spark(values: Sequence[float]) -> Html:
+    """A series as a small line, with one at 0 behind it.
+
+    Examples
+    --------
+    >>> spark([0.0, 1.0, 0.5]).count("L")
+    2
+    """
+    width, height = _SPARK
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = min([0.0, *finite]), max([0.0, *finite])
+    span = (high - low) or 1.0
+
+    def y(value: float) -> float:
+        return height - 2 - (height - 4) * (value - low) / span
+
+    step = width / max(len(values) - 1, 1)
+    points = "L".join(f"{i * step:.4g} {y(v):.4g}" for i, v in enumerate(values) if math.isfinite(v))
+    return Html(
+        f'<svg class="spark c0" viewBox="0 0 {width} {height}" width="{width}" height="{height}" aria-hidden="true">'
+        f'<line class="grid" x1="0" x2="{width}" y1="{y(0.0):.4g}" y2="{y(0.0):.4g}"/>'
+        f'<path class="line" d="M{points or "0 0"}"/></svg>'
+    )

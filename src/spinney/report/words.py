@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError
+from spinney.errors import InputError, did_you_mean
 from spinney.structure import WordVectors
 
 
@@ -33,11 +33,8 @@ def known_word(vectors: WordVectors, word: str) -> str:
     """The word as the model has it; if it has none, an error that says which words are spelt much like it."""
     if word in vectors:
         return vectors.words[int(vectors.encode([word])[0])]
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, vectors.words, n=3, cutoff=0.6)
-    near += [
+    same = [
         other for other in (f"{word}|NOUN", f"{word}|VERB", f"{word}|ADJ", word.lower()) if other in vectors
     ]
-    remedy = f"did you mean {', '.join(dict.fromkeys(near))}?" if near else None
+    remedy = f"did you mean {', '.join(same)}?" if same else did_you_mean(word, vectors.words, most=3)
     raise InputError(f"{word!r} is not among the {len(vectors):,} words of the model", remedy=remedy)

@@ -26,10 +26,8 @@ class Stored:
     @classmethod
     def from_parts(cls, model: ModelFile) -> Self:
         """The structure that ``parts`` described, out of :meth:`spinney.files.ModelFile.part`."""
-        try:
+        with model.checked():
             return cls._rebuilt(model)
-        except OptionError as error:
-            raise model.error(f"damaged: {error}") from None
 
     def save(self, path: FilePath) -> None:
         """Write a model file of its own."""

@@ -19,6 +19,7 @@ from spinney.structure import _newick
 from spinney.structure._forest import depths
 from spinney.structure._json import read_json, write_json
 from spinney.structure._stored import Stored, Words, frozen
+from spinney.structure.wordclasses import WordClasses
 
 
 class Codes(NamedTuple):
@@ -109,6 +110,50 @@ class ClassTree(Stored):
             middle = bisect_left(ordered, shared + "1", start, stop)
             todo += [(middle, stop, node, 1), (start, middle, node, 0)]
         return cls(names, tree.parent, tree.branch)
+
+    @classmethod
+    def from_classes(cls, classes: WordClasses, names: Sequence[str], counts: ArrayLike) -> Self:
+        """A binary tree over names that are words: Brown paths where there are some, Huffman trees inside the classes.
+
+        Classes without paths hang in a Huffman tree of their own; names without a class form one more class.
+
+        Parameters
+        ----------
+        classes
+            Word classes, such as Brown clusters.
+        names
+            The leaves: words of a text, or labels of documents.
+        counts
+            How often each was seen.
+
+        Examples
+        --------
+        >>> from spinney.structure import WordClasses
+        >>> classes = WordClasses(["the", "a", "cat", "dog"], [0, 0, 1, 1], paths=["0", "1"])
+        >>> ClassTree.from_classes(classes, ["a", "the", "dog", "cat", "?"], [1, 2, 1, 2, 1]).to_newick()
+        '(?,((a,the),(dog,cat)));'
+        """
+        weights = frozen(counts, np.float64, "counts of classes").tolist()
+        if len(weights) != len(names):
+            raise OptionError(f"{len(names)} classes but {len(weights)} counts")
+        strangers: list[int] = []
+        members: dict[int, list[int]] = {}
+        for leaf, name in enumerate(names):
+            found = classes.get(name)
+            (strangers if found is None else members.setdefault(found, [])).append(leaf)
+        if not members:
+            raise OptionError("no word has a class")
+        totals = [sum(weights[leaf] for leaf in group) for group in members.values()]
+        codes = _huffman_codes(totals) if classes.paths is None else [classes.paths[c] for c in members]
+        groups = dict(zip(codes, members.values()))
+        if strangers:
+            known, unknown = _huffman_codes([sum(totals), sum(weights[leaf] for leaf in strangers)])
+            groups = {known + code: group for code, group in groups.items()} | {unknown: strangers}
+        paths = [""] * len(names)
+        for start, group in groups.items():
+            for leaf, code in zip(group, _huffman_codes([weights[leaf] for leaf in group])):
+                paths[leaf] = start + code
+        return cls.from_paths(names, paths)
 
     @classmethod
     def balanced(cls, names: Sequence[str]) -> Self:
@@ -306,6 +351,15 @@ class ClassTree(Stored):
         if np.any(self.branch[siblings] != expected):
             v = siblings[np.argmax(self.branch[siblings] != expected)]
             raise OptionError(f"the branches of node {self.parent[v]} are not numbered from 0")
+
+
+def _huffman_codes(weights: Sequence[float]) -> list[str]:
+    """Huffman codes; a single thing needs none."""
+    if len(weights) == 1:
+        return [""]
+    codes = ClassTree.huffman([str(i) for i in range(len(weights))], weights).paths()
+    bits = "".join(map(str, codes.branches.tolist()))
+    return [bits[start:stop] for start, stop in zip(codes.ptr[:-1].tolist(), codes.ptr[1:].tolist())]
 
 
 def _shared(first: str, last: str) -> str:

@@ -418,7 +418,11 @@ class Groups(Stored):
         if empty == "refuse":
             raise OptionError(f"{self._called(int(np.argmin(full)))} has no members")
         if empty != "drop":
-            raise OptionError(f"empty groups are to 'drop' or to 'refuse', not to {empty!r}")
+            raise OptionError(
+                f"empty groups are to 'drop' or to 'refuse', not to {empty!r}",
+                given=empty,
+                known=("drop", "refuse"),
+            )
         self.ptr = frozen(np.append(self.ptr[:-1][full], self.ptr[-1]), np.int64, "")
         self.weights = frozen(self.weights[full], np.float64, "")
         if self.names is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus.compressed import content_suffix
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, did_you_mean
 from spinney.files import FilePath, ModelFile, Parts, csr_tensors
 from spinney.structure import _word2vec
 from spinney.structure._stored import Stored, Words
@@ -153,7 +153,11 @@ class WordVectors(Stored):
         if k < 1:
             raise OptionError(f"k must be at least 1, not {k}")
         if metric not in get_args(Metric):
-            raise OptionError(f"the metric is 'cosine', 'dot' or 'hellinger', not {metric!r}")
+            raise OptionError(
+                f"the metric is 'cosine', 'dot' or 'hellinger', not {metric!r}",
+                given=metric,
+                known=("cosine", "dot", "hellinger"),
+            )
         queries = np.asarray(queries, dtype=self.matrix.dtype)
         if queries.ndim != 2 or queries.shape[1] != self.dimension:
             raise OptionError(f"vectors have {self.dimension} numbers here, not {queries.shape[-1]}")
@@ -241,7 +245,8 @@ class WordVectors(Stored):
     def _known(self, word: str) -> int:
         place = self._words.find(word)
         if place is None:
-            raise InputError(f"{word!r} is not among the {len(self)} words")
+            meant = did_you_mean(word, self.words, most=3)
+            raise InputError(f"{word!r} is not among the {len(self)} words", remedy=meant)
         return place
 
     @cached_property

@@ -4,7 +4,7 @@ Weights are rows over the labels: dense, ``W[o, y]``, or sparse, ``w[e]`` for th
 row[o+1]. ``values`` is empty where every observation counts 1.
 """
 
-from numba import njit
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)

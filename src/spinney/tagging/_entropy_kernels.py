@@ -9,7 +9,8 @@ than the difference of the two large numbers log Z and E[score].
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 TINY = 1e-290  # a sum below it may have lost what underflowed
 

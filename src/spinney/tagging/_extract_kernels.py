@@ -1,7 +1,8 @@
 """From columns of symbols to observation numbers: one hash table of exact tuples."""
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 EMPTY = -1  # in slots
 NOTHING = -1  # a symbol that makes no observation

@@ -8,7 +8,17 @@ outside that band a state cannot be reached or cannot end well.
 import math
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
+
+
+@njit(cache=True, nogil=True)
+def longest(ptr):
+    """The length of the longest of some sequences."""
+    most = 0
+    for i in range(len(ptr) - 1):
+        most = max(most, ptr[i + 1] - ptr[i])
+    return most
 
 
 @njit(cache=True, nogil=True)
@@ -28,8 +38,7 @@ def expected_counts(letters, letter_ptr, phonemes, phoneme_ptr, emit, n_symbols,
     Forward rows are scaled to sum to 1, backward rows by the same factors, so that an edge's posterior is
     alpha · emit · beta / scale, and the likelihood is the product of the scales; −∞ if a row underflows.
     """
-    longest_word = np.max(np.diff(letter_ptr))
-    longest_sound = np.max(np.diff(phoneme_ptr))
+    longest_word, longest_sound = longest(letter_ptr), longest(phoneme_ptr)
     alpha = np.zeros((longest_word + 1, longest_sound + 1))
     beta = np.zeros((longest_word + 1, longest_sound + 1))
     scale = np.ones(longest_word + 1)
@@ -50,7 +59,8 @@ def expected_counts(letters, letter_ptr, phonemes, phoneme_ptr, emit, n_symbols,
                 total += alpha[i + 1, j]
             if total == 0.0:
                 return -np.inf
-            alpha[i + 1, : n + 1] /= total
+            for j in range(n + 1):
+                alpha[i + 1, j] /= total
             scale[i + 1] = total
             log_likelihood += math.log(total)
         beta[m, n] = 1.0
@@ -67,8 +77,7 @@ def expected_counts(letters, letter_ptr, phonemes, phoneme_ptr, emit, n_symbols,
 @njit(cache=True, nogil=True)
 def best_alignments(letters, letter_ptr, phonemes, phoneme_ptr, score, n_symbols, most, taken):
     """How many phonemes each letter takes in the best alignment (Viterbi, scores are logarithms)."""
-    longest_word = np.max(np.diff(letter_ptr))
-    longest_sound = np.max(np.diff(phoneme_ptr))
+    longest_word, longest_sound = longest(letter_ptr), longest(phoneme_ptr)
     best = np.zeros((longest_word + 1, longest_sound + 1))
     back = np.zeros((longest_word + 1, longest_sound + 1), np.int8)
     for w in range(len(letter_ptr) - 1):

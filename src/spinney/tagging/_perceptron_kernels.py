@@ -5,8 +5,8 @@ Weights are the flat vector of :class:`spinney.tagging.support.Shape`: ``w[o·Y 
 """
 
 import numpy as np
-from numba import njit
 
+from spinney.compiling import njit
 from spinney.inference._decoding_kernels import best_before, max_forward
 
 PERCEPTRON, PA_1, PA_2 = 0, 1, 2

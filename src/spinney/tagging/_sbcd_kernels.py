@@ -5,7 +5,8 @@ only what a block needs: α up to the last of its tokens in a sentence, β down 
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 LOWEST, HIGHEST = -15.0, 30.0  # pair scores between which 1 + (exp(λ) − 1) keeps its digits
 TINY = 1e-10  # second derivatives below are noise
@@ -116,12 +117,20 @@ def block_sums(j, blocks, chains, edges, psi, block, room):
                     u[y] = alpha[t - first, y] * b[y]
                 total = _normalise(u, Y)
                 if total > 0.0:
-                    scale = 1.0 / (total * alpha[t - first, Y])
-                    _add_unigrams(t, i, value, chains, g_mu, h_mu, u)
-                    _add_bigrams(t, i, pair_value, scale, chains, edges, g_lam, h_lam, room)
+                    scale, weight, label = (
+                        1.0 / (total * alpha[t - first, Y]),
+                        chains.weights[i],
+                        chains.labels[t],
+                    )
+                    _add_unigrams(label, weight, value, g_mu, h_mu, u)
+                    # The token before; at the first the start takes its place, and these are not looked at.
+                    old, before, M = chains.labels[t - 1], alpha[t - first - 1], edges.M[chains.kinds[t]]
+                    if t == first:
+                        old = -1
+                    _add_bigrams(old, label, weight, pair_value, scale, before, M, g_lam, h_lam, u, v)
                     if len(block.H):
-                        _expectations(t, first, value, pair_value, scale, chains, edges, room)
-                        _add_covariance(chains.weights[i], value, pair_value, Y, room.q, block.H)
+                        _expectations(old, value, pair_value, scale, before, M, u, v, room.q)
+                        _add_covariance(weight, value, pair_value, Y, room.q, block.H)
                 n = max(n - 1, start)
             if t > lowest:
                 _leave(chains.kinds[t], v, b, edges)
@@ -129,57 +138,52 @@ def block_sums(j, blocks, chains, edges, psi, block, room):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add_unigrams(t, i, value, chains, g, h, u):
-    """g_μ += u − 1{gold}, h_μ += u − u² at token t of sentence i."""
-    c = chains.weights[i] * value
+def _add_unigrams(label, weight, value, g, h, u):
+    """g_μ += u − 1{gold}, h_μ += u − u² at a token."""
+    c = weight * value
     for y in range(len(u)):
         g[y] += c * u[y]
         h[y] += c * value * (u[y] - u[y] * u[y])
-    g[chains.labels[t]] -= c
+    g[label] -= c
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add_bigrams(t, i, value, scale, chains, edges, g, h, room):
-    """g_λ += p − 1{gold pair}, h_λ += p − p² at token t of sentence i, p(y', y) = scale·α(y') M(y', y) v(y)."""
+def _add_bigrams(old, label, weight, value, scale, before, M, g, h, u, v):
+    """g_λ += p − 1{gold pair}, h_λ += p − p² at a token, p(y', y) = scale·α(y') M(y', y) v(y); old = -1: at a start."""
     if value == 0.0:
         return
-    u, v, first = room.u, room.v, chains.offsets[i]
-    Y, c, d = len(u), chains.weights[i] * value, chains.weights[i] * value * value
-    if t == first:
+    Y, c, d = len(u), weight * value, weight * value * value
+    if old < 0:
         for y in range(Y):
             g[Y, y] += c * u[y]
             h[Y, y] += d * (u[y] - u[y] * u[y])
-        g[Y, chains.labels[t]] -= c
+        g[Y, label] -= c
         return
-    before, M = room.alpha[t - first - 1], edges.M[chains.kinds[t]]
     for z in range(Y):
         s, row, g_row, h_row = scale * before[z], M[z], g[z], h[z]
         for y in range(Y):
             p = s * row[y] * v[y]
             g_row[y] += c * p
             h_row[y] += d * (p - p * p)
-    g[chains.labels[t - 1], chains.labels[t]] -= c
+    g[old, label] -= c
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _expectations(t, first, value, pair_value, scale, chains, edges, room):
-    """q: the expectations of the block's features, μ then λ, at token t."""
-    u, v, q = room.u, room.v, room.q
+def _expectations(old, value, pair_value, scale, before, M, u, v, q):
+    """q: the expectations of the block's features, μ then λ, at a token."""
     Y = len(u)
     q[:] = 0.0
     for y in range(Y):
         q[y] = value * u[y]
     if pair_value == 0.0:
         return
-    if t == first:
+    if old < 0:
         for y in range(Y):
             q[Y + Y * Y + y] = pair_value * u[y]
         return
     for z in range(Y):
         for y in range(Y):
-            q[Y + z * Y + y] = (
-                pair_value * scale * room.alpha[t - first - 1, z] * edges.M[chains.kinds[t], z, y] * v[y]
-            )
+            q[Y + z * Y + y] = pair_value * scale * before[z] * M[z, y] * v[y]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -382,7 +386,10 @@ def sweep(blocks, chains, edges, scores, psi, model, block, how, room):
         _load(o, b, model, block)
         for part in range(parts):
             first, last = _range(part, Y, n, how.mode)
-            if not np.any(block.live[first:last]):
+            k = first
+            while k < last and not block.live[k]:
+                k += 1
+            if k == last:
                 continue
             block_sums(j, blocks, chains, edges, psi, block, room)
             changed = _newton(block, how) if how.mode == FULL else _update(first, last, block, how)

@@ -5,8 +5,8 @@ so that one matrix of potentials serves the whole sentence; else each token has 
 """
 
 import numpy as np
-from numba import njit
 
+from spinney.compiling import njit
 from spinney.inference._kernels import forward_backward
 
 
@@ -22,7 +22,7 @@ def sgd_pass(
 
     ``state`` = (scale, steps taken, first step size, ℓ1 penalty due so far). The ℓ2 penalty shrinks ``scale``; the ℓ1
     penalty is cumulative (Tsuruoka, Tsujii & Ananiadou 2009): a weight is clipped by what it could have received so far
-    minus what it did receive. Steps fall as τ₀ / (1 + τ₀ l2 k / n): with k/n for i/N, Sokolovska 2010, §4.
+    minus what it did receive. Steps fall as τ₀ / (1 + τ₀ l2 k / n): with k/n for i/N, Sokolovska 2010, §3.3.3.
     """
     psi, M, pairs, alpha, beta, kinds = room
     n = len(offsets) - 1

@@ -47,6 +47,7 @@ class CRFClassifier(Tagger):
         rho: float = 1e-3,
         threshold: float = 0.9,
         scheme: str | None = None,
+        encode: str | None = None,
         decoding: str = "viterbi",
         patience: int = 5,
         threads: int | None = None,
@@ -55,8 +56,8 @@ class CRFClassifier(Tagger):
         super().__init__(
             PATTERNS, penalty=penalty, lam=lam, l1=l1, l2=l2, solver=solver, solver_options=solver_options, tol=tol,
             max_iter=max_iter, passes=passes, step=step, labels=labels, start=start, min_count=min_count,
-            partial=partial, criterion=criterion, rho=rho, threshold=threshold, scheme=scheme, decoding=decoding,
-            patience=patience, threads=threads, random_state=random_state,
+            partial=partial, criterion=criterion, rho=rho, threshold=threshold, scheme=scheme, encode=encode,
+            decoding=decoding, patience=patience, threads=threads, random_state=random_state,
         )  # fmt: skip
 
     def fit(self, X: Iterable[Features], y: Iterable[Sequence[str]], **how: Any) -> Self:  # type: ignore[override]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus.vocabulary import Numbering
-from spinney.errors import InputError
+from spinney.errors import InputError, OptionError
 from spinney.files import ModelFile, Parts
 from spinney.structure import WordClasses, WordVectors
 from spinney.tagging.columns import Columns
@@ -186,6 +186,23 @@ class Extractor:
         """For each observation the index of the pattern that made it first."""
         return self._tables[which].known[:, 0].copy()
 
+    def class_of(self, which: Which) -> Ints:
+        """For each observation of one word the class of that word, −1 for any other observation.
+
+        The classes are the first word classes among the structures.
+        """
+        classes = next((one for one in self.structures.values() if isinstance(one, WordClasses)), None)
+        if classes is None:
+            raise OptionError("there are no word classes (--classes NAME=FILE)")
+        known = self._tables[which].known
+        of_symbol = np.array([*(classes.get(text, -1) for text in self._symbols), -1], np.int32)
+        whole = (["x"], ["lower"])
+        words = np.array([[field.look.view for field in p.fields] in whole for p in self.patterns], np.bool_)
+        found = np.full(len(known), -1, np.int32)
+        single = words[known[:, 0]]
+        found[single] = of_symbol[known[single, 1]]
+        return found
+
     def keep(self, unigrams: NDArray[np.bool_], bigrams: NDArray[np.bool_]) -> Extractor:
         """An extractor that knows only some of the observations, in the same order, and no other strings."""
         kept = Extractor(self.patterns, self.structures)
@@ -226,10 +243,8 @@ class Extractor:
     @classmethod
     def from_parts(cls, model: ModelFile) -> Self:
         """The extractor that `parts` described, out of :meth:`spinney.files.ModelFile.part`."""
-        try:
+        with model.checked(InputError):
             extractor = cls(_stored_patterns(model), _stored_structures(model))
-        except InputError as error:
-            raise model.error(f"damaged: {error}") from None
         symbols = model.texts("symbols")
         extractor._symbols = _numbering(symbols)
         if len(extractor._symbols) < len(symbols):
@@ -238,10 +253,8 @@ class Extractor:
             records = model.tensor(f"observations.{which}", np.int32, ndim=2)
             if not extractor._is_sound(which, records):
                 raise model.error("damaged: an observation of no pattern or of no symbols")
-            try:
+            with model.checked(ValueError):
                 extractor._tables[which] = extractor._table(records)
-            except ValueError as error:
-                raise model.error(f"damaged: {error}") from None
         return extractor
 
     def _is_sound(self, which: Which, records: Ints) -> bool:

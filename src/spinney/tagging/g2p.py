@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from spinney.corpus import read_lines
 from spinney.corpus.compressed import FilePath
-from spinney.errors import InputError, NotFittedError, OptionError
+from spinney.errors import InputError, NotFittedError, OptionError, did_you_mean_file
 from spinney.progress import log
 
 SILENT = "_"
@@ -276,7 +276,8 @@ def _cmudict_lines(source: FilePath | Iterable[str]) -> Iterator[tuple[int, str]
                 with archive.open(member) as file:
                     yield from enumerate(io.TextIOWrapper(file, "latin-1"), start=1)
         except FileNotFoundError:
-            raise InputError("no such file", path=os.fspath(source)) from None
+            remedy = did_you_mean_file(source)
+            raise InputError("no such file", path=os.fspath(source), remedy=remedy) from None
         except StopIteration:
             raise InputError("no file cmudict in it", path=os.fspath(source)) from None
         except (OSError, zipfile.BadZipFile) as error:

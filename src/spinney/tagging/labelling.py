@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus.vocabulary import Numbering
-from spinney.errors import InputError
+from spinney.errors import InputError, did_you_mean
 
 UNKNOWN, EITHER = "_", "|"
 
 
 def encode_labels(
-    symbols: NDArray[np.int32], pool: Numbering, *, partial: bool = False
+    symbols: NDArray[np.int32], pool: Numbering, *, partial: bool = False, known: Sequence[str] = ()
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_], list[str]]:
     """Numbers of labels, the sets of labels that stand for half-known ones, and the names of all labels, sorted.
 
     With ``partial``, ``_`` is a label that is not known and ``PER|LOC`` one of several; as numbers they are ``-1 - k``,
-    where row k of the sets says which labels are possible.
+    where row k of the sets says which labels are possible. ``known`` labels are there even if none is seen.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def encode_labels(
     used, inverse = np.unique(symbols, return_inverse=True)
     cells = [texts[symbol] for symbol in used.tolist()]
     choices = [_choices(cell) if partial else [cell] for cell in cells]
-    names = sorted({name for several in choices for name in several})
+    names = sorted({name for several in choices for name in several}.union(known))
     if not names:
         raise InputError("no label is known", remedy="label some tokens")
     number = {name: i for i, name in enumerate(names)}
@@ -63,18 +63,19 @@ def _choices(cell: str) -> list[str]:
 
 
 def allowed_labels(symbols: NDArray[np.int32], pool: Numbering, names: Sequence[str]) -> NDArray[np.bool_]:
-    """For each token the labels that its cell leaves open: ``_`` all, ``PER|LOC`` two, ``O`` one."""
+    """For each token the labels that its cell leaves open: ``_`` all, ``PER|LOC`` two, ``O`` one.
+
+    Several labels may have one name, and are then open together.
+    """
     texts = list(pool)
-    number = {name: i for i, name in enumerate(names)}
     used, inverse = np.unique(symbols, return_inverse=True)
     rows = np.zeros((len(used), len(names)), np.bool_)
     for i, symbol in enumerate(used.tolist()):
         several = _choices(texts[symbol])
         for name in several:
-            if name not in number:
-                raise InputError(
-                    f"label {name!r} was never seen in training", remedy="force known labels only"
-                )
-            rows[i, number[name]] = True
+            if name not in names:
+                meant = did_you_mean(name, names) or "force known labels only"
+                raise InputError(f"label {name!r} was never seen in training", remedy=meant)
+            rows[i] |= [name == other for other in names]
         rows[i] |= not several
     return rows[inverse.reshape(-1)]

@@ -1,6 +1,6 @@
 """The negative conditional log-likelihood of a linear-chain CRF, and its gradient.
 
-    p(y|x) = exp Σ_t [ Σ_{o at t} μ(o, y_t) + Σ_{b at t} λ(b, y_{t−1}, y_t) ] / Z(x)        (Sokolovska 2010, §2.6)
+    p(y|x) = exp Σ_t [ Σ_{o at t} μ(o, y_t) + Σ_{b at t} λ(b, y_{t−1}, y_t) ] / Z(x)        (Sokolovska 2010, §3.1)
 
 One pass goes through the sentences in blocks (scores, exponentials, forward-backward), leaves for each token the
 difference between expected and seen labels, and then goes through the *observations*, each of which gathers those
@@ -464,7 +464,7 @@ class DenseEdges:
 
 @dataclass
 class SparseEdges:
-    """Potentials that are 1 but for the pairs that have weights (Sokolovska 2010, §7)."""
+    """Potentials that are 1 but for the pairs that have weights (Sokolovska 2010, §7.2)."""
 
     loss: CRFLoss
     open: OpenPairs

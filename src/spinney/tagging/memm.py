@@ -1,6 +1,6 @@
 """Maximum-entropy Markov models: a tagger normalised at each token (McCallum, Freitag & Pereira 2000).
 
-    p(y|x) = Π_t exp[ Σ_{o at t} μ(o, y_t) + Σ_{b at t} λ(b, y_{t−1}, y_t) ] / Z_t(y_{t−1}, x)   (Sokolovska 2010, §2.5)
+    p(y|x) = Π_t exp[ Σ_{o at t} μ(o, y_t) + Σ_{b at t} λ(b, y_{t−1}, y_t) ] / Z_t(y_{t−1}, x)  (Sokolovska 2010, 2.4.2)
 
 The parameters are those of the CRF. In training the label before is known: so each token is one example of a
 multinomial logistic regression, in which a bigram observation after label y' is one more observation.

@@ -11,7 +11,9 @@ from spinney.optim.base import Penalty
 from spinney.structure import Groups
 from spinney.tagging.support import Shape
 
-NAMES = ("none", "l2", "l1", "elasticnet", "group-pattern", "group-symbol", "group-label", "tree")
+NAMES = (
+    "none", "l2", "l1", "elasticnet", "group-pattern", "group-symbol", "group-label", "group-class", "tree",
+)  # fmt: skip
 Ints = NDArray[np.int32]
 
 
@@ -23,11 +25,13 @@ def make_penalty(
     shape: Shape,
     patterns: tuple[Ints, Ints],
     partners: NDArray[np.int64],
+    class_of: Ints | None = None,
 ) -> Penalty:
     """The penalty of that name over the weights of a full model.
 
     ``patterns`` are the patterns that made the unigram and the bigram observations; ``partners[b]`` is the unigram
-    observation that sees what bigram observation ``b`` sees, or −1.
+    observation that sees what bigram observation ``b`` sees, or −1; ``class_of[u]`` the class of the word that unigram
+    observation ``u`` is, or −1 (needed for ``"group-class"``).
     """
     if isinstance(name, Penalty):
         return name
@@ -42,7 +46,12 @@ def make_penalty(
     if name == "tree":
         return pen.TreeL2(lam, *unigram_before_bigram(shape, partners))
     if name not in NAMES:
-        raise OptionError(f"there is no penalty {name!r}; there are {', '.join(NAMES)}")
+        raise OptionError(
+            f"there is no penalty {name!r}; there are {', '.join(NAMES)}", given=name, known=NAMES
+        )
+    if name == "group-class":
+        assert class_of is not None
+        return pen.GroupL2(lam, by_class(shape, patterns, class_of), l1=l1, l2=l2)
     groups = {"group-pattern": by_pattern, "group-symbol": by_symbol, "group-label": by_label}[name]
     return pen.GroupL2(lam, groups(shape, patterns), l1=l1, l2=l2)
 
@@ -58,6 +67,19 @@ def by_symbol(shape: Shape, patterns: tuple[Ints, Ints]) -> Groups:
     return Groups.from_labels(
         np.concatenate([unigrams, shape.unigrams + np.repeat(np.arange(shape.bigrams), shape.pairs)])
     )
+
+
+def by_class(shape: Shape, patterns: tuple[Ints, Ints], class_of: Ints) -> Groups:
+    """One group for each pattern and class of words; what is no single word of a class is a group of its own.
+
+    The words of a class stand or fall together, at each place that a pattern looks at.
+    """
+    alone = class_of < 0
+    classes = patterns[0].astype(np.int64) * (int(class_of.max(initial=0)) + 1) + class_of
+    own = np.where(alone, classes.max(initial=0) + 1 + np.arange(shape.unigrams), classes)
+    bigrams = own.max(initial=0) + 1 + np.arange(shape.bigrams)
+    labels = np.concatenate([np.repeat(own, shape.labels), np.repeat(bigrams, shape.pairs)])
+    return Groups.from_labels(np.unique(labels, return_inverse=True)[1])
 
 
 def by_label(shape: Shape, patterns: tuple[Ints, Ints]) -> Groups:

@@ -219,11 +219,17 @@ def preset(
     U-brown-path4+1:%path[1,0,brown,4]
     """
     if name not in PRESETS:
-        raise OptionError(f"no preset is called {name!r}: there are {', '.join(PRESETS)}")
+        raise OptionError(
+            f"no preset is called {name!r}: there are {', '.join(PRESETS)}", given=name, known=PRESETS
+        )
     lines: list[str] = []
     for structure, kind in (structures or {}).items():
         if kind not in ("classes", "paths", "vectors"):
-            raise OptionError(f"a structure is 'classes', 'paths' or 'vectors', not {kind!r}")
+            raise OptionError(
+                f"a structure is 'classes', 'paths' or 'vectors', not {kind!r}",
+                given=kind,
+                known=("classes", "paths", "vectors"),
+            )
         if kind == "vectors":
             lines.append(f"U-{structure}:%vector[0,0,{structure}]")
             continue

@@ -83,7 +83,9 @@ def _sentences(
         return nettalk_sentences(path, joint_stress=format.endswith("stress"))
     if format == "cmudict":
         return cmudict_sentences(path)
-    raise OptionError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+    raise OptionError(
+        f"there is no format {format!r}; there are {', '.join(FORMATS)}", given=format, known=FORMATS
+    )
 
 
 def _words(path: FilePath, encoding: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.optim.base import Vector
 from spinney.optim.problem import Monitor, Problem
 from spinney.tagging.loss import EDGES, CRFLoss, token_kinds
@@ -132,9 +132,9 @@ def _checked(problem: Problem, mode: str, stabiliser: str | None) -> tuple[CRFLo
     """The loss and the strengths of the penalty, or an error that says what does not fit."""
     loss, penalty = problem.loss, problem.inner
     if mode not in _MODES:
-        raise OptionError(f"mode must be one of {', '.join(_MODES)}, not {mode!r}")
+        raise unknown_choice("mode must be one of", mode, _MODES)
     if stabiliser is not None and stabiliser not in _RULES:
-        raise OptionError(f"stabiliser must be one of {', '.join(_RULES)}, not {stabiliser!r}")
+        raise unknown_choice("stabiliser must be one of", stabiliser, _RULES)
     if not isinstance(loss, CRFLoss):
         raise OptionError("solver 'sbcd' is for CRFs only; use 'cd' for linear models")
     if not hasattr(penalty, "l1_l2"):

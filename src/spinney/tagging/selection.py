@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.tagging.sequences import Floats, Sequences
 from spinney.tagging.support import Shape, Support, observed_support, seen_counts, seen_in
 
@@ -64,7 +64,7 @@ def frequency_cutoff(
             *_full_rows(lam, shape.bigrams, shape.pairs),
         )
     if of != "pairs":
-        raise OptionError(f"a cut-off is of observations or pairs, not {of!r}")
+        raise unknown_choice("a cut-off is of", of, ("observations", "pairs"))
     return observed_support(data, shape, minimum)
 
 
@@ -137,7 +137,7 @@ def threshold(w: Floats, tau: float, rule: Literal["interval", "positive"] = "in
     ([-0.6, 0.0, 0.0], [0.0, 0.2])
     """
     if rule not in ("interval", "positive"):
-        raise OptionError(f"there are the rules interval and positive, not {rule!r}")
+        raise unknown_choice("the rule is", rule, ("interval", "positive"))
     if not tau >= 0:
         raise OptionError(f"tau must be ≥ 0, not {tau}")
     return np.where((np.abs(w) if rule == "interval" else w) > tau, w, 0.0)

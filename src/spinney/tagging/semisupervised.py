@@ -43,7 +43,11 @@ def train_with_unlabelled(
     probability of at least ``threshold`` are added.
     """
     if criterion not in CRITERIA:
-        raise OptionError(f"there is no criterion {criterion!r}; there are {', '.join(CRITERIA)}")
+        raise OptionError(
+            f"there is no criterion {criterion!r}; there are {', '.join(CRITERIA)}",
+            given=criterion,
+            known=CRITERIA,
+        )
     if criterion == "weighted":
         clusters = min(n_clusters, len(loss.data) + len(unlabelled))
         weights = sequence_weights(loss.data, unlabelled, n_clusters=clusters, random_state=plan.seed)

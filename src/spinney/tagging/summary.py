@@ -29,7 +29,9 @@ def strongest(
             found[label] = [(names[o], float(mu[o, y])) for o in order if mu[o, y] > 0]
         return found
     if by != "pattern":
-        raise OptionError(f"strongest by label or by pattern, not {by!r}")
+        raise OptionError(
+            f"strongest by label or by pattern, not {by!r}", given=by, known=("label", "pattern")
+        )
     pattern_of = extractor.pattern_of("u")
     best = np.abs(mu).max(axis=1, initial=0.0)
     for p, pattern in enumerate(extractor.patterns):
@@ -56,12 +58,41 @@ def transitions(
     return [row(i) for i in order[:k] if flat[i] > 0], [row(i) for i in order[::-1][:k] if flat[i] < 0]
 
 
+def label_pairs(weights: ChainWeights, extractor: Extractor) -> NDArray[np.float64] | None:
+    """The bigram weights that every token has, whatever is seen: labels before (the start last, if it is one) × labels.
+
+    They are those of patterns that look at nothing, as the plain ``B`` does; None if there is no such pattern.
+    """
+    lam, blind = weights.shape.lam(weights.full()), [not pattern.fields for pattern in extractor.patterns]
+    always = [b for b, p in enumerate(extractor.pattern_of("b").tolist()) if blind[p]]
+    return lam[always].sum(axis=0) if always else None
+
+
+def hmm_laws(weights: ChainWeights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The probabilities of a counted model: of labels after labels (the start last), and of symbols given labels.
+
+    Its weights are μ = log b(y, x) − log b(y, unknown) and λ = log a(y', y) + log b(y, unknown); the chances of all
+    symbols and the unknown one sum to 1.
+    """
+    w, shape = weights.full(), weights.shape
+    odds = np.exp(shape.mu(w))
+    unknown = 1.0 / (1.0 + odds.sum(axis=0))
+    return np.exp(shape.lam(w)[0]) / unknown, odds * unknown
+
+
 def active_by_pattern(weights: ChainWeights, extractor: Extractor) -> dict[str, tuple[int, int]]:
     """For each pattern that has any, how many unigram and bigram weights are not zero."""
     texts = [pattern.text for pattern in extractor.patterns]
     patterns = extractor.pattern_of("u"), extractor.pattern_of("b")
     counts = active_counts(weights.full(), weights.shape, *patterns, texts)
     return {text: (pair.unigrams, pair.bigrams) for text, pair in counts.items() if any(pair)}
+
+
+def observations_by_pattern(extractor: Extractor) -> dict[str, int]:
+    """For each pattern how many different observations it makes; one that several make is of the first."""
+    patterns = np.concatenate([extractor.pattern_of("u"), extractor.pattern_of("b")])
+    counts = np.bincount(patterns, minlength=len(extractor.patterns))
+    return {pattern.text: int(n) for pattern, n in zip(extractor.patterns, counts.tolist())}
 
 
 def orphans(weights: ChainWeights, extractor: Extractor) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from spinney.errors import InputError, NotFittedError, OptionError
+from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.evaluate import allowed_ends, allowed_transitions, tagging_scores
 from spinney.files import FilePath, read_model, write_model
 from spinney.inference.chains import Chains
@@ -31,6 +31,7 @@ from spinney.optim.base import Penalty, Solution, Vector
 from spinney.structure import WordClasses, WordVectors
 from spinney.tagging import summary
 from spinney.tagging.columns import Columns
+from spinney.tagging.encoding import SCHEMES, Encoding
 from spinney.tagging.extract import Extractor
 from spinney.tagging.hmm import HMM
 from spinney.tagging.labelling import allowed_labels, encode_labels
@@ -84,8 +85,9 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         unigram pattern, and takes no penalty).
     penalty : str or Penalty
         ``"l2"`` (½λ‖w‖²), ``"l1"``, ``"elasticnet"`` (λ‖w‖₁ + ½l2‖w‖²), ``"none"``, ``"group-pattern"``,
-        ``"group-symbol"``, ``"group-label"``, ``"tree"`` (bigrams only after their
-        unigrams), or any penalty of :mod:`spinney.optim`.
+        ``"group-symbol"``, ``"group-label"``, ``"group-class"`` (words of a class, of the first word classes of
+        ``structures``, stand or fall together), ``"tree"`` (bigrams only after their unigrams), or any penalty of
+        :mod:`spinney.optim`.
     lam, l1, l2 : float
         Strengths. The loss is the **sum** over sentences.
     solver : str
@@ -111,7 +113,10 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         :func:`spinney.tagging.semisupervised.train_with_unlabelled`.
     rho, threshold : float
     scheme : str, optional
-        ``"iob1"``, ``"iob2"`` or ``"bioes"``: label only validly.
+        ``"iob1"``, ``"iob2"`` or ``"bioes"``: label only validly. With ``encode``, the scheme that labels come back in.
+    encode : str, optional
+        Learn phrase labels in this scheme, whichever they are written in; they come back as they were written. The
+        learnt labels are those of ``labels_``, ``predict_marginals`` and the numbers that ``predict_kbest`` gives.
     decoding : str
         ``"viterbi"`` (the best labelling) or ``"posterior"`` (the best label of each token).
     patience : int
@@ -133,6 +138,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
     extractor_: Extractor
     weights_: ChainWeights
     labels_: list[str]
+    encoding_: Encoding | None
     facts_: dict[str, Any]
 
     def __init__(
@@ -159,6 +165,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         rho: float = 1e-3,
         threshold: float = 0.9,
         scheme: str | None = None,
+        encode: str | None = None,
         decoding: str = "viterbi",
         patience: int = 5,
         threads: int | None = None,
@@ -185,6 +192,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         self.rho = rho
         self.threshold = threshold
         self.scheme = scheme
+        self.encode = encode
         self.decoding = decoding
         self.patience = patience
         self.threads = threads
@@ -248,6 +256,9 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _watch(self, dev: Columns, loss: CRFLoss) -> DevSet:
+        if self.encoding_ is not None:
+            dev = self.encoding_.encoded(dev)
+
         def chains(w: Vector, data: Sequences) -> Chains:
             if self.model == "memm":
                 return memm_chains(w, loss.shape, data)
@@ -367,16 +378,23 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Sequences, CRFLoss, Penalty]:
         """Read the patterns, number observations and labels, and state the problem."""
         if self.model not in ("crf", "memm", "hmm"):
-            raise OptionError(f"model is crf, memm or hmm, not {self.model!r}")
+            raise unknown_choice("model is", self.model, ("crf", "memm", "hmm"))
         if self.labels not in ("all", "observed"):
-            raise OptionError(f"labels is all or observed, not {self.labels!r}")
+            raise unknown_choice("labels is", self.labels, ("all", "observed"))
         if columns.width < 1 or not columns.n_tokens:
             raise InputError("no sentences to learn from")
+        columns = self._encoded(columns)
         inputs = columns.without_last()
         self.extractor_ = Extractor(self._patterns(), self.structures)
         unigrams, bigrams = self.extractor_.learn(inputs)
         unigrams, bigrams = self._cut(unigrams, bigrams)
-        labels, sets, self.labels_ = encode_labels(columns.symbols[-1], columns.pool, partial=self.partial)
+        self._seen_by_pattern = summary.observations_by_pattern(self.extractor_)
+        labels, sets, self.labels_ = encode_labels(
+            columns.symbols[-1],
+            columns.pool,
+            partial=self.partial,
+            known=() if self.encoding_ is None else ("O",),  # so that each sentence has a valid labelling
+        )
         weights = None if sentence_weight is None else np.asarray(sentence_weight, np.float64)
         if weights is not None and not np.all((weights >= 0) & np.isfinite(weights)):
             raise InputError("the weights of sentences must be finite numbers ≥ 0")
@@ -396,8 +414,23 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         penalty = make_penalty(
             self.penalty, self.lam, self.l1, self.l2, loss.shape,
             (self.extractor_.pattern_of("u"), self.extractor_.pattern_of("b")), summary.partners(self.extractor_),
+            self.extractor_.class_of("u") if self.penalty == "group-class" else None,
         )  # fmt: skip
         return data, loss, penalty
+
+    def _encoded(self, columns: Columns) -> Columns:
+        """The columns with the labels to learn."""
+        self.encoding_ = None
+        if self.encode is None:
+            return columns
+        if self.encode not in SCHEMES:
+            raise unknown_choice("encode is", self.encode, SCHEMES)
+        if self.partial:
+            raise OptionError(
+                "half-known labels cannot be written in another scheme: leave out encode or partial"
+            )
+        self.encoding_ = Encoding.of(columns, self.encode)  # type: ignore[arg-type]
+        return self.encoding_.encoded(columns)
 
     def _patterns(self) -> tuple[Pattern, ...]:
         if not isinstance(self.patterns, str):
@@ -463,7 +496,9 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
             "sentences": len(data),
             "tokens": data.n_tokens,
             "labels": len(self.labels_),
+            "label_counts": self._label_counts(data),
             "observations": data.unigrams.n + data.bigrams.n,
+            "observations_by_pattern": self._seen_by_pattern,
             "parameters": loss.n_params,
             "active": self.weights_.n_active,
             "penalty": "none" if solution.solver in ("perceptron", "pa") else penalty.describe(),
@@ -475,6 +510,12 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
             "seconds": seconds,
             "tokens_per_second": data.n_tokens / max(seconds, 1e-9),
         }
+
+    def _label_counts(self, data: Sequences) -> dict[str, int]:
+        """Tokens of each label, where it is known for sure."""
+        assert data.labels is not None
+        counts = np.bincount(data.labels[data.labels >= 0], minlength=len(self.labels_))
+        return dict(zip(self.labels_, counts.tolist()))
 
     # -- labelling ------------------------------------------------------------------------------------
 
@@ -488,28 +529,57 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
     ) -> Iterator[list[str]]:
         """The labels of each sentence; ``allowed`` (tokens × labels) forbids some."""
         for chains in self._chains(columns, allowed):
-            if self.decoding == "posterior":
-                numbers = posterior_decode(chains, threads=self.threads)
-            elif self.decoding == "viterbi":
-                numbers = viterbi(chains, threads=self.threads)[0]
-            else:
-                raise OptionError(f"decoding is viterbi or posterior, not {self.decoding!r}")
-            names = [self.labels_[i] for i in numbers.tolist()]
-            bounds = chains.offsets.tolist()
-            yield from (names[a:b] for a, b in pairwise(bounds))
+            yield from self._named(self._decoded(chains), chains)
+
+    def _decoded(self, chains: Chains) -> NDArray[np.int32]:
+        if self.decoding == "posterior":
+            return posterior_decode(chains, threads=self.threads)
+        if self.decoding == "viterbi":
+            return viterbi(chains, threads=self.threads)[0]
+        raise unknown_choice("decoding is", self.decoding, ("viterbi", "posterior"))
+
+    def _named(self, numbers: NDArray[np.int32], chains: Chains) -> Iterator[list[str]]:
+        return (self.names_of(numbers[a:b].tolist()) for a, b in pairwise(chains.offsets.tolist()))
+
+    def names_of(self, numbers: Iterable[int]) -> list[str]:
+        """The labels of a sentence, given as numbers into ``labels_``, as the training data write them."""
+        names = [self.labels_[number] for number in numbers]
+        if self.encoding_ is None:
+            return names
+        return self.encoding_.decoded(names, self.scheme)  # type: ignore[arg-type]
+
+    @property
+    def written_labels(self) -> list[str]:
+        """The labels of the training data as they are written there: ``labels_``, unless ``encode`` rewrites them."""
+        self._check_fitted()
+        return self.labels_ if self.encoding_ is None else list(self.encoding_.labels)
 
     def label_columns_with_probabilities(
         self, columns: Columns, allowed: NDArray[np.bool_] | None = None
     ) -> Iterator[tuple[list[str], list[float]]]:
-        """The labels of each sentence, each with its marginal probability."""
-        labelled = self.label_columns(columns, allowed)
-        number = {name: y for y, name in enumerate(self.labels_)}
+        """The labels of each sentence, each with its marginal probability.
+
+        Where ``encode`` learns labels whose writing depends on their neighbours, it is that of the learnt label.
+        """
+        same = self._same_in_writing()
         for chains in self._chains(columns, allowed):
-            sentences = [next(labelled) for _ in range(len(chains))]
-            numbers = np.array([number[label] for labels in sentences for label in labels], np.int32)
-            chances = token_probabilities_of(chains, numbers, threads=self.threads)
+            numbers = self._decoded(chains)
+            if same is None:
+                chances = token_probabilities_of(chains, numbers, threads=self.threads)
+            else:
+                chances = np.sum(marginals(chains, threads=self.threads)[0], axis=1, where=same[numbers])
             pieces = np.split(chances, chains.offsets[1:-1])
-            yield from ((labels, piece.tolist()) for labels, piece in zip(sentences, pieces))
+            yield from (
+                (labels, piece.tolist()) for labels, piece in zip(self._named(numbers, chains), pieces)
+            )
+
+    def _same_in_writing(self) -> NDArray[np.bool_] | None:
+        """Which learnt labels are written alike, if others are learnt than written and each has one writing."""
+        self._check_fitted()
+        if self.encoding_ is None:
+            return None
+        meanings = self.encoding_.meanings(self.labels_, self.scheme)  # type: ignore[arg-type]
+        return None if meanings is None else np.array([[a == b for b in meanings] for a in meanings])
 
     def kbest_columns(
         self, columns: Columns, k: int, allowed: NDArray[np.bool_] | None = None
@@ -541,14 +611,26 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
     def force(self, columns: Columns) -> tuple[Columns, NDArray[np.bool_]]:
         """Take the last column as what is known of the labels: ``_`` nothing, ``A|B`` one of two, ``A`` all."""
         self._check_fitted()
-        inputs = columns.without_last()
-        return inputs, allowed_labels(columns.symbols[-1], columns.pool, self.labels_)
+        inputs, names = columns.without_last(), self.labels_
+        if self.encoding_ is not None:
+            own = self.encoding_.meanings(names)
+            if own is None:
+                what = f"labels in {self.encoding_.own} depend on their neighbours in {self.encoding_.inner}"
+                raise OptionError(
+                    f"{what}: force them on a tagger that was trained on iob2, or without encode"
+                )
+            names = own
+        return inputs, allowed_labels(columns.symbols[-1], columns.pool, names)
 
     def _chains(self, columns: Columns, allowed: NDArray[np.bool_] | None = None) -> Iterator[Chains]:
         """The model on the sentences, a batch at a time."""
         self._check_fitted()
         transitions = ends = None
-        if self.scheme is not None:
+        if self.encoding_ is not None:
+            if self.scheme not in (None, *SCHEMES):
+                raise unknown_choice("scheme is", self.scheme, SCHEMES)
+            transitions, ends = self.encoding_.allowed(self.labels_)
+        elif self.scheme is not None:
             transitions = allowed_transitions(self.labels_, self.scheme)  # type: ignore[arg-type]
             ends = allowed_ends(self.labels_, self.scheme)  # type: ignore[arg-type]
         offsets = columns.offsets
@@ -629,6 +711,8 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         if weights.support is None:
             del tensors["places"]
         parts = {"extractor": self.extractor_.parts()}
+        if self.encoding_ is not None:
+            parts["encoding"] = self.encoding_.parts()
         write_model(path, "tagging/Tagger", header, tensors, {"labels": self.labels_}, parts)
 
     @classmethod
@@ -642,6 +726,8 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         tagger.labels_ = list(file.texts("labels"))
         tagger.facts_ = file.fact("facts", dict)
         tagger.model = file.fact("model", str)
+        encoded = "encoding" in file.part_headers
+        tagger.encoding_ = Encoding.from_parts(file.part("encoding")) if encoded else None
         shape = Shape(
             tagger.extractor_.n_unigrams,
             tagger.extractor_.n_bigrams,

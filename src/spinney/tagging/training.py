@@ -66,7 +66,11 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.solver not in SOLVERS:
-            raise OptionError(f"there is no solver {self.solver!r}; there are {', '.join(SOLVERS)}")
+            raise OptionError(
+                f"there is no solver {self.solver!r}; there are {', '.join(SOLVERS)}",
+                given=self.solver,
+                known=SOLVERS,
+            )
         if not self.tol >= 0:
             raise OptionError(f"tol must be a number ≥ 0, not {self.tol:g}")
         if self.step is not None and not 0 < self.step < np.inf:
@@ -138,7 +142,7 @@ def _options(solver: str, plan: Plan) -> dict[str, Any]:
     for name in options:
         if name not in known:
             some = f"; it takes {', '.join(known)}" if known else "; it takes none"
-            raise OptionError(f"the solver {solver} has no option {name!r}{some}")
+            raise OptionError(f"the solver {solver} has no option {name!r}{some}", given=name, known=known)
     return {"mode": "coordinate"} | options if solver == "cd" else options
 
 

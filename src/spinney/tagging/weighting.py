@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.tagging.sequences import Floats, Observations, Sequences
 
 Model = TypeVar("Model")
@@ -31,7 +31,7 @@ def sequence_weights(
     """The weight q(stratum) / (labelled sentences in it) of each labelled sentence, scaled to mean 1.
 
     q is the share of a stratum among unlabelled sentences, which count by their weights if they have some (Sokolovska
-    2010, 4.2 and 5.3). Weights that the labelled sentences already have are not looked at.
+    2010, §4.2 and §5.2). Weights that the labelled sentences already have are not looked at.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def sequence_weights(
     if by == "exact":
         strata = _identical(labelled, unlabelled)
     elif by != "cluster":
-        raise OptionError(f"strata are by cluster or exact, not {by!r}")
+        raise unknown_choice("strata are by", by, ("cluster", "exact"))
     elif n_clusters is None:
         raise OptionError("by='cluster' needs a number of clusters")
     else:

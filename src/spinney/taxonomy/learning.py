@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.parallel import one_blas_thread
 from spinney.structure import ClassTree
 from spinney.taxonomy import pairing, splitting
@@ -244,6 +244,6 @@ def _learn(
 
 def _checked(method: str, depth: int | None) -> None:
     if method not in METHODS:
-        raise OptionError(f"method is one of {', '.join(METHODS)}, not {method!r}")
+        raise unknown_choice("method is one of", method, METHODS)
     if depth is not None and depth < 0:
         raise OptionError(f"depth is 0 or more levels, not {depth}")

@@ -1,4 +1,4 @@
-"""Merges of classes: the levels of bottom-up builders (Nelakanti 2014, §4.3).
+"""Merges of classes: the levels of bottom-up builders (Nelakanti 2014, §4.2.4).
 
 Each takes Q of the active classes, of which there are two or more, and gives merges as pairs of places: 0 … A−1 are the
 classes, A + m is what the m-th merge made.

@@ -1,4 +1,4 @@
-"""How alike classes are: the residuals of a ridge regression of their indicators (Nelakanti 2014, §4.2).
+"""How alike classes are: the residuals of a ridge regression of their indicators (Nelakanti 2014, §4.2.1).
 
 With X centred and Y one-hot, W* = (XᵀX + δI)⁻¹XᵀY leaves the residuals
 
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg import eigh
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 
 Array = NDArray[np.float64]
 Form = Literal["auto", "primal", "dual", "low-rank"]
@@ -114,7 +114,7 @@ def residual(
     """The residuals of samples (as :func:`as_samples` gives them) with classes 0 … K−1."""
     checked_delta(delta)
     if form not in get_args(Form):
-        raise OptionError(f"form is one of {', '.join(get_args(Form))}, not {form!r}")
+        raise unknown_choice("form is one of", form, get_args(Form))
     if rank is not None and rank < 1:
         raise OptionError(f"rank must be at least 1, not {rank}")
     n, d = X.shape
@@ -183,7 +183,7 @@ def incomplete_cholesky(
     """R [n, ≤ rank] with RRᵀ ≈ G, for a positive semi-definite G of which columns are made on demand.
 
     The pivot is always the sample that is explained worst; it ends where none is off by more than ``tol`` times the
-    largest diagonal entry (Nelakanti 2014, §4.2.2).
+    largest diagonal entry (Nelakanti 2014, §4.2.1).
 
     Examples
     --------

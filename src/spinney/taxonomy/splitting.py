@@ -1,4 +1,4 @@
-"""Splits of a set of classes in two: the steps of top-down builders (Nelakanti 2014, §4.3).
+"""Splits of a set of classes in two: the steps of top-down builders (Nelakanti 2014, §4.2.3).
 
 Each gives True for the classes of one side. Both sides have a class: where a threshold leaves one empty, the median is
 the threshold.
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from spinney.progress import announcing_compilation
 from spinney.taxonomy.proximity import Array, Residual
 
 Sides = NDArray[np.bool_]
@@ -73,8 +72,7 @@ def diff(residual: Residual, rng: np.random.Generator) -> Sides:
     f = np.ascontiguousarray(residual.F.T / np.sqrt(max(residual.sizes.sum(), 1.0)))  # Q/n = D/n − ffᵀ
     L = rng.standard_normal((n_classes, int(np.ceil(np.sqrt(2 * n_classes)))))
     L /= np.linalg.norm(L, axis=1, keepdims=True)
-    with announcing_compilation("discriminative clustering"):
-        descend(f, L, 1.0 / n_classes**2, _DECREASE, _SWEEPS)
+    descend(f, L, 1.0 / n_classes**2, _DECREASE, _SWEEPS)
     _, V = eigh(L.T @ L)
     return by_sign(L @ V[:, -1])
 

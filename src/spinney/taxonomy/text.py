@@ -25,7 +25,7 @@ def text_taxonomy(
     """A tree over the words of a text and the end of a sentence, for hierarchical language models.
 
     A word's samples are the vectors of the words before it (the start of a sentence is one); vectors come from the CCA
-    of neighbouring words (Dhillon et al. 2011), as in Nelakanti (2014, §4.5).
+    of neighbouring words (Dhillon et al. 2011), as in Nelakanti (2014, §4.4).
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def alternate(
     max_iter: int = 500,
     scale: float = 1.0,
 ) -> Fit:
-    """Fix E[1/λ] and E[A], take a Newton step in the series, find the best κ, and so on (dossier 2.6.4).
+    """Fix E[1/λ] and E[A], take a Newton step in the series, find the best κ, and so on.
 
     With E[1/λ] fixed, ½E[1/λ]·Q lies above the logarithm of the bound and touches it, so each round lessens the
     objective. ``prune`` sets a group to zero, for good, when its Q is under the floor and that lessens the objective.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim.base import Vector
 from spinney.temporal.dates import bin_label
 from spinney.temporal.fitting import Method
@@ -34,7 +34,7 @@ def built_in_grid(task: Task, method: str) -> dict[str, list[Any]]:
     [0.1, 1.0, 10.0]
     """
     if method not in get_args(Method):
-        raise OptionError(f"methods are {', '.join(get_args(Method))}; not {method!r}")
+        raise unknown_choice("methods are", method, get_args(Method))
     strengths = _STRENGTHS.get(task, _OTHER_STRENGTHS)
     if method == "ridge-ts":
         return {"lam": strengths, "alpha": [0.1, 1.0, 10.0]}
@@ -166,7 +166,9 @@ def compare(
 def _candidates(series: Any, method: str, grid: Mapping[str, Sequence[Any]]) -> list[Any]:
     unknown = set(grid) - set(series.get_params())
     if unknown:
-        raise OptionError(f"{method}: {sorted(unknown)[0]!r} is not a parameter that could be varied")
+        first = sorted(unknown)[0]
+        what = f"{method}: {first!r} is not a parameter that could be varied"
+        raise OptionError(what, given=first, known=series.get_params())
     found = candidates(clone(series).set_params(method=method), **grid)
     for one in found:
         try:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.optim import (
     L1,
     L2,
@@ -73,7 +73,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name, kinds in (("method", Method), ("solver", Solver), ("init", Start)):
             if getattr(self, name) not in get_args(kinds):
-                raise OptionError(f"{name} is {', '.join(get_args(kinds))}; not {getattr(self, name)!r}")
+                raise unknown_choice(f"{name} is", getattr(self, name), get_args(kinds))
         for name in ("tau", "alpha", "tol"):
             checked_strength(name, getattr(self, name))
         if self.lam is not None:

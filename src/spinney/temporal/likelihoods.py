@@ -140,7 +140,7 @@ class _At(NamedTuple):
 
 
 class SageLoss:
-    """−ln of the probability of all words, p(v | t, f) ∝ exp(θ_v⁽ᵗ⁾ + W_v⁽ᵗ⁾·f) (Yogatama 2015, §3.5; SAGE).
+    """−ln of the probability of all words, p(v | t, f) ∝ exp(θ_v⁽ᵗ⁾ + W_v⁽ᵗ⁾·f) (Yogatama 2015, §3.4.3; SAGE).
 
     The parameters are W of shape (T, V, F). Documents with the same covariates at the same time are one: the sum over
     the vocabulary is computed once for all of them (``aggregate=False`` is for tests).

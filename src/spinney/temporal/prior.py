@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import digamma, gammaln, polygamma
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.optim.base import Vector, checked_strength
 from spinney.temporal.alpha import (
     C,
@@ -135,7 +135,7 @@ class AdaptivePrior:
             ("kappa_sign", self.kappa_sign, get_args(KappaSign)),
         ):
             if value not in allowed:
-                raise OptionError(f"{name} is {' or '.join(allowed)}, not {value!r}")
+                raise unknown_choice(f"{name} is", value, allowed)
 
     @property
     def n(self) -> int:

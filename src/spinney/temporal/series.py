@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim.base import Vector
 from spinney.temporal.alpha import C
 from spinney.temporal.chains import toeplitz
@@ -55,7 +55,7 @@ def strongest_series(
     elif by == "last":
         score = np.abs(coef[-1])
     else:
-        raise OptionError(f"series are ranked by norm, change or last, not {by!r}")
+        raise unknown_choice("series are ranked by", by, ("norm", "change", "last"))
     order = np.argsort(-score, kind="stable")[:k]
     return [Series(names[i], float(score[i]), coef[:, i].copy()) for i in order if score[i] > 0]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError
 from spinney.files import ModelFile, Parts, csr_tensors
 
 FACTS = (
@@ -79,10 +79,8 @@ def rebuilt(cls: Any, file: ModelFile) -> Any:
     if set(parameters) != set(cls().get_params()):
         raise file.error("damaged: it has other parameters than such a model")
     model = cls(**parameters)
-    try:
+    with file.checked(TypeError):
         model._settings()
-    except (OptionError, TypeError) as error:
-        raise file.error(f"damaged: {error}") from None
     facts = file.fact("facts", dict)
     for name in FACTS:
         if name in facts:

@@ -1,4 +1,4 @@
-"""What words will be used, given what is known about a document and its time (Yogatama 2015, §3.5)."""
+"""What words will be used, given what is known about a document and its time (Yogatama 2015, §3.4.3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, unknown_choice
 from spinney.files import FilePath, ModelFile, Parts, csr_tensors, read_model, write_model
 from spinney.optim import Loss
 from spinney.optim.base import Vector, checked_strength
@@ -151,7 +151,7 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
         settings = self._settings()
         checked_strength("smoothing", self.smoothing)
         if self.background not in ("time", "all"):
-            raise OptionError(f"background is time or all, not {self.background!r}")
+            raise unknown_choice("background is", self.background, ("time", "all"))
         counts, covariates = _checked(counts, covariates)
         times = np.zeros(len(covariates), dtype=np.int64) if times is None else times
         if len(times) != len(covariates):

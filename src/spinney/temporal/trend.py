@@ -328,7 +328,7 @@ class TrendModel:
             raise file.error("damaged: no such task, or no such bins of time")
         series = _CLASSES[task].from_parts(file.part("series"))
         covariates = Covariates.from_parts(file.part("covariates"))
-        try:
+        with file.checked():
             model = cls(
                 series,
                 FrequentWords.from_parts(file.part("words")),
@@ -336,8 +336,6 @@ class TrendModel:
                 extra=file.texts("extra"),
                 every=every,
             )
-        except OptionError as error:
-            raise file.error(f"damaged: {error}") from None
         model.covariates = covariates
         model.facts = file.fact("facts", dict)
         shape = (len(model.names), len(model.effects))

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.files import ModelFile, Parts
 from spinney.optim.base import Vector
 
@@ -50,7 +50,7 @@ class FrequentWords:
         lowercase: bool = True,
     ) -> None:
         if weighting not in ("counts", "binary", "tfidf"):
-            raise OptionError(f"features are counts, binary or tfidf, not {weighting!r}")
+            raise unknown_choice("features are", weighting, ("counts", "binary", "tfidf"))
         if min_count < 1 or ngrams < 1 or skip_top < 0 or (max_features is not None and max_features < 1):
             raise OptionError("min_count, ngrams and max_features must be ≥ 1, skip_top ≥ 0")
         self.weighting = weighting
@@ -117,10 +117,8 @@ class FrequentWords:
     @classmethod
     def from_parts(cls, file: ModelFile) -> Self:
         """Out of a model file."""
-        try:
+        with file.checked(TypeError):
             words = cls(**file.header)
-        except (TypeError, OptionError) as error:
-            raise file.error(f"damaged: {error}") from None
         words.names = file.texts("names")
         if not words.names or len(set(words.names)) < len(words.names):
             raise file.error("damaged: the vocabulary is empty or has a word twice")

@@ -6,7 +6,8 @@ the node of coordinate ``i``, or -1 when no group holds it.
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 # ---------------------------------------------------------------------------------------------- trees
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)
@@ -44,7 +45,8 @@ def open_groups(ptr, members, radius, number, n_outputs):
                     sizes[g] += number[members[e] * n_outputs + k] >= 0
     which = np.flatnonzero(sizes)
     ends = np.zeros(which.size + 1, np.int64)
-    ends[1:] = np.cumsum(sizes[which])
+    for i in range(which.size):
+        ends[i + 1] = ends[i] + sizes[which[i]]
     numbers = np.empty(ends[-1], np.int32)
     places = np.empty(ends[-1], np.int64)
     at = 0

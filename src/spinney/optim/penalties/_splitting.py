@@ -3,7 +3,7 @@
 The norms are opposites. The overlapping norm makes the *zeros* a union of groups (one zero group silences its members
 everywhere); the latent norm makes the *support* a union of groups. Both proxes split w into a part for each group and a
 rest, and differ in what they ask of the parts. The split is found by block coordinate descent and, where that is
-slow, by ADMM on copies of the coordinates (Yogatama 2015, §6.3).
+slow, by ADMM on copies of the coordinates (Yogatama 2015, §5.3.1).
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ class ElasticNet(Penalty):
         return residual
 
     def lambda_max(self, grad: Vector) -> float:
-        """max_i |grad_i|/weights_i, over the coordinates of positive weight."""
+        """``max_i |grad_i|/weights_i``, over the coordinates of positive weight."""
         if self.weights is None:
             return float(np.max(np.abs(grad), initial=0.0))
         held = self.weights > 0

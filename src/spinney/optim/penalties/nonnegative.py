@@ -13,8 +13,8 @@ from spinney.optim.base import Penalty, Vector
 class NonNegative(Penalty):
     """A penalty plus the constraint w ≥ 0.
 
-    For a penalty of |w| that grows with it, a negative coordinate is best put to 0 whatever the others are, so that
-    the prox is to clip and then apply the penalty's own (Nelakanti 2014, §3). By the same argument at a point
+    For a penalty of ``|w|`` that grows with it, a negative coordinate is best put to 0 whatever the others are, so that
+    the prox is to clip and then apply the penalty's own (Nelakanti 2014, §3.3.3). By the same argument at a point
     w ≥ 0, the residual is the penalty's own, once gradients that push a zero further down are set to 0.
 
     Examples

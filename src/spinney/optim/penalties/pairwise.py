@@ -70,7 +70,7 @@ class PairwiseElasticNet(Penalty):
         return self.lam * float(size @ self.P @ size)
 
     def prox(self, w: Vector, step: float) -> None:
-        """Coordinate descent over |w| ≥ 0, to a change of 1e-15 of the largest entry."""
+        """Coordinate descent over ``|w| ≥ 0``, to a change of 1e-15 of the largest entry."""
         from spinney.optim.penalties._kernels import nonnegative_quadratic
 
         target = np.abs(w)
@@ -80,7 +80,7 @@ class PairwiseElasticNet(Penalty):
         w[:] = np.copysign(size, w) + 0.0
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
-        """Coordinate by coordinate: at each point the kink of coordinate i is 2λ(P|w|)_i·|w_i|."""
+        """Coordinate by coordinate: at each point the kink of coordinate i is ``2λ(P|w|)_i·|w_i|``."""
         slope = 2.0 * self.lam * (self.P @ np.abs(w))
         return np.where(w == 0, soft_threshold(grad, slope), grad + slope * np.sign(w))
 

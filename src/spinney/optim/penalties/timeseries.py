@@ -22,7 +22,7 @@ class TimeSeries(Penalty):
     n_times : int
         Length T of each series; ``w.reshape(-1, n_times)`` has one feature a row.
     alpha : float
-        Autocorrelation in the precision. Positive definite when |α| < 1/(2cos(π/(T+1))), which is a little more than ½.
+        Autocorrelation in the precision. Positive definite when ``|α| < 1/(2cos(π/(T+1)))``, a little more than ½.
 
     Examples
     --------

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)
 def copies_step(first, last, ptr, members, W, U, strength, rho, removed):
-    """The v- and u-steps of the groups ``first`` to ``last - 1`` (Yogatama 2015, §6.3).
+    """The v- and u-steps of the groups ``first`` to ``last - 1`` (Yogatama 2015, Alg. 2).
 
     ``W`` is (features, outputs), ``U`` (memberships, outputs), and ``U`` alone is kept from one iteration to the next:
     v_g = z_g shrunk, with z_g = w_g − u_g/ρ, and the new u_g = ρ(v_g − z_g). Returns the sums over the copies of each

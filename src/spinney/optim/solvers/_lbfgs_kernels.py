@@ -4,7 +4,8 @@ Each works on the coordinates from ``first`` to ``last`` and adds its sums to ``
 """
 
 import numpy as np
-from numba import njit
+
+from spinney.compiling import njit
 
 PIECE = 4096
 

@@ -1,7 +1,8 @@
 """ADMM: overlapping groups with one copy of a weight a group, and the trace Lasso with a matrix copy.
 
 Both split min loss(w) + Ω(w) into a w-step, where every weight is pulled towards the mean of its copies, and an exact
-prox on the copies: Yogatama 2015, §5.4 (:mod:`spinney.optim.solvers.admm_groups`), and Grave 2014, §7.4, over-relaxed.
+prox on the copies: Yogatama 2015, §5.3.1 (:mod:`spinney.optim.solvers.admm_groups`), and, over-relaxed, Grave 2014,
+§7.3.2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ADMM for overlapping groups: one copy of a weight for each group that holds it (Yogatama 2015, §5.4).
+"""ADMM for overlapping groups: one copy of a weight for each group that holds it (Yogatama 2015, §5.3.1, Alg. 2).
 
 The w-step pulls every weight towards the mean of its copies, the v-step shrinks each group of copies on its own, in
 parallel, and the u-step adds their disagreement to the multipliers.
@@ -20,7 +20,6 @@ from spinney.optim.solvers.coordinate import coordinate_descent
 from spinney.optim.solvers.owlqn import owlqn
 from spinney.optim.solvers.pulling import PulledLoss, initial_rho
 from spinney.parallel import map_reduce
-from spinney.progress import announcing_compilation
 
 FIRST_LOOK, RARER = 10, 1.2  # the certificate costs more than an iteration: take it ever more rarely
 INNER_TOLERANCE, INNER_ITERATIONS = 0.1, 50  # of the w-step, as a share of what still moves
@@ -99,8 +98,6 @@ def admm_groups(
     With a ``rho`` this is the algorithm of the thesis: ρ stays, and after ``max_iter`` iterations the last w is the
     answer, however far v = Mw is from met. Without one ρ follows the residuals (Boyd et al. 2011, §3.4.1).
     """
-    with announcing_compilation("ADMM on copies"):
-        import spinney.optim.solvers._admm_kernels  # noqa: F401
     k, K = problem.n_penalised, penalty.n_outputs
     state = State(penalty, threads)
     times = np.repeat(state.times, K)

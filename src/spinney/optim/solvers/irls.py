@@ -2,7 +2,7 @@
 
 A norm is the smallest of the quadratics that touch it. Each iteration takes the one that touches it at the current
 weights (smoothed by μ, so that it exists where weights are 0), solves the ridge regression that is left, and lets
-μ fall (Grave 2014, §6.3 and §7.3.1). The plain iteration is slow where a weight is small or on its way to 0; mixing
+μ fall (Grave 2014, §6.5.2 and §7.3.1). The plain iteration is slow where a weight is small or on its way to 0; mixing
 the last few iterates after Anderson takes about five times fewer.
 """
 

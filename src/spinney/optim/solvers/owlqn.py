@@ -12,7 +12,7 @@ from spinney.optim.problem import Monitor, Problem
 
 
 def owlqn(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 10) -> Vector:
-    """Minimise loss + Σ l1_j|w_j| + ½l2‖w‖² (Sokolovska 2010, §5.4, with the two steps that it omits)."""
+    """Minimise loss + Σ l1_j|w_j| + ½l2‖w‖² (Sokolovska 2010, §6.3.1, with the two steps that it omits)."""
     if not hasattr(problem.inner, "l1_l2"):
         raise OptionError(
             f"solver 'owlqn' needs an elastic-net penalty; use 'fista' for {problem.inner.describe()}"

@@ -35,7 +35,7 @@ def fista(problem: Problem, w: Vector, monitor: Monitor, *, accelerate: bool = T
             move = w - wbar
             value, grad = loss.value_and_grad(w)
             bound = bar_value + float(bar_grad @ move) + 0.5 * L * float(move @ move)
-            # Slack: near the optimum both sides agree to rounding (dossier: a strict < stalls there).
+            # Slack: near the optimum both sides agree to rounding, and a strict < stalls there.
             if value <= bound + 1e-12 * abs(bound):
                 break
             L *= 2.0

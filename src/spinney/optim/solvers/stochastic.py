@@ -55,7 +55,7 @@ def sgd(
     """Stochastic gradient descent with the cumulative ℓ1 penalty of Tsuruoka, Tsujii & Ananiadou (2009).
 
     Each coordinate is clipped at zero by the ℓ1 penalty it could have received so far minus what it did receive,
-    which gives sparse weights in spite of noisy gradients. Step τ_i = τ₀/(1 + i/N) (Sokolovska 2010, §4).
+    which gives sparse weights in spite of noisy gradients. Step τ_i = τ₀/(1 + i/N) (Sokolovska 2010, §3.3.3).
     """
     l1, l2 = _elastic_net(problem, "sgd")
     k = problem.n_penalised

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numba.types import f8, i8, void
 
+from spinney.compiling import njit
 from spinney.optim.solvers.coordinate._kernels import (
     COLUMNS,
     ENDS,
@@ -73,7 +73,8 @@ def group_bounds(data, indices, indptr, ptr, members, groups, blocks, block_ptr,
             norm = np.sqrt((product * product).sum())
             settled = abs(norm - bounds[b]) <= 1e-3 * norm
             bounds[b] = norm
-            v[:] = product
+            for a in range(d):
+                v[a] = product[a]
             if settled:
                 break
         bounds[b] *= 1.02

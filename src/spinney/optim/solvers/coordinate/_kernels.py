@@ -12,8 +12,9 @@ derivative q = r + h∘d is kept up to date, so that one coordinate costs one pa
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numba.types import Array, f8, i4, i8, void
+
+from spinney.compiling import njit
 
 # The types that kernels take, so that each is compiled once: what is only read may be read-only (a mapped file).
 READ = Array(f8, 1, "C", readonly=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numba.types import f8, i8, void
 
+from spinney.compiling import njit
 from spinney.optim.solvers.coordinate._kernels import (
     COLUMNS,
     ENDS,

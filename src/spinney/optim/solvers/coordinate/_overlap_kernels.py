@@ -9,9 +9,9 @@ are ``held_by[held_ptr[j]:held_ptr[j+1]]``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numba.types import Array, f8, i4, i8, void
 
+from spinney.compiling import njit
 from spinney.optim.solvers.coordinate._kernels import (
     COLUMNS,
     ENDS,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from numba import njit
 from numba.types import f8, i8
 
+from spinney.compiling import njit
 from spinney.optim.solvers.coordinate._kernels import MATRIX, REASSOCIATE, WRITE, soft_threshold
 
 
@@ -13,7 +13,7 @@ def pairwise_passes(G, slope, P, pull, w, lam, tol, max_passes):
     """Cyclic descent for a quadratic with Hessian G plus λ|w|ᵀP|w|; returns the violation met in the last pass.
 
     ``slope`` is the gradient of the quadratic at w and ``pull`` is P|w|. For one weight the others act as an ℓ1 penalty
-    of strength 2λΣ_{j≠i} P_ij|w_j| and a ridge of 2λP_ii (Grave 2014, §6.2.3).
+    of strength 2λΣ_{j≠i} P_ij|w_j| and a ridge of 2λP_ii (Grave 2014, §6.4.5).
     """
     worst = 0.0
     for _ in range(max_passes):

@@ -14,7 +14,6 @@ from spinney.optim.solvers.coordinate.model import (
     strengths,
     support_and_violators,
 )
-from spinney.progress import announcing_compilation
 
 
 class ElasticNetModel:
@@ -28,8 +27,6 @@ class ElasticNetModel:
         self.loss = loss
         self.l1, self.l2, self.tilt = strengths(problem)
         self.design = ColumnDesign.of(loss)
-        with announcing_compilation("coordinate descent"):
-            import spinney.optim.solvers.coordinate._kernels  # noqa: F401
 
     def working_set(self, w: Vector, residual: Vector) -> Columns:
         return support_and_violators(w, np.abs(residual))

@@ -9,7 +9,6 @@ from spinney.optim.losses import LinearLoss
 from spinney.optim.penalties import GroupL2
 from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
 from spinney.optim.solvers.coordinate.model import MAX_PASSES, Point, support_and_violators
-from spinney.progress import announcing_compilation
 
 LARGEST_BLOCK = 128  # groups wider than this are not worth a Gram block
 
@@ -21,8 +20,6 @@ class GroupModel:
         self.loss = loss
         self.l1, self.l2 = float(penalty.l1), float(penalty.l2)
         self.design = ColumnDesign.of(loss)
-        with announcing_compilation("group coordinate descent"):
-            import spinney.optim.solvers.coordinate._group_kernels  # noqa: F401
         groups = penalty.groups
         alone = np.setdiff1d(np.arange(loss.p), groups.members).astype(np.int64)
         self.members = np.concatenate([groups.members.astype(np.int64), alone])

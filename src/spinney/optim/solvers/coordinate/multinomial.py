@@ -14,7 +14,6 @@ from spinney.optim.solvers.coordinate.model import (
     strengths,
     support_and_violators,
 )
-from spinney.progress import announcing_compilation
 
 LARGEST_MOVE = 4.0  # how far one weight may move any margin in one step
 
@@ -26,8 +25,6 @@ class MultinomialModel:
         self.loss = loss
         self.l1, self.l2, self.tilt = strengths(problem)
         self.design = ColumnDesign.of(loss)
-        with announcing_compilation("multinomial coordinate descent"):
-            import spinney.optim.solvers.coordinate._multinomial_kernels  # noqa: F401
         self.reach = LARGEST_MOVE / np.maximum(self.design.largest_entries(), 1e-300)
 
     def working_set(self, w: Vector, residual: Vector) -> Columns:

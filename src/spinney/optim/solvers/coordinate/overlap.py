@@ -19,7 +19,6 @@ from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
 from spinney.optim.solvers.coordinate.model import Point, support_and_violators
 from spinney.optim.solvers.coordinate.multinomial import LARGEST_MOVE
 from spinney.optim.solvers.coordinate.support_newton import SupportModel
-from spinney.progress import announcing_compilation
 
 # Rounds of a model: a pass over the working set, then passes over its support, few where a Newton step follows.
 ROUNDS, PASSES, FEW_PASSES = 2, 2, 5
@@ -40,8 +39,6 @@ class OverlapModel:
         self.loss, self.penalty = loss, penalty
         self.l1, self.l2 = float(penalty.l1), float(penalty.l2)
         self.design = ColumnDesign.of(loss)
-        with announcing_compilation("coordinate descent under overlapping groups"):
-            import spinney.optim.solvers.coordinate._overlap_kernels  # noqa: F401
         from spinney.optim.solvers.coordinate._overlap_kernels import STRENGTH, WIDTH
 
         groups, n_groups = penalty.groups, len(penalty.groups.weights)

@@ -8,15 +8,13 @@ from spinney.optim.base import Vector
 from spinney.optim.losses import SquaredLoss
 from spinney.optim.penalties import PairwiseElasticNet
 from spinney.optim.problem import Monitor, Problem
-from spinney.progress import announcing_compilation
 
 PASSES_A_LOOK = 10  # between two looks at the certificate
 
 
 def pairwise_descent(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
     """Minimise ½Σ sᵢ(yᵢ − xᵢ·w − b)² + λ|w|ᵀP|w|; memory for two p × p matrices."""
-    with announcing_compilation("the pairwise elastic net"):
-        from spinney.optim.solvers.coordinate._pairwise_kernels import pairwise_passes
+    from spinney.optim.solvers.coordinate._pairwise_kernels import pairwise_passes
 
     loss, penalty, k = problem.loss, problem.inner, problem.n_penalised
     assert isinstance(loss, SquaredLoss)

@@ -1,0 +1,287 @@
+"""``spinney doctor``: what this installation is made of, what it can do, and what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib import metadata
+from importlib.util import find_spec
+from typing import Annotated, Any, Final
+
+import typer
+
+import spinney
+from spinney.cli.options import Json, Quiet, Seed, Threads, begin, emit
+
+_PARTS: Final = ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "typer", "rich")
+#: What each extra brings, by the module that shows that it is there.
+_EXTRAS: Final = {
+    "zst": ("zstandard", "files that end in .zst"),
+    "plots": ("matplotlib", "maps and heat maps as pictures"),
+    "parse": ("spacy", "trees of raw text by spaCy"),
+    "topics": ("tomotopy", "topics by Gibbs sampling"),
+    "tune": ("optuna", "tuning with Optuna"),
+}
+_LITTLE: Final = 500_000_000  # bytes of free space below which large text does not fit
+
+
+def doctor(
+    compile_all: Annotated[
+        bool,
+        typer.Option("--compile", help="Compile all kernels now, so that no command waits for it (minutes)."),
+    ] = False,
+    threads: Threads = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Versions, processors, compiled kernels, extras and folders; and problems, with what helps."""
+    begin(quiet)
+    compiled = _compile_all(threads, seed) if compile_all else None
+    begin(quiet)  # the commands within were quiet
+    facts: dict[str, Any] = {
+        "versions": _versions(),
+        "platform": _platform(),
+        "processors": _processors(threads),
+        "kernels": _kernels(),
+        "extras": _extras(),
+        "folders": _folders(),
+        "terminal": _terminal(),
+    }
+    if compiled is not None:
+        facts["compiled"] = compiled
+    facts["problems"] = _problems(facts)
+    emit(as_json, facts, lambda: _show(facts))
+    if any(problem["broken"] for problem in facts["problems"]):
+        raise typer.Exit(1)
+
+
+def _compile_all(threads: int | None, seed: int) -> dict[str, Any]:
+    from spinney.cli.doctor_compile import compile_all
+
+    return compile_all(threads, seed)
+
+
+def _versions() -> dict[str, str | None]:
+    found: dict[str, str | None] = {"spinney": spinney.__version__, "python": platform.python_version()}
+    for name in _PARTS:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _platform() -> dict[str, str]:
+    return {
+        "system": platform.platform(),
+        "machine": platform.machine(),
+        "python": sys.executable,
+        "spinney": os.path.dirname(spinney.__file__),
+    }
+
+
+def _processors(threads: int | None) -> dict[str, Any]:
+    """Processors that may be used, and how many threads each library would start."""
+    try:
+        import numba
+        import numpy  # noqa: F401
+        import scipy.linalg  # noqa: F401
+        from threadpoolctl import threadpool_info
+
+        from spinney.parallel import default_threads
+    except Exception:  # whatever a broken installation raises: told among the problems
+        return {"processors": os.cpu_count()}
+    return {
+        "processors": os.cpu_count(),
+        "threads": threads or default_threads(),
+        "numba": numba.get_num_threads(),
+        "blas": [
+            {"library": pool["internal_api"], "version": pool.get("version"), "threads": pool["num_threads"]}
+            for pool in threadpool_info()
+            if pool["user_api"] == "blas"
+        ],
+    }
+
+
+def _kernels() -> dict[str, Any]:
+    from spinney.cli.doctor_compile import kernel_cache
+
+    try:
+        return kernel_cache()
+    except RuntimeError:  # Numba's, where it can write nowhere
+        what = "neither beside the package nor in the user's cache can a file be written"
+        return {"folder": None, "error": what}
+    except Exception as error:  # as above
+        return {"folder": None, "error": " ".join(str(error).split())}
+
+
+def _extras() -> dict[str, dict[str, Any]]:
+    return {
+        extra: {
+            "installed": find_spec(module) is not None,
+            "for": use,
+            "install": f"pip install 'spinney[{extra}]'",
+        }
+        for extra, (module, use) in _EXTRAS.items()
+    }
+
+
+def _folders() -> dict[str, dict[str, Any]]:
+    import tempfile
+
+    return {
+        "SPINNEY_DATA": _folder(os.environ.get("SPINNEY_DATA")),
+        "NUMBA_CACHE_DIR": _folder(os.environ.get("NUMBA_CACHE_DIR")),
+        "TMPDIR": _folder(tempfile.gettempdir()),
+    }
+
+
+def _folder(path: str | None) -> dict[str, Any]:
+    import shutil
+
+    exists = path is not None and os.path.isdir(path)
+    return {
+        "path": path,
+        "exists": exists,
+        "writable": path is not None and os.access(path, os.W_OK),
+        "free_bytes": shutil.disk_usage(path).free if path is not None and exists else None,
+    }
+
+
+def _terminal() -> dict[str, Any]:
+    from rich.console import Console
+
+    console = Console()
+    encoding = getattr(sys.stdout, "encoding", None) or "none"
+    return {
+        "terminal": console.is_terminal,
+        "colour": console.color_system or "none",
+        "width": console.width,
+        "encoding": encoding,
+        "unicode": encoding.lower().replace("-", "").startswith("utf"),
+    }
+
+
+def _problems(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is wrong, with a remedy; ``broken`` means that commands fail."""
+    found: list[dict[str, Any]] = []
+
+    def add(what: str, remedy: str, broken: bool = False) -> None:
+        found.append({"what": what, "remedy": remedy, "broken": broken})
+
+    for name, version in facts["versions"].items():
+        least = _required().get(name)
+        if version is None:
+            add(
+                f"{name} is not installed",
+                f"pip install '{name}{f'>={least}' if least else ''}'",
+                broken=True,
+            )
+        elif least is not None and _numbers(version) < _numbers(least):
+            add(f"{name} {version} is older than {least}", f"pip install '{name}>={least}'", broken=True)
+    if (told := _installed_version()) not in (None, spinney.__version__):
+        add(f"the package was installed as version {told}", "pip install --editable . (or --upgrade)")
+    kernels = facts["kernels"]
+    if "error" in kernels:
+        add(f"compiled kernels cannot be kept: {kernels['error']}", _CACHE_REMEDY, broken=True)
+    elif not kernels["writable"]:
+        what = f"kernels cannot be kept in {kernels['folder']}: every run compiles what is missing there"
+        add(what, _CACHE_REMEDY)
+    for command in facts.get("compiled", {}).get("failed", []):
+        add(f"a small fit fails: {command}", "please tell the maintainers", broken=True)
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        add("NUMBA_DISABLE_JIT is set: kernels run as plain Python, very slowly", "unset NUMBA_DISABLE_JIT")
+    for name, folder in facts["folders"].items():
+        if folder["path"] is not None and not folder["exists"] and name != "NUMBA_CACHE_DIR":
+            add(f"{name}: no folder {folder['path']}", f"mkdir -p {folder['path']}, or set {name} anew")
+    temporary = facts["folders"]["TMPDIR"]
+    if not temporary["writable"]:
+        add(f"temporary files cannot be written to {temporary['path']}", "TMPDIR=/some/folder", broken=True)
+    elif (temporary["free_bytes"] or 0) < _LITTLE:
+        add(f"{_size(temporary['free_bytes'])} are free in {temporary['path']}", "TMPDIR=/a/larger/disk")
+    if not facts["terminal"]["unicode"]:
+        add(f"output is written as {facts['terminal']['encoding']}, which lacks most letters", "PYTHONUTF8=1")
+    return found
+
+
+_CACHE_REMEDY: Final = "NUMBA_CACHE_DIR=$HOME/.cache/spinney, or another folder that can be written"
+
+
+def _installed_version() -> str | None:
+    try:
+        return metadata.version("spinney")
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _required() -> dict[str, str]:
+    """The least version of each part, by what the installed package says of itself."""
+    import re
+
+    try:
+        lines = metadata.requires("spinney") or []
+    except metadata.PackageNotFoundError:
+        return {}
+    parsed = (re.match(r"([\w-]+)>=([\d.]+)$", line) for line in lines)
+    return {match[1]: match[2] for match in parsed if match}
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    import re
+
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+
+
+def _size(size: int | None) -> str:
+    return "?" if size is None else f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
+
+
+def _show(facts: dict[str, Any]) -> None:
+    from spinney.report.tables import show_facts
+
+    show_facts("Versions", {name: version or "not installed" for name, version in facts["versions"].items()})
+    show_facts("Platform", facts["platform"])
+    processors = dict(facts["processors"])
+    for pool in processors.pop("blas", []):
+        processors[f"{pool['library']} {pool['version'] or ''}".strip()] = f"{pool['threads']} threads"
+    show_facts("Processors and threads", processors)
+    show_facts("Kernels", _kernels_told(facts["kernels"], facts.get("compiled")))
+    extras = {
+        name: f"{'installed' if extra['installed'] else extra['install']} ({extra['for']})"
+        for name, extra in facts["extras"].items()
+    }
+    show_facts("Extras", extras)
+    show_facts("Folders", {name: _folder_told(folder) for name, folder in facts["folders"].items()})
+    terminal = facts["terminal"]
+    show_facts("Terminal", {key: terminal[key] for key in ("colour", "width", "encoding")})
+    if facts["problems"]:
+        told = {problem["what"]: problem["remedy"] for problem in facts["problems"]}
+        show_facts("Problems, and what helps", told)
+    else:
+        print("\nNo problems found.")
+
+
+def _kernels_told(kernels: dict[str, Any], compiled: dict[str, Any] | None) -> dict[str, Any]:
+    if "error" in kernels:
+        return {"error": kernels["error"]}
+    told = {
+        "kept in": kernels["folder"] + ("" if kernels["writable"] else " (cannot be written)"),
+        "compiled": f"{kernels['compiled']} of {kernels['kernels']} kernels, {_size(kernels['bytes'])}",
+    }
+    if kernels["stale"]:
+        told["of older source"] = f"{kernels['stale']} (not used any more)"
+    if compiled is not None:
+        told["compiled now"] = f"{compiled['kernels']} kernels in {compiled['seconds']:.0f} s"
+    return told
+
+
+def _folder_told(folder: dict[str, Any]) -> str:
+    if folder["path"] is None:
+        return "not set"
+    return (
+        f"{folder['path']} ({_size(folder['free_bytes'])} free)"
+        if folder["exists"]
+        else f"{folder['path']} (none)"
+    )

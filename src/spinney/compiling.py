@@ -1,0 +1,61 @@
+"""Numba's compiler, which says so if it keeps somebody waiting.
+
+Modules of kernels import ``njit`` from here. A kernel is compiled when it is first called and kept in a cache on the
+disk, so that each machine waits once; ``spinney doctor`` shows where.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from numba import njit
+from numba.core.event import Event, Listener, register
+
+from spinney import progress
+
+__all__ = ["njit"]
+
+
+class Waiting(Listener):  # type: ignore[misc]
+    """Tells once that kernels of ours are being compiled, when that has taken ``patience`` seconds in all."""
+
+    def __init__(self, patience: float = 1.0) -> None:
+        self.patience = patience
+        self._lock = threading.RLock()
+        self._depth = 0  # a kernel that calls another waits for it to be compiled
+        self._began = 0.0
+        self._timer: threading.Timer | None = None
+
+    def on_start(self, event: Event) -> None:
+        if not _ours(event):
+            return
+        with self._lock:
+            self._depth += 1
+            if self._depth == 1 and self.patience < float("inf"):
+                self._began = time.monotonic()
+                self._timer = threading.Timer(self.patience, self._tell)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def on_end(self, event: Event) -> None:
+        if not _ours(event):
+            return
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0 and self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+                self.patience = max(self.patience - (time.monotonic() - self._began), 0.0)
+
+    def _tell(self) -> None:
+        with self._lock:
+            self.patience, self._timer = float("inf"), None
+        progress.say("compiling kernels (once for this machine) …")
+
+
+def _ours(event: Event) -> bool:
+    return str(event.data["dispatcher"].py_func.__module__).startswith("spinney.")
+
+
+register("numba:compile", Waiting())  # type: ignore[no-untyped-call]

@@ -1,0 +1,229 @@
+"""The texts that every Python has on its disk, as files in every format that the commands read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import keyword
+import os
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import chain
+from typing import Final, TypeVar
+
+from spinney.corpus.brackets import Tree
+from spinney.corpus.code_trees import MODULES as TREE_MODULES
+from spinney.corpus.code_trees import code_trees, module_source, sample_trees
+from spinney.corpus.opening import writing_folder
+from spinney.corpus.sample import sample_documents, sample_sentences
+
+_Item = TypeVar("_Item")
+
+#: Modules in plain Python: source to learn from without trees or labels.
+MODULES: Final = (
+    "abc", "aifc", "argparse", "ast", "base64", "bdb", "bisect", "calendar", "cgi", "cmd", "code", "codecs", "colorsys",
+    "configparser", "contextlib", "copy", "csv", "dataclasses", "datetime", "difflib", "dis", "doctest", "enum",
+    "filecmp", "fileinput", "fnmatch", "fractions", "ftplib", "functools", "getopt", "gettext", "glob", "gzip",
+    "heapq", "hmac", "imaplib", "inspect", "ipaddress", "linecache", "locale", "lzma", "mailbox", "mimetypes",
+    "netrc", "numbers", "optparse", "os", "pathlib", "pdb", "pickle", "pickletools", "platform", "plistlib", "poplib",
+    "pprint", "profile", "pstats", "pydoc", "queue", "quopri", "random", "reprlib", "sched", "selectors", "shelve",
+    "shlex", "shutil", "smtplib", "socket", "socketserver", "ssl", "statistics", "string", "subprocess", "symtable",
+    "tabnanny", "tarfile", "tempfile", "textwrap", "threading", "timeit", "tokenize", "trace", "traceback",
+    "types", "typing", "uuid", "warnings", "weakref", "webbrowser", "zipfile",
+)  # fmt: skip
+
+#: Modules to tell apart by a few of their statements.
+TOLD_APART: Final = ("imaplib", "mailbox", "pickle", "subprocess", "tarfile", "threading")
+
+#: When the versions of Python came out that the manual speaks of.
+_RELEASED: Final = {
+    "2.1": "2001-04-17", "2.2": "2001-12-21", "2.3": "2003-07-29", "2.4": "2004-11-30", "2.5": "2006-09-19",
+    "2.6": "2008-10-01", "2.7": "2010-07-03", "3.0": "2008-12-03", "3.1": "2009-06-27", "3.2": "2011-02-20",
+    "3.3": "2012-09-29", "3.4": "2014-03-16", "3.5": "2015-09-13", "3.6": "2016-12-23", "3.7": "2018-06-27",
+    "3.8": "2019-10-14", "3.9": "2020-10-05", "3.10": "2021-10-04", "3.11": "2022-10-24", "3.12": "2023-10-02",
+    "3.13": "2024-10-07", "3.14": "2025-10-07",
+}  # fmt: skip
+_VERSION = re.compile(r"version (\d\.\d+)")
+_HELD_OUT = 5  # every fifth is for tests
+_CALLED = 40  # times that a method is called, to be one of those to guess
+_STATEMENTS = 12  # of a module in a document
+_DOCUMENTS = 8  # of a module to learn from
+
+
+def write_sample_files(folder: str) -> list[str]:
+    """Write the texts into a folder, a new one or one that this wrote; the names of what is now there.
+
+    ==========================================  ====================================================================
+    ``manual/THEME/TOPIC.txt``                  Python's manual: documents, a folder for each of four themes
+    ``manual.txt``                              its sentences, one a line, as tokens
+    ``code.txt``                                source of Python's library, a statement a line, as tokens; of other
+                                                modules than those of trees, roles and ``modules``
+    ``code-train.col``, ``code-test.col``       statements as one would say them, without signs: word and its role
+    ``code-train.mrg``, ``code-test.mrg``       statements as bracketed trees
+    ``calls-train.csv``, ``calls-test.csv``     statements that call a method, without its name; and the name
+    ``modules-train/MODULE/01.txt``             twelve statements of a module, as tokens, a folder for each of six
+    ``modules-dev``, ``modules-test``           more of them
+    ``notes/2014-03-16-TOPIC-1.txt``            what the manual says of new versions, with the days they came out
+    ==========================================  ====================================================================
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     write_sample_files(os.path.join(place, "texts"))
+    ['calls-test.csv', 'calls-train.csv', 'code-test.col', 'code-test.mrg', 'code-train.col', 'code-train.mrg',
+    'code.txt', 'manual', 'manual.txt', 'modules-dev', 'modules-test', 'modules-train', 'notes']
+    """
+    with writing_folder(folder, "manual.txt") as inside:
+        for name, text in _sample_files().items():
+            path = os.path.join(inside, *name.split("/"))
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+    return sorted(os.listdir(folder))
+
+
+@cache  # a session that writes them again and again, as tests do, waits once
+def _sample_files() -> dict[str, str]:
+    """What is in each file."""
+    trees = sample_trees()
+    files = {f"manual/{d.label}/{d.id}.txt": d.text + "\n" for d in sample_documents()}
+    files["manual.txt"] = _lines(map(" ".join, sample_sentences()))
+    source = {name: list(code_sentences(name)) for name in MODULES}
+    for_tests = {*TREE_MODULES, *TOLD_APART}
+    files["code.txt"] = _lines(" ".join(s) for name in MODULES if name not in for_tests for s in source[name])
+    spoken = [rows for tree in trees if len(rows := word_roles(tree)) > 1]
+    calls = method_calls(chain.from_iterable(source.values()), least=_CALLED)
+    for part, some in (("train", _training), ("test", _held_out)):
+        files[f"code-{part}.col"] = "\n".join(_lines(map(" ".join, rows)) for rows in some(spoken))
+        files[f"code-{part}.mrg"] = _lines(map(str, some(trees)))
+        files[f"calls-{part}.csv"] = _table(some(calls))
+    files |= {f"modules-{name}.txt": text for name, text in _module_documents()}
+    return files | {f"notes/{name}.txt": text + "\n" for name, text in _notes()}
+
+
+def code_sentences(module: str) -> Iterator[list[str]]:
+    """The statements of a module of Python's library as tokens; whatever a string says is left out.
+
+    Examples
+    --------
+    >>> next(code_sentences("textwrap"))
+    ['import', 're']
+    """
+    sentence: list[str] = []
+    for token in tokenize.generate_tokens(io.StringIO(module_source(module)).readline):
+        if token.type == tokenize.NEWLINE:
+            if len(sentence) > 1:
+                yield sentence
+            sentence = []
+        elif token.type == tokenize.STRING:
+            sentence.append("'...'")
+        elif token.type in (tokenize.NAME, tokenize.OP, tokenize.NUMBER):
+            sentence.append(token.string)
+
+
+def word_roles(tree: Tree) -> list[tuple[str, str]]:
+    """The words of a statement, without signs, strings and numbers, and what each is there.
+
+    Examples
+    --------
+    >>> from spinney.corpus.code_trees import code_trees
+    >>> for tree in code_trees("return self.show(name, indent=width)"):
+    ...     print(*(f"{word}/{role}" for word, role in word_roles(tree)))
+    return/keyword self/variable show/method name/variable indent/option width/variable
+    """
+    found: list[tuple[str, str]] = []
+    stack: list[tuple[Tree, str, bool]] = [
+        (tree, "", False)
+    ]  # with the label above, and whether it is called
+    while stack:
+        node, above, called = stack.pop()
+        if node.word is not None:
+            role = _role(node, above, called)
+            if role:
+                found.append((node.word, role))
+            continue
+        for i, child in reversed(list(enumerate(node.children))):
+            inside = called if child.word is not None else node.label == "Call" and i == 0
+            stack.append((child, node.label, inside))
+    return found
+
+
+def _role(leaf: Tree, above: str, called: bool) -> str | None:
+    if leaf.label == "KEYWORD":
+        return "keyword"
+    if leaf.label != "NAME" or leaf.word is None or keyword.iskeyword(leaf.word):
+        return None
+    if above == "Attribute":
+        return "method" if called else "attribute"
+    if above == "keyword":
+        return "option"
+    return "function" if called else "variable"
+
+
+def method_calls(statements: Iterable[Sequence[str]], *, least: int = 1) -> list[tuple[str, str]]:
+    """The names in statements that call a method, without that of the (last) method; and its name.
+
+    Methods that are called less than ``least`` times are passed over.
+
+    Examples
+    --------
+    >>> method_calls([["names", ".", "append", "(", "name", ")"], ["return", "names"]])
+    [('names name', 'append')]
+    """
+    found = []
+    for tokens in statements:
+        called = [i for i in range(1, len(tokens) - 1) if tokens[i - 1] == "." and tokens[i + 1] == "("]
+        rest = [token for i, token in enumerate(tokens) if token.isidentifier() and i not in called[-1:]]
+        if called and rest:
+            found.append((" ".join(rest), tokens[called[-1]]))
+    times = Counter(name for _, name in found)
+    return [(rest, name) for rest, name in found if times[name] >= least]
+
+
+def _module_documents() -> Iterator[tuple[str, str]]:
+    """Some statements of a module each, as tokens; those to learn from lie as far apart as they can."""
+    for module in TOLD_APART:
+        words = [tree.leaves() for tree in code_trees(module_source(module))]
+        lines = [" ".join(map(_sign, some)) for some in words if 4 <= len(some) <= 25]
+        n = len(lines) // _STATEMENTS
+        training = {i * n // _DOCUMENTS for i in range(_DOCUMENTS)}
+        for i in range(n):
+            part = "train" if i in training else ("dev", "test")[i % 2]
+            yield f"{part}/{module}/{i + 1:02}", _lines(lines[i * _STATEMENTS : (i + 1) * _STATEMENTS])
+
+
+def _sign(word: str) -> str:
+    return {"-LRB-": "(", "-RRB-": ")"}.get(word, word)
+
+
+def _notes() -> Iterator[tuple[str, str]]:
+    """Paragraphs of the manual that speak of a version, named by the day on which it came out."""
+    for document in sample_documents():
+        number = 0
+        for paragraph in document.text.split("\n\n"):
+            version = _VERSION.search(paragraph)
+            if version and version[1] in _RELEASED:
+                number += 1
+                yield f"{_RELEASED[version[1]]}-{document.id}-{number}", paragraph
+
+
+def _training(items: Sequence[_Item]) -> list[_Item]:
+    return [item for i, item in enumerate(items) if i % _HELD_OUT != _HELD_OUT - 1]
+
+
+def _held_out(items: Sequence[_Item]) -> list[_Item]:
+    return list(items[_HELD_OUT - 1 :: _HELD_OUT])
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> str:
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows([("text", "label"), *rows])
+    return file.getvalue()

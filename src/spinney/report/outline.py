@@ -1,0 +1,140 @@
+"""Trees for a page: branches that fold, and a box that finds leaves."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from spinney.report.page import Html, escape
+
+#: How many leaves and branches are drawn before branches are told in a line.
+DRAWN = 1500
+_DEEP = 40  # levels, then all leaves below are told in a line: nobody could see where deeper ones belong
+_OPEN = 3  # levels that are open at the start
+_TOLD = 6  # leaves that tell what is in a branch
+
+
+@dataclass(frozen=True)
+class Node:
+    """A leaf, or a branch with others below it; ``size`` is how many leaves there are, ``tells`` names some of them."""
+
+    name: str
+    note: str = ""
+    children: Sequence[Node] = ()
+    size: int = 1
+    tells: Sequence[str] = ()
+
+
+def grown(parent: Sequence[int], nodes: Sequence[Node], order: Iterable[int]) -> list[Node]:
+    """The trees of a forest, out of the parent of each node (-1 for a root); siblings stand in this order.
+
+    ``nodes`` are the first nodes, as they would be without children; the others have no names.
+
+    Examples
+    --------
+    >>> root = grown([3, 3, 4, 4, -1], [Node("cat"), Node("dog"), Node("oak")], range(5))[0]
+    >>> root.size, root.tells, [node.name for node in root.children], root.children[1].children[0].name
+    (3, ('oak', 'cat', 'dog'), ['oak', ''], 'cat')
+    """
+    below: dict[int, list[int]] = {}
+    for node in order:
+        below.setdefault(parent[node], []).append(node)
+    made: dict[int, Node] = {}
+    todo = list(below.get(-1, []))
+    while todo:
+        node = todo[-1]
+        missing = [child for child in below.get(node, []) if child not in made]
+        if missing:
+            todo += missing
+            continue
+        todo.pop()
+        children = [made[child] for child in below.get(node, [])]
+        bare = nodes[node] if node < len(nodes) else Node("")
+        made[node] = branch(bare, children) if children else replace(bare, tells=bare.tells or (bare.name,))
+    return [made[node] for node in below.get(-1, [])]
+
+
+def branch(bare: Node, children: Sequence[Node]) -> Node:
+    """A node with others below it, told by some of their leaves from left to right."""
+    names = [name for child in children for name in child.tells]
+    n = min(len(names), _TOLD)
+    tells = tuple(names[i * len(names) // n] for i in range(n))
+    return replace(bare, children=children, size=sum(child.size for child in children), tells=tells)
+
+
+def outline(roots: Sequence[Node], *, leaves: str = "leaves") -> Html:
+    """Trees as lists in lists: branches fold, and what is typed into the box shows the leaves that hold it.
+
+    Of large trees the largest branches are drawn, the others told in a line.
+
+    Examples
+    --------
+    >>> print(outline(grown([2, 2, -1], [Node("cat", "12 times"), Node("dog")], range(3))))
+    <div class="outline"><div class="tools" hidden><input type="search" placeholder="Filter"
+    aria-label="Filter the leaves of this tree"><output class="faint">2 leaves</output><button
+    type="button">Open all</button></div>
+    <ul>
+    <li><details open><summary>2 leaves <span class="faint">cat, dog</span></summary><ul>
+    <li class="leaf">cat <span class="faint">12 times</span></li>
+    <li class="leaf">dog</li>
+    </ul></details></li>
+    </ul></div>
+    """
+    opened = _opened(roots)
+    parts: list[str] = []
+    todo: list[tuple[Node | str, int]] = [(root, 0) for root in reversed(roots)]
+    while todo:
+        node, depth = todo.pop()
+        if isinstance(node, str):
+            parts.append(node)
+        elif not node.children:
+            parts.append(f'<li class="leaf">{_told(node.name, node.note)}</li>\n')
+        elif id(node) not in opened:
+            parts.append(
+                f'<li class="leaf">{_told(node.name or f"{node.size:,} {leaves}", _some(node))}</li>\n'
+            )
+        else:
+            title = _told(node.name or f"{node.size:,} {leaves}", node.note or _some(node))
+            style = ' class="named"' if node.name else ""
+            parts.append(f"<li{style}><details{' open' * (depth < _OPEN)}><summary>{title}</summary><ul>\n")
+            todo.append(("</ul></details></li>\n", depth))
+            shown = node.children[: opened[id(node)]]
+            if len(shown) < len(node.children):
+                todo.append((f"<li>… {len(node.children) - len(shown):,} more</li>\n", depth))
+            todo += [(child, depth + 1) for child in reversed(shown)]
+    total = f"{sum(root.size for root in roots):,} {escape(leaves)}"
+    return Html(
+        '<div class="outline"><div class="tools" hidden><input type="search" placeholder="Filter" '
+        f'aria-label="Filter the leaves of this tree"><output class="faint">{total}</output>'
+        f'<button type="button">Open all</button></div>\n<ul>\n{"".join(parts)}</ul></div>\n'
+    )
+
+
+def _opened(roots: Sequence[Node]) -> dict[int, int]:
+    """The branches that are drawn, each with the number of its children that are: the largest first, until enough."""
+    opened: dict[int, int] = {}
+    drawn = 0
+    heap = [(-root.size, i, 0, root) for i, root in enumerate(roots) if root.children]
+    heapq.heapify(heap)
+    tie = len(roots)
+    while heap and drawn < DRAWN:
+        _, _, depth, node = heapq.heappop(heap)
+        if depth >= _DEEP:
+            continue
+        opened[id(node)] = min(len(node.children), DRAWN - drawn)
+        drawn += opened[id(node)]
+        for child in node.children[: opened[id(node)]]:
+            if child.children:
+                heapq.heappush(heap, (-child.size, tie, depth + 1, child))
+                tie += 1
+    return opened
+
+
+def _told(name: str, note: str) -> str:
+    return f'{escape(name)} <span class="faint">{escape(note)}</span>' if note else escape(name)
+
+
+def _some(node: Node) -> str:
+    """Some leaves of a branch."""
+    return ", ".join(node.tells) + (", …" if len(node.tells) < node.size else "")

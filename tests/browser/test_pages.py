@@ -1,0 +1,297 @@
+"""Every kind of report page in a browser: it loads clean, in light and dark, and fits a desk and a telephone."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from spinney.corpus import Tree, sample_documents, sample_sentences, sentence_arrays
+from spinney.corpus.conllu import Sentence
+from spinney.files import read_model
+from spinney.report.page import combined_page
+from spinney.structure import ClassTree, Groups, WordClasses, WordVectors
+
+WIDE, NARROW = 1280, 390
+READING = {"unknown": "<unk>", "lowercase": True}
+
+
+@cache
+def text():
+    """Some of Python's manual, rare words left out."""
+    sentences = [[word.lower() for word in words] for words in sample_sentences()[:500]]
+    return sentence_arrays(sentences, unknown="<unk>", min_count=8)
+
+
+def sentences(n=4):
+    return [[word.lower() for word in words] for words in sample_sentences()[:n]]
+
+
+# -------------------------------------------------------------------------------------------- the pages
+
+
+@cache
+def clustering():
+    from spinney.classes import brown, pair_counts
+
+    return brown(pair_counts(text()), text().vocabulary, 24).noting(READING)
+
+
+@cache
+def brown_page():
+    from spinney.report.classes_page import Classed, classes_page
+
+    classes = [clustering().classes.encode(words).tolist() for words in sentences()]
+    return classes_page(clustering(), "brown.spinney", Classed(sentences(), classes))
+
+
+@cache
+def hidden_page():
+    from spinney.classes import HiddenMarkov
+    from spinney.report.classes_page import Classed, classes_page
+
+    model = HiddenMarkov(30, passes=2, random_state=1).fit(text(), reading=READING)
+    some = sentence_arrays(sentences(), vocabulary=text().vocabulary)
+    ends = some.offsets[1:-1]
+    classes = [part.tolist() for part in np.split(model.predict(some), ends)]
+    chances = [part.max(axis=1).tolist() for part in np.split(model.posteriors(some), ends)]
+    return classes_page(model, "hidden.spinney", Classed(sentences(), classes, chances))
+
+
+@cache
+def vectors():
+    from spinney.embed import Embedding
+
+    return Embedding("cca", dimensions=20).fit(text(), reading=READING)
+
+
+@cache
+def vectors_page():
+    from spinney.report.embed_page import embed_page
+
+    return embed_page(vectors(), "vectors.spinney")
+
+
+def codes_page():
+    from spinney.embed import Embedding
+    from spinney.report.embed_page import embed_page
+
+    return embed_page(
+        Embedding("sparse", dimensions=26, epochs=2).fit(text(), reading=READING), "codes.spinney"
+    )
+
+
+def spectral_page():
+    from spinney.embed import SpectralHMM
+    from spinney.report.embed_page import embed_page
+
+    return embed_page(SpectralHMM(12).fit(text()), "states.spinney")
+
+
+def topics_page():
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    from spinney.embed import MomentTopics
+    from spinney.report.embed_page import Topical, embed_page
+
+    documents = sample_documents()
+    counter = CountVectorizer(min_df=3, max_df=0.4)
+    X = counter.fit_transform([document.text for document in documents])
+    model = MomentTopics(6).fit(X, words=counter.get_feature_names_out().tolist())
+    shown = [counter.build_analyzer()(document.text) for document in documents[:3]]
+    tried = Topical([document.id for document in documents[:3]], shown, model.transform(X[:3]))
+    return embed_page(model, "topics.spinney", tried)
+
+
+def word_classes_page():
+    from spinney.report.structure_page import word_classes_page
+
+    old = clustering().classes
+    return word_classes_page(WordClasses(old.words, old.ids, counts=old.counts), "classes.spinney")
+
+
+def word_vectors_page():
+    from spinney.report.structure_page import word_vectors_page
+
+    return word_vectors_page(
+        WordVectors(vectors().vocabulary_.words, vectors().vectors_[:, :4]), "vectors.spinney"
+    )
+
+
+def groups_page():
+    from spinney.report.structure_page import groups_page
+
+    words = clustering().classes.words
+    return groups_page(Groups.from_prefixes(clustering().classes, words), "groups.spinney")
+
+
+def class_tree_page():
+    from spinney.report.structure_page import class_tree_page
+
+    return class_tree_page(ClassTree.balanced(text().vocabulary.words[:300]), "tree.spinney")
+
+
+def classify_page():
+    from spinney.classify import LinearClassifier, TextFeatures, TextModel
+    from spinney.report.classify_page import classify_page, evidence
+
+    documents = sample_documents()
+    texts, labels = [d.text[:800] for d in documents], [d.label for d in documents]
+    model = TextModel(LinearClassifier("l1", lam=0.3), TextFeatures("counts")).fit(texts, labels)
+    tried = evidence(model, texts[:6], [d.id for d in documents[:6]], labels[:6])
+    return classify_page(model, "themes.spinney", tried)
+
+
+def trend_page():
+    from spinney.report.trend_page import trend_page
+    from spinney.temporal import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
+
+    documents = [d.text[:600] for d in sample_documents()[:40]]
+    model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=0.1), FrequentWords(), every=1)
+    return trend_page(model.fit(Documents(documents, times=2000 + np.arange(40) % 10)), "years.spinney")
+
+
+@cache
+def language_page():
+    from spinney.lm.smoothing import fit_ngram
+    from spinney.report.lm_page import lm_page
+
+    return lm_page(fit_ngram(text(), "witten-bell", order=3), "words.spinney")
+
+
+TREES = [
+    "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))",
+    "(S (NP (DT a) (JJ old) (NN cat)) (VP (VBZ sees) (NP (DT the) (NN dog))))",
+    "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (PP (IN in) (NP (DT a) (NN wood)))))",
+]
+
+
+def parse_page():
+    from spinney.parsing.parser import Parser
+    from spinney.report.parse_page import Tried, parse_page
+
+    trees = [Tree.parse(tree) for tree in TREES]
+    parser = Parser("pcfg", rare=0).fit(trees * 3)
+    return parse_page(parser, "parser.spinney", Tried.of(parser, trees))
+
+
+def automata_page():
+    from spinney.parsing.automata import HeadAutomata
+    from spinney.report.parse_page import automata_page
+
+    some = [
+        Sentence(["the", "dog", "barks"], upos=["DET", "NOUN", "VERB"], heads=[2, 3, 0]),
+        Sentence(["dogs", "see", "cats"], upos=["NOUN", "VERB", "NOUN"], heads=[2, 0, 2]),
+    ]
+    return automata_page(HeadAutomata(method="bigram").fit(some * 3), "heads.spinney")
+
+
+def tag_page():
+    from spinney.report.tag_page import tag_page
+    from spinney.tagging import Tagger
+
+    words = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "old", "cat", "sees", "a", "dog"]] * 3
+    labels = [["DET", "N", "V"], ["DET", "N", "V"], ["DET", "ADJ", "N", "V", "DET", "N"]] * 3
+    return tag_page(Tagger("U:%x[0,0]\nU:%x[-1,0]\nB", lam=0.1).fit(words, labels), "tags.spinney")
+
+
+def path_page():
+    from spinney.classify import LinearRegressor
+    from spinney.report.path_page import classifier_path, path_page
+
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    points = LinearRegressor("l1").path(X, X @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0], n=12)
+    scores = {"training R²": [i / 12 for i in range(len(points))]}
+    return path_page(classifier_path(points, list("abcdef"), ["value"], scores), "path", "A path.")
+
+
+def any_page(tmp_path):
+    from spinney.report.model_page import model_page
+
+    clustering().classes.save(tmp_path / "m")
+    return model_page(read_model(tmp_path / "m"), "any.spinney")
+
+
+PAGES = {
+    "brown": brown_page, "hidden": hidden_page, "vectors": vectors_page, "codes": codes_page,
+    "spectral": spectral_page, "topics": topics_page, "word-classes": word_classes_page,
+    "word-vectors": word_vectors_page, "groups": groups_page, "class-tree": class_tree_page,
+    "classify": classify_page, "trend": trend_page, "language": language_page, "parse": parse_page,
+    "automata": automata_page, "tag": tag_page, "path": path_page,
+}  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------- the tests
+
+
+def look(opened, screenshots, name, html):
+    """A page in light and dark, wide and narrow: it must fit, and all its text be legible."""
+    with opened(html) as page:
+        assert page.locator("h1").count() == 1
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate(CONTRAST) == [], scheme
+            for width in (WIDE, NARROW):
+                page.set_viewport_size({"width": width, "height": 900})
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (scheme, width)
+                if screenshots is not None:
+                    page.screenshot(path=screenshots / f"{name}-{scheme}-{width}.png", full_page=True)
+
+
+# The contrast (WCAG 2) of all text with what is behind it, where it is below 4.5 to 1.
+CONTRAST = """() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const colour = (...layers) => {
+    canvas.clearRect(0, 0, 1, 1);
+    for (const layer of layers) { canvas.fillStyle = layer; canvas.fillRect(0, 0, 1, 1); }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = rgb => {
+    const [r, g, b] = rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const grounds = new Map(), ratios = new Map(), faults = new Map();
+  const behind = element => {
+    if (!element) return "white";
+    if (!grounds.has(element)) {
+      const own = getComputedStyle(element).backgroundColor, below = behind(element.parentElement);
+      grounds.set(element, own === "rgba(0, 0, 0, 0)" ? below : below + ";" + own);
+    }
+    return grounds.get(element);
+  };
+  const ratio = (ground, ink) => {
+    const key = ground + "|" + ink, layers = ground.split(";");
+    if (!ratios.has(key)) {
+      const [high, low] = [light(colour(...layers)), light(colour(...layers, ink))].sort((a, b) => b - a);
+      ratios.set(key, (high + 0.05) / (low + 0.05));
+    }
+    return ratios.get(key);
+  };
+  for (const element of document.querySelectorAll("body, body *")) {
+    const own = [...element.childNodes].some(node => node.nodeType === 3 && node.textContent.trim());
+    if (!own || !element.checkVisibility() || element.closest("script, style, template")) continue;
+    const style = getComputedStyle(element), ink = element.closest("svg") ? style.fill : style.color;
+    const found = ratio(behind(element), ink);
+    if (found < 4.5) faults.set(element.tagName + "." + element.getAttribute("class"), found.toFixed(2));
+  }
+  return [...faults].map(fault => fault.join(" "));
+}"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_kind_of_page(opened, screenshots, name):
+    look(opened, screenshots, name, PAGES[name]().html())
+
+
+def test_a_page_for_any_file(opened, screenshots, tmp_path):
+    look(opened, screenshots, "any", any_page(tmp_path).html())
+
+
+def test_several_pages_as_one(opened, screenshots):
+    html = combined_page("A tour", "What it learnt.", [brown_page(), vectors_page(), language_page()])
+    look(opened, screenshots, "combined", html)
+    with opened(html, width=NARROW) as page:
+        page.get_by_role("link", name="vectors.spinney").click()
+        assert page.evaluate("location.hash") == "#m1"
+        assert abs(page.locator("#m1").bounding_box()["y"]) < 1
+        page.locator("#m1 > p > a").click()
+        assert page.evaluate("scrollY") == 0
