@@ -2,9 +2,9 @@
 
     python replication/yogatama_classify.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
 
-Studies: accuracy, letter, folds, features, inspection, times, parses. The data sets are looked for under SPINNEY_DATA;
-topics need the extra ``topics``. A run of all studies is kept in ``results/yogatama_classify.md``, as far as it has
-come; a run of some is kept only where ``--out`` says.
+Studies: accuracy, letter, folds, features, inspection, times. The data sets are looked for under SPINNEY_DATA; topics
+need the extra ``topics``. A run of all studies is kept in ``results/yogatama_classify.md``, as far as it has come; a
+run of some is kept only where ``--out`` says.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ from yogatama_methods import (
     unmerged,
     unstructured,
 )
-from yogatama_parses import parses
 
 from spinney.classify import LinearClassifier, TextModel, group_status, sentence_log_odds, tune
 from spinney.structure import Groups
@@ -66,7 +65,7 @@ DIFFERENCES = """\
 - Forecasts (papers, bills) and the vote task are left out: their data are not at hand. MR, IMDB and party (whose speech
   is it, in chunks of 20 sentences; the same debates as the vote task, not its labels) are not in the thesis.
 - The parse-tree column of the first study has only the sentiment treebank, whose trees it comes with; groups of neutral
-  constituents are the thesis's choice. Newsgroups are parsed by our own parser, in a study of their own.
+  constituents are the thesis's choice. Newsgroups are parsed in ``yogatama_parses.py``, by our own parser.
 - The thesis does not say how it tokenized. Words here are two or more letters or digits in lower case (in the
   treebank, MR and the debates: what stands between spaces), headers included; vocabularies are smaller than its own
   by a quarter. The development part is a fifth of the training part, by a seed; the test parts have the sizes
@@ -277,7 +276,6 @@ STUDIES: dict[str, Callable[[Setting], str]] = {
     "features": features,
     "inspection": inspection,
     "times": times,
-    "parses": parses,
 }
 
 

@@ -1,4 +1,9 @@
-"""Constituents of posts as groups: the parse-tree column of the thesis, with a parser of our own."""
+"""Yogatama (2015), chapter 5: constituents of parsed posts as groups of words, replicated with our own parser.
+
+    python replication/yogatama_parses.py [--quick] [--seed S] [--cache FOLDER] [--out FILE]
+
+The data sets are looked for under SPINNEY_DATA. A run is kept in ``results/yogatama_parses.md``.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from grave_common import section, table, verdict
+from grave_semcor import data_folder
 from spectral_common import Setting
 from spectral_treebank import sample_treebank
+from studies import run_studies
 from yogatama_accuracy import COMPARED, PARSE, PUBLISHED, compared
 from yogatama_data import PAIRS, task
 from yogatama_methods import (
@@ -147,3 +154,29 @@ def _new_words(setting: Setting, names: Sequence[str]) -> float:
 def _tested(rows: list[list[object]]) -> str:
     what = "\nThe better of both with constituents (B) against the better of both with sentences (A), by the "
     return what + f"development documents:\n\n{table(['', *COMPARED], rows)}"
+
+
+ENDING = """\
+## What differs from the thesis, and why
+
+- Parser and its treebank are smaller than those of the thesis, and know news, not posts: quoted lines, headers and
+  addresses are parsed as if they were sentences.
+- Everything else is as in ``yogatama_classify.py``, with its words, its development documents and its solver.
+"""
+
+
+def main() -> None:
+    """Run the study."""
+    run_studies(
+        {"parses": parses},
+        lambda quick, seed, cache: Setting(quick, seed, data_folder(), cache),
+        title="Yogatama (2015), chapter 5, constituents of parsed posts",
+        ending=ENDING,
+        name="yogatama_parses",
+        about=(__doc__ or "").splitlines()[0],
+        quick="one pair, shorter sentences parsed, a shorter grid; minutes",
+    )
+
+
+if __name__ == "__main__":
+    main()

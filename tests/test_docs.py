@@ -26,10 +26,18 @@ def _blocks(page):
     return re.findall(r"^```(python|console)\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
+@pytest.fixture(scope="session")
+def texts(tmp_path_factory):
+    """What ``spinney demo --texts`` writes, once for all pages."""
+    folder = tmp_path_factory.mktemp("sample") / "texts"
+    assert run(["demo", "--texts", str(folder), "--json"]) == 0
+    return folder
+
+
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if _blocks(p)], ids=lambda page: str(page.relative_to(ROOT)).removesuffix(".md")
 )
-def test_page(page, tmp_path, monkeypatch, capsys):
+def test_page(page, texts, tmp_path, monkeypatch, capsys):
     """Every block runs in one folder, like the cells of a notebook: what one makes, the next can use."""
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -39,7 +47,7 @@ def test_page(page, tmp_path, monkeypatch, capsys):
             _run_doctest(text, f"{page.name}, block {number}", names)
         else:
             for command in re.findall(r"^\$ (.*(?:\n> .*)*)", text, re.M):
-                _run_command(command.replace("\n> ", "\n"), environment, capsys)
+                _run_command(command.replace("\n> ", "\n"), environment, capsys, texts)
 
 
 def _run_doctest(text, name, names):
@@ -69,8 +77,11 @@ def _of_spinney(command):
     return (words[1:], target.strip() if arrow else None) if words[0] == "spinney" else None
 
 
-def _run_command(command, environment, capsys):
+def _run_command(command, environment, capsys, texts):
     """Run a command; our own in this process, for to start Python a hundred times takes minutes."""
+    if command == "spinney demo --texts texts":
+        shutil.copytree(texts, "texts")
+        return
     ours = _of_spinney(command)
     if ours is not None:
         arguments, target = ours

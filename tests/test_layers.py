@@ -71,7 +71,9 @@ def test_kernel_modules_hold_kernels_only():
                     path,
                     node.name,
                 )
-        assert "import njit" not in (text := path.read_text()) or "spinney.compiling import njit" in text, path
+        assert "import njit" not in (text := path.read_text()) or "spinney.compiling import njit" in text, (
+            path
+        )
 
 
 def test_the_command_line_loads_nothing_heavy():

@@ -147,7 +147,7 @@ def test_tables_are_filtered_and_sorted(opened):
         seen = page.locator("tbody tr:visible td:first-child")
         page.get_by_label("Filter the rows").fill("note pe")
         assert seen.all_text_contents() == ["pear", "grape", "peach"]
-        assert page.locator("output").text_content() == "3 of 12"
+        assert page.locator("output").text_content() == "3 of 12 rows"
         page.get_by_label("Filter the rows").fill("")
         page.get_by_role("button", name="n", exact=True).click()
         assert seen.first.text_content() == "olive"  # numbers from the largest
@@ -155,6 +155,20 @@ def test_tables_are_filtered_and_sorted(opened):
         assert seen.all_text_contents() == sorted(FRUITS)
         page.get_by_role("button", name="word").click()
         assert seen.all_text_contents() == sorted(FRUITS, reverse=True)
+
+
+def test_long_tables_show_their_first_rows(opened):
+    rows = [[f"w{i}", i] for i in range(60)]
+    with opened(page_of(table(["word", "n"], rows))) as page:
+        seen, told = page.locator("tbody tr:visible"), page.locator("output")
+        assert (seen.count(), told.text_content()) == (25, "25 of 60 rows")
+        page.get_by_label("Filter the rows").fill("w4")  # looks at all of them
+        assert (seen.count(), told.text_content()) == (11, "11 of 60 rows")
+        page.get_by_label("Filter the rows").fill("")
+        page.get_by_role("button", name="n", exact=True).click()
+        assert seen.first.text_content() == "w5959"
+        page.get_by_role("button", name="Show all").click()
+        assert (seen.count(), told.text_content()) == (60, "60 rows")
 
 
 def test_heat_maps_read_out_their_cells(opened):

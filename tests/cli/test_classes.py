@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -306,8 +305,7 @@ def test_unknown_words(spinney, data, tmp_path):
 
 def test_plain_text_is_parsed_for_tree_models(facts, data, tmp_path, monkeypatch):
     known = {tuple(tree.forms): tree for tree in trees(30, 2)}
-    parse = lambda plain, pipeline: (known[tuple(words)] for words in plain)  # noqa: E731
-    monkeypatch.setattr("spinney.corpus.dependencies.load_pipeline", lambda name: SimpleNamespace(name=name))
+    parse = lambda plain, pipeline, report: (known[tuple(words)] for words in plain)  # noqa: E731
     monkeypatch.setattr("spinney.corpus.dependencies.parse_dependencies", parse)
     for name in ("tree", "typed"):
         parsed = facts("apply", data / name, data / "dev.txt", "--parser", "some")

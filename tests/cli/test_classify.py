@@ -100,7 +100,7 @@ def test_cross_validation_and_resuming(spinney, folder, tmp_path):
 
 def test_path(spinney, folder):
     code, out, _ = spinney("classify", "path", folder, "--dev", folder, "--points", 6, "--json")
-    rows = json.loads(out)["path"]
+    rows = json.loads(out)["points"]
     assert code == 0
     assert len(rows) == 6
     assert rows[0]["active"] == 0

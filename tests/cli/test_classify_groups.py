@@ -113,7 +113,7 @@ def test_admm_finds_what_coordinate_descent_finds(fit):
 
 def test_path_takes_groups(facts, manual):
     how = ["--min-count", 3, "--features", "counts", "--points", 4, "--tol", 1e-2]
-    rows = facts("path", manual, *how, "--groups", "lda:4", "--dev", 0.3)["path"]
+    rows = facts("path", manual, *how, "--groups", "lda:4", "--dev", 0.3)["points"]
     assert len(rows) == 4
     assert all(0 <= row["dev"] <= 1 for row in rows)
     assert rows[0]["lam"] > rows[-1]["lam"]

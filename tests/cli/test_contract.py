@@ -15,14 +15,14 @@ tag apply tag.spinney few.col                                           |
 tag eval tag.spinney few.col  | token_error, sequence_error, accuracy, active
 tag eval chunks.spinney chunks.col  | precision, recall, f1
 tag inspect tag.spinney  | strongest, active_by_pattern
-tag path few.col --preset pos --lams 4,2  | path
+tag path few.col --preset pos --lams 4,2  | points
 classify fit few --model classify.spinney --penalty l1 --lam 0.1  | documents, parameters, n_active, violation, seconds
 classify apply classify.spinney few --proba  | predictions
 classify eval classify.spinney few  | accuracy, f1
 classify fit numbers.csv --regression --model numbers.spinney  | objective
 classify eval numbers.spinney numbers.csv  | mse
 classify inspect classify.spinney --data few  | strongest
-classify path few --points 3  | path
+classify path few --points 3  | points
 classes fit few.txt --model classes.spinney --classes 8  | tokens, words, parameters, seconds
 classes fit few.txt --model hmm.spinney --method hmm --classes 8 --passes 1  | tokens, log_likelihood
 classes apply hmm.spinney few.txt --what posterior                      |

@@ -647,7 +647,7 @@ def test_options_of_apply_and_eval(refused, data, tmp_path):
     text = tmp_path / "t.txt"
     told = refused("apply", data / "pcfg", text, "--what", "t.mrg")
     assert "--what is trees, conllu or brackets, not 't.mrg'" in told
-    assert "--input is tokens or raw or tagged" in refused("apply", data / "pcfg", text, "--input", "conllu")
+    assert "--input is tokens, raw or tagged" in refused("apply", data / "pcfg", text, "--input", "conllu")
     assert "--input for head automata is" in refused("apply", data / "em-automata", text, "--input", "raw")
     assert "--kbest is for trees" in refused("apply", data / "pcfg", text, "--kbest", 2, "--what", "conllu")
     assert "one tree a sentence" in refused("apply", data / "pcfg", text, "--kbest", 2, "--decoder", "free")

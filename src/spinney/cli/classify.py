@@ -242,7 +242,7 @@ def path(
         }
         for p, s in zip(found, scores)
     ]
-    facts: dict[str, Any] = {"path": rows}
+    facts: dict[str, Any] = {"points": rows}
     if report is not None:
         _report_path(report, train, kind, estimator, found, data)
         facts["report"] = report

@@ -61,7 +61,10 @@ def apply(
     kbest: Annotated[
         int,
         typer.Option(
-            min=1, help="So many trees a sentence: its number, rank, score and tree, parted by tabs."
+            "--nbest",
+            "--kbest",
+            min=1,
+            help="So many trees a sentence: its number, rank, score and tree, parted by tabs.",
         ),
     ] = 1,
     least: Annotated[float, typer.Option(min=0, max=1, help="brackets: those at least so probable.")] = 0.01,

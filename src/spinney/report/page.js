@@ -1,16 +1,28 @@
 "use strict";
 
-// Filter boxes: rows stay that hold all the words typed.
+// Filter boxes: rows stay that hold all the words typed. Of a long table the first rows, until it is asked for all.
+const FIRST = 25;
 for (const tools of document.querySelectorAll(".table > .tools")) {
-  const box = tools.querySelector("input"), told = tools.querySelector("output");
-  const rows = [...tools.parentNode.querySelectorAll("tbody tr")];
-  const texts = rows.map(row => row.textContent.toLowerCase());
+  const box = tools.querySelector("input"), told = tools.querySelector("output"), all = tools.querySelector("button");
+  const body = tools.parentNode.querySelector("tbody");
+  const texts = new Map([...body.rows].map(row => [row, row.textContent.toLowerCase()]));
+  let whole = texts.size <= FIRST + 5;
+  const show = () => {
+    const wanted = box.value.toLowerCase().trim().split(/\s+/), typed = box.value.trim() !== "";
+    let n = 0;
+    for (const row of body.rows) {
+      const fits = wanted.every(word => texts.get(row).includes(word));
+      row.hidden = !fits || !(whole || typed || n < FIRST);
+      n += !row.hidden;
+    }
+    told.textContent = n < texts.size ? n + " of " + texts.size + " rows" : n + " rows";
+    all.hidden = whole || typed;
+  };
   tools.hidden = false;
-  box.addEventListener("input", () => {
-    const wanted = box.value.toLowerCase().split(/\s+/);
-    rows.forEach((row, i) => { row.hidden = !wanted.every(word => texts[i].includes(word)); });
-    told.textContent = rows.filter(row => !row.hidden).length + " of " + rows.length;
-  });
+  box.addEventListener("input", show);
+  all.addEventListener("click", () => { whole = true; show(); });
+  tools.parentNode.addEventListener("sorted", show);
+  show();
 }
 
 // Headings of tables: sort by a column, numbers from the largest first.
@@ -28,6 +40,7 @@ for (const button of document.querySelectorAll("th button")) {
     const order = numeric ? (a, b) => a - b : (a, b) => a.localeCompare(b);
     const rows = [...body.rows].sort((a, b) => (down ? -1 : 1) * order(key(a), key(b)));
     body.append(...rows);
+    body.dispatchEvent(new Event("sorted", { bubbles: true }));
   });
 }
 

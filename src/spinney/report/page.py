@@ -166,7 +166,7 @@ _LONG = 40  # letters
 # Shown by the script: without it, a box would do nothing.
 _FILTER = (
     '<div class="tools" hidden><input type="search" placeholder="Filter" aria-label="Filter the rows of this table">'
-    '<output class="faint">{} rows</output></div>'
+    '<output class="faint">{} rows</output><button type="button" hidden>Show all</button></div>'
 )
 
 
