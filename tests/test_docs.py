@@ -71,7 +71,8 @@ def _environment(folder):
 def _of_spinney(command):
     """The arguments of a command of ours that needs no shell, and the file that takes what it prints; else None."""
     command, arrow, target = command.partition(" > ")
-    if re.search(r"[|<>;&$`*?~\n]", command + target):
+    bare = re.sub(r"'[^']*'|\"[^\"$`]*\"", "", command)  # in quotes a shell would leave all as it is
+    if re.search(r"[|<>;&$`*?~\n]", bare + target):
         return None
     words = shlex.split(command)
     return (words[1:], target.strip() if arrow else None) if words[0] == "spinney" else None

@@ -344,3 +344,62 @@ def test_a_damaged_model_file(tmp_path):
     write_model(path, "structure/ClassTree", {}, cyclic, strings)
     with pytest.raises(ModelFileError, match=r"tree\.spinney: damaged: node 0 is its own ancestor"):
         ClassTree.load(path)
+
+
+# -- word classes as a tree -------------------------------------------------------------------------------
+
+
+@st.composite
+def classes_and_names(draw, paths=True):
+    """Word classes of a few words, the names of outcomes (some of them no words), and counts."""
+    words = draw(st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1, max_size=8))
+    depth = 3
+    ids = draw(st.lists(st.integers(0, 2**depth - 1), min_size=len(words), max_size=len(words)))
+    used = sorted(set(ids))
+    codes = [f"{i:0{depth}b}" for i in used]
+    classes = WordClasses(words, [used.index(i) for i in ids], paths=codes if paths else None)
+    strangers = draw(st.lists(st.sampled_from("xyz"), unique=True, max_size=3))
+    known = draw(st.lists(st.sampled_from(words), unique=True, min_size=1))
+    names = draw(st.permutations([*known, *strangers]))
+    counts = draw(st.lists(st.integers(0, 9), min_size=len(names), max_size=len(names)))
+    return classes, names, counts
+
+
+@given(st.one_of(classes_and_names(), classes_and_names(paths=False)))
+def test_every_name_hangs_once_in_a_tree_of_classes(case):
+    classes, names, counts = case
+    tree = ClassTree.from_classes(classes, names, counts)
+    assert list(tree.names) == list(names)
+    inner = range(len(names), len(tree.parent))
+    assert all(np.count_nonzero(tree.parent == v) == 2 for v in inner)
+
+
+@given(classes_and_names())
+def test_a_tree_of_classes_keeps_their_paths(case):
+    """With one known name a class, the tree is that of the paths, beside one of strangers; classes stay together."""
+    classes, names, counts = case
+    chosen = {}
+    for name in names:
+        if name in classes:
+            chosen.setdefault(classes[name], name)
+    alone = [name for name in names if chosen.get(classes.get(name)) == name]
+    weights = [counts[names.index(name)] for name in alone]
+    tree = ClassTree.from_classes(classes, alone, weights)
+    paths = ClassTree.from_paths(alone, [classes.paths[classes[name]] for name in alone])
+    assert nested(tree) == nested(paths)
+
+
+def test_the_words_of_a_class_hang_in_a_huffman_tree():
+    classes = WordClasses(["a", "b", "c", "d"], [0, 0, 0, 1], paths=["0", "1"])
+    tree = ClassTree.from_classes(classes, ["a", "b", "c", "d"], [8, 1, 2, 1])
+    inside, rest = nested(tree)
+    assert rest == "d"
+    assert inside == nested(ClassTree.huffman(["a", "b", "c"], [8, 1, 2]))
+
+
+def test_classes_without_a_word_among_the_names_make_no_tree():
+    classes = WordClasses(["a"], [0], paths=[""])
+    with pytest.raises(OptionError, match="no word has a class"):
+        ClassTree.from_classes(classes, ["x", "y"], [1, 1])
+    with pytest.raises(OptionError, match="2 classes but 1 counts"):
+        ClassTree.from_classes(classes, ["a", "y"], [1])
