@@ -110,7 +110,7 @@ def test_facts_of_a_hidden_markov_model(facts, data, tmp_path):
     assert found["dev_perplexity"] == pytest.approx(math.exp(-found["dev_log_likelihood"]))
     assert found["dev_perplexity"] < 6
     assert len(found["trace"]) == 3
-    scores = facts("eval", tmp_path / "m", "--text", data / "dev.txt")
+    scores = facts("eval", tmp_path / "m", "--held-out", data / "dev.txt")
     assert scores["log_likelihood"] == pytest.approx(found["dev_log_likelihood"], rel=1e-6)
 
 
@@ -162,7 +162,7 @@ def test_typed_trees(facts, data, tmp_path):
     command = ["fit", data / "train.conllu", "--tree", "--method", "hmm", "--classes", 4, "--passes", 1]
     facts(*command, "--model", tmp_path / "m", "--relation-groups", groups, "--no-subtypes")
     assert list(HiddenMarkov.load(tmp_path / "m").relations_) == ["other", "argument", "rest"]
-    assert facts("eval", tmp_path / "m", "--text", data / "dev.conllu")["perplexity"] < 12
+    assert facts("eval", tmp_path / "m", "--held-out", data / "dev.conllu")["perplexity"] < 12
 
 
 def test_formats(facts, data, tmp_path):
@@ -298,7 +298,7 @@ def test_unknown_words(spinney, data, tmp_path):
     assert code == 0
     noun = load_classes(data / "chain")["dog"]
     assert columns_of(out)[0][1] == ["qux", str(noun)]  # from its context
-    code, _, err = spinney("eval", data / "brown", "--text", text)
+    code, _, err = spinney("eval", data / "brown", "--held-out", text)
     assert code == 0
     assert "--min-count 2" in err
 
@@ -392,7 +392,7 @@ def test_eval_of_relations_and_composition(facts, data, tmp_path):
 
 
 def test_the_likelihood_of_a_clustering(facts, data):
-    scores = facts("eval", data / "brown", "--text", data / "train.txt")
+    scores = facts("eval", data / "brown", "--held-out", data / "train.txt")
     # Classes follow each other for certain; of each class one word in four, five, three, four, five comes.
     ideal = -(2 * math.log(4) + 2 * math.log(5) + math.log(3)) / 5
     assert scores["log_likelihood"] == pytest.approx(ideal, abs=0.01)
@@ -463,7 +463,7 @@ def test_tables_for_people(spinney, data, tmp_path):
         (["inspect", data / "brown"], "path"),
         (["neighbours", data / "chain", "dog"], "similarity"),
         (
-            ["eval", data / "chain", "--similarity", data / "pairs.txt", "--text", data / "dev.txt"],
+            ["eval", data / "chain", "--similarity", data / "pairs.txt", "--held-out", data / "dev.txt"],
             "perplexity",
         ),
     ):
@@ -570,7 +570,7 @@ def test_texts_without_words(refused, data, tmp_path):
         assert "no sentences" in error
     command = ["fit", data / "train.txt", "--model", tmp_path / "m", "--method", "hmm", "--classes", 4]
     assert "not one word" in refused(*command, "--dev", tmp_path / "foreign.txt")
-    assert "not one word" in refused("eval", data / "brown", "--text", tmp_path / "foreign.txt")
+    assert "not one word" in refused("eval", data / "brown", "--held-out", tmp_path / "foreign.txt")
 
 
 def test_options_that_do_not_fit(refused, data, tmp_path):

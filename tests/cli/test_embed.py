@@ -157,7 +157,7 @@ def rows_of(out):
 @pytest.mark.parametrize("name", VECTORS)
 @pytest.mark.parametrize("states", [False, True])
 def test_vectors_and_states_of_tokens(spinney, facts, refused, data, name, states):
-    command = ["apply", data / name, data / "dev.txt", *(["--states"] if states else [])]
+    command = ["apply", data / name, data / "dev.txt", *(["--what", "states"] if states else [])]
     model = Embedding.load(data / name)
     if states and not model.states_:
         assert "no states of tokens" in refused(*command)
@@ -175,7 +175,7 @@ def test_vectors_and_states_of_tokens(spinney, facts, refused, data, name, state
 def test_a_spectral_hmm_gives_states_and_probabilities(spinney, facts, data, tmp_path):
     model = SpectralHMM.load(data / "hmm")
     text = read_text(str(data / "dev.txt"), vocabulary=model.vocabulary_)
-    states = rows_of(spinney("apply", data / "hmm", data / "dev.txt", "--states")[1])
+    states = rows_of(spinney("apply", data / "hmm", data / "dev.txt", "--what", "states")[1])
     assert np.allclose([n for rows in states for _, n in rows], model.filter(text), rtol=1e-7, atol=1e-12)
     target = tmp_path / "out.txt"
     assert spinney("apply", data / "hmm", data / "dev.txt", "--out", target)[0] == 0
@@ -244,7 +244,7 @@ def test_everything_beside_a_baseline(spinney, facts, data, tmp_path):
         "--categories",
         data / "kinds.csv",
     ]
-    command += ["--sentiment", *labelled, "--baseline", data / "svd"]
+    command += ["--sentiment", *labelled, "--against", data / "svd"]
     scores = facts(*command)
     assert set(scores["similarity"]) == {"one", "two", "pairs"}
     assert scores["similarity"]["one"] == scores["similarity"]["pairs"]
@@ -267,7 +267,7 @@ def test_everything_beside_a_baseline(spinney, facts, data, tmp_path):
 
 
 def test_a_model_beside_itself_is_no_better(facts, data):
-    found = facts("eval", data / "pmi", "--similarity", data / "pairs.txt", "--baseline", data / "pmi")
+    found = facts("eval", data / "pmi", "--similarity", data / "pairs.txt", "--against", data / "pmi")
     assert found["significance"]["similarity"]["pairs"]["difference"] == 0
     assert found["significance"]["similarity"]["pairs"]["p_value"] == 1
 
@@ -275,15 +275,15 @@ def test_a_model_beside_itself_is_no_better(facts, data):
 def test_perplexity_of_held_out_text(spinney, facts, data):
     model = SpectralHMM.load(data / "hmm")
     text = read_text(str(data / "dev.txt"), vocabulary=model.vocabulary_)
-    found = facts("eval", data / "hmm", "--text", data / "dev.txt")
+    found = facts("eval", data / "hmm", "--held-out", data / "dev.txt")
     assert found["perplexity"] == pytest.approx(model.perplexity(text))
     assert (found["sentences"], found["tokens"]) == (20, 100)
-    topics = facts("eval", data / "topics", "--text", data / "dev-docs.txt", "--baseline", data / "topics")
+    topics = facts("eval", data / "topics", "--held-out", data / "dev-docs.txt", "--against", data / "topics")
     assert topics["perplexity"] < 7  # six words a topic
     assert topics["baseline"]["perplexity"] == topics["perplexity"]
     assert (
         "perplexity"
-        in spinney("eval", data / "hmm", "--text", data / "dev.txt", "--baseline", data / "hmm")[1]
+        in spinney("eval", data / "hmm", "--held-out", data / "dev.txt", "--against", data / "hmm")[1]
     )
 
 
@@ -292,7 +292,7 @@ def test_perplexity_of_held_out_text(spinney, facts, data):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_inspect(spinney, facts, data, name):
-    found = facts("inspect", data / name, "--dimensions", 2, "--words", 3)
+    found = facts("inspect", data / name, "--dimensions", 2, "--top", 3)
     assert len(found["strongest"]) == 2
     assert found["method"] == name
     if name == "topics":
@@ -309,7 +309,7 @@ def test_inspect(spinney, facts, data, name):
 def test_inspect_shows_the_words_at_both_ends(facts, data):
     model = Embedding.load(data / "cca")
     vectors = model.word_vectors()
-    view = facts("inspect", data / "cca", "--words", 1)["strongest"][1]
+    view = facts("inspect", data / "cca", "--top", 1)["strongest"][1]
     order = np.argsort(model.vectors_[:, 1])
     assert view["high"][0][0] == vectors.words[order[-1]]
     assert view["low"][0][0] == vectors.words[order[0]]
@@ -338,7 +338,7 @@ def test_a_dimension_is_used_only_with_the_one_above_it(facts, data, tmp_path):
 @pytest.mark.parametrize("name", MODELS)
 def test_neighbours(spinney, facts, data, name):
     words = ["ball", "court"] if name == "topics" else ["dog", "sees"]
-    found = facts("neighbours", data / name, *words, "-n", 4)["neighbours"]
+    found = facts("neighbours", data / name, *words, "--top", 4)["neighbours"]
     assert list(found) == words
     vectors = model_vectors(load_model(str(data / name)))
     for word, near in found.items():
@@ -363,7 +363,7 @@ def test_exported_vectors_are_read_back(facts, data, tmp_path, name, ending):
     dense = vectors.matrix.toarray() if vectors.is_sparse else vectors.matrix
     assert again.words == vectors.words
     assert np.array_equal(again.matrix, dense.astype(np.float32))
-    near = facts("neighbours", target, "dog", "-n", 3)["neighbours"]["dog"]
+    near = facts("neighbours", target, "dog", "--top", 3)["neighbours"]["dog"]
     assert [row["word"] for row in near] == [word for word, _ in again.neighbours("dog", 3)]
     assert facts("eval", target, "--similarity", data / "pairs.txt")["similarity"]["pairs"]["known"] == 5
 
@@ -465,7 +465,7 @@ def test_text_that_is_none(refused, data, tmp_path):
     assert "no such folder" in refused("fit", data / "train.txt", "--model", tmp_path / "no" / "m")
     (tmp_path / "strange.txt").write_text("qux quux\n")
     assert "not one word" in refused("apply", data / "topics", tmp_path / "strange.txt", "--out", model)
-    assert "not one word" in refused("eval", data / "hmm", "--text", tmp_path / "strange.txt")
+    assert "not one word" in refused("eval", data / "hmm", "--held-out", tmp_path / "strange.txt")
     (tmp_path / "bad.txt").write_bytes(b"the dog\n\xff\xfe\n")
     assert "bad.txt:2" in refused("apply", data / "cca", tmp_path / "bad.txt", "--out", model)
     assert not model.exists()
@@ -491,7 +491,7 @@ def test_words_that_are_unknown(refused, data):
 
 def test_scores_that_cannot_be(refused, data, tmp_path):
     assert "say what to evaluate" in refused("eval", data / "cca")
-    assert "--text is for hmm and topics" in refused("eval", data / "cca", "--text", data / "dev.txt")
+    assert "--text is for hmm and topics" in refused("eval", data / "cca", "--held-out", data / "dev.txt")
     assert "--method is 3cosadd" in refused(
         "eval", data / "cca", "--analogies", data / "questions.txt", "--method", "add"
     )
@@ -519,7 +519,7 @@ def test_scores_that_cannot_be(refused, data, tmp_path):
 
 
 def test_other_options_that_make_no_sense(refused, data, tmp_path):
-    assert "--states" in refused("apply", data / "topics", data / "docs.txt", "--states")
+    assert "--what states" in refused("apply", data / "topics", data / "docs.txt", "--what", "states")
     assert "there are 13 words" in refused("cluster", data / "cca", "--classes", 14, "--out", tmp_path / "k")
     assert "--json" in refused("export", data / "cca", "-", "--json")
 
@@ -529,7 +529,7 @@ def test_vectors_of_lower_case_are_found_for_capitals(facts, tmp_path):
     for method in (["cca", "--dimensions", 3], ["hmm", "--states", 3]):
         facts("fit", tmp_path / "t.txt", "--lowercase", "--method", *method, "--model", tmp_path / "m")
         assert list(facts("neighbours", tmp_path / "m", "DOG")["neighbours"]) == ["dog"]
-        found = facts("apply", tmp_path / "m", tmp_path / "t.txt", "--states")
+        found = facts("apply", tmp_path / "m", tmp_path / "t.txt", "--what", "states")
         assert found["sentences"][0]["words"][0].islower()
 
 

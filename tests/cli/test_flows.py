@@ -91,7 +91,7 @@ def test_head_rules_matter_and_are_kept(facts):
     assert with_rules["ami"] != without["ami"]
     hidden = facts(*how, "m3", "--head-rules", "rules", "--method", "hmm", "--passes", 1)
     assert hidden["reading"]["head_rules"] == "rules"
-    assert facts("classes", "eval", "m3", "--text", "text.txt")
+    assert facts("classes", "eval", "m3", "--held-out", "text.txt")
 
 
 def test_hidden_markov_tree(facts):

@@ -68,7 +68,7 @@ def data(tmp_path_factory):
         command = ["lm", "fit", root / "train.txt", "--model", root / name, *options, "--quiet", "--json"]
         assert run([str(part) for part in command]) == 0
     mixing = ["lm", "mix", root / "mkn", root / "memoizer", "--dev", root / "dev.txt", "--quiet", "--json"]
-    for name, options in (("mixture", ["--by", "depth", "--cache", 50]), ("product", ["--log-linear"])):
+    for name, options in (("mixture", ["--by", "depth", "--cache-words", 50]), ("product", ["--log-linear"])):
         assert run([str(part) for part in [*mixing, "--model", root / name, *options]]) == 0
     return root
 
@@ -429,7 +429,7 @@ def test_mixtures(facts, refused, data, tmp_path):
         [],
         ["--by", "depth"],
         ["--by", "rule"],
-        ["--cache", 20, "--cache-decay", 0.9, "--cache-order", 2],
+        ["--cache-words", 20, "--cache-decay", 0.9, "--cache-order", 2],
     ):
         found = facts("mix", data / "mkn", data / "memoizer", data / "class", *dev, *options)
         parts = found["parts"]
@@ -441,13 +441,13 @@ def test_mixtures(facts, refused, data, tmp_path):
             found["dev_perplexity"]
         )
     assert list(facts("mix", data / "mkn", data / "mkn", *dev)["parts"]) == ["mkn", "mkn-2"]
-    assert facts("mix", data / "mkn", "--cache", 20, *dev)["dev_perplexity"] < 5
+    assert facts("mix", data / "mkn", "--cache-words", 20, *dev)["dev_perplexity"] < 5
     assert "needs two models" in refused("mix", data / "mkn", *dev)
     assert "--by is all, depth or rule" in refused("mix", data / "mkn", data / "kn", *dev, "--by", "x")
     assert "one exponent a model" in refused(
         "mix", data / "mkn", data / "kn", *dev, "--by", "rule", "--log-linear"
     )
-    assert "are those of a --cache" in refused("mix", data / "mkn", data / "kn", *dev, "--cache-decay", 0.5)
+    assert "go with --cache-words" in refused("mix", data / "mkn", data / "kn", *dev, "--cache-decay", 0.5)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -463,12 +463,12 @@ def test_inspect(spinney, facts, data, name):
     code, out, _ = spinney("inspect", data / name)
     assert code == 0
     assert "parameters" in out
-    after = facts("inspect", data / name, "--context", "the dog", "--k", 3)
+    after = facts("inspect", data / name, "--context", "the dog", "--top", 3)
     assert after["start"] is False
     # Two words in the middle of a text may be followed by a verb or the end.
     if name not in ("good-turing", "additive"):
         assert {row["word"] for row in after["next"]} <= {*VERBS, "</s>"}
-    begin = facts("inspect", data / name, "--context", "<s>", "--k", 4)
+    begin = facts("inspect", data / name, "--context", "<s>", "--top", 4)
     assert {row["word"] for row in begin["next"]} == set(DETERMINERS)
     assert 0.7 < sum(row["probability"] for row in begin["next"]) <= 1
 

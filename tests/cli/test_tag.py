@@ -138,7 +138,7 @@ def test_help(spinney):
         ("tree", [], "fista"),
         ("elasticnet", ["--l2", 0.01, "--solver", "fista", "--option", "accelerate=yes"], "fista"),
         ("elasticnet", ["--l2", 0.01, "--solver", "sgd", "--passes", 30], "sgd"),
-        ("l2", ["--labels", "observed", "--no-start", "--min-count", 2], "lbfgs"),
+        ("l2", ["--weights", "observed", "--no-start-label", "--min-count", 2], "lbfgs"),
     ],
 )
 def test_penalties_and_solvers(facts, data, tmp_path, penalty, options, solver):
@@ -562,7 +562,7 @@ def test_mistakes_in_options(fit, data, tmp_path, file):
     _refused(fit(train, *near, "--scheme", "iob9"), "'iob9'", "iob2")
     _refused(fit(train, *near, "--encode", "iob9"), "--encode", "'iob9'", "iob2")
     _refused(fit(train, *near, "--kind", "svm"), "'svm'", "memm")
-    _refused(fit(train, *near, "--labels", "some"), "'some'", "observed")
+    _refused(fit(train, *near, "--weights", "some"), "'some'", "observed")
     _refused(fit(train, *near, "--format", "xml"), "'xml'", "conllu")
     _refused(fit(train, *near, "--docstart", "eat"), "'eat'")
     _refused(fit(train, *near, "--on-error", "shrug"), "--on-error")
@@ -588,7 +588,7 @@ def test_an_option_that_the_solver_has_not(fit, data, solver):
 
 
 def test_groups_over_observed_labels_only(fit, data):
-    command = ["--patterns", data / "near.tpl", "--penalty", "group-pattern", "--labels", "observed"]
+    command = ["--patterns", data / "near.tpl", "--penalty", "group-pattern", "--weights", "observed"]
     _refused(fit(data / "train.txt", *command), "group-pattern", "labels='all'")
 
 

@@ -41,7 +41,9 @@ def make_penalty(
         return name
     if name not in SIMPLE | GROUPED | FROM_DESIGN:
         names = sorted(SIMPLE | GROUPED | FROM_DESIGN)
-        raise OptionError(f"there is no penalty {name!r}; there are {', '.join(names)}", given=name, known=names)
+        raise OptionError(
+            f"there is no penalty {name!r}; there are {', '.join(names)}", given=name, known=names
+        )
     if name in GROUPED:
         if groups is not None and X is not None and groups.n_features != X.shape[1]:
             raise OptionError(

@@ -15,6 +15,7 @@ from spinney.cli.textfiles import (
     Parser,
     Reading,
     Source,
+    TextColumn,
     WordsLike,
     vocabulary_of,
     warn_of_unknown,
@@ -43,7 +44,7 @@ def eval(
     composition: Annotated[
         list[str] | None, typer.Option(help="Pairs of clauses with scores: ELLDIS, ELLSIM; may be repeated.")
     ] = None,
-    text: Annotated[str | None, typer.Option(help="Held-out text: its likelihood.")] = None,
+    held_out: Annotated[str | None, typer.Option(help="Held-out text: its likelihood.")] = None,
     measure: Annotated[
         str,
         typer.Option(
@@ -53,9 +54,7 @@ def eval(
     words: WordsLike = None,
     parser: Parser = None,
     format: Format = "auto",
-    text_column: Annotated[
-        str | None, typer.Option(help="The column of a CSV or TSV file that holds the text.")
-    ] = None,
+    text: TextColumn = None,
     header: Header = True,
     encoding: Encoding = "utf-8",
     on_error: OnError = "raise",
@@ -66,9 +65,9 @@ def eval(
 ) -> None:
     """Word similarity, categorisation, BLESS, composition, held-out likelihood: what is asked for."""
     begin(quiet)
-    if not (similarity or categories or bless or composition or text):
+    if not (similarity or categories or bless or composition or held_out):
         raise OptionError(
-            "say what to evaluate: --similarity, --categories, --bless, --composition or --text"
+            "say what to evaluate: --similarity, --categories, --bless, --composition or --held-out"
         )
     from spinney.classes import load_word_model
     from spinney.report.classes import model_vectors
@@ -86,8 +85,8 @@ def eval(
         scores["bless"] = _bless(fitted, vectors, bless, measure)
     if composition:
         scores["composition"] = {file: _composition(fitted, vectors, file, measure) for file in composition}
-    if text:
-        source = Source([text], format, encoding, on_error, text_column, header)
+    if held_out:
+        source = Source([held_out], format, encoding, on_error, text, header)
         scores |= _likelihood(fitted, source, words, parser, threads)
     emit(as_json, plain(scores), lambda: _show(scores))
 

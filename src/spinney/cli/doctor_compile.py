@@ -90,7 +90,7 @@ _COMMANDS: Final = """
     tag fit roles.col --preset pos --model x --max-iter 2 --penalty group-pattern
     tag fit roles.col --preset pos --model x --max-iter 2 --penalty tree
     tag fit roles.col --preset pos --model x --max-iter 2 --kind memm
-    tag fit roles.col --preset pos --model x --max-iter 2 --labels observed
+    tag fit roles.col --preset pos --model x --max-iter 2 --weights observed
     tag fit roles.col --preset pos --model x --max-iter 2 --unlabelled roles.col --criterion entropy
     tag fit roles.col --model x --kind hmm
     tag fit sounds.tsv --format cmudict --model x --max-iter 2
@@ -132,7 +132,7 @@ _COMMANDS: Final = """
     embed fit text.txt --model x --dimensions 6 --min-count 3 --method pmi
     embed fit text.txt --model x --dimensions 13 --min-count 3 --method sparse
     embed fit text.txt --model x --dimensions 13 --min-count 3 --method lasso
-    embed fit text.txt --model x --dimensions 13 --min-count 3 --method sparse --coding stochastic --epochs 2
+    embed fit text.txt --model x --dimensions 13 --min-count 3 --method sparse --coding stochastic --passes 2
     embed fit text.txt --model states.spinney --min-count 3 --method hmm --states 4
     embed apply states.spinney few.txt
     embed fit manual --model topics.spinney --method topics --topics 3 --polish 2
@@ -156,21 +156,21 @@ _COMMANDS: Final = """
     lm eval tree.spinney few.txt
     lm fit text.txt --model class.spinney --method class --classes brown.spinney
     lm eval class.spinney few.txt
-    lm mix next.spinney --cache 50 --dev few.txt --model x
+    lm mix next.spinney --cache-words 50 --dev few.txt --model x
     parse fit code.mrg --model grammar.spinney --states 4
     parse apply grammar.spinney code.txt
-    parse apply grammar.spinney code.txt --kbest 2
+    parse apply grammar.spinney code.txt --nbest 2
     parse apply grammar.spinney code.txt --what brackets
     parse fit code.mrg --model x --method pcfg --decoder viterbi
     parse apply x code.txt
     parse fit code.mrg --model x --method spectral --states 4
     parse apply x code.txt
-    parse fit code.mrg --model x --method em --states 2 --iterations 2
+    parse fit code.mrg --model x --method em --states 2 --max-iter 2
     parse fit code.mrg --model x --method split-merge --states 2
     parse fit code.mrg --model x --method pivots --states 4
     parse fit trees.conllu --model heads.spinney --method automata
     parse apply heads.spinney trees.conllu
-    parse fit trees.conllu --model x --method automata --automata em --iterations 2
+    parse fit trees.conllu --model x --method automata --automata em --max-iter 2
     trend fit numbers.csv --model x
     trend fit numbers.csv --model x --value y
 """

@@ -35,8 +35,8 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "transform": ("cca", "tscca"), "pseudo": ("cca", "tscca", "hmm"), "center": ("cca",),
     "context_exponent": ("cca", "pmi", *CODES), "floor": ("pmi", *CODES), "shift": ("pmi", *CODES),
     "min_pair": ("pmi", *CODES), "exponent": SPECTRAL, "rows": SPECTRAL, "whitening": ("tscca",),
-    "variant": ("lrmvl", "hmm"), "rates": ("lrmvl",), "passes": ("lrmvl",), "lam": CODES, "branching": ("sparse",),
-    "coding": CODES, "epochs": CODES,
+    "variant": ("lrmvl", "hmm"), "rates": ("lrmvl",), "passes": ("lrmvl", *CODES), "lam": CODES,
+    "branching": ("sparse",), "coding": CODES,
     "svd": ("cca", "tscca", "svd", "rescaled", "pmi"), "power": ("cca", "tscca", "svd", "rescaled", "pmi", "hmm"),
     "states": ("hmm",), "topics": ("topics",), "alpha0": ("topics",), "polish": ("topics",),
     "stop_words": ("topics",), "cache": (*VECTORS, "hmm"),
@@ -124,7 +124,12 @@ def fit(
     rates: Annotated[
         str | None, typer.Option(help="lrmvl: how fast contexts fade (default: 0.1,0.5,0.9).")
     ] = None,
-    passes: Annotated[int | None, typer.Option(min=1, help="lrmvl: passes (default: 6).")] = None,
+    passes: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="lrmvl: passes (default: 6). --coding stochastic: visits of each entry (20)."
+        ),
+    ] = None,
     lam: Annotated[
         float | None, typer.Option(help="sparse, lasso: the strength of the penalty (default: 0.1).")
     ] = None,
@@ -134,9 +139,6 @@ def fit(
     coding: Annotated[
         str | None,
         typer.Option(help="sparse, lasso: dictionary (default) or stochastic, entry by entry."),
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="--coding stochastic: visits of each entry (default: 20).")
     ] = None,
     svd: Annotated[
         str | None, typer.Option(help="auto (default), exact, lanczos or randomized decomposition.")
@@ -191,7 +193,7 @@ def fit(
         "context_exponent": context_exponent, "center": center or None, "floor": floor, "shift": shift,
         "min_pair": min_pair, "exponent": exponent, "rows": rows, "whitening": whitening, "variant": variant,
         "rates": rates, "passes": passes, "lam": lam, "branching": branching,
-        "coding": coding, "epochs": epochs, "svd": svd, "power": power,
+        "coding": coding, "svd": svd, "power": power,
         "states": states, "topics": topics, "alpha0": alpha0, "polish": polish, "stop_words": stop_words,
         "cache": cache,
     }  # fmt: skip
@@ -244,8 +246,10 @@ def _settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
         chosen["window"] = (
             chosen["window"] if len(chosen["window"]) == 2 else (chosen["window"][0], chosen["window"][0])
         )
-    if "epochs" in chosen and chosen.get("coding") != "stochastic":
-        raise OptionError("--epochs is for --coding stochastic")
+    if "passes" in chosen and method in CODES:
+        if chosen.get("coding") != "stochastic":
+            raise OptionError("--passes is for --coding stochastic")
+        chosen["epochs"] = chosen.pop("passes")
     chosen.pop("cache", None)
     if method == "hmm" and "pseudo" in chosen:
         chosen["pseudo_count"] = chosen.pop("pseudo")

@@ -21,11 +21,13 @@ from spinney.cli.textfiles import (
     batch_arrays,
     token_batches,
 )
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 
 if TYPE_CHECKING:
     from spinney.corpus import TokenArrays
     from spinney.embed import Embedding, MomentTopics, SpectralHMM
+
+_WHAT = ("auto", "states")
 
 #: What is said of each sentence of some: a row of numbers a token, or one number.
 Said = Callable[[Sequence[Tokens]], Iterator[Any]]
@@ -37,10 +39,13 @@ def apply(
     output: Annotated[
         str, typer.Option("--output", "--out", "-o", help="Where to write; - is standard output.")
     ] = "-",
-    states: Annotated[
-        bool,
-        typer.Option("--states", help="What the words around each token say (hmm: all words up to it)."),
-    ] = False,
+    what: Annotated[
+        str,
+        typer.Option(
+            help="auto (vectors of words; hmm: probabilities of sentences; topics: proportions) or states (what the "
+            "words around each token say; hmm: all words up to it)."
+        ),
+    ] = "auto",
     format: Format = "auto",
     text: TextColumn = None,
     header: Header = True,
@@ -54,6 +59,9 @@ def apply(
     """A token a line with its vector, a blank line after each sentence; hmm: a sentence a line with its log
     probability; topics: a document a line with its proportions."""
     begin(quiet)
+    if what not in _WHAT:
+        raise unknown_choice("--what is", what, _WHAT)
+    states = what == "states"
     from spinney import progress
     from spinney.corpus import ReadReport
     from spinney.embed import MomentTopics
@@ -63,7 +71,7 @@ def apply(
     source, report = Source([data], format, encoding, on_error, text, header), ReadReport()
     if isinstance(fitted, MomentTopics):
         if states:
-            raise OptionError("--states: topics have proportions of documents, and no states of tokens")
+            raise OptionError("--what states: topics have proportions of documents, and no states of tokens")
         _topics(fitted, source, reading, report, output, as_json)
     else:
         fitted.threads = threads
@@ -98,7 +106,7 @@ def _said(model: Embedding | SpectralHMM, reading: Reading, states: bool) -> tup
 
     if isinstance(model, Embedding):
         if states and not model.states_:
-            raise OptionError(f"--states: {model.method} has vectors of words, and no states of tokens")
+            raise OptionError(f"--what states: {model.method} has vectors of words, and no states of tokens")
         return ("states", of_tokens(model.token_states)) if states else (
             "vectors",
             of_tokens(model.token_vectors),

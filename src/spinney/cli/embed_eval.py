@@ -13,7 +13,7 @@ from spinney.cli.embed_documents import read_bags
 from spinney.cli.embed_models import load_any
 from spinney.cli.inputs import about
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
-from spinney.cli.textfiles import Format, Header, Reading, Source, warn_of_unknown
+from spinney.cli.textfiles import Format, Header, Reading, Source, TextColumn, warn_of_unknown
 from spinney.cli.vector_scores import category_scores, plain, similarity_scores
 from spinney.errors import InputError, OptionError, unknown_choice
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from spinney.structure import WordVectors
 
 _RESAMPLES = 2000  # draws of the bootstrap: p-values down to 0.001
-_ASKED = "--similarity, --similarity-folder, --analogies, --categories, --sentiment or --text"
+_ASKED = "--similarity, --similarity-folder, --analogies, --categories, --sentiment or --held-out"
 
 
 def eval(
@@ -54,17 +54,17 @@ def eval(
             metavar="TRAIN DEV TEST",
         ),
     ] = None,
-    text: Annotated[str | None, typer.Option(help="hmm, topics: held-out text, for its perplexity.")] = None,
-    baseline: Annotated[
+    held_out: Annotated[
+        str | None, typer.Option(help="hmm, topics: held-out text, for its perplexity.")
+    ] = None,
+    against: Annotated[
         str | None, typer.Option(help="Another model: its scores, and how sure the difference is.")
     ] = None,
     measure: Annotated[
         str, typer.Option(help="How vectors are compared: cosine, dot, euclidean, hellinger, …")
     ] = "cosine",
     format: Format = "auto",
-    text_column: Annotated[
-        str | None, typer.Option(help="The column of a CSV or TSV file that holds the text.")
-    ] = None,
+    text: TextColumn = None,
     header: Header = True,
     encoding: Encoding = "utf-8",
     on_error: OnError = "raise",
@@ -76,17 +76,17 @@ def eval(
     """Word similarity, analogies, categorisation, sentiment, held-out perplexity: what is asked for."""
     begin(quiet)
     pairs = [*(similarity or []), *(_inside(similarity_folder) if similarity_folder else [])]
-    if not (pairs or analogies or categories or sentiment or text):
+    if not (pairs or analogies or categories or sentiment or held_out):
         raise OptionError(f"say what to evaluate: {_ASKED}")
     measure = measure.replace("-", "_")
-    source = Source([text], format, encoding, on_error, text_column, header) if text else None
+    source = Source([held_out], format, encoding, on_error, text, header) if held_out else None
     tests = _Tests(
         _named(pairs), analogies, method, _named(categories or []), level, sentiment, measure, source
     )
     scores, items = tests.run(model)
-    if baseline is not None:
-        scores["baseline"], others = tests.run(baseline)
-        scores["baseline"] = {"path": baseline, **scores["baseline"]}
+    if against is not None:
+        scores["baseline"], others = tests.run(against)
+        scores["baseline"] = {"path": against, **scores["baseline"]}
         scores["significance"] = _significance(others, items, seed)
     emit(as_json, plain(scores), lambda: _show(scores))
 
@@ -149,7 +149,9 @@ class _Tests:
                 self._sentiment(vectors, scores, items)
         if self.source is not None:
             if isinstance(model, WordVectors):
-                raise OptionError("--text is for hmm and topics: vectors of words give text no probability")
+                raise OptionError(
+                    "--held-out is for hmm and topics: vectors of words give text no probability"
+                )
             scores |= _held_out(model, path, self.source)
         return scores, items
 
@@ -235,7 +237,7 @@ def _held_out(model: EmbedModel, path: str, source: Source) -> dict[str, Any]:
     from spinney.embed import Embedding, MomentTopics
 
     if isinstance(model, Embedding):
-        raise OptionError("--text is for hmm and topics: vectors of words give text no probability")
+        raise OptionError("--held-out is for hmm and topics: vectors of words give text no probability")
     reading, report = Reading.of(model.facts_), ReadReport()
     found: dict[str, Any]
     with about(source.name):
@@ -321,8 +323,8 @@ def _show(scores: dict[str, Any]) -> None:
         )
         _show_sure(other, sure, "sentiment")
     if "perplexity" in scores:
-        held_out = scores | ({"of_baseline": other["perplexity"]} if other else {})
-        tell("Held-out text", held_out, _HELD_OUT)
+        perplexities = scores | ({"of_baseline": other["perplexity"]} if other else {})
+        tell("Held-out text", perplexities, _HELD_OUT)
 
 
 _HELD_OUT = {

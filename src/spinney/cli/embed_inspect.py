@@ -27,7 +27,7 @@ VectorsIn = Annotated[
 def inspect(
     model: ModelIn,
     dimensions: Annotated[int, typer.Option(min=1, help="How many dimensions or topics, the first.")] = 10,
-    words: Annotated[int, typer.Option(min=1, help="How many words for each.")] = 8,
+    top: Annotated[int, typer.Option(min=1, help="How many words for each.")] = 8,
     threads: Threads = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -41,11 +41,11 @@ def inspect(
     fitted = load_model(model)
     facts = dict(fitted.facts_)
     if isinstance(fitted, MomentTopics):
-        _inspect_topics(model, fitted, facts, dimensions, words, as_json)
+        _inspect_topics(model, fitted, facts, dimensions, top, as_json)
         return
     parent = fitted.parent_ if isinstance(fitted, Embedding) else None
     vectors = views.model_vectors(fitted)
-    shown = views.dimension_views(vectors, dimensions, words, parent)
+    shown = views.dimension_views(vectors, dimensions, top, parent)
     spectrum = fitted.singular_values_
     found: dict[str, Any] = facts | {
         "singular_values": spectrum.tolist(),
@@ -90,7 +90,7 @@ def _inspect_topics(
 def neighbours(
     model: VectorsIn,
     words: Annotated[list[str], typer.Argument(help="Words.")],
-    top: Annotated[int, typer.Option("--top", "-n", min=1, help="How many neighbours.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="How many neighbours.")] = 10,
     threads: Threads = None,
     seed: Seed = 0,
     as_json: Json = False,

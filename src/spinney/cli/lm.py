@@ -47,7 +47,8 @@ def mix(
         bool, typer.Option("--log-linear", help="A weighted product rather than a sum: slow, and normalised.")
     ] = False,
     cache: Annotated[
-        int | None, typer.Option(min=1, help="Mix in a cache of the last so many words of the text.")
+        int | None,
+        typer.Option("--cache-words", min=1, help="Mix in a cache of the last so many words of the text."),
     ] = None,
     cache_decay: Annotated[
         float | None, typer.Option(help="How much less a word weighs than the next one (default: 0.995).")
@@ -73,9 +74,9 @@ def mix(
     if log_linear and by != "all":
         raise OptionError(f"--log-linear has one exponent a model: --by {by} is for sums")
     if cache is None and (cache_decay is not None or cache_order is not None):
-        raise OptionError("--cache-decay and --cache-order are those of a --cache")
+        raise OptionError("--cache-decay and --cache-order go with --cache-words")
     if len(models) + (cache is not None) < 2:
-        raise OptionError("a mixture needs two models, or one and a --cache")
+        raise OptionError("a mixture needs two models, or one and --cache-words")
     from spinney.corpus import ReadReport
     from spinney.lm.cache import CacheModel
     from spinney.lm.mixture import fit_linear, fit_log_linear
@@ -174,7 +175,7 @@ def _tell_mixture(
 @app.command()
 def sample(
     model: ModelIn,
-    n: Annotated[int, typer.Option("-n", min=1, help="How many sentences.")] = 5,
+    n: Annotated[int, typer.Option("--number", "-n", min=1, help="How many sentences.")] = 5,
     context: Annotated[str, typer.Option(help="The first words of each.")] = "",
     temperature: Annotated[
         float, typer.Option(help="Below 1 likely words are likelier, above 1 the draw is wilder.")

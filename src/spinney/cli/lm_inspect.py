@@ -23,12 +23,13 @@ ModelIn = Annotated[str, typer.Argument(help="A model file that fit wrote.")]
 
 def inspect(
     model: ModelIn,
-    top: Annotated[int, typer.Option(min=1, help="How many contexts, weights or classes.")] = 10,
+    top: Annotated[
+        int, typer.Option(min=1, help="How many contexts, weights, classes or, of --context, words.")
+    ] = 10,
     context: Annotated[
         str | None,
         typer.Option(help="What comes after these words; <s> before them is the start of a sentence."),
     ] = None,
-    k: Annotated[int, typer.Option("--k", min=1, help="--context: how many words.")] = 10,
     threads: Threads = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -42,7 +43,7 @@ def inspect(
     fitted, reading = load_model(model)
     if context is not None:
         words, start = context_words(context, reading)
-        following = fitted.next_words(words, k, start=start)
+        following = fitted.next_words(words, top, start=start)
         rows = [{"word": word, "probability": p} for word, p in following]
         emit(
             as_json,

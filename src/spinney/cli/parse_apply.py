@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from spinney.parsing.headrules import HeadRules
     from spinney.parsing.parser import Parser
 
-_INPUTS = {"grammar": ("tokens", "raw", "tagged"), "automata": ("conllu", "tagged")}
+_FORMATS = {"grammar": ("lines", "prose", "tagged"), "automata": ("conllu", "tagged")}
 _OUTPUTS = {"grammar": ("trees", "conllu", "brackets"), "automata": ("conllu",)}
 
 
 def apply(
     model: ModelIn,
     data: Annotated[str, typer.Argument(help="Text; - is standard input.")] = "-",
-    input: Annotated[
+    format: Annotated[
         str | None,
         typer.Option(
-            help="tokens (default; a sentence a line, words parted by spaces), raw (prose), tagged (word/TAG); "
-            "for head automata conllu (default) or tagged.",
+            help="lines (default; a sentence a line, words parted by spaces), prose, tagged (word/TAG); for head "
+            "automata conllu (default) or tagged.",
             show_default=False,
         ),
     ] = None,
@@ -58,11 +58,10 @@ def apply(
     output: Annotated[
         str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
     ] = "-",
-    kbest: Annotated[
+    nbest: Annotated[
         int,
         typer.Option(
             "--nbest",
-            "--kbest",
             min=1,
             help="So many trees a sentence: its number, rank, score and tree, parted by tabs.",
         ),
@@ -85,8 +84,10 @@ def apply(
     from spinney.corpus import ReadReport, writing
 
     fitted = load_model(model, threads, decoder)
-    source = SentenceSource(data, _choice(fitted, "--input", input, _INPUTS), encoding, on_error, max_length)
-    work = _Work(fitted, _choice(fitted, "--what", what, _OUTPUTS), kbest, least, head_rules(rules), threads)
+    source = SentenceSource(
+        data, _choice(fitted, "--format", format, _FORMATS), encoding, on_error, max_length
+    )
+    work = _Work(fitted, _choice(fitted, "--what", what, _OUTPUTS), nbest, least, head_rules(rules), threads)
     report = ReadReport()
     told: list[dict[str, Any]] = []
     with about(data), writing("-" if as_json else output) as file:
@@ -123,7 +124,7 @@ class _Work:
 
     model: Parser | HeadAutomata
     what: str
-    kbest: int
+    nbest: int
     least: float
     rules: HeadRules
     threads: int | None
@@ -131,8 +132,8 @@ class _Work:
     tagged: int = 0
 
     def __post_init__(self) -> None:
-        if self.kbest > 1 and self.what != "trees":
-            raise OptionError(f"--kbest is for trees, not for {self.what}")
+        if self.nbest > 1 and self.what != "trees":
+            raise OptionError(f"--nbest is for trees, not for {self.what}")
 
     @cached_property
     def known_words(self) -> frozenset[str]:
@@ -166,8 +167,8 @@ class _Work:
         threads = self.threads or default_threads()
         if self.what == "brackets":
             return in_order(lambda one: parser.brackets(one.words, self.least, one.tags), full, threads)
-        if self.kbest > 1:
-            return in_order(lambda one: parser.parse_kbest(one.words, self.kbest, one.tags), full, threads)
+        if self.nbest > 1:
+            return in_order(lambda one: parser.parse_kbest(one.words, self.nbest, one.tags), full, threads)
         tags = [one.tags or [] for one in full] if any(one.tags for one in full) else None
         trees = parser.parse([one.words for one in full], tags)
         if self.what == "trees":
@@ -222,7 +223,7 @@ class _Work:
                 f"{' '.join(wanted.words[one.begin : one.end])}\n"
                 for one in found or []
             )
-        if self.kbest > 1:
+        if self.nbest > 1:
             return "".join(
                 f"{wanted.number}\t{rank}\t{score:.4f}\t{tree}\n"
                 for rank, (tree, score) in enumerate(found or [], 1)
@@ -243,7 +244,7 @@ class _Work:
             if hasattr(self.model, "column"):
                 columns["tags"] = self.model.column
             return facts | {name: getattr(found, column, []) for name, column in columns.items()}
-        if self.kbest > 1:
+        if self.nbest > 1:
             pairs = [(str(tree), score if math.isfinite(score) else None) for tree, score in found or []]
             return facts | {"trees": [{"tree": tree, "score": score} for tree, score in pairs]}
         return facts | {"tree": None if found is None else str(found)}

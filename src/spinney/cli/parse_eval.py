@@ -20,7 +20,7 @@ from spinney.cli.parse_text import (
     load_model,
     named,
 )
-from spinney.errors import InputError, OptionError, unknown_choice
+from spinney.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +48,7 @@ class _Gold:
     """The treebank, and how models are tried on it."""
 
     files: list[str]
-    input: str
+    tags: bool
     max_length: int | None
     punctuation: bool
     rules: HeadRules
@@ -67,9 +67,10 @@ def eval(
         list[str],
         typer.Argument(help="Trees, in files or folders (for head automata CoNLL-U); - is standard input."),
     ],
-    input: Annotated[
-        str, typer.Option(help="What the parser is given: tokens, or tagged (also the tags of the treebank).")
-    ] = "tokens",
+    gold_tags: Annotated[
+        bool,
+        typer.Option("--gold-tags", help="Give the parser the tags of the treebank as well as the words."),
+    ] = False,
     max_length: Annotated[
         int | None, typer.Option(min=1, help="Only sentences of so many words at most.", show_default=False)
     ] = None,
@@ -90,14 +91,12 @@ def eval(
 ) -> None:
     """F1 of brackets as evalb counts it, tags, dependencies by head rules; of head automata, heads."""
     begin(quiet)
-    if input not in ("tokens", "tagged"):
-        raise unknown_choice("--input is", input, ("tokens", "tagged"))
     if against and "-" in data:
         raise OptionError("--against reads the trees again: give a file rather than standard input")
     from spinney.evaluate.significance import paired_bootstrap
     from spinney.parsing.parser import Parser
 
-    gold = _Gold(data, input, max_length, punctuation, head_rules(rules), encoding, on_error, seed)
+    gold = _Gold(data, gold_tags, max_length, punctuation, head_rules(rules), encoding, on_error, seed)
     fitted = load_model(model, threads, decoder)
     ours = _scores(fitted, gold)
     compared: list[dict[str, Any]] = []
@@ -141,7 +140,7 @@ def _of_parser(parser: Parser, gold: _Gold) -> _Scores:
         raise InputError(f"no sentence has at most {gold.max_length} words")
     started = time.perf_counter()
     found = parser.parse(
-        [tree.leaves() for tree in kept], [tree.tags() for tree in kept] if gold.input == "tagged" else None
+        [tree.leaves() for tree in kept], [tree.tags() for tree in kept] if gold.tags else None
     )
     seconds = time.perf_counter() - started
     scores, counts = parseval(kept, found), bracket_counts(kept, found)

@@ -27,7 +27,7 @@ _TAKEN_BY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("horizontal", "vertical", "unaries", "branching", "rare", "prune", "decoder"), _GRAMMARS
     ),
-    "iterations": ("em", "automata"),
+    "max_iter": ("em", "automata"),
     "polish": ("clustering", "pivots"),
     **dict.fromkeys(("features", "kappa"), ("spectral", "clustering")),
     "compress": _STATES,
@@ -86,8 +86,8 @@ def fit(
         int | None,
         typer.Option(min=0, help="Words seen so often at most stand for unknown ones (default: 5)."),
     ] = None,
-    iterations: Annotated[
-        int | None, typer.Option(min=1, help="em: at most (default: 60); automata em: (default: 30).")
+    max_iter: Annotated[
+        int | None, typer.Option(min=1, help="em: iterations at most (default: 60; automata em: 30).")
     ] = None,
     polish: Annotated[
         int | None, typer.Option(min=0, help="clustering, pivots: iterations of EM afterwards (default: 5).")
@@ -145,7 +145,7 @@ def fit(
     check_target(model)
     given = {
         "states": states, "grammars": grammars, "horizontal": horizontal, "vertical": vertical, "unaries": unaries,
-        "branching": branching, "rare": rare, "iterations": iterations, "polish": polish, "features": features,
+        "branching": branching, "rare": rare, "max_iter": max_iter, "polish": polish, "features": features,
         "kappa": kappa, "decoder": decoder, "signs": signs, "prune": prune, "compress": compress,
         "automata": automata, "column": column, "smoothing": smoothing,
     }  # fmt: skip
@@ -182,7 +182,7 @@ def _settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
     wanted = {name: value for name, value in given.items() if value is not None}
     for name in wanted:
         if not set(methods) & set(_TAKEN_BY[name]):
-            raise OptionError(f"--{name} is not for --method {method}")
+            raise OptionError(f"--{name.replace('_', '-')} is not for --method {method}")
     if method == "automata":
         kind = wanted.pop("automata", "spectral")
         if kind not in _AUTOMATA:
@@ -190,19 +190,24 @@ def _settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
         if wanted.get("column", "upos") not in ("upos", "xpos"):
             raise unknown_choice("--column is", wanted["column"], ("upos", "xpos"))
         for name, kinds in {
-            "iterations": ("em",),
+            "max_iter": ("em",),
             "states": ("spectral", "em"),
             "signs": ("spectral",),
         }.items():
             if name in wanted and kind not in kinds:
-                raise OptionError(f"--{name} is not for --automata {kind}")
-        return wanted | {"method": kind}
+                raise OptionError(f"--{name.replace('_', '-')} is not for --automata {kind}")
+        return _renamed(wanted) | {"method": kind}
     if wanted.get("horizontal", "auto") != "auto":
         text = wanted["horizontal"]
         if text != "all" and not (text.isascii() and text.isdigit()):
             raise OptionError(f"--horizontal is a number from 0, all or auto, not {text!r}")
         wanted["horizontal"] = None if text == "all" else int(text)
-    return wanted
+    return _renamed(wanted)
+
+
+def _renamed(settings: dict[str, Any]) -> dict[str, Any]:
+    """The options by the names of the library's parameters."""
+    return {"iterations" if name == "max_iter" else name: value for name, value in settings.items()}
 
 
 def _fit_parser(

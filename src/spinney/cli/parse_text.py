@@ -182,7 +182,7 @@ class SentenceSource:
     """A text, and how sentences are got out of it."""
 
     path: str
-    input: str
+    format: str
     encoding: str
     on_error: str
     max_length: int
@@ -196,9 +196,9 @@ class SentenceSource:
 
         ``known`` are words of the treebank, which raw text is not to lose to the Penn Treebank's conventions.
         """
-        if self.input == "conllu":
+        if self.format == "conllu":
             sentences = self._conllu(report)
-        elif self.input == "raw":
+        elif self.format == "prose":
             sentences = self._raw(report, known)
         else:
             sentences = self._lines(report)
@@ -215,7 +215,7 @@ class SentenceSource:
             tags = None
             try:
                 forms = fields(line.decode())
-                if self.input == "tagged":
+                if self.format == "tagged":
                     forms, tags = _split_tags(forms)
                 self._check_length(forms)
             except InputError as error:
@@ -282,5 +282,5 @@ def _split_tags(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
     pairs = [token.rpartition("/") for token in tokens]
     for token, (word, _, tag) in zip(tokens, pairs):
         if not word or not tag:
-            raise InputError(f"{token!r} is not word/TAG", remedy="--input tokens is for words without tags")
+            raise InputError(f"{token!r} is not word/TAG", remedy="--format lines is for words without tags")
     return [word for word, _, _ in pairs], [tag for _, _, tag in pairs]

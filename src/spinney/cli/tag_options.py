@@ -49,9 +49,19 @@ Tol = Annotated[float, typer.Option(help="Largest violation of optimality at whi
 MaxIter = Annotated[int, typer.Option(min=1, help="Iterations at most.")]
 Passes = Annotated[int, typer.Option(min=1, help="Passes of the stochastic solvers.")]
 Labels = Annotated[
-    str, typer.Option(help="all: weights for every label; observed: for pairs seen in training.")
+    str,
+    typer.Option(
+        "--weights",
+        help="all: weights for every label; observed: for what was seen with a label in training.",
+    ),
 ]
-Start = Annotated[bool, typer.Option(help="Whether the first token has bigram weights, from a start label.")]
+Start = Annotated[
+    bool,
+    typer.Option(
+        "--start-label/--no-start-label",
+        help="Whether the first token has bigram weights, from a start label.",
+    ),
+]
 MinCount = Annotated[int, typer.Option(min=1, help="Leave out observations made fewer times.")]
 Partial = Annotated[
     bool,
