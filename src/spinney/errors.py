@@ -18,6 +18,8 @@ def did_you_mean(word: object, known: Iterable[str], most: int = 1) -> str:
     --------
     >>> did_you_mean("bronw", ["brown", "exchange", "hmm"])
     'did you mean brown?'
+    >>> did_you_mean("exch", ["brown", "exchange", "hmm"])
+    'did you mean exchange?'
     >>> did_you_mean("lda", ["brown", "exchange", "hmm"])
     ''
     """
@@ -26,7 +28,9 @@ def did_you_mean(word: object, known: Iterable[str], most: int = 1) -> str:
     by_folded: dict[str, str] = {}
     for name in map(str, known):
         by_folded.setdefault(name.casefold(), name)
-    near = get_close_matches(str(word).casefold(), by_folded, n=most)
+    given = str(word).casefold()
+    begun = [name for name in by_folded if len(given) > 2 and name.startswith(given)]
+    near = begun[:most] or get_close_matches(given, by_folded, n=most)
     return f"did you mean {', '.join(by_folded[name] for name in near)}?" if near else ""
 
 

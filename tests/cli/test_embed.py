@@ -491,7 +491,7 @@ def test_words_that_are_unknown(refused, data):
 
 def test_scores_that_cannot_be(refused, data, tmp_path):
     assert "say what to evaluate" in refused("eval", data / "cca")
-    assert "--text is for hmm and topics" in refused("eval", data / "cca", "--held-out", data / "dev.txt")
+    assert "--held-out is for hmm and topics" in refused("eval", data / "cca", "--held-out", data / "dev.txt")
     assert "--method is 3cosadd" in refused(
         "eval", data / "cca", "--analogies", data / "questions.txt", "--method", "add"
     )

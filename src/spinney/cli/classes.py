@@ -164,6 +164,7 @@ def fit(
     reading = Reading(
         words, lowercase, unknown or None, tree, typed_edges, subtypes, max_length, parser, head_rules
     )
+    reading.check_parser()
     vocabulary, size = None, classes or 256
     if isinstance(origin, HiddenMarkov) and method == "hmm":
         reading, vocabulary = Reading.of(origin.facts_), origin.vocabulary_

@@ -67,7 +67,7 @@ def _tried(model: Clustering | HiddenMarkov, wanted: Any) -> Classed:
     from spinney.report.classes_page import Classed
 
     facts: Mapping[str, Any] = model.facts_ if isinstance(model, HiddenMarkov) else model.facts
-    reading = Reading.of(facts)
+    reading = Reading.of(facts, parser=wanted.parser)
     if not isinstance(model, HiddenMarkov):
         return _of_words(model.classes, _sentences(wanted, replace(reading, tree=False, relations=False)))
     import numpy as np

@@ -109,16 +109,19 @@ def _report(folder: str) -> str:
 
 
 def _farewell(tour: Tour, report: str) -> None:
-    classifier, parser = tour.place("classifier.spinney"), tour.place("parser.spinney")
-    manual, code = tour.place("texts/manual.txt"), tour.place("texts/code.txt")
+    from shlex import quote
+
+    names = ("classifier.spinney", "parser.spinney", "classes.spinney", "vectors.spinney", "language.spinney")
+    classifier, parser, classes, vectors, language = (quote(tour.place(name)) for name in names)
+    manual, code = quote(tour.place("texts/manual.txt")), quote(tour.place("texts/code.txt"))
     tour.say("")
     tour.say(f"[bold]All of it is on one page: open {report}[/bold]")
     tour.say("The models and the texts are beside it. Try next:")
     for line in (
         f"classify inspect {classifier} --top 20",
-        f"classes neighbours {tour.place('classes.spinney')} returns",
-        f"embed neighbours {tour.place('vectors.spinney')} list tuple",
-        f"lm sample {tour.place('language.spinney')}",
+        f"classes neighbours {classes} returns",
+        f"embed neighbours {vectors} list tuple",
+        f"lm sample {language}",
         f"parse apply {parser} {code} | head -3",
         f"classes fit {manual} --model my.spinney --method hmm          (any text, a sentence a line)",
         "classify fit FOLDER --model my.spinney --penalty l1 --cv 5     (one folder a class)",

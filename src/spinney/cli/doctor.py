@@ -184,17 +184,18 @@ def _problems(facts: dict[str, Any]) -> list[dict[str, Any]]:
     if (told := _installed_version()) not in (None, spinney.__version__):
         add(f"the package was installed as version {told}", "pip install --editable . (or --upgrade)")
     kernels = facts["kernels"]
-    if "error" in kernels:
+    interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    if "error" in kernels and not interpreted:
         add(f"compiled kernels cannot be kept: {kernels['error']}", _CACHE_REMEDY, broken=True)
-    elif not kernels["writable"]:
+    elif not kernels.get("writable", True):
         what = f"kernels cannot be kept in {kernels['folder']}: every run compiles what is missing there"
         add(what, _CACHE_REMEDY)
     for command in facts.get("compiled", {}).get("failed", []):
         add(f"a small fit fails: {command}", "please tell the maintainers", broken=True)
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+    if interpreted:
         add("NUMBA_DISABLE_JIT is set: kernels run as plain Python, very slowly", "unset NUMBA_DISABLE_JIT")
     for name, folder in facts["folders"].items():
-        if folder["path"] is not None and not folder["exists"] and name != "NUMBA_CACHE_DIR":
+        if folder["path"] is not None and not folder["exists"]:
             add(f"{name}: no folder {folder['path']}", f"mkdir -p {folder['path']}, or set {name} anew")
     temporary = facts["folders"]["TMPDIR"]
     if not temporary["writable"]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from spinney.cli.embed_documents import first_documents, table_of
 from spinney.cli.embed_models import load_model
 from spinney.cli.textfiles import Reading, Source
-from spinney.errors import OptionError
+from spinney.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from spinney.embed import MomentTopics
@@ -61,5 +61,7 @@ def _tried(model: MomentTopics, wanted: Any) -> Topical:
     )
     reading = Reading.of(model.facts_)
     some = first_documents(source, reading.lowercase, wanted.documents, ReadReport())
+    if not some and wanted.documents:
+        raise InputError("no documents", path=wanted.data)
     names, words = [name for name, _ in some], [words for _, words in some]
     return Topical(names, words, model.transform(table_of(words, model.words_)))

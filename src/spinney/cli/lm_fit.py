@@ -183,6 +183,7 @@ def fit(
     known = None if vocabulary is None else _vocabulary(vocabulary, symbol)
     symbol = symbol if known is None else known.unknown
     reading = Reading(words, lowercase, symbol, max_length=max_length, parser=parser)
+    reading.check_parser()
     report = ReadReport()
     read_with = None if known is None else with_marks(known)
     with about(source.name), numbered(source, reading, report, cache, read_with) as arrays:

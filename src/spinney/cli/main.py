@@ -9,6 +9,7 @@ import os
 import sys
 from functools import cache
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -72,6 +73,9 @@ def main() -> None:
 
         answer(sys.argv[1:])
         return
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not (stream.encoding or "").lower().startswith("utf"):
+            stream.reconfigure(errors="replace")  # a terminal without λ shows ? for it
     sys.exit(run(sys.argv[1:]))
 
 

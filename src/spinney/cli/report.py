@@ -22,6 +22,7 @@ from spinney.cli.inputs import (
     read_inputs,
 )
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
+from spinney.cli.textfiles import Parser
 from spinney.errors import OptionError, SpinneyError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class _Wanted:
     header: bool
     encoding: str
     on_error: str
+    parser: str | None = None
 
 
 def report(
@@ -71,6 +73,7 @@ def report(
         str | None, typer.Option(help="The column of the label.  [default: label, if there is one]")
     ] = None,
     header: Annotated[bool, typer.Option(help="Whether tables have a line of column names.")] = True,
+    parser: Parser = None,
     encoding: Encoding = "utf-8",
     on_error: OnError = "raise",
     threads: Threads = None,
@@ -91,7 +94,7 @@ def report(
     from spinney.files import read_model
 
     kind = read_model(model).kind
-    wanted = _Wanted(model, data, documents, top, format, text, label, header, encoding, on_error)
+    wanted = _Wanted(model, data, documents, top, format, text, label, header, encoding, on_error, parser)
     page, facts = _PAGES.get(kind, _any_page)(wanted)
     with writing(output) as file:
         file.write(page.html())

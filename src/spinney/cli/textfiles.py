@@ -84,10 +84,21 @@ class Reading:
         reading = cls(**known)
         return replace(reading, words=words or reading.words, parser=parser or reading.parser)
 
+    @property
+    def wants_more(self) -> bool:
+        """Whether more than forms is wanted: trees, relations, lemmas, tags."""
+        return self.tree or self.relations or self.words != "form"
+
+    def check_parser(self) -> None:
+        """Refuse a parser that would have nothing to do."""
+        if self.parser is not None and not self.wants_more:
+            raise OptionError(
+                "--parser gives trees, lemmas and tags: ask for some (--words lemma; classes: --tree)"
+            )
+
     def parses(self, format: str) -> bool:
         """Whether text of that format must be parsed to give what is wanted."""
-        wanted = self.tree or self.relations or self.words != "form"
-        return wanted and self.parser is not None and format not in ("conllu", "columns")
+        return self.wants_more and self.parser is not None and format not in ("conllu", "columns")
 
     def tree_parser(self) -> str | DependencyParser:
         """What parses text, for those that need it."""

@@ -252,14 +252,14 @@ class Tour:
         from spinney.classes import brown, pair_counts
         from spinney.corpus import sentence_arrays
         from spinney.corpus.code_trees import sample_trees
-        from spinney.corpus.sample_files import MODULES, code_sentences, word_roles
+        from spinney.corpus.sample_files import UNLABELLED, code_sentences, word_roles
         from spinney.tagging import Tagger
 
         self.heading(9, "The one idea: classes learnt without labels make a tagger of few labels better")
         statements = [rows for tree in sample_trees() if len(rows := word_roles(tree)) > 1]
         words = [[word for word, _ in rows] for rows in statements]
         roles = [[role for _, role in rows] for rows in statements]
-        code = sentence_arrays(tokens for name in MODULES for tokens in code_sentences(name))
+        code = sentence_arrays(tokens for name in UNLABELLED for tokens in code_sentences(name))
         clusters = brown(pair_counts(code), code.vocabulary, 100)
         test = slice(4, None, 5)
         train = [i for i in range(len(statements)) if i % 5 != 4][:200]

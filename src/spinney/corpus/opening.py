@@ -129,7 +129,10 @@ def writing_folder(path: FilePath, marker: str) -> Iterator[str]:
         os.replace(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        if os.path.lexists(target):
+            shutil.rmtree(old, ignore_errors=True)
+        elif os.path.lexists(old):  # stopped between the two: what was there comes back
+            os.replace(old, target)
 
 
 def _replaceable(folder: str, marker: str) -> bool:

@@ -17,8 +17,10 @@ from typing import Final, TypeVar
 from spinney.corpus.brackets import Tree
 from spinney.corpus.code_trees import MODULES as TREE_MODULES
 from spinney.corpus.code_trees import code_trees, module_source, sample_trees
-from spinney.corpus.opening import writing_folder
+from spinney.corpus.compressed import explained
+from spinney.corpus.opening import writing
 from spinney.corpus.sample import sample_documents, sample_sentences
+from spinney.errors import InputError
 
 _Item = TypeVar("_Item")
 
@@ -37,6 +39,8 @@ MODULES: Final = (
 
 #: Modules to tell apart by a few of their statements.
 TOLD_APART: Final = ("imaplib", "mailbox", "pickle", "subprocess", "tarfile", "threading")
+#: Those of ``code.txt``: none of them has trees, roles or documents in the other files.
+UNLABELLED: Final = tuple(name for name in MODULES if name not in (*TREE_MODULES, *TOLD_APART))
 
 #: When the versions of Python came out that the manual speaks of.
 _RELEASED: Final = {
@@ -54,7 +58,7 @@ _DOCUMENTS = 8  # of a module to learn from
 
 
 def write_sample_files(folder: str) -> list[str]:
-    """Write the texts into a folder, a new one or one that this wrote; the names of what is now there.
+    """Write the texts into a folder, a new one or one that holds them alone; the names of what is now there.
 
     ==========================================  ====================================================================
     ``manual/THEME/TOPIC.txt``                  Python's manual: documents, a folder for each of four themes
@@ -77,13 +81,21 @@ def write_sample_files(folder: str) -> list[str]:
     ['calls-test.csv', 'calls-train.csv', 'code-test.col', 'code-test.mrg', 'code-train.col', 'code-train.mrg',
     'code.txt', 'manual', 'manual.txt', 'modules-dev', 'modules-test', 'modules-train', 'notes']
     """
-    with writing_folder(folder, "manual.txt") as inside:
-        for name, text in _sample_files().items():
-            path = os.path.join(inside, *name.split("/"))
+    files = _sample_files()
+    names = sorted({name.partition("/")[0] for name in files})
+    there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    if there and there != names:
+        other = next((name for name in there if name not in names), there[0])
+        raise InputError(f"{other} is there already", path=folder, remedy="name a new folder")
+    for name, text in files.items():
+        path = os.path.join(folder, *name.split("/"))
+        try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-    return sorted(os.listdir(folder))
+        except OSError as error:
+            raise explained(error, folder) from None
+        with writing(path) as file:
+            file.write(text)
+    return names
 
 
 @cache  # a session that writes them again and again, as tests do, waits once
@@ -93,8 +105,7 @@ def _sample_files() -> dict[str, str]:
     files = {f"manual/{d.label}/{d.id}.txt": d.text + "\n" for d in sample_documents()}
     files["manual.txt"] = _lines(map(" ".join, sample_sentences()))
     source = {name: list(code_sentences(name)) for name in MODULES}
-    for_tests = {*TREE_MODULES, *TOLD_APART}
-    files["code.txt"] = _lines(" ".join(s) for name in MODULES if name not in for_tests for s in source[name])
+    files["code.txt"] = _lines(" ".join(s) for name in UNLABELLED for s in source[name])
     spoken = [rows for tree in trees if len(rows := word_roles(tree)) > 1]
     calls = method_calls(chain.from_iterable(source.values()), least=_CALLED)
     for part, some in (("train", _training), ("test", _held_out)):

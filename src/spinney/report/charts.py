@@ -161,8 +161,8 @@ def heat_map(
     numbered = max(len(rows), len(columns)) <= _NUMBERED
     side = _CELL if numbered else _CELL // 2
     longest = max((len(_cut(column, _NAME)) for column in columns), default=0)
-    left, top = 14 + 7 * max((len(_cut(row, _NAME)) for row in rows), default=0), 14 + 5 * longest
-    width, height = left + side * len(columns) + 5 * longest, top + side * len(rows) + 4
+    left, top = 14 + 8 * max((len(_cut(row, _NAME)) for row in rows), default=0), 14 + 6 * longest
+    width, height = left + side * len(columns) + 6 * longest, top + side * len(rows) + 4
     names = [
         f'<text x="{left - 8}" y="{top + (i + 0.5) * side + 4:g}" text-anchor="end">{escape(_cut(row, _NAME))}</text>'
         for i, row in enumerate(rows)

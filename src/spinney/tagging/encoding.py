@@ -65,7 +65,8 @@ class Encoding:
                 fitting[scheme] += convert(labels, scheme) == labels
         own = max(SCHEMES, key=fitting.__getitem__)
         if fitting[own] < _LEAST * len(columns):
-            what = f"the labels are of no single scheme: most, {fitting[own]} of {len(columns)} sentences, are in {own}"
+            fits = f"{own}, the nearest, fits {fitting[own]} of {len(columns)} sentences"
+            what = f"the labels are of no single scheme: {fits}"
             raise InputError(what, remedy=f"write all in one of {', '.join(SCHEMES)}")
         return cls(inner, own, tuple(sorted(used)))
 
