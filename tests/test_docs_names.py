@@ -192,3 +192,9 @@ def test_what_is_missing_is_found():
     assert _problem(["--sparsity"]) == _problem(["apply", "--sparsity"]) == "no such option: --sparsity"
     assert _problem(["spinney", "TASK", "VERB", "--json"]) is None
     assert _problem(["python", "replication/grave.py", "--only", "nothing"]) == "no such study: nothing"
+
+
+def test_the_citation_has_the_version():
+    from spinney import __version__
+
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
