@@ -31,14 +31,17 @@ def _lacking(what):
 def browser():
     """One browser for all tests."""
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import Error, sync_playwright
     except ImportError:
         _lacking("Playwright is not installed: pip install 'spinney[browser]'")
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if not found or not shutil.which(found):
         _lacking(f"no Chromium: install one of {', '.join(NAMES)}, or name it in $CHROMIUM")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        try:
+            started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        except Error as error:  # a sandbox, or a library that it lacks
+            _lacking(f"{found} does not start: {str(error).splitlines()[0]}")
         yield started
         started.close()
 
