@@ -191,7 +191,7 @@ def test_features_from_elsewhere():
 
 def test_bad_labels_and_options():
     mixed = [convert(BIOES[0], "iob1"), convert(BIOES[1], "iob2")]
-    with pytest.raises(InputError, match="of no single scheme: most, 1 of 2 sentences, are in iob2"):
+    with pytest.raises(InputError, match="of no single scheme: iob2, the nearest, fits 1 of 2 sentences"):
         Tagger(TEMPLATE, encode="bioes").fit(X[:2], mixed)
     with pytest.raises(InputError, match="'N' is not a phrase label"):
         Tagger(TEMPLATE, encode="bioes").fit([["a", "dog"]], [["O", "N"]])
