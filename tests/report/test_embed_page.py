@@ -35,7 +35,7 @@ def titles(page):
 
 def test_vectors(text):
     page = embed_page(Embedding("cca", dimensions=3).fit(text), HOSTILE)
-    assert titles(page) == ["Map of words", "Dimensions", "Canonical correlations"]
+    assert titles(page) == ["Map of words", "Dimensions", "Singular values"]
     assert page.known["dimensions"] == 3
     check(page)
     page = embed_page(Embedding("svd", dimensions=2).fit(text), "two numbers")

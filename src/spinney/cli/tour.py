@@ -212,6 +212,7 @@ class Tour:
         arrays = self._words(min_count=3)
         clusters = brown(pair_counts(arrays), arrays.vocabulary, 40, refine=5)
         model = HiddenMarkov(40, random_state=self.seed).fit(arrays, init=clusters.classes)
+        model.facts_["reading"] = {"lowercase": True}  # for those who try it on text
         model.save(self.place("classes.spinney"))
         self.say(
             f"   Brown clusters of {len(arrays.vocabulary):,} words begin a hidden Markov chain of 40 classes "
@@ -237,6 +238,7 @@ class Tour:
         self.heading(8, "Eigenwords: vectors from the words around each word")
         arrays = self._words(min_count=5)
         model = Embedding("cca", 50, random_state=self.seed).fit(arrays)
+        model.facts_["reading"] = {"lowercase": True}
         model.save(self.place("vectors.spinney"))
         self.say(
             f"   Canonical correlation of {len(arrays.vocabulary):,} words and the five words on each side of them, "
@@ -356,6 +358,7 @@ class Tour:
         arrays = sentence_arrays(train, min_count=2, unknown="<unk>")
         counted = fit_ngram(arrays, "modified-kneser-ney", order=4)
         learnt = fit_loglinear(arrays, 4, lam=0.5, tol=1e-2, max_iter=50)
+        learnt.facts["reading"] = {"lowercase": True}
         learnt.save(self.place("language.spinney"))
         perplexities = [model.perplexity(test).perplexity for model in (counted, learnt)]
         self.say(

@@ -74,7 +74,7 @@ class Embedding:
     vectors_ : array of float32 or CSR [words, dimensions]
     vocabulary_ : Vocabulary
     singular_values_ : array [dimensions]
-        Canonical correlations in the methods of that family; empty for sparse codes.
+        Canonical correlations in the methods of that family, if counts are raw and flat; empty for sparse codes.
     parent_ : array of int32 [dimensions], or None
         sparse: the forest of the dimensions, as the parent of each; -1 for a root.
     facts_ : dict

@@ -109,7 +109,9 @@ def embed_page(
 
 
 def _correlations(model: EmbedModel) -> bool:
-    return isinstance(model, Embedding) and model.method in ("cca", "tscca", "lrmvl")
+    """Whether singular values are correlations: not so of counts that were transformed or weighted."""
+    family = isinstance(model, Embedding) and model.method in ("cca", "tscca", "lrmvl")
+    return family and bool(np.all(model.singular_values_ <= 1 + 1e-6))
 
 
 def map_sections(
