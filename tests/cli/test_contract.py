@@ -143,7 +143,7 @@ def test_every_task_has_its_verbs():
 def test_every_verb_has_the_common_options(name, command):
     options = {option for parameter in command.params for option in parameter.opts}
     missing = {"--json", "--quiet", "--threads", "--seed"} - options
-    assert not missing or name == "completion", f"{name} lacks {', '.join(sorted(missing))}"
+    assert not missing, f"{name} lacks {', '.join(sorted(missing))}"
     for parameter in command.params:
         assert getattr(parameter, "help", None), f"{name} {parameter.name} has no help"
         assert not parameter.help or parameter.help.rstrip().endswith((".", "]", "…", ")")), (
