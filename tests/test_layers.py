@@ -12,7 +12,8 @@ ROOT = Path(spinney.__file__).parent
 LAYERS = [
     {"cli"},
     {"report"},
-    {"tagging", "classify", "temporal", "lm", "parsing", "taxonomy", "classes", "embed"},
+    {"tagging", "classify", "temporal", "lm", "parsing", "classes", "embed"},
+    {"taxonomy"},
     {"evaluate"},
     {"structure"},
     {"inference"},
@@ -21,8 +22,10 @@ LAYERS = [
     {"linalg"},
     {"_linalg_kernels"},
     {"parallel"},
+    {"model"},
     {"compiling"},
     {"files", "progress"},
+    {"settings", "views"},
     {"errors"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

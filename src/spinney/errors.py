@@ -7,7 +7,8 @@ and exits with code 2; anything else that escapes is a fault of ours and exits w
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -93,6 +94,51 @@ class OptionError(SpinneyError, ValueError):
         super().__init__(what + (f" ({meant})" if meant else ""))
 
 
+class SettingError(OptionError):
+    """A setting out of its range, or settings that do not go together.
+
+    The text names settings in braces: the library says them as its parameters, the command line as its options. What
+    else stands in braces is given by keyword.
+
+    Examples
+    --------
+    >>> error = SettingError("{max_iter} must be at least 1, not {value}", value=0)
+    >>> print(error)
+    max_iter must be at least 1, not 0
+    >>> error.told(lambda name: "--" + name.replace("_", "-"))
+    '--max-iter must be at least 1, not 0'
+    """
+
+    def __init__(self, what: str, **values: object) -> None:
+        self.what, self.values = what, values
+        super().__init__(self.told(str))
+
+    def told(self, name_of: Callable[[str], str]) -> str:
+        """The message, with settings named by a function of theirs."""
+        return self.what.format_map(_Names(self.values, name_of))
+
+
+class _Names(dict[str, object]):
+    def __init__(self, values: dict[str, object], name_of: Callable[[str], str]) -> None:
+        super().__init__(values)
+        self.name_of = name_of
+
+    def __missing__(self, key: str) -> str:
+        return self.name_of(key)
+
+
+def listed(names: Iterable[str], last: str) -> str:
+    """Names as a sentence lists them.
+
+    Examples
+    --------
+    >>> listed(["csv", "tsv", "lines"], "or")
+    'csv, tsv or lines'
+    """
+    *others, end = names
+    return f"{', '.join(others)} {last} {end}" if others else end
+
+
 def unknown_choice(what: str, given: object, known: Iterable[str]) -> OptionError:
     """The error for a value that is none of the known ones.
 
@@ -102,9 +148,8 @@ def unknown_choice(what: str, given: object, known: Iterable[str]) -> OptionErro
     --method is brown, exchange or hmm, not 'bronw' (did you mean brown?)
     """
     names = list(map(str, known))
-    several = len(names) > 1 and not what.endswith("one of")
-    listed = f"{', '.join(names[:-1])} or {names[-1]}" if several else ", ".join(names)
-    return OptionError(f"{what} {listed}, not {given!r}", given=given, known=names)
+    choices = ", ".join(names) if what.endswith("one of") else listed(names, "or")
+    return OptionError(f"{what} {choices}, not {given!r}", given=given, known=names)
 
 
 class ModelFileError(InputError):
@@ -113,3 +158,14 @@ class ModelFileError(InputError):
 
 class NotFittedError(SpinneyError, AttributeError):
     """A model was asked to predict before it was fitted."""
+
+
+@contextmanager
+def about(path: str) -> Iterator[None]:
+    """Name the file in errors that do not: a model knows sentences, not where they were read."""
+    try:
+        yield
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(error.what, path=path, line=error.line, remedy=error.remedy) from None

@@ -12,11 +12,9 @@ from spinney.lm.cache import CacheModel
 from spinney.lm.classbased import fit_class_targets
 from spinney.lm.loglinear import fit_loglinear
 from spinney.lm.mixture import LinearMixture
+from spinney.lm.scores import TextScores
 from spinney.lm.smoothing import fit_ngram
-from spinney.report.lm_explorer import exploration, explorer
-from spinney.report.lm_page import ReadText, lm_page
-from spinney.report.lm_scores import TextScores
-from spinney.report.lm_views import (
+from spinney.lm.views import (
     Contexts,
     explored,
     frequent_contexts,
@@ -26,6 +24,8 @@ from spinney.report.lm_views import (
     strongest,
     weight_view,
 )
+from spinney.report.lm_explorer import exploration, explorer
+from spinney.report.lm_page import ReadText, lm_page
 from spinney.structure import WordClasses
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from spinney.classes.pairs import PairCounts
 from spinney.corpus.vocabulary import Vocabulary
 from spinney.errors import InputError, OptionError
-from spinney.files import FilePath, read_model, write_model
+from spinney.files import FilePath, ModelFile, read_model, write_model
+from spinney.model import Structures
 from spinney.structure import WordClasses
 
 _KIND = "classes/Clustering"
@@ -76,6 +77,10 @@ class Clustering:
         )
         return replace(self, classes=classes, facts={**self.facts, "reading": dict(reading)})
 
+    def structures(self) -> Structures:
+        """What it gives to other models: word classes."""
+        return Structures(classes=lambda: self.classes)
+
     def save(self, path: FilePath) -> None:
         """Write a model file."""
         tensors = {"class_pairs": self.class_pairs, "class_roots": self.class_roots}
@@ -86,7 +91,11 @@ class Clustering:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what :meth:`save` wrote."""
-        file = read_model(path, _KIND)
+        return cls.from_file(read_model(path, _KIND))
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """The clustering that a file holds."""
         classes = WordClasses.from_parts(file.part("classes"))
         n = classes.n_classes
         class_pairs, class_roots = (

@@ -20,6 +20,7 @@ from spinney.errors import InputError, NotFittedError, OptionError
 from spinney.files import FilePath, ModelFile, read_model, write_model
 from spinney.inference.forests import check_heads, sentence_trees
 from spinney.inference.hidden import Laws, max_product
+from spinney.model import Structures
 from spinney.parallel import default_threads, in_order, one_blas_thread
 from spinney.structure import WordClasses, WordVectors
 
@@ -364,6 +365,10 @@ class HiddenMarkov:
 
     # -- files ----------------------------------------------------------------------------------------
 
+    def structures(self) -> Structures:
+        """What it gives to other models: the likeliest class of each word, and P(class | word) as its vector."""
+        return Structures(classes=self.word_classes, vectors=self.word_vectors)
+
     def save(self, path: FilePath) -> None:
         """Write a model file. Its statistics are there too, so learning can go on from it."""
         self._check_fitted()
@@ -390,10 +395,11 @@ class HiddenMarkov:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what `save` wrote."""
-        return cls._from_file(read_model(path, KIND))
+        return cls.from_file(read_model(path, KIND))
 
     @classmethod
-    def _from_file(cls, model: ModelFile) -> Self:
+    def from_file(cls, model: ModelFile) -> Self:
+        """The model that a file holds."""
         relations, facts = model.fact("relations", dict), model.fact("facts", dict)
         fitted = cls(**model.settings(_SETTINGS))
         # Copies: training may go on from here, and kernels are compiled for arrays that can be written to.

@@ -252,7 +252,11 @@ class TextModel:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what :meth:`save` wrote."""
-        file = read_model(path, "classify")
+        return cls.from_file(read_model(path, "classify"))
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """The model that a file holds."""
         features = TextFeatures.from_parts(file.part("features")) if file.fact("text", bool) else None
         model = cls(_rebuilt_estimator(file), features)
         width = model.coef.shape[1]

@@ -44,7 +44,7 @@ def inspect(
     begin(quiet)
     from spinney.classes import HiddenMarkov, load_word_model
     from spinney.report import classes as views
-    from spinney.report.words import known_word
+    from spinney.structure.words import known_word
 
     for target in (map, transitions):
         if target is not None:
@@ -116,7 +116,7 @@ def neighbours(
     begin(quiet)
     from spinney.classes import load_word_model
     from spinney.report import classes as views
-    from spinney.report.words import known_word
+    from spinney.structure.words import known_word
 
     fitted = load_word_model(model)
     vectors = views.model_vectors(fitted)
@@ -210,7 +210,7 @@ def _map(model: Clustering | HiddenMarkov, target: str, chosen: str | None) -> l
     from spinney import progress
     from spinney.corpus import writing
     from spinney.report import classes as views
-    from spinney.report.words import known_word
+    from spinney.structure.words import known_word
 
     vectors = views.model_vectors(model)
     if chosen is None:

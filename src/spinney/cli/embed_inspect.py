@@ -98,7 +98,7 @@ def neighbours(
 ) -> None:
     """The words most like each of some words, by the cosine of their vectors."""
     begin(quiet)
-    from spinney.report.words import known_word
+    from spinney.structure.words import known_word
 
     vectors = word_vectors(model)
     with about(model):

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any
 
+import click
 import typer
 
 import spinney
-from spinney.errors import OptionError, SpinneyError, did_you_mean
+from spinney.cli.tasks import TASKS as DECLARED
+from spinney.cli.verbs import Command
+from spinney.errors import OptionError, SettingError, SpinneyError, did_you_mean
 
 # Typer brings its own copy of click in some versions and uses the installed one in others.
 UsageError: Any = typer.BadParameter.__bases__[0]
@@ -42,6 +46,8 @@ def application(*names: str) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in names or (*TASKS, *COMMANDS):
+        if name in DECLARED:
+            continue
         module = import_module(f"spinney.cli.{name}")
         if name in TASKS:
             app.add_typer(module.app, name=name)
@@ -82,10 +88,14 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code."""
     try:
-        code = _command_for(arguments)(arguments, standalone_mode=False)
+        code = _command_for(arguments)(arguments, prog_name="spinney", standalone_mode=False)
         sys.stdout.flush()
+    except SettingError as error:
+        return _complain(error.told(lambda name: "--" + name.replace("_", "-")), 2)
     except SpinneyError as error:
         return _complain(str(error), 2)
+    except click.UsageError as error:
+        return _complain(error.format_message() + _hint(error), 2)
     except UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message())
@@ -129,12 +139,45 @@ def _command_for(arguments: list[str]) -> Any:
     if first not in (*TASKS, *COMMANDS):
         known = (*TASKS, *COMMANDS)
         raise OptionError(f"no command {first!r}; there are {', '.join(known)}", given=first, known=known)
+    if first in DECLARED:
+        return _declared(first, arguments[1:])
     found = command(first)
     verbs = getattr(found.commands[first], "commands", None)
     if verbs and len(arguments) > 1 and not arguments[1].startswith("-") and arguments[1] not in verbs:
         what = f"{first} has no verb {arguments[1]!r}; it has {', '.join(verbs)}"
         raise OptionError(what, given=arguments[1], known=verbs)
     return found
+
+
+class Group(click.Group):
+    """A task, or the whole command."""
+
+    def __init__(self, name: str, about: str, commands: Mapping[str, click.Command]) -> None:
+        super().__init__(name, commands=dict(commands), help=about)
+        self.context_settings = {"help_option_names": ["-h", "--help"]}
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Help in a panel."""
+        from spinney.cli.help import group_help
+
+        rows = [(name, inner.help or "") for name, inner in self.commands.items()]
+        formatter.write(group_help(ctx.command_path, self.help or "", {"Commands": rows}))
+
+
+def _declared(task: str, words: list[str]) -> Any:
+    """A task whose verbs declare their settings; the verb that the words name knows its method."""
+    verbs = DECLARED[task].verbs
+    if words and not words[0].startswith("-") and words[0] not in verbs:
+        what = f"{task} has no verb {words[0]!r}; it has {', '.join(verbs)}"
+        raise OptionError(what, given=words[0], known=verbs)
+    commands = {
+        name: Command(name, verb, words[1:] if words[:1] == [name] else ()) for name, verb in verbs.items()
+    }
+    return Group("spinney", "", {task: Group(task, DECLARED[task].help, commands)})
+
+
+def _hint(error: click.UsageError) -> str:
+    return f" (see {error.ctx.command_path} --help)" if error.ctx else ""
 
 
 def _message(error: Any) -> str:

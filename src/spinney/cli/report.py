@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli import classes_report, embed_report, lm_inspect, parse_report, tag_report, trend
+from spinney.cli import classes_report, embed_report, lm_report, parse_report, tag_report, trend
 from spinney.cli.inputs import (
     InputOptions,
     Inputs,
@@ -154,7 +154,7 @@ _PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
     "structure/WordVectors": embed_report.structure_report_page,
     "structure/Groups": embed_report.structure_report_page,
     "structure/ClassTree": embed_report.structure_report_page,
-    **dict.fromkeys(lm_inspect.KINDS, lm_inspect.report_page),
+    **dict.fromkeys(lm_report.KINDS, lm_report.report_page),
 }
 
 

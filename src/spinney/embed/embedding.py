@@ -18,6 +18,7 @@ from spinney.embed.weighting import Transform, pmi
 from spinney.errors import NotFittedError, OptionError, unknown_choice
 from spinney.files import FilePath, ModelFile, csr_tensors, read_model, write_model
 from spinney.linalg import Method as SvdMethod
+from spinney.model import Structures
 from spinney.structure import WordVectors
 
 Method = Literal["cca", "tscca", "lrmvl", "svd", "rescaled", "pmi", "sparse", "lasso"]
@@ -326,6 +327,10 @@ class Embedding:
 
     # -- files ----------------------------------------------------------------------------------------
 
+    def structures(self) -> Structures:
+        """What it gives to other models: its vectors."""
+        return Structures(vectors=self.word_vectors)
+
     def save(self, path: FilePath) -> None:
         """Write a model file."""
         self._check_fitted()
@@ -354,10 +359,11 @@ class Embedding:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what `save` wrote."""
-        return cls._from_file(read_model(path, KIND))
+        return cls.from_file(read_model(path, KIND))
 
     @classmethod
-    def _from_file(cls, model: ModelFile) -> Self:
+    def from_file(cls, model: ModelFile) -> Self:
+        """The model that a file holds."""
         embedding = cls(**model.settings(_SETTINGS))
         words = model.texts("words")
         with model.checked():

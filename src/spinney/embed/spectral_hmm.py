@@ -20,6 +20,7 @@ from spinney.embed.trigrams import Trigrams, operator_sums
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.files import FilePath, ModelFile, read_model, write_model
 from spinney.linalg import inverse_values, truncated_svd
+from spinney.model import Structures
 from spinney.parallel import default_threads, one_blas_thread
 from spinney.progress import task
 from spinney.structure import WordVectors
@@ -377,6 +378,16 @@ class SpectralHMM:
 
     # -- files ----------------------------------------------------------------------------------------
 
+    def structures(self) -> Structures:
+        """What it gives to other models: as the vector of a word, the state after it, whatever came before."""
+
+        def vectors() -> WordVectors:
+            states = self.word_vectors("state")
+            lowercase = self.facts_.get("reading", {}).get("lowercase") is True
+            return WordVectors(states.words, states.matrix, lowercase=lowercase)
+
+        return Structures(vectors=vectors)
+
     def save(self, path: FilePath) -> None:
         """Write a model file."""
         ops = self._fitted
@@ -400,7 +411,11 @@ class SpectralHMM:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what `save` wrote."""
-        file = read_model(path, KIND)
+        return cls.from_file(read_model(path, KIND))
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """The model that a file holds."""
         model = cls(**file.settings(_SETTINGS))
         with file.checked():
             model._check_options()

@@ -20,8 +20,10 @@ from spinney.embed.tensors import Matrix, to_simplex
 from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, read_model, replacing, write_model
 from spinney.inference.mixture import expectations, log_joint
+from spinney.model import Structures
 from spinney.parallel import default_threads, map_reduce, one_blas_thread
 from spinney.progress import task
+from spinney.structure import WordVectors
 from spinney.structure.groups import Groups
 
 _KIND = "embed/MomentTopics"
@@ -345,6 +347,15 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     # -- files ----------------------------------------------------------------------------------------
 
+    def structures(self) -> Structures:
+        """What it gives to other models: its topics, and P(topic | word) as the vector of a word."""
+
+        def vectors() -> WordVectors:
+            joint = self.components_.T * (self.weights_ / self.weights_.sum())
+            return WordVectors(self.words_, joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300))
+
+        return Structures(topics=lambda: (self.components_, list(self.words_)), vectors=vectors)
+
     def save(self, path: FilePath) -> None:
         """Write a model file."""
         check_is_fitted(self)
@@ -363,10 +374,11 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what :meth:`save` wrote."""
-        return cls._from_file(read_model(path, _KIND))
+        return cls.from_file(read_model(path, _KIND))
 
     @classmethod
-    def _from_file(cls, model: ModelFile) -> Self:
+    def from_file(cls, model: ModelFile) -> Self:
+        """The model that a file holds."""
         fitted = cls(**model.settings(_SETTINGS))
         with model.checked():
             alpha0 = fitted._checked_settings()

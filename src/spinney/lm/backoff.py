@@ -53,7 +53,7 @@ class BackoffModel(LanguageModel):
     [('rose', 0.7515...)]
     """
 
-    kind: ClassVar[str] = "BackoffModel"
+    kind: ClassVar[str] = "lm/BackoffModel"
 
     def __init__(
         self,

@@ -50,7 +50,7 @@ class CacheModel(LanguageModel):
     [('rose', 0.625)]
     """
 
-    kind: ClassVar[str] = "CacheModel"
+    kind: ClassVar[str] = "lm/CacheModel"
 
     def __init__(
         self,

@@ -69,7 +69,7 @@ class ClassModel(_ByClass):
         A model whose words are the classes, in their order; it may be of any kind.
     """
 
-    kind: ClassVar[str] = "ClassModel"
+    kind: ClassVar[str] = "lm/ClassModel"
 
     def __init__(
         self, vocabulary: Vocabulary, class_of: Ids, log_emission: Vector, class_model: LanguageModel
@@ -131,7 +131,7 @@ class ClassTargetModel(_ByClass):
         The logarithm of the weight of the lower order; below the empty context is the uniform distribution.
     """
 
-    kind: ClassVar[str] = "ClassTargetModel"
+    kind: ClassVar[str] = "lm/ClassTargetModel"
 
     def __init__(
         self,

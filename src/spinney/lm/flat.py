@@ -33,7 +33,7 @@ class FlatModel(LanguageModel):
     [('rose', 0.625), ('a', 0.125), ('is', 0.125), ('</s>', 0.125)]
     """
 
-    kind: ClassVar[str] = "FlatModel"
+    kind: ClassVar[str] = "lm/FlatModel"
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ from spinney.structure import ClassTree
 class HierarchicalModel(LanguageModel):
     """A fitted model; :func:`fit_hierarchical` makes one."""
 
-    kind: ClassVar[str] = "HierarchicalModel"
+    kind: ClassVar[str] = "lm/HierarchicalModel"
 
     vocabulary: Vocabulary
     tree: ClassTree

@@ -102,7 +102,7 @@ class LogLinearModel(LanguageModel):
         By how much each gram raises the score of its word.
     """
 
-    kind: ClassVar[str] = "LogLinearModel"
+    kind: ClassVar[str] = "lm/LogLinearModel"
 
     vocabulary: Vocabulary
     trie: SuffixTrie

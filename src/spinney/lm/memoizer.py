@@ -77,7 +77,7 @@ class SequenceMemoizer(LanguageModel):
     array([1, 2, 3, 4, 1], dtype=int32)
     """
 
-    kind: ClassVar[str] = "SequenceMemoizer"
+    kind: ClassVar[str] = "lm/SequenceMemoizer"
 
     def __init__(
         self,

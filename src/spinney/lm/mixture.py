@@ -74,7 +74,7 @@ class LinearMixture(_Mixture):
     [('rose', 0.53125)]
     """
 
-    kind: ClassVar[str] = "LinearMixture"
+    kind: ClassVar[str] = "lm/LinearMixture"
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class LogLinearMixture(_Mixture):
     [('rose', 0.5879...)]
     """
 
-    kind: ClassVar[str] = "LogLinearMixture"
+    kind: ClassVar[str] = "lm/LogLinearMixture"
 
     def __init__(self, components: Mapping[str, LanguageModel], exponents: ArrayLike) -> None:
         super().__init__(components)

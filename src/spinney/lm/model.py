@@ -6,15 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import TokenArrays, Vocabulary, sentence_arrays
 from spinney.errors import InputError, OptionError
-from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
+from spinney.files import FilePath, ModelFile, Parts
 from spinney.lm.stream import END, START, Ids, Stream, stream_of
+from spinney.model import KINDS, Applied, Contents, Model, load_task
+from spinney.settings import Settings, settings_or
+from spinney.settings.lm import Apply, Evaluate, Inspect
+from spinney.views import View
 
 Vector = NDArray[np.float64]
 
@@ -36,7 +40,7 @@ class Perplexity(NamedTuple):
     unknown: int
 
 
-class LanguageModel(ABC):
+class LanguageModel(Model, ABC):
     """A distribution over the next word, or the end of the sentence, given what comes before.
 
     A concrete model gives :meth:`event_logprobs` and :meth:`distribution`, and what it keeps in a file. Words are
@@ -45,11 +49,7 @@ class LanguageModel(ABC):
     impossible.
     """
 
-    #: The name of the model in files: the task is ``lm``.
-    kind: ClassVar[str]
-
     vocabulary: Vocabulary
-    facts: dict[str, Any]
 
     @abstractmethod
     def event_logprobs(self, stream: Stream) -> Vector:
@@ -230,13 +230,55 @@ class LanguageModel(ABC):
             found |= {f"{name}/{inner}": parts for inner, parts in component.all_parts().items()}
         return found
 
-    def save(self, path: FilePath) -> None:
-        """Write a model file."""
+    def contents(self) -> Contents:
+        """What the model keeps in its file: its own, its vocabulary, and its components."""
         own = self.parts()
         header = {**own.header, "facts": self.facts, "unknown": self.vocabulary.unknown}
         tensors = {**own.tensors, "word_counts": self.vocabulary.counts}
-        strings = {**own.strings, "words": self.vocabulary.words}
-        write_model(path, f"lm/{self.kind}", header, tensors, strings, self.all_parts())
+        return Contents(header, tensors, {**own.strings, "words": self.vocabulary.words}, self.all_parts())
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> LanguageModel:  # type: ignore[override]
+        """The language model that a file holds, of whichever kind."""
+        unknown = file.header.get("unknown")
+        if unknown is not None and not isinstance(unknown, str):
+            raise file.error("damaged: the unknown symbol is not a word")
+        words, counts = file.texts("words"), file.tensor("word_counts", np.int64)
+        if len(set(words)) != len(words) or np.any(counts < 0):
+            raise file.error("damaged: no vocabulary")
+        with file.checked():
+            model = class_of(file.kind, file).from_parts(file, Vocabulary(tuple(words), counts, unknown))
+        model.facts = file.fact("facts", dict)
+        return model
+
+    # -- what people see and the commands do ----------------------------------------------------------
+
+    def summary(self) -> list[View]:
+        """What ``fit`` prints."""
+        from spinney.lm.views import summary
+
+        return summary(self)
+
+    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What ``inspect`` shows: facts, size by order, the strongest contexts; or what comes after a context."""
+        from spinney.lm.views import continuations, inspection
+
+        s = settings_or(Inspect, settings, given)
+        return inspection(self, s.top) if s.context is None else continuations(self, s.context, s.top)
+
+    def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
+        """The log10 probability of each word of a file of text."""
+        from spinney.lm.scoring import applied
+
+        return applied(self, data, settings_or(Apply, settings, given))
+
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """The perplexity of files of text."""
+        from spinney.lm.scoring import evaluated
+
+        return evaluated(
+            self, [data] if isinstance(data, str) else data, settings_or(Evaluate, settings, given)
+        )
 
 
 def measured(
@@ -268,18 +310,7 @@ def component_of(file: ModelFile, name: str, vocabulary: Vocabulary) -> Language
 
 def load_language_model(path: FilePath) -> LanguageModel:
     """Read any language model that :meth:`LanguageModel.save` wrote."""
-    file = read_model(path, "lm")
-    unknown = file.header.get("unknown")
-    if unknown is not None and not isinstance(unknown, str):
-        raise file.error("damaged: the unknown symbol is not a word")
-    words, counts = file.texts("words"), file.tensor("word_counts", np.int64)
-    if len(set(words)) != len(words) or np.any(counts < 0):
-        raise file.error("damaged: no vocabulary")
-    with file.checked():
-        model = class_of(file.kind.removeprefix("lm/"), file).from_parts(
-            file, Vocabulary(tuple(words), counts, unknown)
-        )
-    model.facts = file.fact("facts", dict)
+    model: LanguageModel = load_task(path, "lm")
     return model
 
 
@@ -287,22 +318,9 @@ def class_of(kind: str, file: ModelFile) -> type[LanguageModel]:
     """The class of a kind of model, imported only now."""
     import importlib
 
-    module = _MODULES.get(kind)
-    if module is None:
+    where = KINDS.get(kind if kind.startswith("lm/") else f"lm/{kind}")
+    if where is None:
         raise file.error(f"an unknown kind of language model, {kind!r}")
-    found: type[LanguageModel] = getattr(importlib.import_module(f"spinney.lm.{module}"), kind)
+    module, _, name = where.partition(":")
+    found: type[LanguageModel] = getattr(importlib.import_module(module), name)
     return found
-
-
-_MODULES = {
-    "BackoffModel": "backoff",
-    "FlatModel": "flat",
-    "SequenceMemoizer": "memoizer",
-    "LogLinearModel": "loglinear",
-    "HierarchicalModel": "hierarchical",
-    "ClassModel": "classbased",
-    "ClassTargetModel": "classbased",
-    "CacheModel": "cache",
-    "LinearMixture": "mixture",
-    "LogLinearMixture": "mixture",
-}

@@ -290,7 +290,11 @@ class HeadAutomata:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what `save` wrote."""
-        file = read_model(path, KIND)
+        return cls.from_file(read_model(path, KIND))
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """The automata that a file holds."""
         model = cls(**file.settings(_SETTINGS))
         with file.checked():
             model._check_options()

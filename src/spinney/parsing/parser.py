@@ -13,6 +13,7 @@ from spinney.corpus.brackets import Tree
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.evaluate.parseval import parseval
 from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
+from spinney.model import Structures
 from spinney.parallel import default_threads, in_order
 from spinney.parsing.binarising import Binarisation, label_parts
 from spinney.parsing.coarse import Pruner
@@ -429,6 +430,17 @@ class Parser:
 
     # -- files ----------------------------------------------------------------------------------------
 
+    def structures(self) -> Structures:
+        """What it gives to other models: ``parser(head_rules)``, which makes dependency trees of sentences."""
+
+        def parser(head_rules: str | None = None) -> Any:
+            from spinney.parsing.headrules import COLLINS, HeadRules
+            from spinney.parsing.text import dependency_parser
+
+            return dependency_parser(self, COLLINS if head_rules is None else HeadRules.read(head_rules))
+
+        return Structures(parser=lambda: parser)
+
     def save(self, path: FilePath) -> None:
         """Write a model file."""
         self._check_fitted()
@@ -445,10 +457,11 @@ class Parser:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read a model file."""
-        return cls._from_file(read_model(path, KIND))
+        return cls.from_file(read_model(path, KIND))
 
     @classmethod
-    def _from_file(cls, model: ModelFile) -> Self:
+    def from_file(cls, model: ModelFile) -> Self:
+        """The model that a file holds."""
         parser = cls(**model.settings(_SETTINGS))
         with model.checked():
             parser._check_settings()

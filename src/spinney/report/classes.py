@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from spinney.classes import Clustering, HiddenMarkov
 from spinney.errors import OptionError
-from spinney.report.words import largest, short
 from spinney.structure import WordClasses, WordVectors
+from spinney.structure.words import largest, short
 from spinney.structure.wordvectors import Metric
 
 WordModel = Clustering | HiddenMarkov

@@ -15,7 +15,7 @@ from spinney.classify.readout import (
     WordSpan,
 )
 from spinney.report.tables import console, show_rows
-from spinney.report.words import short
+from spinney.structure.words import short
 
 if TYPE_CHECKING:
     from rich.text import Text

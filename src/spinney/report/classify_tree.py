@@ -11,8 +11,8 @@ from spinney.classify.readout import ModelSize, model_size
 from spinney.classify.ways import Way
 from spinney.report.page import Html, Section, bars, columns, escape, heading, joined, paragraph
 from spinney.report.tables import show_rows
-from spinney.report.words import short
 from spinney.structure import ClassTree
+from spinney.structure.words import short
 
 _LINES = 200  # of the tree, at most
 _CLASSES = 4  # below a branch that are named

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.embed import Embedding, MomentTopics, SpectralHMM
-from spinney.report.words import largest, short
 from spinney.structure import WordVectors
+from spinney.structure.words import largest, short
 
 EmbedModel = Embedding | SpectralHMM | MomentTopics
 Weighted = list[tuple[str, float]]
@@ -33,14 +33,8 @@ def model_vectors(model: EmbedModel) -> WordVectors:
     >>> vectors.neighbours("ball", 1)[0][0]
     'game'
     """
-    if isinstance(model, Embedding):
-        return model.word_vectors()
-    if isinstance(model, SpectralHMM):
-        vectors = model.word_vectors("state")
-        lowercase = model.facts_.get("reading", {}).get("lowercase") is True
-        return WordVectors(vectors.words, vectors.matrix, lowercase=lowercase)
-    joint = model.components_.T * (model.weights_ / model.weights_.sum())
-    return WordVectors(model.words_, joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300))
+    vectors: WordVectors = model.structures()["vectors"]
+    return vectors
 
 
 @dataclass(frozen=True)

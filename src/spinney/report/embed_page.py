@@ -29,8 +29,8 @@ from spinney.report.page import (
     paragraph,
     table,
 )
-from spinney.report.words import largest, short
 from spinney.structure import WordVectors
+from spinney.structure.words import largest, short
 from spinney.structure.wordvectors import Metric
 
 Floats = NDArray[np.float64]

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.lm.model import LanguageModel
-from spinney.report.lm_views import frequent_contexts
+from spinney.lm.views import frequent_contexts
 from spinney.report.page import Html, escape
-from spinney.report.words import largest
+from spinney.structure.words import largest
 
 _LONGEST = 6  # symbols of a context: more are not typed
 _NUMBERS = 10_000_000  # probabilities that are looked at, about: so many contexts as fit

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from spinney.corpus import sentence_arrays
 from spinney.errors import OptionError
 from spinney.lm.model import LanguageModel
+from spinney.lm.scores import TextScores
 from spinney.lm.stream import END, START
-from spinney.report.lm import model_facts, told_facts
+from spinney.lm.views import KINDS, NAMES, explored, model_facts, size_view, strongest
 from spinney.report.lm_explorer import exploration, explorer
-from spinney.report.lm_scores import TextScores
-from spinney.report.lm_views import KINDS, View, explored, size_view, strongest
 from spinney.report.page import (
     Html,
     Page,
@@ -34,7 +33,9 @@ from spinney.report.page import (
     table,
 )
 from spinney.report.path_page import chosen_section
-from spinney.report.words import short
+from spinney.report.tables import told
+from spinney.structure.words import short
+from spinney.views import Table as View
 
 _CONTEXTS = 100  # in a table
 _TOKENS = 200  # of a sentence that are shown
@@ -108,7 +109,7 @@ def lm_page(
     >>> "<h2>Size by order</h2>" in page, "<h2>What comes next</h2>" in page
     (True, True)
     """
-    known: dict[str, object] = told_facts(model_facts(model))
+    known: dict[str, object] = told(model_facts(model), NAMES)
     sections = []
     if read is not None:
         found = read.scores.facts()

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.report.page import Html, colour, escape
-from spinney.report.words import short
 from spinney.structure import WordVectors
+from spinney.structure.words import short
 from spinney.structure.wordvectors import Metric
 
 Floats = NDArray[np.float64]

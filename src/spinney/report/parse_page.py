@@ -18,7 +18,7 @@ from spinney.parsing.reading import LabelReading, Reader, Share, StateReading
 from spinney.report.page import Html, Page, Section, escape, facts, heading, paragraph, table
 from spinney.report.parse_arcs import drawn_arcs
 from spinney.report.parse_trees import drawn_tree, wrong_nodes
-from spinney.report.words import short
+from spinney.structure.words import short
 
 _RULES = 300
 _LABELS = 400  # whose states are told

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spinney.report.charts import line_chart
 from spinney.report.page import Html, Page, Section, paragraph, table
-from spinney.report.words import largest
+from spinney.structure.words import largest
 
 if TYPE_CHECKING:
     from spinney.classify.linear import PathPoint as LinearPoint

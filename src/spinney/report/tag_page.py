@@ -29,8 +29,8 @@ from spinney.report.page import (
     table,
 )
 from spinney.report.path_page import chosen_section
-from spinney.report.words import largest
 from spinney.structure import WordClasses
+from spinney.structure.words import largest
 from spinney.tagging import Tagger
 from spinney.tagging.columns import Columns
 from spinney.tagging.patterns import Pattern

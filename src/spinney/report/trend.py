@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from spinney.errors import InputError, did_you_mean
 from spinney.report.tables import console, show_rows, tell
-from spinney.report.words import short
+from spinney.structure.words import short
 from spinney.temporal import Comparison, Strand, TimeScores, TrendModel
 
 _LEVELS = "▁▂▃▄▅▆▇█"

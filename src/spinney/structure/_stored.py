@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -14,6 +14,9 @@ from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
 
 class Stored:
     """A structure that lives in a model file: its own, or as a part of a model that uses it."""
+
+    #: What it is to the models that use it: ``classes``, ``vectors``, ``groups`` or ``tree``.
+    role: ClassVar[str]
 
     def parts(self) -> Parts:
         """Header, tensors and strings, for :func:`spinney.files.write_model`."""
@@ -28,6 +31,15 @@ class Stored:
         """The structure that ``parts`` described, out of :meth:`spinney.files.ModelFile.part`."""
         with model.checked():
             return cls._rebuilt(model)
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """The structure that a file of its own holds."""
+        return cls.from_parts(file)
+
+    def structures(self) -> dict[str, Self]:
+        """What it gives to models: itself."""
+        return {self.role: self}
 
     def save(self, path: FilePath) -> None:
         """Write a model file of its own."""

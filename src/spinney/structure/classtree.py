@@ -58,6 +58,8 @@ class ClassTree(Stored):
     (array([0, 1, 0, 1, 0], dtype=int32), array([0, 0, 0, 1, 1], dtype=int32))
     """
 
+    role = "tree"
+
     def __init__(self, names: Sequence[str], parent: ArrayLike, branch: ArrayLike | None = None) -> None:
         self._classes = Words(names, "class")
         self.parent: NDArray[np.int32] = frozen(parent, np.int32, "parents of nodes")

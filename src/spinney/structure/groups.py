@@ -57,6 +57,8 @@ class Groups(Stored):
     (array([1, 2, 2, 0, 1]), array([3]))
     """
 
+    role = "groups"
+
     def __init__(
         self,
         ptr: ArrayLike,

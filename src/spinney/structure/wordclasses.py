@@ -49,6 +49,8 @@ class WordClasses(Stored):
     ('01', 1)
     """
 
+    role = "classes"
+
     def __init__(
         self,
         words: Sequence[str],

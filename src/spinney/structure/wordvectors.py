@@ -48,6 +48,8 @@ class WordVectors(Stored):
            [0., 0.]])
     """
 
+    role = "vectors"
+
     def __init__(self, words: Sequence[str], matrix: Any, *, lowercase: bool = False) -> None:
         self._words = Words(words, lowercase=lowercase)
         self.is_sparse = hasattr(matrix, "tocsr")

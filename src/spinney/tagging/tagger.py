@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.evaluate import allowed_ends, allowed_transitions, tagging_scores
-from spinney.files import FilePath, read_model, write_model
+from spinney.files import FilePath, ModelFile, read_model, write_model
 from spinney.inference.chains import Chains
 from spinney.inference.decoding import (
     Path,
@@ -718,7 +718,11 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what :meth:`save` wrote."""
-        file = read_model(path, "tagging/Tagger")
+        return cls.from_file(read_model(path, "tagging/Tagger"))
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """The tagger that a file holds."""
         known = set(cls._get_param_names())
         tagger = cls(**{k: v for k, v in file.fact("parameters", dict).items() if k in known})
         tagger.extractor_ = Extractor.from_parts(file.part("extractor"))

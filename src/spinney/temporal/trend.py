@@ -12,7 +12,7 @@ from scipy import sparse
 
 from spinney.errors import InputError, OptionError
 from spinney.evaluate import classification_scores, regression_scores
-from spinney.files import FilePath, read_model, write_model
+from spinney.files import FilePath, ModelFile, read_model, write_model
 from spinney.optim.base import Vector
 from spinney.temporal.covariates import Covariates
 from spinney.temporal.dates import Every, bin_label
@@ -322,7 +322,11 @@ class TrendModel:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what :meth:`save` wrote."""
-        file = read_model(path, "trend")
+        return cls.from_file(read_model(path, "trend"))
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """The model that a file holds."""
         task, every = file.fact("task", str), file.header.get("every")
         if task not in _CLASSES or not (every in (None, "month") or (type(every) is int and every > 0)):
             raise file.error("damaged: no such task, or no such bins of time")

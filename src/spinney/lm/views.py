@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.corpus.text import Reading
 from spinney.lm.backoff import BackoffModel
 from spinney.lm.cache import CacheModel
 from spinney.lm.classbased import ClassModel, ClassTargetModel
@@ -22,38 +23,58 @@ from spinney.lm.model import LanguageModel
 from spinney.lm.pitman_yor import PitmanYor
 from spinney.lm.suffixtrie import SuffixTrie
 from spinney.lm.tables import GramTable
-from spinney.report.words import largest, short
+from spinney.lm.text import context_words
 from spinney.structure import ClassTree
+from spinney.structure.words import largest, short
+from spinney.views import Extra, Facts, Table, View
 
 #: Models in words; how they are told to a person.
 KINDS = {
-    "BackoffModel": "back-off model",
-    "FlatModel": "n-gram model of one order",
-    "SequenceMemoizer": "sequence memoizer",
-    "LogLinearModel": "log-linear model on a suffix trie",
-    "HierarchicalModel": "log-linear model with a tree of words",
-    "ClassModel": "class model",
-    "ClassTargetModel": "model of classes after words",
-    "CacheModel": "cache",
-    "LinearMixture": "mixture",
-    "LogLinearMixture": "log-linear mixture",
+    "lm/BackoffModel": "back-off model",
+    "lm/FlatModel": "n-gram model of one order",
+    "lm/SequenceMemoizer": "sequence memoizer",
+    "lm/LogLinearModel": "log-linear model on a suffix trie",
+    "lm/HierarchicalModel": "log-linear model with a tree of words",
+    "lm/ClassModel": "class model",
+    "lm/ClassTargetModel": "model of classes after words",
+    "lm/CacheModel": "cache",
+    "lm/LinearMixture": "mixture",
+    "lm/LogLinearMixture": "log-linear mixture",
+}
+
+#: Facts, with their names for people.
+NAMES = {
+    "kind": "kind",
+    "method": "method",
+    "order": "order",
+    "vocabulary": "vocabulary",
+    "sentences": "sentences",
+    "tokens": "tokens",
+    "words": "words",
+    "unknown_share": "unknown words",
+    "skipped": "sentences passed over",
+    "long": "long sentences cut",
+    "classes": "classes",
+    "penalty": "penalty",
+    "lam": "λ",
+    "alpha": "α",
+    "solver": "solver",
+    "collapsed": "contexts that come together share a weight",
+    "tree": "tree",
+    "decisions_a_token": "decisions a token",
+    "by": "weights by",
+    "parameters": "parameters",
+    "active": "active",
+    "objective": "objective",
+    "violation": "violation",
+    "iterations": "iterations",
+    "seconds": "seconds",
+    "tokens_per_second": "tokens a second",
+    "dev_perplexity": "perplexity on --dev",
 }
 
 _LONGEST = 12  # orders above are told together
 _CONTEXT = 12  # symbols of a context that are shown
-
-
-@dataclass(frozen=True)
-class View:
-    """A table with a title: for a terminal, a page or JSON."""
-
-    title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-
-    def as_dicts(self) -> list[dict[str, Any]]:
-        """A row as an object with the names of the columns."""
-        return [dict(zip(self.header, row)) for row in self.rows]
 
 
 class OrderSize(NamedTuple):
@@ -128,7 +149,7 @@ def n_parameters(model: LanguageModel) -> tuple[int, int]:
     return n, n
 
 
-def size_view(model: LanguageModel) -> View | None:
+def size_view(model: LanguageModel) -> Table | None:
     """Contexts, grams and discounts by order; very long contexts are told together."""
     sizes = order_sizes(model)
     if not sizes:
@@ -145,7 +166,9 @@ def size_view(model: LanguageModel) -> View | None:
         last += [sum(size.contexts for size in rest), sum(size.grams for size in rest)]
         rows.append([*last, *([""] if discounts else [])])
     what = "classes in a row" if isinstance(model, ClassModel) else "words of a gram"
-    return View("Size by order", [what, "contexts", "grams", *(["discounts"] if discounts else [])], rows)
+    return Table(
+        "sizes", "Size by order", [what, "contexts", "grams", *(["discounts"] if discounts else [])], rows
+    )
 
 
 def _discounts(found: Any, n_orders: int) -> list[str]:
@@ -261,7 +284,7 @@ def explored(model: LanguageModel, n: int, k: int) -> Iterator[tuple[str, list[t
 # ------------------------------------------------------------------------------------------ strongest
 
 
-def strongest(model: LanguageModel, top: int = 10) -> list[View]:
+def strongest(model: LanguageModel, top: int = 10) -> list[Table]:
     """What matters most in a model: contexts, weights, classes, by its kind.
 
     Examples
@@ -290,7 +313,7 @@ def strongest(model: LanguageModel, top: int = 10) -> list[View]:
     return []
 
 
-def _sure_contexts(model: BackoffModel | FlatModel, table: GramTable, left: NDArray[Any], top: int) -> View:
+def _sure_contexts(model: BackoffModel | FlatModel, table: GramTable, left: NDArray[Any], top: int) -> Table:
     """Contexts that leave least to words that were not seen after them."""
     contexts, rows = Contexts(model), []
     for context in (1 + i for i in largest(-left[1:], top)):
@@ -301,10 +324,15 @@ def _sure_contexts(model: BackoffModel | FlatModel, table: GramTable, left: NDAr
         word, p = model.word(int(table.symbol[best])), float(np.exp(model.logp[best]))
         rows.append([contexts.text(context), float(left[context]), grams.stop - grams.start, word, p])
     left_to = "back-off weight" if isinstance(model, BackoffModel) else "left to the unseen"
-    return View("Surest contexts", ["context", left_to, "continuations", "likeliest", "probability"], rows)
+    return Table(
+        "strongest",
+        "Surest contexts",
+        ["context", left_to, "continuations", "likeliest", "probability"],
+        rows,
+    )
 
 
-def _sure_restaurants(model: SequenceMemoizer, top: int) -> View:
+def _sure_restaurants(model: SequenceMemoizer, top: int) -> Table:
     trie, contexts = model.trie, Contexts(model)
     d = node_discounts(trie, model.discounts)
     own, weight = PitmanYor(trie, model.customers, model.tables, d, np.zeros(trie.n_contexts)).interpolation()
@@ -317,12 +345,15 @@ def _sure_restaurants(model: SequenceMemoizer, top: int) -> View:
         best = grams.start + int(np.argmax(own[grams]))
         seen, word = int(trie.occurrences[context]), model.word(int(trie.symbol[best]))
         rows.append([contexts.text(context), float(weight[context]), seen, word, float(own[best])])
-    return View(
-        "Surest contexts", ["context", "left to shorter ones", "seen", "likeliest", "of its own"], rows
+    return Table(
+        "strongest",
+        "Surest contexts",
+        ["context", "left to shorter ones", "seen", "likeliest", "of its own"],
+        rows,
     )
 
 
-def _largest_weights(model: LogLinearModel, top: int) -> View:
+def _largest_weights(model: LogLinearModel, top: int) -> Table:
     """Grams with the largest scores; those without context only tell which words are frequent."""
     trie, contexts = model.trie, Contexts(model)
     inner = np.flatnonzero(trie.parent[trie.context] >= 0)
@@ -336,10 +367,10 @@ def _largest_weights(model: LogLinearModel, top: int) -> View:
         for gram in (int(inner[i]) for i in largest(model.theta[inner], top))
         if model.theta[gram]
     ]
-    return View("Largest weights", ["context", "word", "θ", "seen"], rows)
+    return Table("strongest", "Largest weights", ["context", "word", "θ", "seen"], rows)
 
 
-def _largest_decisions(model: HierarchicalModel, top: int) -> View:
+def _largest_decisions(model: HierarchicalModel, top: int) -> Table:
     trie, contexts, tree = model.trie, Contexts(model), model.tree
     inner = np.flatnonzero(trie.parent[trie.context] >= 0)
     roots = _roots(trie)
@@ -353,7 +384,7 @@ def _largest_decisions(model: HierarchicalModel, top: int) -> View:
             words = sorted(leaves, key=lambda i: -counts[i])[:4]
             told = ", ".join(short(model.word(i)) for i in words) + (", …" if len(leaves) > 4 else "")
             rows.append([contexts.text(context), told, float(model.theta[gram]), int(trie.count[gram])])
-    return View("Largest weights of decisions", ["context", "for", "θ", "seen"], rows)
+    return Table("strongest", "Largest weights of decisions", ["context", "for", "θ", "seen"], rows)
 
 
 def _leaves(tree: ClassTree, node: int) -> list[int]:
@@ -368,7 +399,7 @@ def _leaves(tree: ClassTree, node: int) -> list[int]:
     return found
 
 
-def _largest_classes(model: ClassModel | ClassTargetModel, top: int) -> View:
+def _largest_classes(model: ClassModel | ClassTargetModel, top: int) -> Table:
     counts = model.vocabulary.counts.astype(np.float64)
     totals = np.bincount(model.class_of, counts, model.n_classes).astype(np.float64)
     rows = []
@@ -377,19 +408,129 @@ def _largest_classes(model: ClassModel | ClassTargetModel, top: int) -> View:
         words = members[np.argsort(-model.log_emission[members], kind="stable")[:8]]
         told = ", ".join(short(model.word(i)) for i in words.tolist())
         rows.append([number, float(totals[number] / max(totals.sum(), 1.0)), len(members), told])
-    return View("Largest classes", ["class", "share", "words", "the likeliest"], rows)
+    return Table("strongest", "Largest classes", ["class", "share", "words", "the likeliest"], rows)
 
 
-def weight_view(model: LinearMixture | LogLinearMixture) -> View:
+def weight_view(model: LinearMixture | LogLinearMixture) -> Table:
     """The weights of a mixture, by the length of the matched context where they differ."""
     names = list(model.components())
     if isinstance(model, LogLinearMixture):
-        return View("Exponents", names, [model.exponents.tolist()])
+        return Table("strongest", "Exponents", names, [model.exponents.tolist()])
     if not model.edges.size:
-        return View("Weights", names, model.weights.tolist())
+        return Table("strongest", "Weights", names, model.weights.tolist())
     bounds = [0, *model.edges.tolist()]
     spans = [str(low) if high - low == 1 else f"{low} to {high - 1}" for low, high in pairwise(bounds)]
     rows = [
         [span, *weights] for span, weights in zip([*spans, f"{bounds[-1]} and more"], model.weights.tolist())
     ]
-    return View("Weights by matched context", [f"symbols that {model.depth_of} knows", *names], rows)
+    return Table(
+        "strongest", "Weights by matched context", [f"symbols that {model.depth_of} knows", *names], rows
+    )
+
+
+# ---------------------------------------------------------------------------------------------- a model
+
+
+def model_facts(model: LanguageModel) -> dict[str, Any]:
+    """What is known of a model: what fit noted, and its kind and size.
+
+    Examples
+    --------
+    >>> from spinney.corpus import sentence_arrays
+    >>> from spinney.lm.smoothing import fit_ngram
+    >>> facts = model_facts(fit_ngram(sentence_arrays([["a", "rose"]]), "witten-bell", order=2))
+    >>> facts["kind"], facts["vocabulary"], facts["parameters"]
+    ('back-off model', 'closed', 6)
+    """
+    parameters, active = n_parameters(model)
+    unknown = model.vocabulary.unknown
+    facts = {
+        **{name: value for name, value in model.facts.items() if _is_sound(name, value)},
+        "kind": KINDS[model.kind],
+        "vocabulary": "closed" if unknown is None else f"open, with {unknown}",
+        "words": len(model.vocabulary),
+        "parameters": parameters,
+        "active": active,
+    }
+    if isinstance(model, HierarchicalModel):
+        facts["tree"] = f"{len(model.tree):,} leaves, at most {model.tree.depth} decisions"
+    return facts
+
+
+_TEXTS = ("method", "penalty", "solver", "by")
+
+
+def _is_sound(name: str, value: Any) -> bool:
+    """Whether a fact that is shown is of its kind: a file may hold anything."""
+    if name not in NAMES or value is None:
+        return True
+    if name in _TEXTS:
+        return isinstance(value, str)
+    return isinstance(value, int | float) or (name == "order" and value == "unbounded")
+
+
+def summary(model: LanguageModel, title: str = "") -> list[View]:
+    """What ``fit`` prints: facts, size by order, and what was tried on held-out text."""
+    if isinstance(model, LinearMixture | LogLinearMixture):
+        return _mixture_summary(model)
+    size = size_view(model)
+    tried = model.facts.get("tuning")
+    views: list[View] = [Facts("facts", title, model_facts(model), NAMES)]
+    views += [] if size is None else [size]
+    if isinstance(tried, list) and tried:
+        keys = ["lam", "alpha", "perplexity", "parameters", "seconds"]
+        rows = [[row.get(key, "") for key in keys] for row in tried]
+        views.append(Table("", "Tried on held-out text", ["λ", "α", "perplexity", "active", "seconds"], rows))
+    return views
+
+
+def _mixture_summary(mixture: LinearMixture | LogLinearMixture) -> list[View]:
+    """Perplexities alone and together, and the weights."""
+    parts = mixture.facts.get("parts", {})
+    rows = [[name, float(part["dev_perplexity"])] for name, part in parts.items()]
+    rows.append(["mixture", mixture.facts.get("dev_perplexity")])
+    return [
+        Facts("facts", "", mixture.facts, {}),
+        Table("", "Perplexity on held-out text", ["model", "perplexity"], rows),
+        replace(weight_view(mixture), key="weights"),
+    ]
+
+
+def inspection(model: LanguageModel, top: int = 10) -> list[View]:
+    """What ``inspect`` shows: facts, size by order, what matters most, and the models inside."""
+    size, strong, parts = size_view(model), strongest(model, top), dict(model.components())
+    views: list[View] = [Facts("facts", "", model_facts(model), NAMES), size or Extra("sizes", "", [])]
+    views += [Table("", table.title, table.header, table.rows) for table in strong]
+    views.append(Extra("strongest", "", {table.title: table.data() for table in strong}))
+    for name, part in parts.items():
+        facts = Facts("", f"Part: {name}", model_facts(part), NAMES)
+        inner = size_view(part)
+        views += [Extra("", ""), *_for_people([facts, *([] if inner is None else [inner])])]
+    brief = {name: model_facts(part) for name, part in parts.items()}
+    wanted = ("kind", "parameters", "active")
+    views.append(
+        Extra("parts", "", {name: {key: facts[key] for key in wanted} for name, facts in brief.items()})
+    )
+    return views
+
+
+def _for_people(views: Sequence[View]) -> list[View]:
+    """Views of parts, which JSON has elsewhere."""
+    return [
+        Table("", view.title, ["", ""], list(view.shown().items()))
+        if isinstance(view, Facts)
+        else replace(view, key="")
+        for view in views
+    ]
+
+
+def continuations(model: LanguageModel, context: str, top: int) -> list[View]:
+    """What comes after some words; ``<s>`` before them is the start of a sentence."""
+    words, start = context_words(context, Reading.of(model.facts))
+    following = model.next_words(words, top, start=start)
+    title = f"After: {context or '(nothing)'}"
+    return [
+        Extra("context", "", words),
+        Extra("start", "", start),
+        Table("next", title, ["word", "probability"], following),
+    ]

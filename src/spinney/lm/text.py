@@ -6,26 +6,38 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from spinney.cli.inputs import about
-from spinney.cli.textfiles import Reading, Source
+from spinney.corpus.text import Reading, Source
 from spinney.errors import InputError
 
 if TYPE_CHECKING:
     from spinney.corpus import ReadReport, TokenArrays, Vocabulary
     from spinney.lm.model import LanguageModel
 
-_REMEDY = "sentences are marked by their lines: remove it, or pass over such sentences with --on-error skip"
+_REMEDY = "sentences are marked by their lines: remove it, or skip such sentences (on_error='skip')"
 
 
-def load_model(
-    path: str, words: str | None = None, parser: str | None = None
-) -> tuple[LanguageModel, Reading]:
-    """A language model, and how its text was read."""
-    from spinney.lm.model import load_language_model
+def reading_of(model: LanguageModel, words: str | None = None, parser: str | None = None) -> Reading:
+    """How the text of a model was read, with other columns as words or another parser if they are given."""
+    return Reading.of(model.facts, words, parser)
 
-    model = load_language_model(path)
-    with about(path):
-        return model, Reading.of(model.facts, words, parser)
+
+def context_words(text: str, reading: Reading) -> tuple[list[str], bool]:
+    """The words of a context, and whether it begins a sentence.
+
+    Examples
+    --------
+    >>> context_words("<s> In the", Reading(lowercase=True))
+    (['in', 'the'], True)
+    """
+    from spinney.corpus.lines import fields
+    from spinney.lm.stream import START
+
+    words = fields(text)
+    start = words[:1] == [START]
+    words = words[1:] if start else words
+    if reading.lowercase:
+        words = [word if word == reading.unknown else word.lower() for word in words]
+    return words, start
 
 
 def with_marks(vocabulary: Vocabulary) -> Vocabulary:
@@ -87,7 +99,7 @@ def held_out_text(
 
 def warn_of_unknown(name: str, report: ReadReport, vocabulary: Vocabulary) -> None:
     """Tell that unknown words tell little, if the model never met one; an ARPA file does not say whether it did."""
-    from spinney.cli import textfiles
+    from spinney.corpus import text as textfiles
 
     if vocabulary.counts.any() and vocabulary.unknown is not None and "\0" not in vocabulary.unknown:
         textfiles.warn_of_unknown(name, report, vocabulary)

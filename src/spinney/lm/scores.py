@@ -14,7 +14,7 @@ from spinney.errors import InputError, OptionError
 from spinney.evaluate import BootstrapResult, paired_bootstrap
 from spinney.lm.model import LanguageModel, Vector, measured
 from spinney.lm.stream import Stream
-from spinney.report.lm_views import View
+from spinney.views import Table
 
 _MANY = 10_000  # sentences from which fewer draws do
 _LOG10 = float(np.log(10.0))
@@ -90,17 +90,19 @@ class TextScores:
         except InputError:
             return None
 
-    def by_depth(self, depths: NDArray[np.int32]) -> View:
+    def by_depth(self, depths: NDArray[np.int32]) -> Table:
         """Mean losses by the length of the context that the model knows."""
         values = depths[self.counted]
         rows = [[str(depth), *self._loss(self.counted & (depths == depth))] for depth in np.unique(values)]
-        return View("Loss by matched context", ["symbols", "scored", "log-loss", "perplexity"], rows)
+        return Table(
+            "breakdown", "Loss by matched context", ["symbols", "scored", "log-loss", "perplexity"], rows
+        )
 
-    def by_frequency(self) -> View:
+    def by_frequency(self) -> Table:
         """Mean losses by how often the predicted word was seen in training; ends of sentences apart."""
         counts = self.vocabulary.counts
         if not counts.any():
-            raise OptionError("--breakdown frequency: the model does not know how often words were seen")
+            raise OptionError("the model does not know how often words were seen in training")
         words = self.counted & (self.predicted != len(self.vocabulary))
         often = np.zeros(len(words), np.int64)
         known = words & (self.predicted >= 0)
@@ -113,7 +115,9 @@ class TextScores:
             rows.append([name, *self._loss(words & (bucket == b))])
         if self.ends:
             rows.append(["ends", *self._loss(self.counted & ~words)])
-        return View("Loss by frequency in training", ["seen", "scored", "log-loss", "perplexity"], rows)
+        return Table(
+            "breakdown", "Loss by frequency in training", ["seen", "scored", "log-loss", "perplexity"], rows
+        )
 
     def _loss(self, which: NDArray[np.bool_]) -> list[Any]:
         loss = -float(self.logprobs[which].mean())

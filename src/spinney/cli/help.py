@@ -1,0 +1,92 @@
+"""Help in panels: one box for each group of settings, a line or two for each option."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from spinney.settings import COMMON, OUTPUT, PANELS, REQUIRED, Setting
+
+if TYPE_CHECKING:
+    from spinney.cli.verbs import Verb
+
+
+def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | None) -> str:
+    """The help of a verb: its usage, what it does, its arguments, and its options by panels."""
+    from spinney.cli.verbs import CONFIG, JSON, QUIET, SHORT
+
+    usage = f"Usage: {path} {' '.join(argument.metavar for argument in verb.arguments)} [OPTIONS]"
+    about = verb.help
+    if not isinstance(verb.settings, type):
+        chosen = method or next(iter(verb.settings))
+        about += f"\n\nThese are the options of --method {chosen}; add --help to another method for its own."
+    panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
+    for argument in verb.arguments:
+        panels["Arguments"].append((argument.metavar, argument.help))
+    for setting in (*verb.output, *settings):
+        if not setting.hidden:
+            panels[setting.panel].append((_name(setting, SHORT), _help(setting)))
+    panels[OUTPUT if panels[OUTPUT] else COMMON].append(("--config FILE", CONFIG))
+    panels[COMMON] += [("--json", JSON), ("-q, --quiet", QUIET)]
+    return _rendered(usage, about, panels)
+
+
+def group_help(path: str, about: str, panels: Mapping[str, Iterable[tuple[str, str]]]) -> str:
+    """The help of a task, or of the whole command: what can come next."""
+    return _rendered(f"Usage: {path} COMMAND …", about, {name: list(rows) for name, rows in panels.items()})
+
+
+def _name(setting: Setting, short: Mapping[str, str]) -> str:
+    flag = "--" + setting.name.replace("_", "-")
+    if setting.kind is bool:
+        flag = flag if setting.default is False else f"--[no-]{flag[2:]}"
+    elif not (setting.choices and not setting.open):
+        flag += f" {setting.metavar}"
+    return f"{short[setting.name]}, {flag}" if setting.name in short else flag
+
+
+def _help(setting: Setting) -> str:
+    said = setting.help
+    if setting.choices and setting.choices != (setting.default,):
+        said += f" [{', '.join(setting.choices)}]"
+    if setting.default is REQUIRED:
+        return f"{said} (required)"
+    plain = setting.default not in (None, (), "", False) and setting.kind is not bool
+    if not plain or "default" in setting.help:
+        return said
+    return f"{said} (default: {_text(setting.default)})"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(_text, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _rendered(usage: str, about: str, panels: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    width = min(120, max(60, shutil.get_terminal_size((80, 24)).columns))
+    console = Console(file=StringIO(), width=width, highlight=False, force_terminal=False)
+    console.print(Padding(Text(usage), (0, 1)))
+    console.print(Padding(Text(about), (1, 1, 0, 1)))
+    longest = max((len(name) for rows in panels.values() for name, _ in rows), default=0)
+    column = min(longest, 24)
+    for title, rows in panels.items():
+        if not rows:
+            continue
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column(width=column, overflow="fold")
+        table.add_column(ratio=1)
+        for name, said in rows:
+            table.add_row(Text(name), Text(said))
+        console.print(Panel(table, title=title, title_align="left", expand=True))
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return text

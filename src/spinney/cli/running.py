@@ -1,0 +1,148 @@
+"""The verbs that all tasks share: parse (which is done), call the library, print."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from spinney.cli.verbs import Call
+from spinney.errors import InputError, OptionError, SettingError
+
+
+def fit(call: Call) -> int:
+    """``fit``: learn a model from data, write it, and print what happened."""
+    begin(call)
+    path = target(call)
+    model = call.library()(call.arguments["train"], call.settings)
+    model.save(path)
+    emit(call, model.summary(), first={"model": path}, title=f"Wrote {path}")
+    return 130 if model.facts.get("interrupted") else 0
+
+
+def apply(call: Call) -> int:
+    """``apply``: write what the model says of each sentence, document or word."""
+    begin(call)
+    output = call.output["output"]
+    if call.json and output != "-":
+        raise SettingError("JSON goes to standard output: leave out {output}")
+    from spinney.corpus import writing
+    from spinney.errors import about
+
+    model = load(call)
+    data = call.arguments["data"]
+    applied = model.apply(data, call.settings)
+    with about(named(data)):
+        if call.json:
+            records = list(applied)
+            print_json({applied.key: records, **applied.facts})
+            return 0
+        with writing(output) as file:
+            for record in applied:
+                file.write(applied.text(record))
+                if file is sys.stdout:
+                    file.flush()
+    return 0
+
+
+def evaluate(call: Call) -> int:
+    """``eval``: measure the model on data."""
+    begin(call)
+    from spinney.errors import about
+
+    model = load(call)
+    data = call.arguments.get("data")
+    with about(named(data)):
+        emit(call, model.evaluate(data, call.settings), title=f"{call.arguments['model']} on {named(data)}")
+    return 0
+
+
+def inspect(call: Call) -> int:
+    """``inspect``: show what the model learned."""
+    begin(call)
+    emit(call, load(call).views(call.settings), title=call.arguments["model"])
+    return 0
+
+
+def show(call: Call) -> int:
+    """Any other verb that shows something: the function of the library takes the arguments and the settings."""
+    begin(call)
+    emit(call, call.library()(*call.arguments.values(), call.settings))
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------ common
+
+
+def begin(call: Call) -> None:
+    """Set up what goes to standard error: notes, warnings as single lines, bars."""
+    from spinney import progress
+
+    progress.configure(quiet=call.quiet)
+    warnings.showwarning = lambda message, *_, **__: progress.log.warning(" ".join(str(message).split()))
+
+
+def load(call: Call) -> Any:
+    """The model of a call; it must be one of the task."""
+    from spinney.model import load_task
+
+    return load_task(call.arguments["model"], call.verb.uses)
+
+
+def named(data: Any) -> str:
+    """Files, for titles and messages."""
+    return data if isinstance(data, str) else ", ".join(data or ())
+
+
+def emit(call: Call, views: Iterable[Any], first: dict[str, Any] | None = None, title: str = "") -> None:
+    """Print views as one JSON object, or as a person reads them."""
+    from spinney.views import as_json
+
+    views = list(views)
+    if call.json:
+        print_json({**(first or {}), **as_json(views)})
+        return
+    from spinney.report.terminal import show_views
+
+    show_views(views, title)
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on a line of its own."""
+    from spinney.views import finite
+
+    json.dump(finite(value), sys.stdout, ensure_ascii=False, allow_nan=False)
+    print()
+
+
+def check_target(path: str) -> None:
+    """Find out before hours of work that a file cannot be written."""
+    if path == "-":
+        raise OptionError("a model cannot be written to standard output: name a file")
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise InputError("no such folder", path=folder, remedy="make it first")
+    if os.path.isdir(path) or not os.access(folder, os.W_OK):
+        raise InputError("cannot be written", path=path)
+
+
+def make(call: Call) -> int:
+    """Another verb that makes a model: the function of the library takes the arguments and the settings."""
+    begin(call)
+    path = target(call)
+    model = call.library()(*call.arguments.values(), call.settings)
+    model.save(path)
+    emit(call, model.summary(), first={"model": path}, title=f"Wrote {path}")
+    return 0
+
+
+def target(call: Call) -> str:
+    """Where the model goes; that it can be written there is found out before hours of work."""
+    path: str | None = call.output["model"]
+    if path is None:
+        raise SettingError("{model} is missing: say where to write the model")
+    check_target(path)
+    return path

@@ -1,0 +1,100 @@
+"""The table of all commands: what each task can do, with the settings that it takes and the function that does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spinney.cli.verbs import Argument, Verb, option
+from spinney.settings import Common, Methods, Settings
+from spinney.settings import lm as lm_settings
+
+MODEL = Argument("model", "Model file.")
+TRAIN = Argument("train", "Training files or folders; - is standard input.", several=True)
+TEXT = Argument("data", "Text; - is standard input.", default="-")
+MODEL_OUT = option("model", "Where to write the model.")
+OUTPUT = option("output", "Where to write; - is standard output.", default="-")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: what it is about, and its verbs."""
+
+    help: str
+    verbs: dict[str, Verb]
+
+
+def fit(help: str, settings: type[Settings] | Methods, uses: str, train: Argument = TRAIN) -> Verb:
+    """A ``fit``: the recipe ``uses`` takes the training data and the settings, and gives a model."""
+    return Verb(help, "spinney.cli.running:fit", settings, (train,), (MODEL_OUT,), uses)
+
+
+def apply(help: str, settings: type[Settings], task: str, data: Argument = TEXT) -> Verb:
+    """An ``apply``: the model does it."""
+    return Verb(help, "spinney.cli.running:apply", settings, (MODEL, data), (OUTPUT,), task)
+
+
+def evaluate(help: str, settings: type[Settings], task: str, *data: Argument) -> Verb:
+    """An ``eval``: the model does it."""
+    return Verb(help, "spinney.cli.running:evaluate", settings, (MODEL, *data), (), task)
+
+
+def inspect(help: str, settings: type[Settings], task: str) -> Verb:
+    """An ``inspect``: the views of the model."""
+    return Verb(help, "spinney.cli.running:inspect", settings, (MODEL,), (), task)
+
+
+def show(help: str, settings: type[Settings], uses: str, *arguments: Argument) -> Verb:
+    """Another verb that shows views."""
+    return Verb(help, "spinney.cli.running:show", settings, arguments, (), uses)
+
+
+def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -> Verb:
+    """Another verb that makes a model."""
+    return Verb(help, "spinney.cli.running:make", settings, arguments, (MODEL_OUT,), uses)
+
+
+_LM = lm_settings
+TASKS: dict[str, Task] = {
+    "lm": Task(
+        "Language models: smoothed n-grams, Pitman-Yor, log-linear, class-based and mixed models.",
+        {
+            "fit": fit(
+                "Train a language model on text with one sentence per line.",
+                _LM.FIT,
+                "spinney.lm.recipes:fit",
+            ),
+            "apply": apply(
+                "Give the log10 probability of each word and of the end of each sentence.", _LM.Apply, "lm"
+            ),
+            "eval": evaluate(
+                "Measure the perplexity of a text. Words and ends of sentences count, as in KenLM.",
+                _LM.Evaluate,
+                "lm",
+                Argument("data", "Files of text; - is standard input.", several=True),
+            ),
+            "inspect": inspect(
+                "Show the size, discounts or weights, and strongest contexts of a model.", _LM.Inspect, "lm"
+            ),
+            "mix": make(
+                "Mix several models, with the weights that make held-out text most likely.",
+                _LM.Mix,
+                "spinney.lm.recipes:mix",
+                Argument("models", "Model files of one vocabulary.", several=True),
+            ),
+            "sample": show("Draw sentences from a model.", _LM.Sample, "spinney.lm.recipes:sample", MODEL),
+            "export": Verb(
+                "Write an ARPA file for KenLM, SRILM and others. The model must be a back-off model.",
+                "spinney.cli.running:show",
+                Common,
+                (MODEL, Argument("output", "File to write: OUT.arpa or OUT.arpa.gz.")),
+                uses="spinney.lm.recipes:export",
+            ),
+            "import": make(
+                "Read an ARPA file of KenLM, SRILM or another program.",
+                _LM.Import,
+                "spinney.lm.recipes:import_arpa",
+                Argument("arpa", "ARPA file, compressed or not."),
+            ),
+        },
+    ),
+}

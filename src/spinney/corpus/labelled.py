@@ -1,0 +1,278 @@
+"""Labelled documents from whatever the user has: a folder, a table, bracketed trees, an svmlight file, or lines."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spinney.errors import InputError, OptionError, did_you_mean, did_you_mean_file, unknown_choice
+
+if TYPE_CHECKING:
+    from spinney.corpus import Tree
+
+FORMATS = ("auto", "folder", "csv", "tsv", "trees", "svmlight", "lines")
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".mrg": "trees",
+    ".ptb": "trees",
+}
+_COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
+
+#: How a tree begins: a bracket, a label or none, and another bracket or a word and the end of its bracket.
+_TREE = re.compile(rb"\s*\(\s*[^()\s]*\s*(\(|[^()\s]+\s*\))")
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """How documents are read."""
+
+    format: str = "auto"
+    text: str = "text"
+    label: str = "label"
+    header: bool = True
+    encoding: str = "utf-8"
+    on_error: str = "raise"
+    labels: Mapping[str, str] = field(default_factory=dict)  # other names of labels; none: dropped
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise unknown_choice("--format is one of", self.format, FORMATS)
+        if self.on_error not in ("raise", "skip"):
+            raise unknown_choice("--on-error is", self.on_error, ("raise", "skip"))
+
+    def format_of(self, path: str) -> str:
+        """The format of a file or folder."""
+        return guess_format(path) if self.format == "auto" else self.format
+
+
+@dataclass
+class Inputs:
+    """Documents (or a matrix) with their labels, and what was passed over while reading them."""
+
+    inputs: Any
+    labels: list[str] | None
+    ids: list[str]
+    is_text: bool
+    trees: list[Tree] | None = None
+    skipped: int = 0
+    dropped: int = 0
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def part(self, rows: Sequence[int]) -> Inputs:
+        """The documents at these places."""
+        return replace(
+            self,
+            inputs=[self.inputs[i] for i in rows] if self.is_text else self.inputs[rows],
+            labels=None if self.labels is None else [self.labels[i] for i in rows],
+            ids=[self.ids[i] for i in rows],
+            trees=None if self.trees is None else [self.trees[i] for i in rows],
+        )
+
+    def only(self, wanted: Sequence[bool]) -> Inputs:
+        """The documents that are wanted."""
+        return self.part([i for i, yes in enumerate(wanted) if yes])
+
+
+def guess_format(path: str) -> str:
+    """The format that a path suggests, or else how the file begins."""
+    if path != "-" and Path(path).is_dir():
+        return "folder"
+    name = Path(path)
+    suffix = Path(name.stem).suffix if name.suffix in _COMPRESSED else name.suffix
+    return _SUFFIXES.get(suffix.lower()) or ("trees" if _begins_with_tree(path) else "lines")
+
+
+def _begins_with_tree(path: str) -> bool:
+    if path == "-" or not os.path.isfile(path):
+        return False
+    from spinney.corpus import open_bytes
+
+    with open_bytes(path) as file:
+        line = next((line for line in file if line.strip()), b"")
+    balanced = line.count(b"(") == line.count(b")")  # a tree that ends on its line has nothing after it
+    return bool(_TREE.match(line)) and (line.rstrip().endswith(b")") or not balanced)
+
+
+def renaming(spec: str | None) -> dict[str, str]:
+    """What ``--labels old=new,old=`` says: the new name of each label, or none for those to drop."""
+    names: dict[str, str] = {}
+    for item in (spec or "").split(",") if spec else []:
+        old, equals, new = (part.strip() for part in item.partition("="))
+        if not equals or not old:
+            raise OptionError(f"--labels: {item.strip()!r} is not OLD=NEW (or OLD= to drop)")
+        if old in names:
+            raise OptionError(f"--labels: {old!r} twice")
+        names[old] = new
+    return names
+
+
+def read_inputs(path: str, how: InputOptions, *, need_labels: bool) -> Inputs:
+    """Read one file or folder.
+
+    With ``need_labels`` a document without label is an error, and so is an empty one: nothing can be learnt from it.
+    """
+    if path != "-" and not os.path.exists(path):
+        raise InputError("no such file or folder", path=path, remedy=did_you_mean_file(path))
+    format = how.format_of(path)
+    if format == "svmlight":
+        read = _svmlight(path)
+    elif format == "trees":
+        read = _bracketed(path, how, need_labels)
+    else:
+        read = _texts(path, format, how, need_labels)
+    if need_labels:
+        read = _renamed(read, how.labels)
+    if not len(read):
+        dropped = f": --labels drops all {read.dropped}" if read.dropped else ""
+        raise InputError(f"no documents{dropped}", path=path)
+    return read
+
+
+def _renamed(read: Inputs, names: Mapping[str, str]) -> Inputs:
+    if not names or read.labels is None:
+        return read
+    labels = [names.get(label, label) for label in read.labels]
+    wanted = [bool(label) or old not in names for label, old in zip(labels, read.labels)]
+    return replace(replace(read, labels=labels).only(wanted), dropped=wanted.count(False))
+
+
+def _texts(path: str, format: str, how: InputOptions, need_labels: bool) -> Inputs:
+    documents, skipped = _documents(path, format, how, need_labels)
+    read = Inputs(
+        [document.text for document in documents],
+        [document.label or "" for document in documents] if need_labels else None,
+        [document.id for document in documents],
+        True,
+        skipped=skipped,
+    )
+    full = [bool(text.strip()) for text in read.inputs]
+    if not need_labels or all(full):
+        return read
+    if how.on_error == "raise":
+        raise InputError(
+            f"document {read.ids[full.index(False)]} is empty",
+            path=path,
+            remedy="remove it, or pass over such with --on-error skip",
+        )
+    return replace(read.only(full), skipped=skipped + full.count(False))
+
+
+def _documents(path: str, format: str, how: InputOptions, need_labels: bool) -> tuple[list[Any], int]:
+    from spinney.corpus import Document, ReadReport, open_text, read_folder, read_table
+
+    report = ReadReport()
+    reading: dict[str, Any] = {"encoding": how.encoding, "on_error": how.on_error, "report": report}
+    if format == "folder":
+        documents = list(read_folder(path, **reading))
+        if need_labels and all(document.label is None for document in documents):
+            raise InputError(
+                "documents without labels", path=path, remedy="put each class into a folder of its own"
+            )
+    elif format in ("csv", "tsv"):
+        named = (how.text, how.label)
+        columns: list[Any] = [int(name) if not how.header and name.isdigit() else name for name in named]
+        documents = list(
+            read_table(
+                path,
+                columns[0],
+                columns[1] if need_labels else None,
+                header=how.header,
+                delimiter="\t" if format == "tsv" else ",",
+                **reading,
+            )
+        )
+    else:
+        if need_labels:
+            raise InputError(
+                "lines of text carry no labels",
+                path=path,
+                remedy="give a folder, a CSV, TSV or svmlight file, bracketed trees, or --format",
+            )
+        with open_text(path, encoding=how.encoding) as lines:
+            documents = [Document(line.rstrip("\r\n"), None, str(i)) for i, line in enumerate(lines, start=1)]
+    return documents, report.skipped
+
+
+def _bracketed(path: str, how: InputOptions, need_labels: bool) -> Inputs:
+    """Trees: the text is their leaves, the label that of the root."""
+    trees, skipped = read_parses(path, how)
+    ids = [str(i) for i in range(1, len(trees) + 1)]
+    bare = next((id for id, tree in zip(ids, trees) if not tree.label), None)
+    if need_labels and bare is not None:
+        raise InputError(
+            f"tree {bare} has no label at its root",
+            path=path,
+            remedy="if these are parses of labelled documents, give the documents, and the trees as --parses",
+        )
+    texts = [" ".join(tree.leaves()) for tree in trees]
+    labels = [tree.label for tree in trees] if need_labels else None
+    return Inputs(texts, labels, ids, True, trees, skipped)
+
+
+def read_parses(path: str, how: InputOptions) -> tuple[list[Tree], int]:
+    """The bracketed trees of a file, and how many were passed over."""
+    from spinney.corpus import ReadReport, read_trees
+
+    report = ReadReport()
+    on_error: Any = how.on_error
+    return list(read_trees(path, encoding=how.encoding, on_error=on_error, report=report)), report.skipped
+
+
+def _svmlight(path: str) -> Inputs:
+    import numpy as np
+
+    from spinney.corpus import read_svmlight
+
+    X, y = read_svmlight(path)
+    for name, values in (("feature value", X.data), ("target", y)):
+        if not np.all(np.isfinite(values)):
+            raise InputError(f"a {name} is not a finite number", path=path, remedy="remove NaN and inf")
+    labels = [str(int(target)) if target.is_integer() else repr(target) for target in y.tolist()]
+    return Inputs(X, labels, [str(i + 1) for i in range(len(labels))], False)
+
+
+def refuse_unseen(read: Inputs, known: Sequence[str], path: str, on_error: str) -> Inputs:
+    """Labels that the model never saw cannot be right: an error, or passed over and counted."""
+    assert read.labels is not None
+    seen = set(known)
+    unseen = Counter(label for label in read.labels if label not in seen)
+    if not unseen:
+        return read
+    if on_error == "raise":
+        label, count = unseen.most_common(1)[0]
+        raise InputError(
+            f"label {label!r} ({count} documents) was never seen in training",
+            path=path,
+            remedy=did_you_mean(label, known)
+            or "use the labels of training, or pass over such documents with --on-error skip",
+        )
+    if unseen.total() == len(read):
+        raise InputError("no document has a label that was seen in training", path=path)
+    left = read.only([label in seen for label in read.labels])
+    return replace(left, skipped=read.skipped + unseen.total())
+
+
+def numbers(read: Inputs, path: str, remedy: str | None = None) -> Any:
+    """Labels that are numbers, as an array."""
+    import numpy as np
+
+    assert read.labels is not None
+    for id, label in zip(read.ids, read.labels):
+        try:
+            if not np.isfinite(float(label)):
+                raise ValueError
+        except ValueError:
+            raise InputError(f"document {id}: {label!r} is not a number", path=path, remedy=remedy) from None
+    return np.array(read.labels, dtype=np.float64)

@@ -1,0 +1,35 @@
+"""What gives plain text its dependency trees: a parser of ours, out of its model file, or a spaCy pipeline by name."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from spinney.errors import InputError, OptionError, did_you_mean_file
+
+if TYPE_CHECKING:
+    from spinney.corpus.dependencies import DependencyParser
+
+
+def tree_parser(name: str, head_rules: str | None = None) -> str | DependencyParser:
+    """Of a model file, a function; else the name of a spaCy pipeline.
+
+    Examples
+    --------
+    >>> tree_parser("en_core_web_sm")
+    'en_core_web_sm'
+    """
+    if not (os.path.isfile(name) or name.endswith(".spinney")):
+        if head_rules is not None:
+            raise OptionError(f"head rules go with a model of parse fit, and there is no such file: {name}")
+        return name
+    if not os.path.isfile(name):
+        remedy = f"{did_you_mean_file(name)} give a model of parse fit as the parser".strip()
+        raise InputError("no such file", path=name, remedy=remedy)
+    from spinney.model import load
+
+    parser = load(name).structures().get("parser")
+    if parser is None:
+        raise InputError("no parser of plain text", path=name, remedy="give a grammar of parse fit")
+    made: DependencyParser = parser(head_rules)
+    return made

@@ -1,0 +1,345 @@
+"""Text for models of words: read as they want it, kept on disk if it is large, or sentence by sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
+
+if TYPE_CHECKING:
+    from spinney.corpus import Document, ReadReport, Sentence, TokenArrays, Vocabulary
+    from spinney.corpus.dependencies import DependencyParser
+
+FORMATS = ("auto", "lines", "prose", "columns", "conllu", "folder", "csv", "tsv")
+
+#: Text beyond so many bytes is numbered in files rather than in memory.
+LARGE = 200_000_000
+_COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
+_SENTENCES = 1000  # worked on at a time
+_NOTE = "read.json"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How text becomes words. It is kept with a model (``facts["reading"]``), so that other text is read alike."""
+
+    words: str = "form"
+    lowercase: bool = False
+    unknown: str | None = "<unk>"
+    tree: bool = False
+    relations: bool = False
+    subtypes: bool = True
+    max_length: int | None = None
+    parser: str | None = None
+    head_rules: str | None = None
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], words: str | None = None, parser: str | None = None) -> Self:
+        """That of a model, with other columns as words or another parser if they are given."""
+        kept = facts.get("reading", {})
+        known = {
+            name: value for name, value in (kept if isinstance(kept, dict) else {}).items() if name in _KINDS
+        }
+        if not all(isinstance(value, _KINDS[name]) for name, value in known.items()):
+            raise InputError("damaged: the model does not say rightly how its text was read")
+        reading = cls(**known)
+        return replace(reading, words=words or reading.words, parser=parser or reading.parser)
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether more than forms is wanted: trees, relations, lemmas, tags."""
+        return self.tree or self.relations or self.words != "form"
+
+    def check_parser(self) -> None:
+        """Refuse a parser that would have nothing to do."""
+        if self.parser is not None and not self.wants_more:
+            raise OptionError(
+                "a parser gives trees, lemmas and tags: ask for some of them (words='lemma', tree)"
+            )
+
+    def parses(self, format: str) -> bool:
+        """Whether text of that format must be parsed to give what is wanted."""
+        return self.wants_more and self.parser is not None and format not in ("conllu", "columns")
+
+    def tree_parser(self) -> str | DependencyParser:
+        """What parses text, for those that need it."""
+        from spinney.corpus.parsers import tree_parser
+
+        return tree_parser(str(self.parser), self.head_rules)
+
+    def facts(self) -> dict[str, Any]:
+        """What a model keeps."""
+        return asdict(self)
+
+
+_NONE = type(None)
+#: What the fields of a reading are, in a file that anyone may have written.
+_KINDS: dict[str, Any] = {
+    "words": str, "lowercase": bool, "unknown": (str, _NONE), "tree": bool, "relations": bool, "subtypes": bool,
+    "max_length": (int, _NONE), "parser": (str, _NONE), "head_rules": (str, _NONE),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files, and how to get text out of them."""
+
+    files: Sequence[str]
+    format: str = "auto"
+    encoding: str = "utf-8"
+    on_error: str = "raise"
+    text: str | None = None
+    header: bool = True
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ("raise", "skip"):
+            raise unknown_choice("--on-error is", self.on_error, ("raise", "skip"))
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return ", ".join(self.files)
+
+    def format_of(self, file: str) -> str:
+        """The format that was given, or that the file's name suggests."""
+        from spinney.corpus.reading import guess_format
+
+        return guess_format(file) if self.format == "auto" else self.format
+
+    def read(
+        self,
+        reading: Reading,
+        report: ReadReport,
+        *,
+        vocabulary: Vocabulary | None = None,
+        folder: str | None = None,
+        **cut: Any,
+    ) -> TokenArrays:
+        """All of it as numbers; ``cut`` are the options of a new vocabulary."""
+        from spinney.corpus import read_text
+
+        options = (
+            reading.facts() | cut | {"text": self.text, "header": self.header, "encoding": self.encoding}
+        )
+        options |= {"parser": self._parser(reading)}
+        del options["head_rules"]
+        return read_text(
+            list(self.files), self.format, vocabulary=vocabulary, require_known=vocabulary is not None,  # type: ignore[arg-type]
+            folder=folder, on_error=self.on_error, report=report, **options,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    def _parser(self, reading: Reading) -> str | DependencyParser | None:
+        """What parses these files, loaded if it is ours and if they need it."""
+        needed = any(reading.parses(self.format_of(file)) for file in self.files)
+        return reading.tree_parser() if needed else reading.parser
+
+    def sizes(self) -> list[list[Any]]:
+        """Path, bytes and time of change of each file, those of folders among them; nothing for what is not there."""
+        paths = [path for file in self.files for path in _inside(file)]
+        stats = [(path, os.stat(path)) for path in paths if os.path.isfile(path)]
+        return [[os.path.abspath(path), stat.st_size, stat.st_mtime_ns] for path, stat in stats]
+
+
+def _inside(file: str) -> list[str]:
+    if not os.path.isdir(file):
+        return [file]
+    return sorted(os.path.join(folder, name) for folder, _, names in os.walk(file) for name in names)
+
+
+@contextmanager
+def numbered(
+    source: Source,
+    reading: Reading,
+    report: ReadReport,
+    cache: str | None,
+    vocabulary: Vocabulary | None = None,
+    **cut: Any,
+) -> Iterator[TokenArrays]:
+    """The text as numbers: in the folder ``cache``, in a passing one if it is large, or in memory.
+
+    What a cache holds is taken as it is if it was made from the same files with the same options.
+    """
+    from spinney.corpus import TokenArrays
+
+    if cache is None:
+        sizes = [size * (5 if path.endswith(_COMPRESSED) else 1) for path, size, _ in source.sizes()]
+        if sum(sizes) <= LARGE:
+            yield source.read(reading, report, vocabulary=vocabulary, **cut)
+            return
+        with tempfile.TemporaryDirectory(prefix="spinney-") as folder:
+            inner = os.path.join(folder, "text")
+            yield source.read(reading, report, vocabulary=vocabulary, folder=inner, **cut)
+            return
+    made_of = [*source.files, *filter(None, (reading.parser, reading.head_rules))]
+    wanted = asdict(source) | reading.facts() | cut | {"files": replace(source, files=made_of).sizes()}
+    wanted["vocabulary"] = None if vocabulary is None else list(vocabulary.words)
+    if (kept := _kept(cache, wanted)) is not None and "-" not in source.files:
+        arrays = TokenArrays.load(cache)
+        for name, value in kept.items():
+            setattr(report, name, value)
+    else:
+        arrays = source.read(reading, report, vocabulary=vocabulary, folder=cache, **cut)
+        with open(os.path.join(cache, _NOTE), "w", encoding="utf-8") as file:
+            json.dump({"wanted": wanted, "report": asdict(report)}, file)
+    yield arrays
+
+
+def _kept(cache: str, wanted: dict[str, Any]) -> dict[str, Any] | None:
+    """The report of what the cache holds, if that is what is wanted."""
+    try:
+        with open(os.path.join(cache, _NOTE), encoding="utf-8") as file:
+            note = json.load(file)
+        report: dict[str, Any] = note["report"]
+        return report if note["wanted"] == wanted else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def warn_of_unknown(name: str, report: ReadReport, vocabulary: Vocabulary) -> None:
+    """Tell that unknown words tell nothing, if the model never met one."""
+    symbol = vocabulary.unknown
+    if report.unknown and symbol is not None and not vocabulary.counts[vocabulary[symbol]]:
+        from spinney import progress
+
+        what = "%s: %d of %d words are unknown, and no word was when the model was learnt: fit with --min-count 2"
+        progress.log.warning(what, name, report.unknown, report.tokens)
+
+
+# ------------------------------------------------------------------------------------ sentence by sentence
+
+
+class Tokens(NamedTuple):
+    """A sentence: its rows as they are in the file, the words that a model sees, and its tree."""
+
+    rows: Sequence[Sequence[str]]
+    words: list[str]
+    heads: list[int]
+    relations: list[str]
+
+
+def token_batches(source: Source, reading: Reading, report: ReadReport) -> Iterator[list[Tokens]]:
+    """The sentences of the one file of a source, some at a time."""
+    (path,) = source.files
+    format = source.format_of(path)
+    if reading.tree and format != "conllu" and not reading.parses(format):
+        raise OptionError(
+            f"no heads in {format}: only conllu has them; parse the text first, or name a --parser"
+        )
+    sentences = _sentences(path, format, source, reading, report)
+    while some := list(islice(sentences, _SENTENCES)):
+        yield some
+
+
+def _sentences(
+    path: str, format: str, source: Source, reading: Reading, report: ReadReport
+) -> Iterator[Tokens]:
+    from spinney.corpus import read_columns, read_conllu
+
+    how: dict[str, Any] = {"encoding": source.encoding, "on_error": source.on_error, "report": report}
+    names = reading.words.split("+")
+    if format == "conllu":
+        for sentence in read_conllu(path, **how):
+            yield _parsed(sentence, reading, path)
+    elif format == "columns":
+        names = ["0" if name == "form" else name for name in names]
+        for rows in read_columns(path, **how):
+            columns = [_column(name, [str(i) for i in range(len(rows[0]))], path) for name in names]
+            yield Tokens(rows, _words(rows, columns, reading), [], [])
+    elif reading.parses(format):
+        from spinney.corpus.dependencies import parse_dependencies
+
+        plain = _plain_sentences(path, format, source, how)
+        for sentence in parse_dependencies(plain, reading.tree_parser(), report=report):
+            yield _parsed(sentence, reading, path)._replace(rows=[[form] for form in sentence.forms])
+    elif names != ["form"]:
+        raise OptionError(f"no {reading.words} in {format}: only conllu and columns have more than forms")
+    else:
+        for words in _plain_sentences(path, format, source, how):
+            tokens = [[word] for word in words]
+            yield Tokens(tokens, _words(tokens, [0], reading), [], [])
+
+
+def _plain_sentences(path: str, format: str, source: Source, how: dict[str, Any]) -> Iterator[list[str]]:
+    from spinney.corpus import read_prose, read_tokenized
+    from spinney.corpus.reading import document_sentences
+
+    if format == "lines":
+        return read_tokenized(path, **how)
+    if format == "prose":
+        return read_prose(path, **how)
+    return document_sentences(documents(path, format, source, how))
+
+
+def documents(path: str, format: str, source: Source, how: dict[str, Any]) -> Iterator[Document]:
+    """The documents of a folder or of a table."""
+    from spinney.corpus import read_folder, read_table
+
+    if format == "folder":
+        return read_folder(path, **how)
+    if format not in ("csv", "tsv"):
+        raise unknown_choice("--format is", format, FORMATS)
+    column: Any = source.text or "text"
+    column = int(column) if not source.header and column.isdigit() else column
+    delimiter = "\t" if format == "tsv" else ","
+    return read_table(path, column, header=source.header, delimiter=delimiter, **how)
+
+
+def _parsed(sentence: Sentence, reading: Reading, path: str) -> Tokens:
+    """The words and the tree of a sentence of CoNLL-U."""
+    rows = [line.split("\t") for line in str(replace(sentence, comments=[], extras=[])).split("\n")]
+    if reading.tree and not sentence.heads:
+        raise InputError("a sentence without heads", path=path, remedy="parse the text first")
+    columns = [_column(name, _CONLLU, path) for name in reading.words.split("+")]
+    relations = sentence.deprels or ["_"] * len(rows)
+    if not reading.subtypes:
+        relations = [relation.partition(":")[0] for relation in relations]
+    return Tokens(rows, _words(rows, columns, reading), sentence.heads, relations)
+
+
+_CONLLU = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"]
+
+
+def _column(name: str, known: Sequence[str], path: str) -> int:
+    if name not in known:
+        meant = did_you_mean(name, known) or f"--words: {', '.join(known)}"
+        raise InputError(f"no column {name!r}", path=path, remedy=meant)
+    return known.index(name)
+
+
+def _words(rows: Sequence[Sequence[str]], columns: Sequence[int], reading: Reading) -> list[str]:
+    """The words of a sentence as :func:`spinney.corpus.read_text` makes them."""
+    words = [row[columns[0]] for row in rows]
+    if reading.lowercase:
+        words = [word if word == reading.unknown else word.lower() for word in words]
+    for column in columns[1:]:
+        words = [
+            word if word == reading.unknown else f"{word}|{row[column]}" for word, row in zip(words, rows)
+        ]
+    return words
+
+
+def batch_arrays(batch: Sequence[Tokens], vocabulary: Vocabulary, reading: Reading) -> TokenArrays:
+    """A batch of sentences as numbers."""
+    import numpy as np
+
+    from spinney.corpus import Labels, TokenArrays
+    from spinney.corpus import Vocabulary as Names
+
+    ids = vocabulary.encode(word for tokens in batch for word in tokens.words)
+    offsets = np.concatenate([[0], np.cumsum([len(tokens.words) for tokens in batch])]).astype(np.int64)
+    if not reading.tree:
+        return TokenArrays(ids, offsets, vocabulary)
+    heads = np.array([head - 1 for tokens in batch for head in tokens.heads], np.int32)
+    labels: dict[int | str, Labels] = {}
+    if reading.relations:
+        names = Names.from_tokens(relation for tokens in batch for relation in tokens.relations)
+        relations = names.encode(relation for tokens in batch for relation in tokens.relations)
+        labels["deprel"] = Labels(relations, names)
+    return TokenArrays(ids, offsets, vocabulary, heads, labels)

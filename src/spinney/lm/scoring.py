@@ -1,0 +1,199 @@
+"""What a language model says of a text: the probability of each word, and perplexities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from spinney import progress
+from spinney.corpus import ReadReport
+from spinney.corpus.text import Source, Tokens, token_batches
+from spinney.errors import InputError, OptionError, SettingError, about
+from spinney.lm.cache import CacheModel
+from spinney.lm.model import LanguageModel, load_language_model
+from spinney.lm.scores import TextScores
+from spinney.lm.stream import END, START
+from spinney.lm.text import held_out_text, reading_of
+from spinney.lm.views import n_parameters
+from spinney.model import Applied
+from spinney.views import Facts, Table, View
+
+_LOG10 = math.log(10.0)
+
+
+class _Scored(NamedTuple):
+    """A sentence: its words, and of each and of its end log10 p and the length of the matched context, if known."""
+
+    number: int
+    words: list[str]
+    log10: list[float]
+    depths: list[int] | None
+
+    @property
+    def total(self) -> float:
+        return sum(self.log10)
+
+    @property
+    def perplexity(self) -> float:
+        exponent = -self.total / len(self.log10)
+        return 10.0**exponent if exponent < 300 else math.inf
+
+
+def applied(model: LanguageModel, data: str, s: Any) -> Applied:
+    """The log10 probability of each word and of the end of each sentence, a record for each sentence."""
+    source = Source([data], s.format, s.encoding, s.on_error, s.text, s.header)
+    report = ReadReport()
+    facts: dict[str, Any] = {}
+    scored = _scored_sentences(model, source, reading_of(model, s.words, s.parser), report)
+
+    def records() -> Iterator[dict[str, Any]]:
+        for sentence in scored:
+            yield _brief(sentence) if s.sentences else _whole(sentence)
+        facts["skipped"] = report.skipped
+        if report.skipped:
+            progress.log.warning("%d sentences were skipped, the first: %s", report.skipped, report.errors[0])
+
+    return Applied("sentences", records(), _line if s.sentences else _lines, facts)
+
+
+def _scored_sentences(
+    model: LanguageModel, source: Source, reading: Any, report: ReadReport
+) -> Iterator[_Scored]:
+    """Sentences with their scores; of a model that remembers the text so far, all are scored at once."""
+    batches = (_unmarked(batch, source, report) for batch in token_batches(source, reading, report))
+    if _remembers(model):
+        batches = iter([[tokens for batch in batches for tokens in batch]])  # type: ignore[assignment]
+    number = 0
+    for batch in batches:
+        for scored in _scored(model, batch):
+            number += 1
+            yield scored._replace(number=number)
+
+
+def read_sentences(source: Source, reading: Any) -> list[list[str]]:
+    """The words of all sentences of a text."""
+    report = ReadReport()
+    with about(source.name):
+        batches = [_unmarked(batch, source, report) for batch in token_batches(source, reading, report)]
+    return [tokens.words for batch in batches for tokens in batch]
+
+
+def _unmarked(batch: list[Tokens], source: Source, report: ReadReport) -> list[Tokens]:
+    marked = [tokens for tokens in batch if START in tokens.words or END in tokens.words]
+    if not marked:
+        return batch
+    what = f"{START} or {END} is a word of: {' '.join(marked[0].words)[:60]}"
+    if source.on_error == "raise":
+        raise InputError(what, remedy="remove it, or skip such sentences (on_error='skip')")
+    report.skipped += len(marked)
+    report.errors.append(what)
+    return [tokens for tokens in batch if not any(tokens is bad for bad in marked)]
+
+
+def _remembers(model: LanguageModel) -> bool:
+    """Whether what was said in other sentences matters."""
+    return isinstance(model, CacheModel) or any(map(_remembers, model.components().values()))
+
+
+def _scored(model: LanguageModel, batch: list[Tokens]) -> Iterator[_Scored]:
+    if not batch:
+        return
+    stream = model.stream([tokens.words for tokens in batch])
+    logs = (model.event_logprobs(stream) / _LOG10).tolist()
+    try:
+        depths = model.match_depths(stream).tolist()
+    except OptionError:
+        depths = None
+    start = 0
+    for tokens in batch:
+        stop = start + len(tokens.words) + 1
+        yield _Scored(0, tokens.words, logs[start:stop], None if depths is None else depths[start:stop])
+        start = stop
+
+
+def _whole(scored: _Scored) -> dict[str, Any]:
+    found = {"number": scored.number, "words": scored.words, "log10": scored.log10}
+    return found if scored.depths is None else found | {"depth": scored.depths}
+
+
+def _brief(scored: _Scored) -> dict[str, Any]:
+    found = {"number": scored.number, "log10": scored.total, "words": len(scored.words)}
+    return found | {"perplexity": scored.perplexity}
+
+
+def _lines(record: dict[str, Any]) -> str:
+    rows = []
+    for place, (word, log10) in enumerate(zip([*record["words"], END], record["log10"]), 1):
+        depth = f"\t{record['depth'][place - 1]}" if "depth" in record else ""
+        rows.append(f"{record['number']}\t{place}\t{word}\t{log10:.6g}{depth}\n")
+    return "".join(rows)
+
+
+def _line(record: dict[str, Any]) -> str:
+    return f"{record['number']}\t{record['log10']:.6g}\t{record['words']}\t{record['perplexity']:.6g}\n"
+
+
+# ---------------------------------------------------------------------------------------------- perplexity
+
+_NAMES = {
+    "convention": "convention",
+    "perplexity": "perplexity",
+    "perplexity_without_ends": "  without ends",
+    "perplexity_without_unknown": "  without unknown words",
+    "log10_probability": "log10 probability",
+    "scored": "scored",
+    "ends": "  of them ends",
+    "unknown": "unknown words",
+    "skipped": "words not scored",
+    "sentences": "sentences",
+    "skipped_sentences": "sentences skipped",
+    "parameters": "parameters",
+    "active": "active",
+}
+
+
+def evaluated(model: LanguageModel, data: Sequence[str], s: Any) -> list[View]:
+    """The perplexity of files of text, by a stated convention, and comparisons with other models."""
+    source = Source(data, s.format, s.encoding, s.on_error, s.text, s.header)
+    if s.against and "-" in data:
+        raise SettingError("{against} reads the text again: give a file rather than standard input")
+    scores, facts = _scores(model, source, s)
+    facts["convention"] = (
+        f"{'words and ends' if s.ends else 'words'}, {'unknown ones too' if s.unknown else 'known ones'}"
+    )
+    views: list[View] = [Facts("facts", "", facts, _NAMES)]
+    if s.breakdown == "depth":
+        views.append(scores.by_depth(model.match_depths(scores.stream)))
+    elif s.breakdown == "frequency":
+        views.append(scores.by_frequency())
+    compared = []
+    for path in s.against:
+        other, of_other = _scores(load_language_model(path), source, s)
+        if set(scores.vocabulary.words) != set(other.vocabulary.words):
+            what = "%s has other words: perplexities of different vocabularies are hardly comparable"
+            progress.log.warning(what, path)
+        found, n = scores.against(other, s.seed)
+        compared.append([path, of_other["perplexity"], n, *found])
+    if compared:
+        keys = ["model", "own_perplexity", "scored", *found._fields]
+        header = [_COMPARED.get(key, key) for key in keys]
+        title = "Perplexity on what both score; 95 % interval, bootstrap over sentences"
+        views.append(Table("against", title, header, compared, keys))
+    return views
+
+
+_COMPARED = {
+    "model": "against", "own_perplexity": "its own", "baseline": "its perplexity", "system": "ours", "low": "from",
+    "high": "to", "p_value": "p",
+}  # fmt: skip
+
+
+def _scores(model: LanguageModel, source: Source, s: Any) -> tuple[TextScores, dict[str, Any]]:
+    report = ReadReport()
+    read = held_out_text(source, reading_of(model, s.words, s.parser), report, model.reading_vocabulary)
+    with about(source.name):
+        scores = TextScores.of(model, read, ends=s.ends, unknown=s.unknown)
+        facts = scores.facts()
+    parameters, active = n_parameters(model)
+    return scores, facts | {"parameters": parameters, "active": active, "skipped_sentences": report.skipped}

@@ -1,0 +1,212 @@
+"""The contract of all models: what every fitted model of every task can do, whatever made it.
+
+A model has a ``kind`` (``"lm/BackoffModel"``), the ``settings`` that it was fitted with, and ``facts`` about the fit,
+whose names are the same in all tasks (:data:`FACTS`). It is written by ``save`` and read by ``load``, it gives
+``structures`` to other models and ``views`` to people, and it does in Python what the commands ``apply`` and ``eval`` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple, Self
+
+from spinney.errors import OptionError
+from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
+from spinney.settings import Settings, choose, toml_lines
+from spinney.views import Facts, View
+
+#: What the same fact is called everywhere, with its name for people.
+FACTS = {
+    "model": "model",
+    "method": "method",
+    "train": "training data",
+    "sentences": "sentences",
+    "documents": "documents",
+    "tokens": "tokens",
+    "words": "words",
+    "skipped": "skipped",
+    "parameters": "parameters",
+    "active": "active",
+    "objective": "objective",
+    "violation": "violation",
+    "iterations": "iterations",
+    "converged": "converged",
+    "interrupted": "interrupted",
+    "seconds": "seconds",
+    "tokens_per_second": "tokens per second",
+}
+
+
+@dataclass
+class Applied:
+    """What ``apply`` gives: a record for each sentence, document or word, made as they are asked for.
+
+    ``text`` turns a record into the lines that a file gets; ``facts`` is complete once all records were drawn.
+    """
+
+    key: str
+    records: Iterator[Any]
+    text: Callable[[Any], str]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.records
+
+
+class Structures(Mapping[str, Any]):
+    """Structures by what they are to other models; each is made when it is asked for."""
+
+    def __init__(self, **makers: Callable[[], Any]) -> None:
+        self._makers = makers
+
+    def __getitem__(self, role: str) -> Any:
+        return self._makers[role]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+class Contents(NamedTuple):
+    """What a model keeps in its file; see :func:`spinney.files.write_model`."""
+
+    header: Mapping[str, Any]
+    tensors: Mapping[str, Any]
+    strings: Mapping[str, Any] = {}
+    parts: Mapping[str, Parts] = {}
+
+
+class Model:
+    """A fitted model; ``kind`` is its task and class."""
+
+    kind: ClassVar[str]
+    facts: dict[str, Any]
+    settings: Settings | None = None
+
+    def contents(self) -> Contents:
+        """What the model keeps in its file."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """The model that an open file holds: the inverse of :meth:`contents`."""
+        raise NotImplementedError
+
+    def save(self, path: FilePath) -> None:
+        """Write the model file."""
+        header, tensors, strings, parts = self.contents()
+        fitted_with = {} if self.settings is None else {"fit": self.settings.as_dict()}
+        write_model(path, self.kind, {**header, **fitted_with}, tensors, strings, parts)
+
+    @classmethod
+    def load(cls, path: FilePath) -> Self:
+        """Read a model file of this kind."""
+        return _opened(cls, read_model(path, getattr(cls, "kind", None)))
+
+    def summary(self) -> list[View]:
+        """What ``fit`` prints: the facts, and what else is worth a look at once."""
+        return [Facts("facts", "", self.facts, FACTS)]
+
+    def structures(self) -> Structures:
+        """What the model gives to others: ``classes``, ``vectors``, ``groups``, ``tree``, ``topics`` or ``parser``."""
+        return Structures()
+
+    def views(self, settings: Settings | None = None) -> list[View]:
+        """What a person sees of the model."""
+        return [Facts("facts", self.kind, self.facts)]
+
+    def apply(self, data: Any, settings: Settings | None = None, **changes: Any) -> Applied:
+        """Apply the model to data: files, or what its task has in memory."""
+        raise OptionError(f"a model of the kind {self.kind} cannot be applied to data")
+
+    def evaluate(self, data: Any, settings: Settings | None = None, **changes: Any) -> list[View]:
+        """Measure the model on data: files, or what its task has in memory."""
+        raise OptionError(f"a model of the kind {self.kind} cannot be evaluated")
+
+    def config(self) -> str:
+        """The configuration, as TOML, from which ``fit`` makes this model again."""
+        if self.settings is None:
+            raise OptionError("the model does not know the settings that it was fitted with")
+        train = self.facts.get("train")
+        return "\n".join(toml_lines({"train": train} | self.settings.as_dict(), type(self.settings))) + "\n"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the views of the model."""
+        html: str = import_module("spinney.report.notebook").html(self.views())
+        return html
+
+
+#: The class of each kind of model; it is imported only when a file of its kind is opened.
+KINDS = {
+    "tagging/Tagger": "spinney.tagging:Tagger",
+    **dict.fromkeys(
+        ["classify/LinearClassifier", "classify/LinearRegressor", "classify/TreeClassifier"],
+        "spinney.classify:TextModel",
+    ),
+    "classes/Clustering": "spinney.classes:Clustering",
+    "classes/HiddenMarkov": "spinney.classes:HiddenMarkov",
+    "embed/Embedding": "spinney.embed:Embedding",
+    "embed/SpectralHMM": "spinney.embed:SpectralHMM",
+    "embed/MomentTopics": "spinney.embed:MomentTopics",
+    "lm/BackoffModel": "spinney.lm.backoff:BackoffModel",
+    "lm/FlatModel": "spinney.lm.flat:FlatModel",
+    "lm/SequenceMemoizer": "spinney.lm.memoizer:SequenceMemoizer",
+    "lm/LogLinearModel": "spinney.lm.loglinear:LogLinearModel",
+    "lm/HierarchicalModel": "spinney.lm.hierarchical:HierarchicalModel",
+    "lm/ClassModel": "spinney.lm.classbased:ClassModel",
+    "lm/ClassTargetModel": "spinney.lm.classbased:ClassTargetModel",
+    "lm/CacheModel": "spinney.lm.cache:CacheModel",
+    "lm/LinearMixture": "spinney.lm.mixture:LinearMixture",
+    "lm/LogLinearMixture": "spinney.lm.mixture:LogLinearMixture",
+    "parsing/Parser": "spinney.parsing:Parser",
+    "parsing/HeadAutomata": "spinney.parsing:HeadAutomata",
+    "trend/TrendModel": "spinney.temporal:TrendModel",
+    "structure/WordClasses": "spinney.structure:WordClasses",
+    "structure/WordVectors": "spinney.structure:WordVectors",
+    "structure/Groups": "spinney.structure:Groups",
+    "structure/ClassTree": "spinney.structure:ClassTree",
+}
+
+
+def load(path: FilePath) -> Any:
+    """The model in a file, whatever its task.
+
+    Examples
+    --------
+    >>> import tempfile, spinney
+    >>> from spinney.structure import WordClasses
+    >>> path = tempfile.mkdtemp() + "/words.spinney"
+    >>> WordClasses(["the", "a"], [0, 0]).save(path)
+    >>> spinney.load(path)["a"]
+    0
+    """
+    return load_task(path, None)
+
+
+def load_task(path: FilePath, task: str | None) -> Any:
+    """The model in a file, which must be one of a task, such as ``"lm"``."""
+    file = read_model(path, PACKAGES.get(task or "", task))
+    if file.kind not in KINDS:
+        raise file.error(f"holds a kind of model that is not known here: {file.kind}")
+    module, _, name = KINDS[file.kind].partition(":")
+    return _opened(getattr(import_module(module), name), file)
+
+
+#: The package of a task, which is how kinds begin, where it is not called as the task is.
+PACKAGES = {"tag": "tagging", "parse": "parsing"}
+
+
+def _opened(cls: Any, file: ModelFile) -> Any:
+    """The model that a file holds, with the settings that it was fitted with, if the file says which."""
+    model = cls.from_file(file)
+    given = file.header.get("fit")
+    if isinstance(given, dict):
+        package = file.kind.partition("/")[0]
+        task = next((task for task, name in PACKAGES.items() if name == package), package)
+        with file.checked():
+            model.settings = choose(import_module(f"spinney.settings.{task}").FIT, given)
+    return model

@@ -1,0 +1,84 @@
+"""Structure out of whatever file the user has: word classes and vectors, trees of classes, topics.
+
+Every function also takes the structure itself, so that a setting may be a file or an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from spinney.corpus.opening import open_bytes, open_text
+from spinney.errors import InputError, OptionError
+from spinney.structure.classtree import ClassTree
+from spinney.structure.wordclasses import WordClasses
+from spinney.structure.wordvectors import WordVectors
+
+
+def is_model(file: str) -> bool:
+    """Whether a file is one of ours rather than text: its first eight bytes are a length, then comes a brace."""
+    with open_bytes(file) as stream:
+        start = stream.read(9)
+    return len(start) == 9 and start[8:9] == b"{" and b"\0" in start[:8]
+
+
+def word_classes(file: str | WordClasses) -> WordClasses:
+    """Word classes: a model that gives some, such as one of ``spinney classes``, or a Brown paths file."""
+    if isinstance(file, WordClasses):
+        return file
+    if not is_model(file):
+        return WordClasses.read_paths(file)
+    found: WordClasses = _given(file, "classes", "classes fit learns some")
+    return found
+
+
+def word_vectors(file: str | WordVectors) -> WordVectors:
+    """Word vectors: a model that gives some, such as one of ``spinney embed``, or word2vec text."""
+    if isinstance(file, WordVectors):
+        return file
+    if not is_model(file):
+        return WordVectors.read_word2vec(file)
+    found: WordVectors = _given(file, "vectors", "embed fit learns some, and classes fit by the method hmm")
+    return found
+
+
+def class_tree(file: str | ClassTree, names: Sequence[str], counts: Sequence[int]) -> ClassTree:
+    """A tree over words or labels, with how often each was seen.
+
+    The file is a tree (a structure file, JSON, or Newick), or it has word classes (a model of ``spinney classes``, a
+    structure file, or Brown paths), whose paths become the tree.
+    """
+    if isinstance(file, ClassTree):
+        return file
+    if is_model(file):
+        given = _structures(file)
+        if "tree" in given:
+            tree: ClassTree = given["tree"]
+            return tree
+    else:
+        with open_text(file) as stream:
+            start = stream.read(4096).lstrip()[:1]
+        if start not in ("0", "1"):  # those that Brown paths begin with
+            return ClassTree.read_json(file) if start == "{" else ClassTree.read_newick(file)
+    try:
+        return ClassTree.from_classes(word_classes(file), names, counts)
+    except OptionError as error:
+        raise InputError(str(error), path=file, remedy="are its words of the same kind?") from None
+
+
+def topics(file: str) -> Any:
+    """Topics: a model that gives some, such as one of ``spinney embed fit --method topics``."""
+    return _given(file, "topics", "embed fit learns some by the method topics")
+
+
+def _structures(file: str) -> Any:
+    from spinney.model import load
+
+    return load(file).structures()
+
+
+def _given(file: str, role: str, remedy: str) -> Any:
+    found = _structures(file)
+    if role not in found:
+        raise InputError(f"no word {role}" if role != "topics" else "no topics", path=file, remedy=remedy)
+    return found[role]
