@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
-from scipy.special import expit, softmax
-from sklearn.linear_model import LogisticRegression
-
-from spinney.classify.asymptotics import (
+from methods.asymptotics import (
     asymptotics,
     bayes_error,
     best_fit,
@@ -16,6 +12,10 @@ from spinney.classify.asymptotics import (
     exact_risk,
     log_model,
 )
+from scipy.optimize import minimize
+from scipy.special import expit, softmax
+from sklearn.linear_model import LogisticRegression
+
 from spinney.errors import InputError, OptionError
 from spinney.inference.strata import shimodaira_weights, stratum_weights
 

@@ -5,8 +5,8 @@ import tarfile
 from collections import Counter
 
 import pytest
+from methods.semcor import SUPERSENSES, read_semcor, supersense_examples
 
-from spinney.corpus import SUPERSENSES, read_semcor, supersense_examples
 from spinney.errors import InputError, OptionError
 
 DOCUMENT = """<contextfile concordance=brown>

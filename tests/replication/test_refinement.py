@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from methods.refinement import PlaceFeatures, RefinementHMM, context_features
 
 from spinney.corpus import Labels, TokenArrays, Vocabulary, sentence_arrays
-from spinney.embed.refinement import PlaceFeatures, RefinementHMM, context_features
 from spinney.errors import InputError, ModelFileError, NotFittedError, OptionError
 
 TAGS, WORDS, M = ("A", "B"), ("x", "y", "z"), 2
@@ -139,7 +139,8 @@ def test_refinements_find_what_tags_do_not_say():
 
 
 def test_scaling_of_features_and_signs_of_vectors_change_nothing(monkeypatch):
-    from spinney.embed import refinement
+    from methods import refinement
+
     from spinney.linalg import SVD
 
     sentences = drawn_sentences(200)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods.latent_trees import KIND, LatentTrees, Observations, TreeOperators, tree_operators
 
 from spinney.corpus.conllu import Sentence
 from spinney.errors import InputError, ModelFileError, NotFittedError, OptionError
 from spinney.files import read_model, write_model
-from spinney.parsing.latent_trees import KIND, LatentTrees, Observations, TreeOperators, tree_operators
 
 TREES = [[0], [2, 0], [0, 1, 1], [2, 3, 0], [3, 3, 0, 3], [2, 0, 4, 2, 4], [2, 0, 2, 2, 2], [3, 4, 0, 3]]
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods.pairs_em import AggregateBigram, PairMixture
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from spinney.embed.pairs_em import AggregateBigram, PairMixture
 from spinney.errors import InputError, OptionError
 
 pytestmark = pytest.mark.filterwarnings("ignore:EM stopped:sklearn.exceptions.ConvergenceWarning")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from methods.curvature import approximate_second_derivatives, exact_second_derivative
 
 from spinney.errors import OptionError
-from spinney.tagging.curvature import approximate_second_derivatives, exact_second_derivative
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.sequences import Observations, Sequences
 from spinney.tagging.support import Support

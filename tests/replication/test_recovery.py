@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods.recovery import recover_parameters
 
 from spinney.corpus import sentence_arrays
-from spinney.embed.recovery import recover_parameters
 from spinney.embed.spectral_hmm import SpectralHMM
 from spinney.errors import NotFittedError, OptionError
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from methods.hellinger import HellingerClassifier, hellinger_rows
 from scipy import sparse
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spinney.classify import HellingerClassifier, hellinger_rows
 from spinney.errors import InputError, OptionError
 
 
