@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Sum-product and max-product on trees of hidden classes (Grave 2014, ch. 2).
 
 Nodes come as in :class:`spinney.inference.forests.Forest`: fathers before their children. Class i of a node emits word
