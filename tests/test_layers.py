@@ -12,7 +12,7 @@ ROOT = Path(spinney.__file__).parent
 LAYERS = [
     {"cli"},
     {"report"},
-    {"tagging", "classify", "temporal", "lm", "parsing", "taxonomy", "classes", "embed"},
+    {"tagging", "classify", "trend", "lm", "parsing", "taxonomy", "classes", "embed"},
     {"evaluate"},
     {"structure"},
     {"inference"},

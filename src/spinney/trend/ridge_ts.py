@@ -10,9 +10,9 @@ import numpy as np
 from spinney import progress
 from spinney.optim import SquaredLoss
 from spinney.optim.base import Step, Vector
-from spinney.temporal.adaptive import Fit, stopping
-from spinney.temporal.chains import Chains
-from spinney.temporal.newton import Newton, at
+from spinney.trend.adaptive import Fit, stopping
+from spinney.trend.chains import Chains
+from spinney.trend.newton import Newton, at
 
 
 def ridge_ts_precision(n_times: int, n_series: int, lam: float, alpha: float, *, bias: bool) -> Chains:

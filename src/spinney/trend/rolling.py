@@ -15,7 +15,7 @@ from spinney import progress
 from spinney.errors import InputError, OptionError
 from spinney.optim.base import Vector
 from spinney.parallel import default_threads, in_order, one_blas_thread
-from spinney.temporal.timeline import checked_times
+from spinney.trend.timeline import checked_times
 
 
 class RollingRow(NamedTuple):
@@ -35,7 +35,7 @@ def candidates(model: Any, **grid: Sequence[Any]) -> list[Any]:
 
     Examples
     --------
-    >>> from spinney.temporal import TimeSeriesRegressor
+    >>> from spinney.trend import TimeSeriesRegressor
     >>> [model.tau for model in candidates(TimeSeriesRegressor(), tau=[0.1, 1.0])]
     [0.1, 1.0]
     """
@@ -75,7 +75,7 @@ def rolling_origin(
 
     Examples
     --------
-    >>> from spinney.temporal import TimeSeriesRegressor
+    >>> from spinney.trend import TimeSeriesRegressor
     >>> X, times = np.ones((8, 1)), np.repeat([1, 2, 3, 4], 2)
     >>> y = times + np.tile([0.1, -0.1], 4)
     >>> one = candidates(TimeSeriesRegressor("ridge-one"), lam=[0.1, 1.0])

@@ -11,9 +11,10 @@ from sklearn.base import clone
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 
 from spinney.errors import InputError, ModelFileError, OptionError
-from spinney.temporal import TimeSeriesClassifier, TimeSeriesRegressor
-from spinney.temporal.fitting import Method, Start
-from spinney.temporal.timeline import Timeline
+from spinney.files import write_model
+from spinney.trend import TimeSeriesClassifier, TimeSeriesRegressor, TrendModel
+from spinney.trend.fitting import Method, Start
+from spinney.trend.timeline import Timeline
 
 METHODS = list(Method.__args__)
 
@@ -208,6 +209,8 @@ def test_files(world, method, tmp_path):
         assert np.array_equal(back.e_alpha_, model.e_alpha_)
     with pytest.raises(ModelFileError):
         TimeSeriesClassifier.load(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="not a model of text"):
+        TrendModel.load(tmp_path / "m")
     with pytest.raises(InputError, match="names"):
         model.save(tmp_path / "m", names[1:])
 
@@ -220,6 +223,13 @@ def test_files_of_classifiers(world, tmp_path):
     back = TimeSeriesClassifier.load(tmp_path / "m")
     assert np.array_equal(back.predict(world.X, quarters), model.predict(world.X, quarters))
     assert back.names_ is None
+
+
+def test_files_from_before_the_package_was_called_trend(world, tmp_path):
+    model = TimeSeriesClassifier("ridge-ts").fit(world.X, world.y > world.y.mean(), world.steps)
+    header, tensors, strings = model.parts()
+    write_model(tmp_path / "m", "temporal/TimeSeriesClassifier", header, tensors, strings)
+    assert np.array_equal(TimeSeriesClassifier.load(tmp_path / "m").coef_, model.coef_)
 
 
 def test_damaged_files_give_one_error(world, tmp_path):
@@ -237,7 +247,7 @@ def test_damaged_files_give_one_error(world, tmp_path):
 
 
 def test_no_numba_at_import():
-    code = "import sys, spinney.temporal; print('numba' in sys.modules)"
+    code = "import sys, spinney.trend; print('numba' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "False"
 

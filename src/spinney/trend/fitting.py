@@ -21,10 +21,10 @@ from spinney.optim import (
     solve,
 )
 from spinney.optim.base import Vector, checked_strength
-from spinney.temporal.adaptive import Fit, alternate, jointly
-from spinney.temporal.prior import AdaptivePrior, KappaSign, LogDet
-from spinney.temporal.ridge_ts import fit_ridge_ts, ridge_ts_precision
-from spinney.temporal.sparse import fit_sparse
+from spinney.trend.adaptive import Fit, alternate, jointly
+from spinney.trend.prior import AdaptivePrior, KappaSign, LogDet
+from spinney.trend.ridge_ts import fit_ridge_ts, ridge_ts_precision
+from spinney.trend.sparse import fit_sparse
 
 Method = Literal["adaptive", "sparse", "ridge-ts", "ridge-one", "ridge-all", "lasso-one", "lasso-all"]
 Start = Literal["ridge-ts", "ridge-one", "ridge-all", "lasso-one", "lasso-all"]
@@ -55,7 +55,7 @@ class SeriesProblem(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of all methods; :class:`spinney.temporal.TimeSeriesRegressor` tells what they mean."""
+    """The options of all methods; :class:`spinney.trend.TimeSeriesRegressor` tells what they mean."""
 
     method: Method = "adaptive"
     tau: float = 1.0

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from spinney.optim import SquaredLoss
 from spinney.optim.base import Vector
-from spinney.temporal.chains import Chains
+from spinney.trend.chains import Chains
 
 
 class Point(NamedTuple):
@@ -35,8 +35,8 @@ class Newton:
 
     Examples
     --------
-    >>> from spinney.temporal.chains import toeplitz
-    >>> from spinney.temporal.likelihoods import gaussian
+    >>> from spinney.trend.chains import toeplitz
+    >>> from spinney.trend.likelihoods import gaussian
     >>> loss = gaussian(np.ones((2, 1)), np.array([1.0, 2.0]), np.array([0, 1]), 2, bias=False)
     >>> point = Newton(loss).step(at(loss, np.zeros((2, 1))), toeplitz(2, [0.0]).scaled([2.0]))
     >>> point.W.round(6).ravel().tolist()  # halfway: as much shrunk as drawn

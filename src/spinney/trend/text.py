@@ -15,12 +15,12 @@ from spinney.errors import InputError, unknown_choice
 from spinney.files import FilePath, ModelFile, Parts, csr_tensors, read_model, write_model
 from spinney.optim import Loss
 from spinney.optim.base import Vector, checked_strength
-from spinney.temporal.fitting import Method, Settings, Solver, Start, fit_series
-from spinney.temporal.likelihoods import SageLoss, Steps, background
-from spinney.temporal.prior import KappaSign, LogDet
-from spinney.temporal.regression import SETTINGS, hyperparameters, note_fit
-from spinney.temporal.storage import ADAPTED, check_names, common_parts, rebuilt
-from spinney.temporal.timeline import Timeline
+from spinney.trend.fitting import Method, Settings, Solver, Start, fit_series
+from spinney.trend.likelihoods import SageLoss, Steps, background
+from spinney.trend.prior import KappaSign, LogDet
+from spinney.trend.regression import SETTINGS, hyperparameters, note_fit
+from spinney.trend.storage import ADAPTED, check_names, common_parts, rebuilt
+from spinney.trend.timeline import Timeline
 
 
 class _TextProblem:
@@ -72,7 +72,7 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     method, tau, lam, alpha, logdet, kappa_sign, solver, init, floor, prune, tol, max_iter
-        As in :class:`spinney.temporal.TimeSeriesRegressor`; λ in the units of the negative log-likelihood.
+        As in :class:`spinney.trend.TimeSeriesRegressor`; λ in the units of the negative log-likelihood.
     shared : bool
         Whether the series of all words under one covariate share one strength and one stiffness, or each has its own;
         the thesis ("the same prior") can be read either way. A covariate that moves few words of many is best given
@@ -221,12 +221,12 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Write a model file, with the words and the names of the covariates if given."""
         header, tensors, strings = self.parts(words, effects)
-        write_model(path, "temporal/TimeSeriesTextModel", header, tensors, strings)
+        write_model(path, "trend/TimeSeriesTextModel", header, tensors, strings)
 
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what :meth:`save` wrote; the names are ``names_`` (of words) and ``effects_``, or None."""
-        return cls.from_parts(read_model(path, "temporal/TimeSeriesTextModel"))
+        return cls.from_parts(read_model(path, "trend/TimeSeriesTextModel"))
 
     def parts(self, words: Sequence[str] | None = None, effects: Sequence[str] | None = None) -> Parts:
         """For a model file."""

@@ -12,11 +12,11 @@ from sklearn.base import clone
 
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim.base import Vector
-from spinney.temporal.dates import bin_label
-from spinney.temporal.fitting import Method
-from spinney.temporal.rolling import RollingRow, candidates, rolling_origin, signed_rank
-from spinney.temporal.trend import MEASURES, Documents, Task, TrendModel
-from spinney.temporal.words import FrequentWords
+from spinney.trend.dates import bin_label
+from spinney.trend.fitting import Method
+from spinney.trend.model import MEASURES, Documents, Task, TrendModel
+from spinney.trend.rolling import RollingRow, candidates, rolling_origin, signed_rank
+from spinney.trend.words import FrequentWords
 
 _EVEN = np.logaddexp(0.0, 0.0)  # the loss of a class that is as probable as the other
 _TESTS = 4  # test times unless told; as many as the thesis has
@@ -128,7 +128,7 @@ def compare(
 
     Examples
     --------
-    >>> from spinney.temporal import FrequentWords, TimeSeriesTextModel
+    >>> from spinney.trend import FrequentWords, TimeSeriesTextModel
     >>> texts = ["war and war", "war and peace", "peace and trade", "trade and trade", "trade and war"]
     >>> model = TrendModel(TimeSeriesTextModel(), FrequentWords())
     >>> documents = Documents(texts, times=np.array([1, 2, 3, 4, 5]))

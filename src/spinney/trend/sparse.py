@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from spinney import progress
 from spinney.optim import FlatGroups, GroupL2, solve
 from spinney.optim.base import Step, Vector
-from spinney.temporal.adaptive import Fit, Kept, stopping
-from spinney.temporal.alpha import mean_alpha
-from spinney.temporal.chains import Factor, toeplitz
-from spinney.temporal.newton import Newton, Point, at
-from spinney.temporal.prior import AdaptivePrior
+from spinney.trend.adaptive import Fit, Kept, stopping
+from spinney.trend.alpha import mean_alpha
+from spinney.trend.chains import Factor, toeplitz
+from spinney.trend.newton import Newton, Point, at
+from spinney.trend.prior import AdaptivePrior
 
 _PROXIMAL_STEPS = 10  # on each group Lasso
 

@@ -1,6 +1,6 @@
 """Two solvers for the adaptive prior: alternating (majorise-minimise) and joint L-BFGS, as in the thesis.
 
-Both minimise the same objective, the negative log-likelihood less the bound of :mod:`spinney.temporal.prior`, and
+Both minimise the same objective, the negative log-likelihood less the bound of :mod:`spinney.trend.prior`, and
 both leave series that start at zero there: within the floor ε that is a local optimum.
 """
 
@@ -16,9 +16,9 @@ from scipy.special import expit
 from spinney import progress
 from spinney.optim import Loss, NoPenalty, solve
 from spinney.optim.base import Step, Vector
-from spinney.temporal.likelihoods import restricted
-from spinney.temporal.newton import Newton, Point, at
-from spinney.temporal.prior import AdaptivePrior
+from spinney.trend.likelihoods import restricted
+from spinney.trend.newton import Newton, Point, at
+from spinney.trend.prior import AdaptivePrior
 
 _FORCING = 0.1  # of the linear systems of the alternating solver, which will be others in the next round
 

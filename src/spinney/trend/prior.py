@@ -24,7 +24,7 @@ from scipy.special import digamma, gammaln, polygamma
 
 from spinney.errors import OptionError, unknown_choice
 from spinney.optim.base import Vector, checked_strength
-from spinney.temporal.alpha import (
+from spinney.trend.alpha import (
     C,
     average_half_logdet,
     logdet,
@@ -33,7 +33,7 @@ from spinney.temporal.alpha import (
     mean_alpha_slope,
     negative_entropy,
 )
-from spinney.temporal.chains import Chains, toeplitz
+from spinney.trend.chains import Chains, toeplitz
 
 LogDet = Literal["jensen", "quadrature"]
 KappaSign = Literal["any", "positive"]

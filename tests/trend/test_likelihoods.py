@@ -5,7 +5,7 @@ import pytest
 from scipy.special import log_softmax
 
 from spinney.optim import SquaredLoss
-from spinney.temporal.likelihoods import SageLoss, background, gaussian, logistic, restricted
+from spinney.trend.likelihoods import SageLoss, background, gaussian, logistic, restricted
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((12, 3)) * (rng.random((12, 3)) < 0.6)

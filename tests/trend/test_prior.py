@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import polygamma
 
 from spinney.errors import OptionError
-from spinney.temporal.alpha import (
+from spinney.trend.alpha import (
     C,
     average_half_logdet,
     logdet,
@@ -18,8 +18,8 @@ from spinney.temporal.alpha import (
     mean_alpha_slope,
     negative_entropy,
 )
-from spinney.temporal.chains import Chains, toeplitz
-from spinney.temporal.prior import AdaptivePrior, bound, gamma_shape, half_logdet
+from spinney.trend.chains import Chains, toeplitz
+from spinney.trend.prior import AdaptivePrior, bound, gamma_shape, half_logdet
 
 ROOTS = {1: 1.6441, 2: 2.1998, 3: 2.7302, 4: 3.2494, 5: 3.7626, 6: 4.2722, 7: 4.7796, 8: 5.2853, 9: 5.7900}
 ROOTS |= {10: 6.2938, 20: 11.3124, 50: 26.3247}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.errors import InputError
-from spinney.temporal.likelihoods import Steps
+from spinney.trend.likelihoods import Steps
 
 _MANY_STEPS = 1000
 

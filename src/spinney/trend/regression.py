@@ -15,12 +15,12 @@ from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
 from spinney.optim import LogisticLoss, Loss, SquaredLoss
 from spinney.optim.base import Vector
-from spinney.temporal.alpha import mean_alpha
-from spinney.temporal.fitting import Method, SeriesFit, Settings, Solver, Start, fit_series
-from spinney.temporal.likelihoods import Steps, gaussian, logistic
-from spinney.temporal.prior import KappaSign, LogDet
-from spinney.temporal.storage import linear_from_parts, linear_parts
-from spinney.temporal.timeline import Timeline
+from spinney.trend.alpha import mean_alpha
+from spinney.trend.fitting import Method, SeriesFit, Settings, Solver, Start, fit_series
+from spinney.trend.likelihoods import Steps, gaussian, logistic
+from spinney.trend.prior import KappaSign, LogDet
+from spinney.trend.storage import linear_from_parts, linear_parts
+from spinney.trend.timeline import Timeline
 
 SETTINGS = tuple(Settings.__dataclass_fields__)
 
@@ -121,12 +121,12 @@ class _TimeSeriesModel(BaseEstimator):  # type: ignore[misc]
     def save(self, path: FilePath, names: Sequence[str] | None = None) -> None:
         """Write a model file, with the names of the features if given."""
         header, tensors, strings = self.parts(names)
-        write_model(path, f"temporal/{type(self).__name__}", header, tensors, strings)
+        write_model(path, f"trend/{type(self).__name__}", header, tensors, strings)
 
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what :meth:`save` wrote; the names of the features are ``names_`` (None without)."""
-        return cls.from_parts(read_model(path, f"temporal/{cls.__name__}"))
+        return cls.from_parts(read_model(path, f"trend/{cls.__name__}"))
 
     def parts(self, names: Sequence[str] | None = None) -> Parts:
         """For a model file."""
@@ -167,7 +167,7 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
     ----------
     method : str
         ``adaptive``: the sparse, adaptive time-series prior, each feature with its own strength and stiffness.
-        ``sparse``: the same with exact zeros (:mod:`spinney.temporal.sparse`). ``ridge-ts``: one strength λ and one
+        ``sparse``: the same with exact zeros (:mod:`spinney.trend.sparse`). ``ridge-ts``: one strength λ and one
         stiffness α for all. ``ridge-one``, ``lasso-one``: one copy, from the last time. ``ridge-all``, ``lasso-all``:
         one copy, from all times.
     tau : float
@@ -183,7 +183,7 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
         "residual" is the mean square of what the start leaves. Matters much: features whose evidence does not outweigh
         the prior leave.
     logdet, kappa_sign : str
-        See :class:`spinney.temporal.prior.AdaptivePrior`.
+        See :class:`spinney.trend.prior.AdaptivePrior`.
     solver : "alternating" or "lbfgs"
         Of ``adaptive``. The thesis used L-BFGS; alternating reaches a better objective in less time.
     init : str

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from spinney.errors import InputError, OptionError
-from spinney.temporal import (
+from spinney.trend import (
     TimeSeriesRegressor,
     TimeSeriesTextModel,
     candidates,

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from spinney.errors import InputError, ModelFileError, OptionError
 from spinney.files import read_model, write_model
-from spinney.temporal import (
+from spinney.trend import (
     Documents,
     FrequentWords,
     TimeSeriesClassifier,
@@ -21,10 +21,10 @@ from spinney.temporal import (
     built_in_grid,
     compare,
 )
-from spinney.temporal import adaptive as solvers
-from spinney.temporal.covariates import Covariates
-from spinney.temporal.dates import bin_label, binned, parse_every, parse_time
-from spinney.temporal.newton import Newton
+from spinney.trend import adaptive as solvers
+from spinney.trend.covariates import Covariates
+from spinney.trend.dates import bin_label, binned, parse_every, parse_time
+from spinney.trend.newton import Newton
 
 WORDS = ["war", "peace", "trade", "oil", "tax", "farm"]
 
@@ -274,7 +274,7 @@ def test_interrupted_it_keeps_what_it_has(speeches, monkeypatch, method):
 
     model = TrendModel(TimeSeriesTextModel(method, lam=1.0, init="ridge-one", tol=1e-12), FrequentWords())
     if method == "lasso-all":
-        monkeypatch.setattr("spinney.temporal.fitting.solve", _interrupted())
+        monkeypatch.setattr("spinney.trend.fitting.solve", _interrupted())
     monkeypatch.setattr(Newton, "step", some_steps)
     with pytest.raises(KeyboardInterrupt):
         model.fit(documents)

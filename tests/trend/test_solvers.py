@@ -5,13 +5,13 @@ import pytest
 from scipy.optimize import minimize
 
 from spinney.optim import L1, SquaredLoss, gradient_scale, solve
-from spinney.temporal.adaptive import JointObjective, alternate, jointly
-from spinney.temporal.chains import toeplitz
-from spinney.temporal.likelihoods import gaussian, logistic
-from spinney.temporal.newton import Newton, at
-from spinney.temporal.prior import AdaptivePrior
-from spinney.temporal.ridge_ts import fit_ridge_ts, ridge_ts_precision
-from spinney.temporal.sparse import fit_sparse
+from spinney.trend.adaptive import JointObjective, alternate, jointly
+from spinney.trend.chains import toeplitz
+from spinney.trend.likelihoods import gaussian, logistic
+from spinney.trend.newton import Newton, at
+from spinney.trend.prior import AdaptivePrior
+from spinney.trend.ridge_ts import fit_ridge_ts, ridge_ts_precision
+from spinney.trend.sparse import fit_sparse
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,12 @@ from spinney.errors import InputError, OptionError
 from spinney.evaluate import classification_scores, regression_scores
 from spinney.files import FilePath, read_model, write_model
 from spinney.optim.base import Vector
-from spinney.temporal.covariates import Covariates
-from spinney.temporal.dates import Every, bin_label
-from spinney.temporal.regression import TimeSeriesClassifier, TimeSeriesRegressor
-from spinney.temporal.series import alpha_histogram, forecast, strongest_series
-from spinney.temporal.text import TimeSeriesTextModel
-from spinney.temporal.words import FrequentWords
+from spinney.trend.covariates import Covariates
+from spinney.trend.dates import Every, bin_label
+from spinney.trend.regression import TimeSeriesClassifier, TimeSeriesRegressor
+from spinney.trend.series import alpha_histogram, forecast, strongest_series
+from spinney.trend.text import TimeSeriesTextModel
+from spinney.trend.words import FrequentWords
 
 Series = TimeSeriesRegressor | TimeSeriesClassifier | TimeSeriesTextModel
 Task = Literal["regression", "classification", "text"]
@@ -44,7 +44,7 @@ class Documents:
     Attributes
     ----------
     times : array, optional
-        The step of each, such as :func:`spinney.temporal.dates.binned` gives; without them, all are of the time to
+        The step of each, such as :func:`spinney.trend.dates.binned` gives; without them, all are of the time to
         come.
     targets : array, optional
         The numbers or classes to predict.
@@ -101,7 +101,7 @@ class TrendModel:
     extra : sequence of str
         The names of further features of the others.
     every : int or "month", optional
-        How times were binned (:mod:`spinney.temporal.dates`); tells how to call them.
+        How times were binned (:mod:`spinney.trend.dates`); tells how to call them.
 
     Examples
     --------
@@ -323,6 +323,8 @@ class TrendModel:
     def load(cls, path: FilePath) -> Self:
         """Read what :meth:`save` wrote."""
         file = read_model(path, "trend")
+        if file.kind != "trend/TrendModel":
+            raise file.error(f"an estimator of matrices ({file.kind}), not a model of text")
         task, every = file.fact("task", str), file.header.get("every")
         if task not in _CLASSES or not (every in (None, "month") or (type(every) is int and every > 0)):
             raise file.error("damaged: no such task, or no such bins of time")

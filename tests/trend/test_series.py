@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spinney.errors import InputError, OptionError
-from spinney.temporal import alpha_histogram, forecast, strongest_series
+from spinney.trend import alpha_histogram, forecast, strongest_series
 
 
 def test_strongest():

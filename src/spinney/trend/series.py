@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim.base import Vector
-from spinney.temporal.alpha import C
-from spinney.temporal.chains import toeplitz
+from spinney.trend.alpha import C
+from spinney.trend.chains import toeplitz
 
 
 class Series(NamedTuple):
