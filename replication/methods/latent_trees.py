@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from spinney.corpus.conllu import Sentence
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.files import FilePath, read_model, write_model
-from spinney.inference.forests import Forest
+from spinney.inference.forests import TokenForest
 from spinney.inference.hidden import Laws, sum_product
 from spinney.linalg import truncated_svd
 from spinney.parallel import one_blas_thread
@@ -258,7 +258,7 @@ class LatentTrees:
         offsets = np.cumsum([0, *(len(shape.symbols) for shape in shapes)])
         heads = np.concatenate([shape.heads for shape in shapes]) - 1
         places = np.concatenate([np.arange(len(shape.heads)) for shape in shapes])
-        forest = Forest.from_heads(offsets, heads, (places > heads).astype(np.int32))
+        forest = TokenForest.from_heads(offsets, heads, (places > heads).astype(np.int32))
         symbols = np.concatenate([shape.symbols for shape in shapes]).astype(np.int32)[forest.tokens]
         rng = np.random.default_rng(self.random_state)
         S, m = self._S, self.states

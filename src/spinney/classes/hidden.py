@@ -9,12 +9,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.classes.em import Done, EMTraining, beginning
 from spinney.classes.learning import Corpus, Learner, Messages, Trees
 from spinney.classes.relations import REST, kind_numbers, kinds_of
 from spinney.classes.settings import check_settings, check_sizes
 from spinney.classes.statistics import Statistics
 from spinney.classes.stepsize import GAMMAS
-from spinney.classes.training import Done, Training, beginning
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.errors import InputError, NotFittedError, OptionError
 from spinney.files import FilePath, ModelFile, read_model, write_model
@@ -177,7 +177,7 @@ class HiddenMarkov:
             self._done = init._done if interrupted else Done(steps=init._done.steps)
             if interrupted and self.gamma == init.gamma:
                 self.gamma_, searched = init.gamma_, True
-        training = Training(self, corpus, held_out, checkpoint)
+        training = EMTraining(self, corpus, held_out, checkpoint)
         with one_blas_thread():
             try:
                 if self.gamma == "search" and self.method == "online" and not searched:

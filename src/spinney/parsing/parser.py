@@ -29,12 +29,12 @@ from spinney.parsing.decoding import (
 )
 from spinney.parsing.em import Smoothing
 from spinney.parsing.features import feature_set
-from spinney.parsing.forest import Forest
+from spinney.parsing.forest import PackedForest
 from spinney.parsing.grammar import Grammar, Rules
 from spinney.parsing.inside import inside_outside
 from spinney.parsing.kbest import k_best
+from spinney.parsing.methods import METHODS, Method, Options, TrainingTrees, learn
 from spinney.parsing.stored import grammar_tensors, read_grammar, read_rules, rule_tensors
-from spinney.parsing.training import METHODS, Method, Options, Training, learn
 from spinney.progress import task
 
 Decoder = Literal["max-rule", "mbr", "free", "viterbi"]
@@ -177,7 +177,7 @@ class Parser:
         self._check_settings()
         vars(self).pop("grammars_", None)  # a parser whose fit fails has learnt nothing
         trees = list(trees)
-        training = Training.of(trees, self.binarisation, self.rare)
+        training = TrainingTrees.of(trees, self.binarisation, self.rare)
         self._begin(training.rules, training.pcfg.grammar(own=Smoothing().own))
         facts: list[dict[str, Any]] = []
         found: list[Grammar | CompressedGrammar] = []
@@ -352,12 +352,12 @@ class Parser:
         """The tags of the trees."""
         return frozenset(self._pruner.tag_labels)
 
-    def _forest(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Forest | None:
+    def _forest(self, words: Sequence[str], tags: Sequence[str] | None = None) -> PackedForest | None:
         """What the PCFG leaves of a sentence; with more tags for its words if there is nothing otherwise."""
         forest = self._pruner.forest(words, tags=tags)
         return self._pruner.forest(words, wide=True) if forest is None else forest
 
-    def _scores(self, forest: Forest, grammars: Sequence[Grammar | CompressedGrammar]) -> EdgeScores:
+    def _scores(self, forest: PackedForest, grammars: Sequence[Grammar | CompressedGrammar]) -> EdgeScores:
         if self.decoder == "viterbi":
             return viterbi_scores(self.coarse_, forest)
         score = mbr_scores if self.decoder == "mbr" else max_rule_scores

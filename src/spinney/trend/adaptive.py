@@ -17,7 +17,7 @@ from spinney import progress
 from spinney.optim import Loss, NoPenalty, solve
 from spinney.optim.base import Step, Vector
 from spinney.trend.likelihoods import restricted
-from spinney.trend.newton import Newton, Point, at
+from spinney.trend.newton import Newton, SeriesPoint, at
 from spinney.trend.prior import AdaptivePrior
 
 _FORCING = 0.1  # of the linear systems of the alternating solver, which will be others in the next round
@@ -74,7 +74,7 @@ class Kept:
         every[:, self.series], every_kappa[self.groups] = W, kappa
         return every, every_kappa
 
-    def objective(self, point: Point, kappa: Vector) -> float:
+    def objective(self, point: SeriesPoint, kappa: Vector) -> float:
         return point.value + self.prior.value(point.W, kappa) + self.of_zeros
 
 
@@ -126,7 +126,9 @@ def alternate(
     return Fit(*kept.whole(point.W, kappa), objective, violation, converged, trace, stop.interrupted)
 
 
-def _pruned(loss: Any, kept: Kept, point: Point, kappa: Vector) -> tuple[Kept, Point, Vector] | None:
+def _pruned(
+    loss: Any, kept: Kept, point: SeriesPoint, kappa: Vector
+) -> tuple[Kept, SeriesPoint, Vector] | None:
     """Without the groups whose Q is under the floor, if there are any and nothing is lost by it."""
     prior = kept.prior
     stays = prior.norms(point.W, kappa) > prior.floor

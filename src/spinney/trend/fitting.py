@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 
 import numpy as np
 
@@ -53,11 +53,15 @@ class SeriesProblem(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The options of all methods; :class:`spinney.trend.TimeSeriesRegressor` tells what they mean."""
+@dataclass(eq=False, repr=False)
+class SeriesSettings:
+    """The settings of all methods, the parameters of every estimator of series.
+
+    :class:`spinney.trend.TimeSeriesRegressor` says what they mean.
+    """
 
     method: Method = "adaptive"
+    _: KW_ONLY
     tau: float = 1.0
     lam: float | None = None
     alpha: float = 1.0
@@ -70,7 +74,8 @@ class Settings:
     tol: float = 1e-4
     max_iter: int = 500
 
-    def __post_init__(self) -> None:
+    def _settings(self) -> Self:
+        """Itself, checked."""
         for name, kinds in (("method", Method), ("solver", Solver), ("init", Start)):
             if getattr(self, name) not in get_args(kinds):
                 raise unknown_choice(f"{name} is", getattr(self, name), get_args(kinds))
@@ -82,6 +87,7 @@ class Settings:
             raise OptionError(f"floor must be above 0, not {self.floor:g}")
         if self.max_iter < 1:
             raise OptionError(f"max_iter must be at least 1, not {self.max_iter}")
+        return self
 
 
 class SeriesFit(NamedTuple):
@@ -92,7 +98,7 @@ class SeriesFit(NamedTuple):
     lam: float | None
 
 
-def fit_series(problem: SeriesProblem, settings: Settings) -> SeriesFit:
+def fit_series(problem: SeriesProblem, settings: SeriesSettings) -> SeriesFit:
     """Fit W by the method of the settings; a ConvergenceWarning when it stopped too early."""
     if settings.method in ("adaptive", "sparse"):
         found = _under_prior(problem, settings)
@@ -108,7 +114,7 @@ def fit_series(problem: SeriesProblem, settings: Settings) -> SeriesFit:
     return found
 
 
-def _baseline(problem: SeriesProblem, settings: Settings, method: str) -> SeriesFit:
+def _baseline(problem: SeriesProblem, settings: SeriesSettings, method: str) -> SeriesFit:
     penalty_name, which = method.split("-")
     if which == "ts":
         return _ridge_ts(problem, settings)
@@ -147,7 +153,7 @@ def _copied(solution: Solution, n_times: int) -> Fit:
     )
 
 
-def _ridge_ts(problem: SeriesProblem, settings: Settings) -> SeriesFit:
+def _ridge_ts(problem: SeriesProblem, settings: SeriesSettings) -> SeriesFit:
     loss: Any = problem.by_time()
     lam = _mean_curvature(loss) if settings.lam is None else settings.lam
     R = ridge_ts_precision(problem.n_times, problem.n_series, lam, settings.alpha, bias=problem.bias)
@@ -158,7 +164,7 @@ def _ridge_ts(problem: SeriesProblem, settings: Settings) -> SeriesFit:
     return SeriesFit(fit, None, lam)
 
 
-def _under_prior(problem: SeriesProblem, settings: Settings) -> SeriesFit:
+def _under_prior(problem: SeriesProblem, settings: SeriesSettings) -> SeriesFit:
     begun = _baseline(problem, settings, settings.init).fit
     if begun.interrupted:
         raise KeyboardInterrupt
@@ -177,7 +183,7 @@ def _under_prior(problem: SeriesProblem, settings: Settings) -> SeriesFit:
     return SeriesFit(alternate(loss, prior, start, prune=settings.prune, **how), prior, None)
 
 
-def _prior(problem: SeriesProblem, settings: Settings, start: Vector) -> AdaptivePrior:
+def _prior(problem: SeriesProblem, settings: SeriesSettings, start: Vector) -> AdaptivePrior:
     """The prior, its floor in the units of the series: those of the start, less the intercept, by their median."""
     sparse = settings.method == "sparse"
     how = (problem.n_times, settings.tau, problem.replicates, settings.logdet, settings.kappa_sign)

@@ -16,7 +16,7 @@ from spinney.optim.base import Vector
 from spinney.trend.chains import Chains
 
 
-class Point(NamedTuple):
+class SeriesPoint(NamedTuple):
     """The series, of shape (T, J), with the value and the gradient of the loss there."""
 
     W: Vector
@@ -24,10 +24,10 @@ class Point(NamedTuple):
     grad: Vector
 
 
-def at(loss: Any, W: Vector) -> Point:
+def at(loss: Any, W: Vector) -> SeriesPoint:
     """Evaluate the loss."""
     value, grad = loss.value_and_grad(np.ascontiguousarray(W).ravel())
-    return Point(W, value, grad.reshape(W.shape))
+    return SeriesPoint(W, value, grad.reshape(W.shape))
 
 
 class Newton:
@@ -48,7 +48,7 @@ class Newton:
         # Of a quadratic the curvature is the same everywhere.
         self._diagonal = loss.hess_diag(np.zeros(loss.n_params)) if isinstance(loss, SquaredLoss) else None
 
-    def step(self, point: Point, R: Chains, forcing: float = 1e-10) -> Point:
+    def step(self, point: SeriesPoint, R: Chains, forcing: float = 1e-10) -> SeriesPoint:
         """One step; ``forcing`` is how far the linear system's residual must fall."""
         W, shape = point.W, point.W.shape
         w = np.ascontiguousarray(W).ravel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,13 +17,10 @@ from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
 from spinney.optim import LogisticLoss, Loss, SquaredLoss
 from spinney.optim.base import Vector
 from spinney.trend.alpha import mean_alpha
-from spinney.trend.fitting import Method, SeriesFit, Settings, Solver, Start, fit_series
+from spinney.trend.fitting import SeriesFit, SeriesSettings, fit_series
 from spinney.trend.likelihoods import Steps, gaussian, logistic
-from spinney.trend.prior import KappaSign, LogDet
 from spinney.trend.storage import linear_from_parts, linear_parts
 from spinney.trend.timeline import Timeline
-
-SETTINGS = tuple(Settings.__dataclass_fields__)
 
 
 class _LinearProblem:
@@ -70,13 +68,12 @@ class _ClassificationProblem(_LinearProblem):
         return LogisticLoss(X, y, intercept=self.bias)
 
 
-class _TimeSeriesModel(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class _TimeSeriesModel(SeriesSettings, BaseEstimator):  # type: ignore[misc]
     """What both share: fitting, the copy of the coefficients for a time, files."""
 
-    fit_intercept: bool
-
-    def _settings(self) -> Settings:
-        return Settings(**{name: getattr(self, name) for name in SETTINGS})
+    _: KW_ONLY
+    fit_intercept: bool = True
 
     def _fit(self, problem: _RegressionProblem | _ClassificationProblem, timeline: Timeline) -> None:
         found = fit_series(problem, self._settings())
@@ -98,23 +95,13 @@ class _TimeSeriesModel(BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, times: Any, numeric: bool
     ) -> tuple[Any, NDArray[Any], Timeline, Steps]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=numeric)
-        times = np.zeros(len(y), dtype=np.int64) if times is None else times
-        if len(times) != len(y):
-            raise InputError(f"{len(times)} times for {len(y)} documents", remedy="give each its time")
-        timeline = Timeline.of(times)
-        return X, y, timeline, timeline.steps(times)
+        return X, y, *Timeline.given(times, len(y))
 
     def _margins(self, X: Any, times: Any) -> Vector:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        if times is None:
-            return np.asarray(X @ self.coef_[-1] + self.intercept_[-1])
-        steps = Timeline(self.times_).steps(times)
-        if len(steps) != X.shape[0]:
-            raise InputError(f"{len(steps)} times for {X.shape[0]} documents", remedy="give each its time")
         margins = np.empty(X.shape[0])
-        for step in np.unique(steps).tolist():
-            rows = np.flatnonzero(steps == step)
+        for step, rows in Timeline(self.times_).rows(times, X.shape[0]):
             margins[rows] = X[rows] @ self.coef_[step] + self.intercept_[step]
         return margins
 
@@ -160,6 +147,7 @@ def hyperparameters(found: SeriesFit) -> tuple[Vector, Vector, Vector]:
     return found.fit.kappa, mean_alpha(found.fit.kappa), found.prior.shrinkage(Q)
 
 
+@dataclass(eq=False, repr=False)
 class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[misc]
     """Regression with a copy of the coefficients for each time, tied by a prior (Yogatama 2015, ch. 3).
 
@@ -221,38 +209,8 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
     [1.0, 3.0]
     """
 
-    def __init__(
-        self,
-        method: Method = "adaptive",
-        *,
-        tau: float = 1.0,
-        lam: float | None = None,
-        alpha: float = 1.0,
-        noise_variance: float | Literal["residual"] = 0.5,
-        logdet: LogDet = "jensen",
-        kappa_sign: KappaSign = "any",
-        solver: Solver = "alternating",
-        init: Start = "lasso-one",
-        floor: float | None = None,
-        prune: bool = True,
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 500,
-    ) -> None:
-        self.method = method
-        self.tau = tau
-        self.lam = lam
-        self.alpha = alpha
-        self.noise_variance = noise_variance
-        self.logdet = logdet
-        self.kappa_sign = kappa_sign
-        self.solver = solver
-        self.init = init
-        self.floor = floor
-        self.prune = prune
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
+    _: KW_ONLY
+    noise_variance: float | Literal["residual"] = 0.5
 
     def fit(self, X: Any, y: Any, times: Any = None) -> Self:
         """Fit the series. Interrupted (Ctrl-C), the model keeps what it has and raises ``KeyboardInterrupt``.
@@ -301,37 +259,6 @@ class TimeSeriesClassifier(ClassifierMixin, _TimeSeriesModel):  # type: ignore[m
     >>> model.predict([[2.0], [-2.0]]).tolist()
     ['yes', 'no']
     """
-
-    def __init__(
-        self,
-        method: Method = "adaptive",
-        *,
-        tau: float = 1.0,
-        lam: float | None = None,
-        alpha: float = 1.0,
-        logdet: LogDet = "jensen",
-        kappa_sign: KappaSign = "any",
-        solver: Solver = "alternating",
-        init: Start = "lasso-one",
-        floor: float | None = None,
-        prune: bool = True,
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 500,
-    ) -> None:
-        self.method = method
-        self.tau = tau
-        self.lam = lam
-        self.alpha = alpha
-        self.logdet = logdet
-        self.kappa_sign = kappa_sign
-        self.solver = solver
-        self.init = init
-        self.floor = floor
-        self.prune = prune
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
 
     def fit(self, X: Any, y: Any, times: Any = None) -> Self:
         """Fit the series; parameters as in :meth:`TimeSeriesRegressor.fit`."""

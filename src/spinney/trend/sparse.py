@@ -21,7 +21,7 @@ from spinney.optim.base import Step, Vector
 from spinney.trend.adaptive import Fit, Kept, stopping
 from spinney.trend.alpha import mean_alpha
 from spinney.trend.chains import Factor, toeplitz
-from spinney.trend.newton import Newton, Point, at
+from spinney.trend.newton import Newton, SeriesPoint, at
 from spinney.trend.prior import AdaptivePrior
 
 _PROXIMAL_STEPS = 10  # on each group Lasso
@@ -113,7 +113,7 @@ def _factor(prior: AdaptivePrior, kappa: Vector) -> Factor:
     return toeplitz(prior.n_times, prior.spread(mean_alpha(kappa))).factor()
 
 
-def _excess(prior: AdaptivePrior, point: Point, kappa: Vector) -> tuple[Vector, Vector]:
+def _excess(prior: AdaptivePrior, point: SeriesPoint, kappa: Vector) -> tuple[Vector, Vector]:
     """How far each group is from stationary, in the norm of E[A]⁻¹, and the weight of its norm."""
     factor = _factor(prior, kappa)
     v, g = (_by_group(prior, part) for part in (factor.from_series(point.W), factor.pull_back(point.grad)))
@@ -127,13 +127,13 @@ def _excess(prior: AdaptivePrior, point: Point, kappa: Vector) -> tuple[Vector, 
 def _group_lasso(
     loss: Any,
     prior: AdaptivePrior,
-    point: Point,
+    point: SeriesPoint,
     kappa: Vector,
     weights: Vector,
     working: NDArray[np.intp],
     curvature: Vector,
     tol: float,
-) -> Point:
+) -> SeriesPoint:
     """A few proximal steps on the group Lasso of the working groups."""
     kept = Kept(loss, prior, working, len(weights))
     s = np.sqrt(curvature[working])
@@ -152,7 +152,7 @@ def _group_lasso(
     return at(loss, W)
 
 
-def _newton(loss: Any, prior: AdaptivePrior, point: Point, kappa: Vector) -> Point:
+def _newton(loss: Any, prior: AdaptivePrior, point: SeriesPoint, kappa: Vector) -> SeriesPoint:
     """A step on the series that are not zero, by the quadratic majoriser, which they have and the others have not."""
     Q = prior.norms(point.W, kappa)
     kept = Kept(loss, prior, np.flatnonzero(Q > 0), len(Q))

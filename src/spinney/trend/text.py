@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,10 +16,9 @@ from spinney.errors import InputError, unknown_choice
 from spinney.files import FilePath, ModelFile, Parts, csr_tensors, read_model, write_model
 from spinney.optim import Loss
 from spinney.optim.base import Vector, checked_strength
-from spinney.trend.fitting import Method, Settings, Solver, Start, fit_series
+from spinney.trend.fitting import SeriesSettings, fit_series
 from spinney.trend.likelihoods import SageLoss, Steps, background
-from spinney.trend.prior import KappaSign, LogDet
-from spinney.trend.regression import SETTINGS, hyperparameters, note_fit
+from spinney.trend.regression import hyperparameters, note_fit
 from spinney.trend.storage import ADAPTED, check_names, common_parts, rebuilt
 from spinney.trend.timeline import Timeline
 
@@ -62,7 +62,8 @@ class _TextProblem:
         return SageLoss(self.counts[last], self.covariates[last], np.zeros(len(last), np.intp), theta)
 
 
-class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class TimeSeriesTextModel(SeriesSettings, BaseEstimator):  # type: ignore[misc]
     """p(word v | time t, covariates f) ∝ exp(θ_v⁽ᵗ⁾ + W_v⁽ᵗ⁾·f): effects on words that change over time.
 
     θ⁽ᵗ⁾ are the logarithms of the frequencies of words at time t (of all times in the methods ``ridge-all`` and
@@ -101,43 +102,10 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        method: Method = "adaptive",
-        *,
-        shared: bool = False,
-        background: Literal["time", "all"] = "time",
-        smoothing: float = 0.5,
-        tau: float = 1.0,
-        lam: float | None = None,
-        alpha: float = 1.0,
-        logdet: LogDet = "jensen",
-        kappa_sign: KappaSign = "any",
-        solver: Solver = "alternating",
-        init: Start = "lasso-one",
-        floor: float | None = None,
-        prune: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 500,
-    ) -> None:
-        self.method = method
-        self.shared = shared
-        self.background = background
-        self.smoothing = smoothing
-        self.tau = tau
-        self.lam = lam
-        self.alpha = alpha
-        self.logdet = logdet
-        self.kappa_sign = kappa_sign
-        self.solver = solver
-        self.init = init
-        self.floor = floor
-        self.prune = prune
-        self.tol = tol
-        self.max_iter = max_iter
-
-    def _settings(self) -> Settings:
-        return Settings(**{name: getattr(self, name) for name in SETTINGS})
+    _: KW_ONLY
+    shared: bool = False
+    background: Literal["time", "all"] = "time"
+    smoothing: float = 0.5
 
     def fit(self, counts: Any, covariates: Any, times: Any = None) -> Self:
         """Fit the series. Interrupted (Ctrl-C), the model keeps what it has and raises ``KeyboardInterrupt``.
@@ -153,17 +121,10 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
         if self.background not in ("time", "all"):
             raise unknown_choice("background is", self.background, ("time", "all"))
         counts, covariates = _checked(counts, covariates)
-        times = np.zeros(len(covariates), dtype=np.int64) if times is None else times
-        if len(times) != len(covariates):
-            raise InputError(
-                f"{len(times)} times for {len(covariates)} documents", remedy="give each its time"
-            )
-        timeline = Timeline.of(times)
+        timeline, steps = Timeline.given(times, len(covariates))
         T, V, F = len(timeline), counts.shape[1], covariates.shape[1]
         pooled = self.background == "all"
-        problem = _TextProblem(
-            counts, covariates, timeline.steps(times), T, self.smoothing, self.shared, pooled
-        )
+        problem = _TextProblem(counts, covariates, steps, T, self.smoothing, self.shared, pooled)
         found = fit_series(problem, settings)
         self.times_ = timeline.labels
         self.theta_ = problem.theta(pooled or self.method.endswith("-all"))
@@ -189,16 +150,8 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"{counts.shape[1]} words and {covariates.shape[1]} covariates where the model has {V} and {F}"
             )
-        if times is None:
-            return self._losses_at(-1, counts, covariates)
-        steps = Timeline(self.times_).steps(times)
-        if len(steps) != len(covariates):
-            raise InputError(
-                f"{len(steps)} times for {len(covariates)} documents", remedy="give each its time"
-            )
-        losses = np.empty(len(steps))
-        for step in np.unique(steps).tolist():
-            rows = np.flatnonzero(steps == step)
+        losses = np.empty(len(covariates))
+        for step, rows in Timeline(self.times_).rows(times, len(covariates)):
             losses[rows] = self._losses_at(step, counts[rows], covariates[rows])
         return losses
 

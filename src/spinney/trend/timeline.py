@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,14 @@ class Timeline:
             )
         return cls(np.arange(int(seen[0]), int(seen[-1]) + 1))
 
+    @classmethod
+    def given(cls, times: Any, n: int) -> tuple[Timeline, Steps]:
+        """The timeline of n documents, and the step of each; without times they are all of one."""
+        times = np.zeros(n, dtype=np.int64) if times is None else times
+        _check_number(times, n)
+        timeline = cls.of(times)
+        return timeline, timeline.steps(times)
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -60,6 +69,21 @@ class Timeline:
                 remedy="train on earlier documents",
             )
         return np.asarray(steps, dtype=np.intp)
+
+    def rows(self, times: Any, n: int) -> Iterator[tuple[int, Any]]:
+        """Each step that n documents have, with their rows; without times all are of the last."""
+        if times is None:
+            yield -1, slice(None)
+            return
+        steps = self.steps(times)
+        _check_number(steps, n)
+        for step in np.unique(steps).tolist():
+            yield step, np.flatnonzero(steps == step)
+
+
+def _check_number(times: Any, n: int) -> None:
+    if len(times) != n:
+        raise InputError(f"{len(times)} times for {n} documents", remedy="give each its time")
 
 
 def checked_times(values: Any) -> NDArray[Any]:

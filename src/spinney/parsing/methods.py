@@ -12,7 +12,7 @@ from spinney.corpus.brackets import Tree
 from spinney.errors import InputError
 from spinney.parsing.binarising import Binarisation
 from spinney.parsing.em import Sample, Smoothing, random_grammar, run_em
-from spinney.parsing.grammar import Counts, Grammar, Rules, pcfg_counts
+from spinney.parsing.grammar import Grammar, RuleCounts, Rules, pcfg_counts
 from spinney.parsing.splitmerge import Schedule, run_split_merge
 from spinney.parsing.treearrays import TreeArrays
 from spinney.progress import log
@@ -25,21 +25,21 @@ Judge = Callable[[Grammar], float]
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingTrees:
     """Trees as learners take them.
 
     Attributes
     ----------
     sample : Sample
-    pcfg : Counts
+    pcfg : RuleCounts
         With one state a label.
     """
 
     sample: Sample
-    pcfg: Counts
+    pcfg: RuleCounts
 
     @classmethod
-    def of(cls, trees: Sequence[Tree], binarisation: Binarisation, rare: int) -> Training:
+    def of(cls, trees: Sequence[Tree], binarisation: Binarisation, rare: int) -> TrainingTrees:
         """Binarise trees, number their labels and words, find their rules and count them."""
         if not trees:
             raise InputError("no trees to learn from")
@@ -119,7 +119,11 @@ class Options:
 
 
 def learn(
-    training: Training, method: Method, options: Options, random_state: int = 0, judge: Judge | None = None
+    training: TrainingTrees,
+    method: Method,
+    options: Options,
+    random_state: int = 0,
+    judge: Judge | None = None,
 ) -> tuple[Grammar, dict[str, Any]]:
     """A grammar of some trees, and facts about how it was learnt.
 
@@ -149,13 +153,13 @@ def learn(
 
 
 def _pcfg(
-    training: Training, options: Options, seed: int, judge: Judge | None
+    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     return training.pcfg.grammar(own=options.smoothing.own), {}
 
 
 def _em(
-    training: Training, options: Options, seed: int, judge: Judge | None
+    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     start = random_grammar(training.rules, training.pcfg, options.states, np.random.default_rng(seed))
     grammar, told = _polished(training, start, options, options.iterations, judge)
@@ -165,7 +169,7 @@ def _em(
 
 
 def _polished(
-    training: Training, start: Grammar, options: Options, iterations: int, judge: Judge | None
+    training: TrainingTrees, start: Grammar, options: Options, iterations: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     """EM from a grammar on; an interrupt ends it early."""
     if not iterations:
@@ -182,7 +186,7 @@ def _polished(
 
 
 def _split_merge(
-    training: Training, options: Options, seed: int, judge: Judge | None
+    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     best, told = Best(judge), dict[str, Any]()
     last = None
@@ -207,7 +211,7 @@ def _split_merge(
 
 
 def _spectral(
-    training: Training, options: Options, seed: int, judge: Judge | None
+    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.spectral import fit_spectral
 
@@ -217,7 +221,7 @@ def _spectral(
 
 
 def _clustering(
-    training: Training, options: Options, seed: int, judge: Judge | None
+    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.clustering import fit_clusters
 
@@ -226,7 +230,7 @@ def _clustering(
     return _polished(training, found.grammar, options, options.polish, judge)
 
 
-def _of_nodes(training: Training, options: Options, seed: int) -> dict[str, Any]:
+def _of_nodes(training: TrainingTrees, options: Options, seed: int) -> dict[str, Any]:
     """What learners from vectors of nodes are told."""
     return {
         "features": options.features,
@@ -238,7 +242,7 @@ def _of_nodes(training: Training, options: Options, seed: int) -> dict[str, Any]
 
 
 def _pivots(
-    training: Training, options: Options, seed: int, judge: Judge | None
+    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.pivots import fit_pivots
 

@@ -48,7 +48,7 @@ def beginning(model: HiddenMarkov, corpus: Corpus, init: WordClasses | HiddenMar
     return classes_start(classes, counts, edges, roots, rng, dtype)
 
 
-class Training:
+class EMTraining:
     """The course of one fit. It changes the model as it goes; whenever it is interrupted, the model is sound."""
 
     def __init__(
