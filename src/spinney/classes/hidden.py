@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ KIND = "classes/HiddenMarkov"
 _MANY_CLASSES, _FEW_ENTRIES = 256, 16
 
 
+@dataclass(eq=False, repr=False)
 class HiddenMarkov:
     """Every token has a hidden class, which depends on the class of the word before it or of its head.
 
@@ -82,50 +84,27 @@ class HiddenMarkov:
     (True, False)
     """
 
-    def __init__(
-        self,
-        n_classes: int = 128,
-        structure: Structure = "chain",
-        *,
-        typed: int | Mapping[str, str] = 0,
-        method: Method = "online",
-        passes: int = 5,
-        k_best: int | Literal["auto"] | None = "auto",
-        epsilon: float | None = None,
-        batch_tokens: int = 8192,
-        gamma: float | Literal["search"] = 0.6,
-        delay: float = 4.0,
-        finish: bool = True,
-        start: int | None = None,
-        split_passes: int = 1,
-        noise: float = 0.5,
-        smoothing: float = 1e-5,
-        backoff: float = 0.1,
-        patience: int | None = None,
-        dtype: Literal["float32", "float64"] = "float32",
-        threads: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_classes = n_classes
-        self.structure = structure
-        self.typed = typed
-        self.method = method
-        self.passes = passes
-        self.k_best = k_best
-        self.epsilon = epsilon
-        self.batch_tokens = batch_tokens
-        self.gamma = gamma
-        self.delay = delay
-        self.finish = finish
-        self.start = start
-        self.split_passes = split_passes
-        self.noise = noise
-        self.smoothing = smoothing
-        self.backoff = backoff
-        self.patience = patience
-        self.dtype = dtype
-        self.threads = threads
-        self.random_state = random_state
+    n_classes: int = 128
+    structure: Structure = "chain"
+    _: KW_ONLY
+    typed: int | Mapping[str, str] = 0
+    method: Method = "online"
+    passes: int = 5
+    k_best: int | Literal["auto"] | None = "auto"
+    epsilon: float | None = None
+    batch_tokens: int = 8192
+    gamma: float | Literal["search"] = 0.6
+    delay: float = 4.0
+    finish: bool = True
+    start: int | None = None
+    split_passes: int = 1
+    noise: float = 0.5
+    smoothing: float = 1e-5
+    backoff: float = 0.1
+    patience: int | None = None
+    dtype: Literal["float32", "float64"] = "float32"
+    threads: int | None = None
+    random_state: int = 0
 
     # -- learning -------------------------------------------------------------------------------------
 

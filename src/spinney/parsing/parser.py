@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from typing import Any, Literal, NamedTuple, Self, cast, get_args
 
@@ -53,6 +54,7 @@ class Bracket(NamedTuple):
     probability: float
 
 
+@dataclass(eq=False, repr=False)
 class Parser:
     """Constituents of sentences, by a probabilistic grammar whose labels have latent states.
 
@@ -107,46 +109,25 @@ class Parser:
     (S (NP (DT the) (NN dog)) (VP (VBZ barks)))
     """
 
-    def __init__(
-        self,
-        method: str = "clustering",
-        *,
-        states: int = 16,
-        grammars: int = 1,
-        horizontal: int | Literal["auto"] | None = "auto",
-        vertical: int = 1,
-        unaries: Literal["one", "collapse"] = "one",
-        branching: Literal["auto", "head", "left", "right"] = "auto",
-        rare: int = 5,
-        compress: float | None = None,
-        iterations: int = 60,
-        polish: int = 5,
-        features: str = "full",
-        kappa: float = 5.0,
-        decoder: Decoder = "max-rule",
-        signs: Signs = "abs",
-        prune: float = 1e-5,
-        random_state: int = 0,
-        threads: int | None = None,
-    ) -> None:
-        self.method = method
-        self.states = states
-        self.grammars = grammars
-        self.horizontal = horizontal
-        self.vertical = vertical
-        self.unaries = unaries
-        self.branching = branching
-        self.rare = rare
-        self.compress = compress
-        self.iterations = iterations
-        self.polish = polish
-        self.features = features
-        self.kappa = kappa
-        self.decoder = decoder
-        self.signs = signs
-        self.prune = prune
-        self.random_state = random_state
-        self.threads = threads
+    method: str = "clustering"
+    _: KW_ONLY
+    states: int = 16
+    grammars: int = 1
+    horizontal: int | Literal["auto"] | None = "auto"
+    vertical: int = 1
+    unaries: Literal["one", "collapse"] = "one"
+    branching: Literal["auto", "head", "left", "right"] = "auto"
+    rare: int = 5
+    compress: float | None = None
+    iterations: int = 60
+    polish: int = 5
+    features: str = "full"
+    kappa: float = 5.0
+    decoder: Decoder = "max-rule"
+    signs: Signs = "abs"
+    prune: float = 1e-5
+    random_state: int = 0
+    threads: int | None = None
 
     # -- learning -------------------------------------------------------------------------------------
 
