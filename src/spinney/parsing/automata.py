@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -293,10 +293,7 @@ class HeadAutomata:
         return model
 
 
-_SETTINGS = (
-    "states", "method", "column", "smoothing", "signs", "shrinkage", "boundaries", "pseudo_count", "cutoff",
-    "iterations", "single_root", "random_state",
-)  # fmt: skip
+_SETTINGS = tuple(field.name for field in fields(HeadAutomata))
 
 
 def _read_automata(file: ModelFile, prefix: str, n_tags: int) -> Automata:

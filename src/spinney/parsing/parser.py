@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from itertools import product
 from typing import Any, Literal, NamedTuple, Self, cast, get_args
 
@@ -468,23 +468,4 @@ def _retagged(tree: Tree, tags: Sequence[str], known: frozenset[str]) -> Tree:
     return done[0]
 
 
-_SETTINGS = (
-    "method",
-    "states",
-    "grammars",
-    "horizontal",
-    "vertical",
-    "unaries",
-    "branching",
-    "rare",
-    "compress",
-    "iterations",
-    "polish",
-    "features",
-    "kappa",
-    "decoder",
-    "signs",
-    "prune",
-    "random_state",
-    "threads",
-)
+_SETTINGS = tuple(field.name for field in fields(Parser))
