@@ -10,7 +10,7 @@ from spinney.optim.base import GroupArrays, Vector
 REMEDIES = {
     "groups": "give groups",
     "tree": "give nested groups",
-    "times": "use spinney.temporal",
+    "times": "use spinney.trend",
 }
 
 
