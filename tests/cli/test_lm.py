@@ -455,7 +455,7 @@ def test_mixtures(facts, refused, data, tmp_path):
     assert facts("mix", data / "mkn", "--cache-words", 20, *dev)["dev_perplexity"] < 5
     assert "needs two models" in refused("mix", data / "mkn", *dev)
     assert "--by must be all, depth or rule" in refused("mix", data / "mkn", data / "kn", *dev, "--by", "x")
-    assert "one exponent a model" in refused(
+    assert "one exponent for each model" in refused(
         "mix", data / "mkn", data / "kn", *dev, "--by", "rule", "--log-linear"
     )
     assert "go with --cache-words" in refused("mix", data / "mkn", data / "kn", *dev, "--cache-decay", 0.5)
