@@ -62,6 +62,7 @@ FORMATS = {
     ),
     "csv": Format("a table with commas", (".csv",), rows="spinney.corpus.documents:csv_rows"),
     "tsv": Format("a table with tabs", (".tsv", ".tab"), rows="spinney.corpus.documents:tsv_rows"),
+    "jsonl": Format("JSON Lines", (".jsonl", ".ndjson"), rows="spinney.corpus.jsonl:jsonl_rows"),
     "trees": Format("bracketed trees", (".mrg", ".ptb"), trees="spinney.corpus.brackets:read_trees"),
     "svmlight": Format(
         "numbers, as of svmlight",
@@ -88,7 +89,7 @@ def giving(*what: str) -> tuple[str, ...]:
     Examples
     --------
     >>> giving("rows", "trees")
-    ('csv', 'tsv', 'trees')
+    ('csv', 'tsv', 'jsonl', 'trees')
     """
     return tuple(name for name, format in FORMATS.items() if any(getattr(format, one) for one in what))
 
