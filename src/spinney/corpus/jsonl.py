@@ -15,7 +15,7 @@ from spinney.errors import InputError
 def jsonl_rows(
     path: FilePath, *, encoding: str = "utf-8", on_error: OnError = "raise", report: ReadReport | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a JSON Lines file, after a first one with the names of the fields, which are those of the first object.
+    """The rows of a JSON Lines file; the first names the fields, which are those of the first object.
 
     Later objects may have further fields, which are left out, but must have these. A list becomes its items with spaces
     between them, null the empty text, and any other value its text in JSON.
