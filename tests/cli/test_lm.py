@@ -233,12 +233,6 @@ def test_formats(facts, tmp_path):
         (["--order", "unbounded"], "--order must be a whole number, not 'unbounded'"),
         (["--method", "loglinear", "--lam", "1,2"], "give --dev"),
         (["--method", "loglinear", "--alpha", "1,2"], "give --dev"),
-<<<<<<< HEAD
-        (["--method", "loglinear", "--lam", "1,x"], "--lam is a number, or several parted by commas"),
-        (["--method", "loglinear", "--lam", "-1"], "--lam is a number, or several parted by commas"),
-        (["--method", "loglinear", "--solver", "newton"], "--solver is one of words, fista, ista, sage"),
-        (["--method", "loglinear", "--penalty", "l7"], "there is no penalty 'l7'"),
-=======
         (
             ["--method", "loglinear", "--lam", "1,x"],
             "--lam must be a number (or several, separated by commas)",
@@ -249,7 +243,6 @@ def test_formats(facts, tmp_path):
             "--solver must be words, fista, ista or sage, not 'newton'",
         ),
         (["--method", "loglinear", "--penalty", "l7"], "--penalty must be "),
->>>>>>> main
         (["--method", "loglinear", "--collapse"], "contexts cannot share a weight under tree-l2"),
         (["--method", "class"], "--method class needs --classes"),
         (["--method", "hierarchical", "--tree", "classes"], "--tree classes needs --classes"),

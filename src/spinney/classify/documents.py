@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spinney.classify.families import Families, built_groups
+from spinney.classify.families import GroupSpec, built_groups
 from spinney.classify.features import TextFeatures
 from spinney.corpus.labelled import InputOptions, Inputs, numbers, read_inputs, refuse_unseen, renaming
 from spinney.errors import InputError, SettingError
@@ -80,7 +80,7 @@ def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
 
     Nothing but the scores of the models depends on the documents that are held out (``s.dev``).
     """
-    how, families = reading(s), Families.of(s)
+    how, families = reading(s), GroupSpec.of(s)
     read = read_documents(train, how, need_labels=True)
     if families is not None:
         families.check_trees(given=read.trees is not None)

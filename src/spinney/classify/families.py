@@ -22,11 +22,12 @@ from spinney.classify.topics import Topics, lda_topics, read_topics
 from spinney.corpus import Tree, tokenize
 from spinney.corpus.labelled import InputOptions, Inputs, read_parses
 from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
+from spinney.model import load
 from spinney.settings.classify import FAMILIES
 from spinney.structure import Groups
 from spinney.structure.reading import is_model, topics, word_classes, word_vectors
 
-#: Families and what may follow the colon: a number (and which one unless it is given), or a file.
+#: GroupSpec and what may follow the colon: a number (and which one unless it is given), or a file.
 _NUMBERED = {"brown": 500, "lda": 100, "tomotopy": 100, "moments": 50}
 _FILED = ("brown", "topics", "neighbours")
 
@@ -41,7 +42,7 @@ class Family(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Families:
+class GroupSpec:
     """What was asked for: families of groups, or groups that exist already."""
 
     families: tuple[Family, ...]
@@ -141,7 +142,7 @@ def _strengths(spec: str | None, names: list[str]) -> dict[str, float]:
 
 
 def built_groups(
-    families: Families,
+    families: GroupSpec,
     read: Inputs,
     how: InputOptions,
     features: TextFeatures | None,
@@ -170,7 +171,7 @@ def built_groups(
 class _Builder:
     """Makes groups over the features of training documents."""
 
-    options: Families
+    options: GroupSpec
     read: Inputs
     how: InputOptions
     features: TextFeatures | None
@@ -224,8 +225,8 @@ class _Builder:
         if self.read.trees is not None:
             return self.read.trees
         split = str.split if features.tokens == "spaces" else tokenize
-        parse = _constituent_parser(self.options.parser)
-        return list(parse(map(split, self._all_sentences(features)), threads=self.threads))
+        parse = _constituent_parser(self.options.parser, self.threads)
+        return list(parse(map(split, self._all_sentences(features))))
 
     def _clusters(self, features: TextFeatures, family: Family) -> Groups:
         if family.file is not None:
@@ -263,18 +264,15 @@ class _Builder:
         return neighbour_groups(vectors, features, k=self.options.neighbours, **self._how)
 
 
-def _constituent_parser(parser: Any) -> Callable[..., Iterator[Tree]]:
+def _constituent_parser(parser: Any, threads: int) -> Callable[..., Iterator[Tree]]:
     """What gives sentences their trees: a model of ``parse fit``, or its file."""
-    if isinstance(parser, str):
-        if not os.path.isfile(parser):
-            remedy = f"{did_you_mean_file(parser)} give a model of parse fit as the parser".strip()
-            raise InputError("no such file", path=parser, remedy=remedy)
-        from spinney.model import load
-
-        path: str | None = parser
-        parser = load(parser)
-    else:
-        path = None
+    path = parser if isinstance(parser, str) else None
+    if path is not None:
+        if not os.path.isfile(path):
+            remedy = f"{did_you_mean_file(path)} give a model of parse fit as the parser".strip()
+            raise InputError("no such file", path=path, remedy=remedy)
+        parser = load(path)
+        parser.threads = threads
     given = parser.structures()
     if "constituents" not in given:
         raise InputError("no parser of plain text", path=path, remedy="give a grammar of parse fit")

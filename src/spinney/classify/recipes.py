@@ -16,6 +16,7 @@ from spinney.classify.linear import LinearClassifier, LinearRegressor, PathPoint
 from spinney.classify.model import TextModel
 from spinney.classify.penalty import REMEDIES
 from spinney.classify.strengths import Search, cv_facts, overlap_strengths, tuning_facts
+from spinney.classify.views import path_views, weight_path
 from spinney.corpus.labelled import renaming
 from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
 from spinney.optim import Penalty, check_penalty
@@ -193,12 +194,11 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> list[Vie
 
     Examples
     --------
+    >>> from spinney.views import as_json
     >>> texts, labels = ["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"]
-    >>> [view.key for view in path((texts, labels), points=3)]
-    ['facts', 'points']
+    >>> [point["active"] for point in as_json(path((texts, labels), points=3))["points"]]
+    [0, 2, 3]
     """
-    from spinney.classify.views import path_views
-
     s: Any = settings_or(Path, settings, given)
     workers = s.threads or default_threads()
     kind = _checked_penalty(s)
@@ -213,8 +213,11 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> list[Vie
     for of, X, y in (("dev", data.dev_X, data.dev_y), ("training", data.X, data.y)):
         if X is not None:
             scores[f"{of} {measure}"] = [_score(estimator, point, X, y) for point in points]
-    names, outputs = model.names_of(data.X.shape[1]), model.outputs
-    return path_views(points, names, outputs, scores, data.X.shape, str(kind))
+    documents, features = data.X.shape
+    known = {"documents": documents, "features": features, "penalty": str(kind)}
+    if len(model.outputs) == 2:
+        known["weights above 0 speak for"] = model.outputs[1]
+    return path_views(weight_path(points, model.names_of(features), model.outputs, scores), known)
 
 
 def _score(estimator: Any, point: PathPoint, X: Any, y: Any) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from spinney.settings import COMMON, OUTPUT, PANELS, REQUIRED, Setting
@@ -19,8 +20,11 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
     usage = f"Usage: {path} {' '.join(argument.metavar for argument in verb.arguments)} [OPTIONS]"
     about = verb.help
     if not isinstance(verb.settings, type):
-        chosen = method or next(iter(verb.settings))
-        about += f"\n\nThese are the options of --method {chosen}; add --help to another method for its own."
+        known = tuple(verb.settings)
+        about += f"\nThese are the options of --method {method or known[0]}; each method has its own."
+        settings = [
+            replace(s, choices=known, default=known[0]) if s.name == "method" else s for s in settings
+        ]
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
     for argument in verb.arguments:
         panels["Arguments"].append((argument.metavar, argument.help))
@@ -53,13 +57,19 @@ def option_help(setting: Setting) -> str:
     """What help says of an option: its line, its choices, and its default."""
     said = setting.help
     if setting.choices and setting.choices != (setting.default,):
-        said += f" [{', '.join(setting.choices)}]"
+        said += f" [{', '.join(_choice(choice, setting) for choice in setting.choices)}]"
+        if setting.default in setting.choices:
+            return said
     if setting.default is REQUIRED:
         return f"{said} (required)"
     plain = setting.default not in (None, (), "", False) and setting.kind is not bool
     if not plain or "default" in setting.help:
         return said
     return f"{said} (default: {_text(setting.default)})"
+
+
+def _choice(choice: str, setting: Setting) -> str:
+    return f"{choice} (default)" if choice == setting.default else choice
 
 
 def _text(value: Any) -> str:

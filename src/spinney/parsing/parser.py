@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
+from functools import partial
 from itertools import product
 from typing import Any, Literal, NamedTuple, Self, cast, get_args
 
@@ -412,15 +413,19 @@ class Parser:
     # -- files ----------------------------------------------------------------------------------------
 
     def structures(self) -> Structures:
-        """What it gives to other models: ``parser(head_rules)``, which makes dependency trees of sentences."""
+        """What it gives to other models.
+
+        ``constituents`` gives tokenised sentences their trees; ``parser(head_rules)`` makes a function that gives them
+        dependency trees.
+        """
+        from spinney.parsing.text import dependency_parser, trees_of
 
         def parser(head_rules: str | None = None) -> Any:
             from spinney.parsing.headrules import COLLINS, HeadRules
-            from spinney.parsing.text import dependency_parser
 
             return dependency_parser(self, COLLINS if head_rules is None else HeadRules.read(head_rules))
 
-        return Structures(parser=lambda: parser)
+        return Structures(parser=lambda: parser, constituents=lambda: partial(trees_of, self))
 
     def save(self, path: FilePath) -> None:
         """Write a model file."""

@@ -40,7 +40,7 @@ class Words(Settings):
     panel = FEATURES
     features: Annotated[Literal["tfidf", "counts", "binary"], "Weighting of words."] = "tfidf"
     tokens: Annotated[
-        Literal["words", "all", "spaces"] | None, "What a word is (default: words; for trees, spaces)."
+        Literal["words", "all", "spaces"] | None, "What a word is (default: by format)."
     ] = None
     ngrams: Annotated[int, AtLeast(1), "Length of the longest n-grams of words."] = 1
     min_count: Annotated[int, AtLeast(1), "Leave out words that fewer documents have."] = 1
@@ -55,12 +55,11 @@ class Grouping(Settings):
     panel = FEATURES
     groups: Annotated[
         str | Any | None,
-        OneOf((), open=True),
-        "Groups of words, separated by commas: sentence, document, parse, brown[:N or FILE], lda[:N], tomotopy[:N], "
-        "moments[:N], topics:FILE, neighbours:FILE, or a JSON file.",
+        OneOf(FAMILIES, open=True),
+        "Groups of words, separated by commas (lda:50,brown:FILE), or a JSON file.",
     ] = None
     group_weights: Annotated[
-        Literal["sqrt", "unit"] | None, "Weight of a group (default: sqrt, of its size)."
+        Literal["sqrt", "unit"] | None, "Weight of groups (default: sqrt, of size)."
     ] = None
     strengths: Annotated[str | None, "Factors of families of groups: sentence=1,brown=0.5."] = None
     neighbours: Annotated[int | None, AtLeast(1), "Words in a group of neighbours (default: 10)."] = None
@@ -103,7 +102,7 @@ class Strength(Penalised):
 
     panel = PENALTY
     lam: Annotated[
-        float | None, AtLeast(0), "Strength λ, on the sum of losses (default: 1; groups: to suit them)."
+        float | None, AtLeast(0), "Strength λ (default: 1; with groups, to suit them)."
     ] = None
 
 
@@ -124,6 +123,10 @@ class Choosing(Strength):
     ] = None
     trials: Annotated[int | None, AtLeast(1), "Trials of random and optuna (default: 30)."] = None
     space: Annotated[str | None, 'What to try: "lam=0.01,0.1;l2=1", or ranges: "lam=0.01..1".'] = None
+
+    def as_dict(self) -> dict[str, Any]:
+        found = super().as_dict()
+        return found if isinstance(self.dev, str | float | None) else {**found, "dev": "(in memory)"}
 
     def check(self) -> None:
         super().check()

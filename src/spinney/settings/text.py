@@ -5,15 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-<<<<<<< HEAD
-from spinney.settings import DATA, AtLeast, File, Settings
-
-TextFormat = Literal["auto", "lines", "prose", "columns", "conllu", "folder", "csv", "tsv"]
-DocumentFormat = Literal["auto", "folder", "csv", "tsv", "trees", "svmlight", "lines"]
-=======
-from spinney.formats import TEXT
+from spinney.formats import DOCUMENTS, TEXT
 from spinney.settings import DATA, AtLeast, File, OneOf, Settings
->>>>>>> main
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +56,7 @@ class Documents(Decoding):
     """Documents, or a matrix of numbers."""
 
     panel = DATA
-    format: Annotated[DocumentFormat, "Format; auto goes by the name of the file."] = "auto"
+    format: Annotated[str, OneOf(("auto", *DOCUMENTS)), "Format; auto goes by the name of the file."] = "auto"
     text: Annotated[str, "Column of a table that holds the text."] = "text"
     header: Annotated[bool, "Whether the first line of a table names its columns."] = True
 
