@@ -213,9 +213,7 @@ def test_chains_go_from_strong_to_weak():
 def test_another_path_parameter(cancer):
     grid = {"penalty": ["l1"], "lam_ratio": [0.01, 0.1, 1.0]}
     tuned = tune(LinearClassifier(), grid, *cancer, path="lam_ratio")
-    assert [trial.active for trial in tuned.trials] == sorted(
-        (t.active for t in tuned.trials), reverse=True
-    )
+    assert [trial.active for trial in tuned.trials] == sorted((t.active for t in tuned.trials), reverse=True)
     assert tuned.trials[-1].active == 0
 
 

@@ -87,7 +87,9 @@ def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
     read, held_out = _held_out(read, getattr(s, "dev", None), how, regression, s.seed)
     made = _features(read, s)
     X = made.fit_transform(read.inputs) if made else read.inputs
-    groups = None if families is None else built_groups(families, read, how, made, X.shape[1], threads, s.seed)
+    groups = (
+        None if families is None else built_groups(families, read, how, made, X.shape[1], threads, s.seed)
+    )
     y = _targets(read, regression, named(train))
     if held_out is None:
         return Data(read, made, X, y, groups)
@@ -115,7 +117,9 @@ def _held_out(
         return read, known
     rows = _drawn(read, share, regression, seed)
     if not rows:
-        raise SettingError("{dev} {share} of {n} documents is none: give a larger share", share=dev, n=len(read))
+        raise SettingError(
+            "{dev} {share} of {n} documents is none: give a larger share", share=dev, n=len(read)
+        )
     chosen = set(rows)
     return read.part([i for i in range(len(read)) if i not in chosen]), read.part(rows)
 

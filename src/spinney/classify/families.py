@@ -112,7 +112,9 @@ def _family(item: str) -> Family:
     if kind in _FILED:
         return Family(kind, kind, file=_existing(option))
     if colon:
-        raise SettingError("{groups}: {kind} takes nothing after it, so not {item}", kind=kind, item=repr(item))
+        raise SettingError(
+            "{groups}: {kind} takes nothing after it, so not {item}", kind=kind, item=repr(item)
+        )
     return Family(kind, kind)
 
 

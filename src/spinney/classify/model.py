@@ -12,8 +12,8 @@ from spinney.classify.features import TextFeatures
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor
 from spinney.classify.selection import family_counts, foremost, selection
-from spinney.errors import InputError
 from spinney.classify.tuning import Tuned
+from spinney.errors import InputError
 from spinney.files import FilePath, ModelFile, csr_tensors
 from spinney.model import Applied, Contents, Model, Structures, load_task
 from spinney.optim import PenaltySpec

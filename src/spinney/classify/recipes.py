@@ -34,8 +34,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     Parameters
     ----------
     train
-        A folder of folders (one for each class), a CSV, TSV or svmlight file, or bracketed trees, whose labels are those
-        of their roots; or, in memory, a pair of texts (or a matrix) and labels.
+        A folder of folders (one for each class), a CSV, TSV or svmlight file, or bracketed trees, which are labelled at
+        their roots; or, in memory, a pair of texts (or a matrix) and labels.
     settings
         Settings of :mod:`spinney.settings.classify`; or give them by name, ``method`` among them.
 
@@ -147,7 +147,9 @@ def _estimator(s: Any, kind: Any, data: Data, strengths: Mapping[str, Any], thre
 def _check_tree(spec: Any) -> None:
     if isinstance(spec, str) and spec not in CLASS_TREES and not os.path.isfile(spec):
         meant = (
-            did_you_mean(spec, CLASS_TREES) or did_you_mean_file(spec) or f"there are {', '.join(CLASS_TREES)}"
+            did_you_mean(spec, CLASS_TREES)
+            or did_you_mean_file(spec)
+            or f"there are {', '.join(CLASS_TREES)}"
         )
         what = "{class_tree}: neither a file nor a method: {spec} ({meant})"
         raise SettingError(what, spec=repr(spec), meant=meant)

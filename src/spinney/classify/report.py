@@ -144,10 +144,13 @@ def _left(n: int, of: str) -> list[View]:
 
 def _branches(model: TextModel, top: int) -> Section:
     """The words of the branches of the first nodes."""
-    views: list[View] = [Note("For each branch of a node, the features that speak most for it, from the root down.")]
+    views: list[View] = [
+        Note("For each branch of a node, the features that speak most for it, from the root down.")
+    ]
     for found in model.words_by_node(top, nodes=_NODES):
         sides = [
-            _bars(branch_name(branch.classes), branch.words, b) for b, branch in enumerate(found.branches[:_NODES])
+            _bars(branch_name(branch.classes), branch.words, b)
+            for b, branch in enumerate(found.branches[:_NODES])
         ]
         more = _left(len(found.branches) - len(sides), "branches")
         views.append(Section(f"Node {found.node}", [Columns(sides), *more]))
@@ -160,7 +163,9 @@ def _branches(model: TextModel, top: int) -> Section:
 
 def _tried(model: TextModel, data: Any, s: Report) -> Evidence:
     """The model on documents; whether they have labels is found out, unless settings name a column of labels."""
-    labelled = s.label is not None or (_has_labels(data, s) if isinstance(data, str) else isinstance(data, tuple))
+    labelled = s.label is not None or (
+        _has_labels(data, s) if isinstance(data, str) else isinstance(data, tuple)
+    )
     read = documents_for(model, data, _Reading(s), need_labels=labelled)
     return evidence(model, read.inputs, read.ids, read.labels if labelled else None)
 
@@ -190,7 +195,10 @@ def _has_labels(data: str, s: Report) -> bool:
 def _scores(model: TextModel, tried: Evidence) -> Section:
     assert tried.scores is not None
     assert tried.labels is not None
-    views = [Facts("", "", {k: v for k, v in tried.scores.items() if k != "classes"}), *score_views(tried.scores)[1:]]
+    views = [
+        Facts("", "", {k: v for k, v in tried.scores.items() if k != "classes"}),
+        *score_views(tried.scores)[1:],
+    ]
     if model.is_classifier:
         views.append(_confusions(model.outputs, tried.labels, tried.predicted))
     return Section("Scores", [*views, Extra("scores", "", tried.scores)])

@@ -34,7 +34,7 @@ def applied(model: TextModel, data: Any, s: Any) -> Applied:
 
 
 def scores_of(model: TextModel, inputs: Any, labels: Sequence[Any]) -> dict[str, Any]:
-    """Accuracy, F1 and log loss, or for a regressor errors and R²; along a tree, also the mean number of dot products."""
+    """Accuracy, F1 and log loss (for a regressor, errors and R²); along a tree, also the mean of dot products."""
     X = model.matrix(inputs)
     predicted = model.estimator.predict(X)
     if not model.is_classifier:
@@ -50,7 +50,7 @@ def scores_of(model: TextModel, inputs: Any, labels: Sequence[Any]) -> dict[str,
 
 
 def evaluated(model: TextModel, data: Any, s: Any) -> list[View]:
-    """How well a model does on labelled documents; labels are renamed as they were for the fit, unless settings say how."""
+    """How well a model does on labelled documents; labels are renamed as for the fit, unless settings say otherwise."""
     read = documents_for(model, data, s, need_labels=True)
     assert read.labels is not None
     scores = scores_of(model, read.inputs, read.labels)

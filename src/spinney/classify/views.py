@@ -91,7 +91,9 @@ def fact_views(model: TextModel) -> list[View]:
     for how in ("tuning", "cross_validation"):
         found = facts.get(how)
         for name, value in (found if isinstance(found, dict) else {}).items():
-            inner = {f" · {key}": item for key, item in value.items()} if isinstance(value, dict) else {"": value}
+            inner = (
+                {f" · {key}": item for key, item in value.items()} if isinstance(value, dict) else {"": value}
+            )
             for key, item in inner.items():
                 if isinstance(item, int | float | str):
                     more[f"{how} · {name}{key}".replace("_", " ")] = item
@@ -108,7 +110,13 @@ def summary(model: TextModel) -> list[View]:
     names = list(tuned.best_params)
     best = sorted(tuned.trials, key=lambda trial: (trial != tuned.best, -trial.score, trial.active))[:_TRIALS]
     rows = [
-        [*(t.params[name] for name in names), f"{t.score:.4f}", t.active, f"{t.violation:.1e}", f"{t.seconds:.2f}"]
+        [
+            *(t.params[name] for name in names),
+            f"{t.score:.4f}",
+            t.active,
+            f"{t.violation:.1e}",
+            f"{t.seconds:.2f}",
+        ]
         for t in best
     ]
     title = f"Tuning: the best {len(rows)} of {len(tuned.trials)} settings, the chosen one first"
@@ -133,7 +141,10 @@ def inspection(model: TextModel, s: Any) -> list[View]:
             views += way_views(read.ids[:n], tree_ways(model, read.inputs[:n]))
         return views
     rows = [[label, _weighted(words)] for label, words in strongest.items()]
-    views += [Table("", "Strongest features", ["class", "features (weight)"], rows), Extra("strongest", "", strongest)]
+    views += [
+        Table("", "Strongest features", ["class", "features (weight)"], rows),
+        Extra("strongest", "", strongest),
+    ]
     status = model_groups(model, top=s.top)
     if status is not None:
         views += group_views(model, status)
@@ -408,5 +419,3 @@ def path_views(path: Path, known: Mapping[str, Any]) -> list[View]:
     """A path for people, and its points."""
     about = Note("The regularisation path of a linear model: as λ falls, weights come in.")
     return [about, Facts("facts", "", known), *path.views()]
-
-

@@ -124,7 +124,7 @@ def _farewell(tour: Tour, report: str) -> None:
         f"lm sample {language}",
         f"parse apply {parser} {code} | head -3",
         f"classes fit {manual} --model my.spinney --method hmm          (any text, a sentence a line)",
-        "classify fit FOLDER --model my.spinney --penalty l1 --cv 5     (one folder a class)",
+        "classify fit FOLDER --model my.spinney --penalty l1 --cv 5     (a folder for each class)",
         "report my.spinney",
     ):
         tour.say(f"  spinney {line}")

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spinney.cli import classes_report, embed_report, lm_report, parse_report, tag_report, trend
-from spinney.cli.inputs import (
-    InputOptions,
-    Inputs,
-    check_kind,
-    check_labels,
-    check_target,
-    labels_of,
-    read_inputs,
-)
+from spinney.cli.inputs import check_target
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.textfiles import Parser
-from spinney.errors import OptionError, SpinneyError
+from spinney.errors import OptionError
 
 if TYPE_CHECKING:
-    from spinney.classify import TextModel
     from spinney.report.page import Page
-
-_LABEL = "label"  # the column that holds labels unless another is named
 
 
 @dataclass(frozen=True)
@@ -122,25 +109,26 @@ def _any_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
     return model_page(file, os.path.basename(wanted.model)), {}
 
 
-def _classify_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
-    from spinney.classify import TextModel
-    from spinney.report.classify_page import classify_page, evidence
+def _views_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
+    """The page of a model that says itself what a page shows."""
+    from spinney.model import load
+    from spinney.report.html import view_page
+    from spinney.settings.report import Report
+    from spinney.views import as_json
 
-    fitted = TextModel.load(wanted.model)
-    tried = None
-    if wanted.data is not None:
-        read = _documents(wanted, wanted.data, fitted)
-        tried = evidence(fitted, read.inputs, read.ids, read.labels)
-    title = os.path.basename(wanted.model)
-    page = classify_page(fitted, title, tried, documents=wanted.documents, top=wanted.top)
-    return page, {} if tried is None else {"documents": len(tried.ids), "scores": tried.scores}
+    names = ("documents", "top", "format", "label", "header", "encoding", "on_error", "parser")
+    settings = Report(**{name: getattr(wanted, name) for name in names}, text=wanted.text)
+    views = load(wanted.model).report_views(wanted.data, settings)
+    page = view_page(os.path.basename(wanted.model), views)
+    found = as_json(views) if wanted.data is not None else {}
+    return page, {name: found.get(name) for name in ("documents", "scores") if found}
 
 
 #: The pages of the kinds of models that have one of their own.
 _PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
-    "classify/LinearClassifier": _classify_page,
-    "classify/TreeClassifier": _classify_page,
-    "classify/LinearRegressor": _classify_page,
+    "classify/LinearClassifier": _views_page,
+    "classify/TreeClassifier": _views_page,
+    "classify/LinearRegressor": _views_page,
     "tagging/Tagger": tag_report.report_page,
     "trend/TrendModel": trend.report_page,
     "parsing/Parser": parse_report.report_page,
@@ -156,41 +144,3 @@ _PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
     "structure/ClassTree": embed_report.structure_report_page,
     **dict.fromkeys(lm_report.KINDS, lm_report.report_page),
 }
-
-
-def _documents(wanted: _Wanted, data: str, fitted: TextModel) -> Inputs:
-    """The documents, with their labels if they have any."""
-    how = InputOptions(
-        wanted.format,
-        wanted.text,
-        wanted.label or _LABEL,
-        wanted.header,
-        wanted.encoding,
-        wanted.on_error,
-        labels_of(fitted),
-    )
-    labelled = _has_labels(wanted, data, how.format_of(data))
-    read = read_inputs(data, how, need_labels=labelled)
-    check_kind(fitted, read, wanted.model, data)
-    return check_labels(fitted, read, data, wanted.on_error) if labelled else read
-
-
-def _has_labels(wanted: _Wanted, data: str, format: str) -> bool:
-    """Whether documents come with labels. What cannot be read is left for the reading to complain of."""
-    from spinney.corpus import read_table
-
-    if format == "folder":
-        with suppress(OSError):
-            return any(entry.is_dir() and not entry.name.startswith(".") for entry in Path(data).iterdir())
-    if wanted.label is not None or format not in ("csv", "tsv") or data == "-":
-        return wanted.label is not None or format in ("svmlight", "trees")
-    with suppress(SpinneyError):
-        rows = read_table(
-            data,
-            _LABEL,
-            header=wanted.header,
-            delimiter="\t" if format == "tsv" else ",",
-            encoding=wanted.encoding,
-        )
-        return next(rows, None) is not None
-    return False

@@ -39,9 +39,7 @@ class Words(Settings):
 
     panel = FEATURES
     features: Annotated[Literal["tfidf", "counts", "binary"], "Weighting of words."] = "tfidf"
-    tokens: Annotated[
-        Literal["words", "all", "spaces"] | None, "What a word is (default: by format)."
-    ] = None
+    tokens: Annotated[Literal["words", "all", "spaces"] | None, "What a word is (default: by format)."] = None
     ngrams: Annotated[int, AtLeast(1), "Length of the longest n-grams of words."] = 1
     min_count: Annotated[int, AtLeast(1), "Leave out words that fewer documents have."] = 1
     lowercase: Annotated[bool, "Fold words to lower case."] = True
@@ -58,9 +56,9 @@ class Grouping(Settings):
         OneOf(FAMILIES, open=True),
         "Groups of words, separated by commas (lda:50,brown:FILE), or a JSON file.",
     ] = None
-    group_weights: Annotated[
-        Literal["sqrt", "unit"] | None, "Weight of groups (default: sqrt, of size)."
-    ] = None
+    group_weights: Annotated[Literal["sqrt", "unit"] | None, "Weight of groups (default: sqrt, of size)."] = (
+        None
+    )
     strengths: Annotated[str | None, "Factors of families of groups: sentence=1,brown=0.5."] = None
     neighbours: Annotated[int | None, AtLeast(1), "Words in a group of neighbours (default: 10)."] = None
     keep: Annotated[tuple[str, ...] | None, "For groups parse: constituents with these labels."] = None
@@ -101,9 +99,7 @@ class Strength(Penalised):
     """The strength of the penalty."""
 
     panel = PENALTY
-    lam: Annotated[
-        float | None, AtLeast(0), "Strength λ (default: 1; with groups, to suit them)."
-    ] = None
+    lam: Annotated[float | None, AtLeast(0), "Strength λ (default: 1; with groups, to suit them)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,9 +114,7 @@ class Choosing(Strength):
     dev: Annotated[
         str | float | Any | None, File, "Choose strengths on these documents, or a share: 0.2."
     ] = None
-    tune: Annotated[
-        Literal["grid", "random", "optuna"] | None, "How dev is searched (default: grid)."
-    ] = None
+    tune: Annotated[Literal["grid", "random", "optuna"] | None, "How dev is searched (default: grid)."] = None
     trials: Annotated[int | None, AtLeast(1), "Trials of random and optuna (default: 30)."] = None
     space: Annotated[str | None, 'What to try: "lam=0.01,0.1;l2=1", or ranges: "lam=0.01..1".'] = None
 
@@ -236,9 +230,9 @@ class Path(Penalised, Grouping, Words, LabelledDocuments, _Linear, Solving, Comm
     """``path``: models at falling strengths."""
 
     panel = TRAINING
-    dev: Annotated[
-        str | float | Any | None, File, "Documents to score each model on, or a share: 0.2."
-    ] = None
+    dev: Annotated[str | float | Any | None, File, "Documents to score each model on, or a share: 0.2."] = (
+        None
+    )
     points: Annotated[int, AtLeast(2), "Number of strengths."] = 20
     ratio: Annotated[float, Above(0), Below(1), "The last strength, as a share of the first."] = 1e-2
     tol: Annotated[float, Above(0), "Violation of optimality at which to stop."] = 1e-4

@@ -1,4 +1,4 @@
-"""The names of penalties and solvers, for settings; :mod:`spinney.optim` says what they mean (a test holds the two together)."""
+"""The names of penalties and solvers, for settings; :mod:`spinney.optim` says what they mean."""
 
 from __future__ import annotations
 
