@@ -146,7 +146,7 @@ def test_bad_features():
         TextFeatures("tf")
     with pytest.raises(OptionError, match="min_count"):
         TextFeatures(min_count=0)
-    with pytest.raises(InputError, match="no word"):
+    with pytest.raises(OptionError, match="no word"):
         TextFeatures(min_count=9).fit_transform(TEXTS)
 
 

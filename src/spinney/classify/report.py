@@ -26,6 +26,7 @@ from spinney.classify.views import (
     way_table,
 )
 from spinney.classify.ways import tree_ways
+from spinney.corpus import ReadReport
 from spinney.errors import SpinneyError
 from spinney.optim.paths import how_chosen
 from spinney.settings.report import Report
@@ -187,7 +188,8 @@ def _has_labels(data: str, s: Report) -> bool:
     if data == "-" or not s.header or not formats.FORMATS[format].rows:
         return format in ("svmlight", "trees")
     with suppress(SpinneyError):
-        rows = formats.reader(format, "rows")(data, encoding=s.encoding)
+        how = {"encoding": s.encoding, "on_error": s.on_error, "report": ReadReport()}
+        rows = formats.reader(format, "rows")(data, **how)
         return "label" in next(iter(rows))[1]
     return False
 
