@@ -95,7 +95,7 @@ def test_what_is_refused(given, error):
 def test_the_command_line_names_its_options():
     with pytest.raises(SettingError) as caught:
         Ridge(fast=True, share=0.5)
-    assert caught.value.told(lambda name: f"--{name}").startswith("--fast and --share do not")
+    assert caught.value.message(lambda name: f"--{name}").startswith("--fast and --share do not")
 
 
 def test_values_are_kept_in_one_form():
