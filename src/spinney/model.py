@@ -164,7 +164,7 @@ KINDS = {
     "lm/LogLinearMixture": "spinney.lm.mixture:LogLinearMixture",
     "parsing/Parser": "spinney.parsing:Parser",
     "parsing/HeadAutomata": "spinney.parsing:HeadAutomata",
-    "trend/TrendModel": "spinney.temporal:TrendModel",
+    "trend/TrendModel": "spinney.trend:TrendModel",
     "structure/WordClasses": "spinney.structure:WordClasses",
     "structure/WordVectors": "spinney.structure:WordVectors",
     "structure/Groups": "spinney.structure:Groups",

@@ -11,13 +11,8 @@ from numpy.typing import ArrayLike
 
 from spinney.errors import InputError, did_you_mean
 from spinney.report.tables import console, show_rows, tell
-<<<<<<< HEAD
 from spinney.structure.words import short
-from spinney.temporal import Comparison, Strand, TimeScores, TrendModel
-=======
-from spinney.report.words import short
 from spinney.trend import Comparison, Strand, TimeScores, TrendModel
->>>>>>> studies
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _WIDE = 48  # times that a small chart shows; of more, each cell is the mean of some

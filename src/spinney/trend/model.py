@@ -322,17 +322,13 @@ class TrendModel:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read what :meth:`save` wrote."""
-<<<<<<< HEAD:src/spinney/temporal/trend.py
         return cls.from_file(read_model(path, "trend"))
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
         """The model that a file holds."""
-=======
-        file = read_model(path, "trend")
         if file.kind != "trend/TrendModel":
             raise file.error(f"an estimator of matrices ({file.kind}), not a model of text")
->>>>>>> studies:src/spinney/trend/model.py
         task, every = file.fact("task", str), file.header.get("every")
         if task not in _CLASSES or not (every in (None, "month") or (type(every) is int and every > 0)):
             raise file.error("damaged: no such task, or no such bins of time")
