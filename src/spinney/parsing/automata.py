@@ -35,6 +35,7 @@ from spinney.parsing.modifiers import (
 from spinney.parsing.signed import Signed
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings.parse import AUTOMATA, Apply, AutomataBaseline, Evaluate, Inspect, Signs
+from spinney.settings.report import Report
 from spinney.views import View
 
 _FAR = 1e200  # totals beyond this, or below its inverse, are computed anew with other factors
@@ -266,6 +267,12 @@ class HeadAutomata(Model):
         from spinney.parsing.views import automata_views
 
         return automata_views(self, settings_or(Inspect, settings, given))
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """The page of the model, perhaps shown on data."""
+        from spinney.parsing.page import automata_page
+
+        return automata_page(self, data, settings_or(Report, settings, {}))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Heads for the sentences of a file, or for sentences of CoNLL-U in memory."""

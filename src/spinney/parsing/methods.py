@@ -112,15 +112,11 @@ def learn(
     return learner(training, s, random_state, judge)
 
 
-def _pcfg(
-    training: TrainingTrees, s: Any, seed: int, judge: Judge | None
-) -> tuple[Grammar, dict[str, Any]]:
+def _pcfg(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tuple[Grammar, dict[str, Any]]:
     return training.pcfg.grammar(own=Smoothing().own), {}
 
 
-def _em(
-    training: TrainingTrees, s: Any, seed: int, judge: Judge | None
-) -> tuple[Grammar, dict[str, Any]]:
+def _em(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tuple[Grammar, dict[str, Any]]:
     start = random_grammar(training.rules, training.pcfg, s.states, np.random.default_rng(seed))
     grammar, told = _polished(training, start, s, s.max_iter, judge)
     if told.get("interrupted") and not told["iterations"]:
@@ -136,9 +132,7 @@ def _polished(
         return start, {}
     best, told = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
     try:
-        run_em(
-            training.sample, start, iterations, Smoothing(), threads=s.threads, watch=best.watch
-        )
+        run_em(training.sample, start, iterations, Smoothing(), threads=s.threads, watch=best.watch)
     except KeyboardInterrupt:
         told["interrupted"] = True
     assert best.grammar is not None

@@ -32,14 +32,15 @@ from spinney.parsing.decoding import (
 from spinney.parsing.em import Smoothing
 from spinney.parsing.forest import PackedForest
 from spinney.parsing.grammar import Grammar, Rules
+from spinney.parsing.headrules import head_rules
 from spinney.parsing.inside import inside_outside
 from spinney.parsing.kbest import k_best
-from spinney.parsing.headrules import head_rules
 from spinney.parsing.methods import TrainingTrees, learn
 from spinney.parsing.stored import grammar_tensors, read_grammar, read_rules, rule_tensors
 from spinney.progress import task
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings.parse import GRAMMARS, Apply, Decoder, Evaluate, Inspect, Pcfg
+from spinney.settings.report import Report
 from spinney.views import View
 
 
@@ -377,6 +378,12 @@ class Parser(Model):
         from spinney.parsing.views import parser_views
 
         return parser_views(self, settings_or(Inspect, settings, given))
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """The page of the model, perhaps shown on data."""
+        from spinney.parsing.page import parser_page
+
+        return parser_page(self, data, settings_or(Report, settings, {}))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Trees of the sentences of a file, or of tokenised sentences."""

@@ -71,7 +71,9 @@ def evaluated(model: Parser | HeadAutomata, data: Any, s: Evaluate) -> list[View
             raise InputError("a grammar and head automata cannot be compared", path=path)
         theirs = _scores(other, data, s)
         if len(theirs.counts) != len(ours.counts):
-            raise InputError("reads other trees than the model itself: is one of them not cleaned?", path=path)
+            raise InputError(
+                "reads other trees than the model itself: is one of them not cleaned?", path=path
+            )
         found = paired_bootstrap(theirs.counts, ours.counts, ours.statistic, random_state=s.seed)
         compared.append([path, *map(Share, found[:-1]), found.p_value])
     views: list[View] = [Facts("facts", "", ours.facts, _NAMES)]

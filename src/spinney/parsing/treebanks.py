@@ -23,7 +23,11 @@ def paths_of(data: Any) -> list[str] | None:
     (['train.mrg'], None)
     """
     several = [data] if isinstance(data, str | os.PathLike) else list(data)
-    return [os.fspath(one) for one in several] if all(isinstance(one, str | os.PathLike) for one in several) else None
+    return (
+        [os.fspath(one) for one in several]
+        if all(isinstance(one, str | os.PathLike) for one in several)
+        else None
+    )
 
 
 def named(data: Any) -> str:
@@ -59,7 +63,9 @@ def phrase_trees(data: Any, s: Any, report: ReadReport, *, clean: bool, function
         for file in files:
             if content_suffix(file) == ".conllu":
                 what = "CoNLL-U holds dependencies, and a grammar has constituents"
-                raise InputError(what, path=file, remedy="give bracketed trees, or fit with the method automata")
+                raise InputError(
+                    what, path=file, remedy="give bracketed trees, or fit with the method automata"
+                )
         how: dict[str, Any] = {"encoding": s.encoding, "on_error": s.on_error, "report": report}
         trees = [
             tree for file in files for tree in read_treebank(file, clean=clean, functions=functions, **how)

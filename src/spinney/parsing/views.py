@@ -26,7 +26,9 @@ _NAMES = {
 
 def fit_facts(facts: Mapping[str, Any]) -> Facts:
     """The facts of a fit; what is only worth a word if it happened is left out otherwise."""
-    shares = {name: Share(facts[name]) for name in ("dev_f1", "dev_uas") if isinstance(facts.get(name), float)}
+    shares = {
+        name: Share(facts[name]) for name in ("dev_f1", "dev_uas") if isinstance(facts.get(name), float)
+    }
     least = {"grammars": 2, "nonprojective": 1, "empty": 1}
     dull = [name for name, n in least.items() if not isinstance(facts.get(name), int) or facts[name] < n]
     names = {name: said for name, said in _NAMES.items() if name not in dull}

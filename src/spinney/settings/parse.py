@@ -166,7 +166,9 @@ class Product(_Nodes, _Signed, Pivots, Em):
         super().check()
         if not is_product(self.method):
             known, wrong = ", ".join(GRAMMARS), repr(self.method)
-            raise SettingError("{method} must be some of {known}, joined by +, not {wrong}", known=known, wrong=wrong)
+            raise SettingError(
+                "{method} must be some of {known}, joined by +, not {wrong}", known=known, wrong=wrong
+            )
         taken = {s.name for part in self.method.split("+") for s in settings_of(GRAMMARS[part])}
         for setting in settings_of(type(self)):
             if setting.name not in taken and getattr(self, setting.name) != setting.default:
@@ -238,9 +240,9 @@ class Automata(_Signed, AutomataBaseline):
     ] = 300.0
     boundaries: Annotated[bool, "Treat the ends of a sequence of modifiers as symbols."] = True
     pseudo_count: Annotated[float | None, AtLeast(0), "Pseudo-count of the scales before the SVD."] = 0.01
-    cutoff: Annotated[
-        float, AtLeast(0), "Leave out singular values up to this share of the largest one."
-    ] = 0.05
+    cutoff: Annotated[float, AtLeast(0), "Leave out singular values up to this share of the largest one."] = (
+        0.05
+    )
 
 
 AUTOMATA = methods(Automata, AutomataEm, AutomataBaseline)
