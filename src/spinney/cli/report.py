@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli import classes_report, embed_report, lm_report, parse_report, tag_report, trend
+from spinney.cli import classes_report, embed_report, lm_report, tag_report, trend
 from spinney.cli.inputs import (
     InputOptions,
     Inputs,
@@ -136,6 +136,19 @@ def _classify_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
     return page, {} if tried is None else {"documents": len(tried.ids), "scores": tried.scores}
 
 
+def _views_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
+    """The page of a model that shows itself."""
+    import spinney
+    from spinney.report.html import view_page
+    from spinney.settings.report import Report
+    from spinney.views import as_json
+
+    names = ("documents", "top", "format", "label", "header", "encoding", "on_error", "parser")
+    settings = Report(**{name: getattr(wanted, name) for name in names})
+    views = spinney.load(wanted.model).report_views(wanted.data, settings)
+    return view_page(os.path.basename(wanted.model), views), {"scores": as_json(views).get("scores")}
+
+
 #: The pages of the kinds of models that have one of their own.
 _PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
     "classify/LinearClassifier": _classify_page,
@@ -143,8 +156,8 @@ _PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
     "classify/LinearRegressor": _classify_page,
     "tagging/Tagger": tag_report.report_page,
     "trend/TrendModel": trend.report_page,
-    "parsing/Parser": parse_report.report_page,
-    "parsing/automata": parse_report.automata_report_page,
+    "parsing/Parser": _views_page,
+    "parsing/HeadAutomata": _views_page,
     "classes/Clustering": classes_report.report_page,
     "classes/HiddenMarkov": classes_report.report_page,
     "embed/Embedding": embed_report.report_page,
