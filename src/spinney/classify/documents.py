@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from spinney.classify.families import GroupSpec, built_groups
-from spinney.classify.features import TextFeatures
 from spinney.corpus.labelled import InputOptions, Inputs, numbers, read_inputs, refuse_unseen, renaming
+from spinney.corpus.text_features import TextFeatures
 from spinney.errors import InputError, SettingError
 from spinney.structure import Groups
 

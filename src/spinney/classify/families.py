@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from spinney.classify.features import TextFeatures
 from spinney.classify.grouping import (
     cluster_groups,
     combined,
@@ -21,6 +20,7 @@ from spinney.classify.grouping import (
 from spinney.classify.topics import Topics, lda_topics, read_topics
 from spinney.corpus import Tree, tokenize
 from spinney.corpus.labelled import InputOptions, Inputs, read_parses
+from spinney.corpus.text_features import TextFeatures
 from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
 from spinney.model import load
 from spinney.settings.classify import FAMILIES

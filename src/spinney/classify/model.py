@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
-from spinney.classify.features import TextFeatures
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor
 from spinney.classify.selection import family_counts, foremost, selection
 from spinney.classify.tuning import Tuned
+from spinney.corpus.text_features import TextFeatures
 from spinney.errors import InputError
 from spinney.files import FilePath, ModelFile, csr_tensors
 from spinney.model import Applied, Contents, Model, Structures, load_task

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli import classes_report, embed_report, lm_report, parse_report, tag_report, trend
+from spinney.cli import classes_report, embed_report, lm_report, tag_report, trend
 from spinney.cli.inputs import check_target
 from spinney.cli.options import Encoding, Json, OnError, Quiet, Seed, Threads, begin, emit
 from spinney.cli.textfiles import Parser
@@ -131,8 +131,8 @@ _PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
     "classify/LinearRegressor": _views_page,
     "tagging/Tagger": tag_report.report_page,
     "trend/TrendModel": trend.report_page,
-    "parsing/Parser": parse_report.report_page,
-    "parsing/automata": parse_report.automata_report_page,
+    "parsing/Parser": _views_page,
+    "parsing/HeadAutomata": _views_page,
     "classes/Clustering": classes_report.report_page,
     "classes/HiddenMarkov": classes_report.report_page,
     "embed/Embedding": embed_report.report_page,

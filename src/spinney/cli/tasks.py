@@ -8,6 +8,7 @@ from spinney.cli.verbs import Argument, Verb, option
 from spinney.settings import Common, Methods, Setting, Settings
 from spinney.settings import classify as classify_settings
 from spinney.settings import lm as lm_settings
+from spinney.settings import parse as parse_settings
 
 MODEL = Argument("model", "Model file.")
 TRAIN = Argument("train", "Training files or folders; - is standard input.", several=True)
@@ -57,7 +58,7 @@ def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -
     return Verb(help, "spinney.cli.running:make", settings, arguments, (MODEL_OUT,), uses)
 
 
-_CLASSIFY, _LM = classify_settings, lm_settings
+_CLASSIFY, _LM, _PARSE = classify_settings, lm_settings, parse_settings
 _LABELLED = "Labelled documents: a folder, table, trees or numbers."
 TASKS: dict[str, Task] = {
     "classify": Task(
@@ -134,6 +135,37 @@ TASKS: dict[str, Task] = {
                 _LM.Import,
                 "spinney.lm.recipes:import_arpa",
                 Argument("arpa", "ARPA file, compressed or not."),
+            ),
+        },
+    ),
+    "parse": Task(
+        "Parsers: grammars with latent states (EM, split and merge, spectral), and head automata.",
+        {
+            "fit": fit(
+                "Learn a parser from a treebank.",
+                _PARSE.FIT,
+                "spinney.parsing.recipes:fit",
+                Argument(
+                    "train",
+                    "Files of trees, or folders (for head automata CoNLL-U); - is standard input.",
+                    several=True,
+                ),
+            ),
+            "apply": apply(
+                "Give each sentence a tree, and an empty line an empty line. Endless input is read as it comes.",
+                _PARSE.Apply,
+                "parse",
+            ),
+            "eval": evaluate(
+                "Measure the F1 of brackets as evalb does, tags and dependencies; of head automata, heads.",
+                _PARSE.Evaluate,
+                "parse",
+                Argument("data", "Trees, in files or folders; - is standard input.", several=True),
+            ),
+            "inspect": inspect(
+                "Show the labels of a grammar and what their states stand for, or what depends on each tag.",
+                _PARSE.Inspect,
+                "parse",
             ),
         },
     ),
