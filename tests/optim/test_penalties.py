@@ -34,6 +34,7 @@ from spinney.optim.penalties import (
     OverlappingGroups,
     PairwiseElasticNet,
     Partial,
+    Slope,
     TimeSeries,
     TraceLasso,
     TreeL2,
@@ -109,6 +110,14 @@ CASES: dict[str, Case] = {
         lambda lam: ElasticNet(lam, 0.3, WEIGHTS),
         lambda w: float(WEIGHTS @ np.abs(w)) + 0.15 * squares(w),
         norm=False,
+    ),
+    "slope": Case(
+        lambda lam: Slope(lam, q=0.3),
+        lambda w: float(Slope(1.0, q=0.3).sequence(N) @ np.sort(np.abs(w))[::-1]),
+    ),
+    "oscar": Case(
+        lambda lam: Slope(lam, weights=np.linspace(1.0, 0.0, N)),
+        lambda w: float(np.linspace(1.0, 0.0, N) @ np.sort(np.abs(w))[::-1]),
     ),
     "group": Case(
         lambda lam: GroupL2(lam, DISJOINT),

@@ -202,6 +202,7 @@ PENALTIES: dict[str, Kind] = {
         lambda spec, at: pen.ElasticNet(spec.lam, spec.l2, _weights(at)), "λ‖w‖₁ + ½·l2·‖w‖²", None, _BOTH
     ),
     "l0": Kind(lambda spec, at: pen.L0(spec.lam), "λ times the number of non-zero weights; not convex"),
+    "slope": Kind(lambda spec, at: pen.Slope(spec.lam, **spec.more), "SLOPE, the sorted ℓ1 norm", None, ("lam", "q")),
     "group": Kind(_group, "group Lasso: a group is kept or dropped whole", "groups", _ALL),
     "sparse-group": Kind(_group, "group Lasso with zeros inside groups; l1 is lam by default", "groups", _ALL),
     "group-linf": Kind(

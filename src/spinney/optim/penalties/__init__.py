@@ -15,6 +15,7 @@ from spinney.optim.penalties.nonnegative import NonNegative
 from spinney.optim.penalties.overlap import OverlappingGroups
 from spinney.optim.penalties.pairwise import PairwiseElasticNet
 from spinney.optim.penalties.partial import Partial
+from spinney.optim.penalties.slope import Slope
 from spinney.optim.penalties.timeseries import TimeSeries
 from spinney.optim.penalties.trace import TraceLasso
 from spinney.optim.penalties.tree import TreeL2, TreeLinf
@@ -35,6 +36,7 @@ __all__ = [
     "OverlappingGroups",
     "PairwiseElasticNet",
     "Partial",
+    "Slope",
     "TimeSeries",
     "TraceLasso",
     "TreeL2",

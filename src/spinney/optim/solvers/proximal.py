@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from spinney.errors import OptionError
@@ -13,9 +11,11 @@ from spinney.optim.problem import Monitor, Problem
 STEEPEST = 1e60  # curvature at which no step can be hoped for
 
 
-def ista(problem: Problem, w: Vector, monitor: Monitor, **options: Any) -> Vector:
+def ista(
+    problem: Problem, w: Vector, monitor: Monitor, *, metric: Vector | None = None, check_every: int = 1
+) -> Vector:
     """Proximal gradient without extrapolation, O(1/t); the options are those of :func:`fista`."""
-    return fista(problem, w, monitor, accelerate=False, **options)
+    return fista(problem, w, monitor, accelerate=False, metric=metric, check_every=check_every)
 
 
 def fista(
