@@ -18,7 +18,8 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
 
     usage = f"Usage: {path} {' '.join(argument.metavar for argument in verb.arguments)} [OPTIONS]"
     about = verb.help
-    if not isinstance(verb.settings, type):
+    several = not isinstance(verb.settings, type)
+    if several:
         chosen = method or next(iter(verb.settings))
         about += f"\n\nThese are the options of --method {chosen}; add --help to another method for its own."
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
@@ -26,7 +27,8 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
         panels["Arguments"].append((argument.metavar, argument.help))
     for setting in (*verb.output, *settings):
         if not setting.hidden:
-            panels[setting.panel].append((_name(setting, SHORT), _help(setting)))
+            choices = list(verb.settings) if setting.name == "method" and several else list(setting.choices)
+            panels[setting.panel].append((_name(setting, SHORT), _help(setting, choices)))
     panels[OUTPUT if panels[OUTPUT] else COMMON].append(("--config FILE", CONFIG))
     panels[COMMON] += [("--json", JSON), ("-q, --quiet", QUIET)]
     return _rendered(usage, about, panels)
@@ -46,10 +48,10 @@ def _name(setting: Setting, short: Mapping[str, str]) -> str:
     return f"{short[setting.name]}, {flag}" if setting.name in short else flag
 
 
-def _help(setting: Setting) -> str:
+def _help(setting: Setting, choices: Sequence[str]) -> str:
     said = setting.help
-    if setting.choices and setting.choices != (setting.default,):
-        said += f" [{', '.join(setting.choices)}]"
+    if choices and list(choices) != [setting.default]:
+        said += f" [{', '.join(choices)}]"
     if setting.default is REQUIRED:
         return f"{said} (required)"
     plain = setting.default not in (None, (), "", False) and setting.kind is not bool
