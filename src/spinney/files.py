@@ -370,6 +370,8 @@ def read_model(path: FilePath, kind: str | None = None) -> ModelFile:
     found, header, parts = facts.get("kind"), facts.get("header"), facts.get("parts", {})
     if not isinstance(found, str) or not _KIND.fullmatch(found):
         _damaged(path, "the header has no kind of model")
+    if found.startswith("temporal/"):  # what the package `trend` was once called
+        found = found.replace("temporal/", "trend/", 1)
     if kind is not None and found != kind and not found.startswith(f"{kind}/"):
         raise ModelFileError(_wrong_kind(found, kind), path=path)
     if not isinstance(header, dict) or not isinstance(parts, dict):

@@ -143,7 +143,7 @@ def classify_page():
 
 def trend_page():
     from spinney.report.trend_page import trend_page
-    from spinney.temporal import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
+    from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
 
     documents = [d.text[:600] for d in sample_documents()[:40]]
     model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=0.1), FrequentWords(), every=1)

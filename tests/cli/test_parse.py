@@ -13,7 +13,7 @@ import pytest
 from spinney.cli.main import run
 from spinney.corpus import Sentence, Tree, read_conllu, read_trees, write_conllu
 from spinney.files import read_model
-from spinney.parsing import training
+from spinney.parsing import methods
 from spinney.parsing.dependencies import to_dependencies
 from spinney.parsing.parser import Parser
 
@@ -219,7 +219,7 @@ def test_an_interrupt_of_the_last_judgement_saves_all(spinney, data, tmp_path, m
 
 
 def test_an_interrupt_before_anything_is_learnt_writes_nothing(spinney, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "run_split_merge", _Interrupting(training.run_split_merge, 1))
+    monkeypatch.setattr(methods, "run_split_merge", _Interrupting(methods.run_split_merge, 1))
     command = ["fit", data / "train.mrg", "--method", "split-merge", "--model", tmp_path / "m", "--quiet"]
     code, out, err = spinney(*command)
     assert (code, out, err) == (130, "", "spinney: interrupted\n")

@@ -150,3 +150,9 @@ COMMANDS: dict[str, Verb] = {
         arguments=(Argument("shell", "Shell (default: that of $SHELL).", default=None, choices=SHELLS),),
     ),
 }
+
+
+def every_verb() -> dict[tuple[str, ...], Verb]:
+    """All verbs by their words: ``("lm", "fit")``, ``("report",)``."""
+    verbs = {(task, name): verb for task, of in TASKS.items() for name, verb in of.verbs.items()}
+    return verbs | {(name,): verb for name, verb in COMMANDS.items()}

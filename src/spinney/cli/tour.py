@@ -324,7 +324,7 @@ class Tour:
         import numpy as np
 
         from spinney.report.trend import sparkline
-        from spinney.temporal import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
+        from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
 
         self.heading(11, "Text over time: what the manual says of each version of Python")
         texts, minor = [], []

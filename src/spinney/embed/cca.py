@@ -6,6 +6,7 @@ Views may be dense or sparse; a sparse one is never made dense, its mean is take
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -31,6 +32,7 @@ _WIDEST = 5000  # features whose full covariance is still taken: a matrix of 200
 _CUTOFF = 1e-10  # of the largest variance: combinations of features that vary less count as constant
 
 
+@dataclass(eq=False, repr=False)
 class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Canonical correlation analysis: the directions of two views that are most correlated.
 
@@ -80,22 +82,13 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     np.float64(0.71)
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        ridge: float | tuple[float, float] = 0.0,
-        covariance: Covariance = "full",
-        center: bool = True,
-        svd: Method = "auto",
-        random_state: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
-        self.covariance = covariance
-        self.center = center
-        self.svd = svd
-        self.random_state = random_state
+    n_components: int = 2
+    _: KW_ONLY
+    ridge: float | tuple[float, float] = 0.0
+    covariance: Covariance = "full"
+    center: bool = True
+    svd: Method = "auto"
+    random_state: int = 0
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Fit the directions to two views of the same examples: arrays or sparse matrices, one row an example."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -41,6 +42,7 @@ _FAR = 1e200  # totals beyond this, or below its inverse, are computed anew with
 _ATTEMPTS = 8
 
 
+@dataclass(eq=False, repr=False)
 class HeadAutomata:
     """A parser of tag sequences.
 
@@ -95,34 +97,19 @@ class HeadAutomata:
     [array([2, 3, 0, 5, 3], dtype=int32)]
     """
 
-    def __init__(
-        self,
-        states: int = 8,
-        method: Method = "spectral",
-        *,
-        column: Column = "upos",
-        smoothing: float = 10.0,
-        signs: Signs = "abs",
-        shrinkage: float = 300.0,
-        boundaries: bool = True,
-        pseudo_count: float | None = 0.01,
-        cutoff: float = 0.05,
-        iterations: int = 30,
-        single_root: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.states = states
-        self.method = method
-        self.column = column
-        self.smoothing = smoothing
-        self.signs = signs
-        self.shrinkage = shrinkage
-        self.boundaries = boundaries
-        self.pseudo_count = pseudo_count
-        self.cutoff = cutoff
-        self.iterations = iterations
-        self.single_root = single_root
-        self.random_state = random_state
+    states: int = 8
+    method: Method = "spectral"
+    _: KW_ONLY
+    column: Column = "upos"
+    smoothing: float = 10.0
+    signs: Signs = "abs"
+    shrinkage: float = 300.0
+    boundaries: bool = True
+    pseudo_count: float | None = 0.01
+    cutoff: float = 0.05
+    iterations: int = 30
+    single_root: bool = True
+    random_state: int = 0
 
     # -- learning -------------------------------------------------------------------------------------
 
@@ -310,10 +297,7 @@ class HeadAutomata:
         return model
 
 
-_SETTINGS = (
-    "states", "method", "column", "smoothing", "signs", "shrinkage", "boundaries", "pseudo_count", "cutoff",
-    "iterations", "single_root", "random_state",
-)  # fmt: skip
+_SETTINGS = tuple(field.name for field in fields(HeadAutomata))
 
 
 def _read_automata(file: ModelFile, prefix: str, n_tags: int) -> Automata:

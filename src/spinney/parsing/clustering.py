@@ -15,7 +15,7 @@ from spinney.errors import unknown_choice
 from spinney.parallel import default_threads, in_order, one_blas_thread
 from spinney.parsing.em import Sample
 from spinney.parsing.features import FeatureSet, node_features
-from spinney.parsing.grammar import Counts, Floats, Grammar, Layout, Rules, Uses
+from spinney.parsing.grammar import Floats, Grammar, Layout, RuleCounts, Rules, Uses
 from spinney.parsing.headrules import COLLINS, HeadRules
 from spinney.parsing.moments import Backoff, grammar_of_moments
 from spinney.parsing.projection import Projection, project
@@ -159,7 +159,7 @@ def _points(projection: Projection, label: int, nodes: NDArray[np.int64], view: 
     return np.hstack(parts).round(9)
 
 
-def hard_counts(sample: Sample, state: NDArray[np.integer], n_states: NDArray[np.int32]) -> Counts:
+def hard_counts(sample: Sample, state: NDArray[np.integer], n_states: NDArray[np.int32]) -> RuleCounts:
     """How often each rule stands in the trees with each states, if the states of all nodes are known.
 
     Examples
@@ -174,7 +174,7 @@ def hard_counts(sample: Sample, state: NDArray[np.integer], n_states: NDArray[np
     [[[1.0, 1.0]]]
     """
     trees, layout = sample.trees, Layout(sample.rules, n_states)
-    counts = Counts.zeros(layout)
+    counts = RuleCounts.zeros(layout)
     state, m = state.astype(np.int64), n_states.astype(np.int64)[trees.label]
 
     def add(numbers: Floats, places: NDArray[np.int64]) -> None:
@@ -221,7 +221,7 @@ def _normalised(grammar: Grammar) -> Grammar:
     from spinney.parsing._grammar_kernels import scale_rows
 
     layout, rules = grammar.layout, grammar.rules
-    mass = Counts(layout, grammar.root, grammar.binary, grammar.unary, grammar.lexical).mass()
+    mass = RuleCounts(layout, grammar.root, grammar.binary, grammar.unary, grammar.lexical).mass()
     factor = 1.0 / np.where(mass == 0, 1.0, mass)
     for numbers, start, label in (
         (grammar.binary, layout.binary_start, rules.binary[:, 0].copy()),

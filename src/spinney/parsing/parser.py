@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from itertools import product
 from typing import Any, Literal, NamedTuple, Self, cast, get_args
 
@@ -30,12 +31,12 @@ from spinney.parsing.decoding import (
 )
 from spinney.parsing.em import Smoothing
 from spinney.parsing.features import feature_set
-from spinney.parsing.forest import Forest
+from spinney.parsing.forest import PackedForest
 from spinney.parsing.grammar import Grammar, Rules
 from spinney.parsing.inside import inside_outside
 from spinney.parsing.kbest import k_best
+from spinney.parsing.methods import METHODS, Method, Options, TrainingTrees, learn
 from spinney.parsing.stored import grammar_tensors, read_grammar, read_rules, rule_tensors
-from spinney.parsing.training import METHODS, Method, Options, Training, learn
 from spinney.progress import task
 
 Decoder = Literal["max-rule", "mbr", "free", "viterbi"]
@@ -54,6 +55,7 @@ class Bracket(NamedTuple):
     probability: float
 
 
+@dataclass(eq=False, repr=False)
 class Parser:
     """Constituents of sentences, by a probabilistic grammar whose labels have latent states.
 
@@ -108,46 +110,25 @@ class Parser:
     (S (NP (DT the) (NN dog)) (VP (VBZ barks)))
     """
 
-    def __init__(
-        self,
-        method: str = "clustering",
-        *,
-        states: int = 16,
-        grammars: int = 1,
-        horizontal: int | Literal["auto"] | None = "auto",
-        vertical: int = 1,
-        unaries: Literal["one", "collapse"] = "one",
-        branching: Literal["auto", "head", "left", "right"] = "auto",
-        rare: int = 5,
-        compress: float | None = None,
-        iterations: int = 60,
-        polish: int = 5,
-        features: str = "full",
-        kappa: float = 5.0,
-        decoder: Decoder = "max-rule",
-        signs: Signs = "abs",
-        prune: float = 1e-5,
-        random_state: int = 0,
-        threads: int | None = None,
-    ) -> None:
-        self.method = method
-        self.states = states
-        self.grammars = grammars
-        self.horizontal = horizontal
-        self.vertical = vertical
-        self.unaries = unaries
-        self.branching = branching
-        self.rare = rare
-        self.compress = compress
-        self.iterations = iterations
-        self.polish = polish
-        self.features = features
-        self.kappa = kappa
-        self.decoder = decoder
-        self.signs = signs
-        self.prune = prune
-        self.random_state = random_state
-        self.threads = threads
+    method: str = "clustering"
+    _: KW_ONLY
+    states: int = 16
+    grammars: int = 1
+    horizontal: int | Literal["auto"] | None = "auto"
+    vertical: int = 1
+    unaries: Literal["one", "collapse"] = "one"
+    branching: Literal["auto", "head", "left", "right"] = "auto"
+    rare: int = 5
+    compress: float | None = None
+    iterations: int = 60
+    polish: int = 5
+    features: str = "full"
+    kappa: float = 5.0
+    decoder: Decoder = "max-rule"
+    signs: Signs = "abs"
+    prune: float = 1e-5
+    random_state: int = 0
+    threads: int | None = None
 
     # -- learning -------------------------------------------------------------------------------------
 
@@ -178,7 +159,7 @@ class Parser:
         self._check_settings()
         vars(self).pop("grammars_", None)  # a parser whose fit fails has learnt nothing
         trees = list(trees)
-        training = Training.of(trees, self.binarisation, self.rare)
+        training = TrainingTrees.of(trees, self.binarisation, self.rare)
         self._begin(training.rules, training.pcfg.grammar(own=Smoothing().own))
         facts: list[dict[str, Any]] = []
         found: list[Grammar | CompressedGrammar] = []
@@ -353,12 +334,12 @@ class Parser:
         """The tags of the trees."""
         return frozenset(self._pruner.tag_labels)
 
-    def _forest(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Forest | None:
+    def _forest(self, words: Sequence[str], tags: Sequence[str] | None = None) -> PackedForest | None:
         """What the PCFG leaves of a sentence; with more tags for its words if there is nothing otherwise."""
         forest = self._pruner.forest(words, tags=tags)
         return self._pruner.forest(words, wide=True) if forest is None else forest
 
-    def _scores(self, forest: Forest, grammars: Sequence[Grammar | CompressedGrammar]) -> EdgeScores:
+    def _scores(self, forest: PackedForest, grammars: Sequence[Grammar | CompressedGrammar]) -> EdgeScores:
         if self.decoder == "viterbi":
             return viterbi_scores(self.coarse_, forest)
         score = mbr_scores if self.decoder == "mbr" else max_rule_scores
@@ -500,23 +481,4 @@ def _retagged(tree: Tree, tags: Sequence[str], known: frozenset[str]) -> Tree:
     return done[0]
 
 
-_SETTINGS = (
-    "method",
-    "states",
-    "grammars",
-    "horizontal",
-    "vertical",
-    "unaries",
-    "branching",
-    "rare",
-    "compress",
-    "iterations",
-    "polish",
-    "features",
-    "kappa",
-    "decoder",
-    "signs",
-    "prune",
-    "random_state",
-    "threads",
-)
+_SETTINGS = tuple(field.name for field in fields(Parser))
