@@ -19,17 +19,13 @@ OUTPUT = option("output", "Where to write; - is standard output.", default="-")
 
 @dataclass(frozen=True)
 class Task:
-    """A task: what it is about, and its verbs; to those of a task that can be fitted belongs ``init-config``."""
+    """A task: what it is about, and its verbs."""
 
     help: str
     verbs: dict[str, Verb]
 
-    def __post_init__(self) -> None:
-        if "fit" in self.verbs:
-            object.__setattr__(self, "verbs", {**self.verbs, "init-config": init_config(self.verbs["fit"])})
 
-
-def init_config(fit: Verb) -> Verb:
+def init_config(task: str, fit: Verb) -> Verb:
     """The verb that writes a configuration file for ``fit``."""
     methods = () if isinstance(fit.settings, type) else tuple(fit.settings)
     options = (
@@ -41,6 +37,7 @@ def init_config(fit: Verb) -> Verb:
         "Write a configuration file for fit --config: all settings with their defaults, or those that made a model.",
         "spinney.cli.config:init_config",
         output=(*options, option("from", "Model whose configuration to write."), OUTPUT),
+        uses=task,
     )
 
 
@@ -119,6 +116,8 @@ TASKS: dict[str, Task] = {
         },
     ),
 }
+for _name, _task in TASKS.items():
+    _task.verbs["init-config"] = init_config(_name, _task.verbs["fit"])
 
 SHELLS = ("bash", "zsh", "fish")
 #: The commands that belong to no task.
