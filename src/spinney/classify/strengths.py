@@ -56,6 +56,8 @@ def default_space(
     """What to try: the values of a grid, or for the other searches the range that they span."""
     space: dict[str, Sequence[float]] = {}
     for name in PENALTIES[penalty].knobs:
+        if name not in _VALUES:
+            continue
         values = _VALUES[name]
         if (penalty, name) == ("overlap", "lam"):
             burdens = _BURDENS[:-1] if weighting == "tfidf" else _BURDENS

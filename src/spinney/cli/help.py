@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from spinney.settings import COMMON, OUTPUT, PANELS, REQUIRED, Setting
@@ -19,18 +18,17 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
 
     usage = f"Usage: {path} {' '.join(argument.metavar for argument in verb.arguments)} [OPTIONS]"
     about = verb.help
-    if not isinstance(verb.settings, type):
-        known = tuple(verb.settings)
-        about += f"\nThese are the options of --method {method or known[0]}; each method has its own."
-        settings = [
-            replace(s, choices=known, default=known[0]) if s.name == "method" else s for s in settings
-        ]
+    several = not isinstance(verb.settings, type)
+    if several:
+        chosen = method or next(iter(verb.settings))
+        about += f"\nThese are the options of --method {chosen}; each method has its own."
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
     for argument in verb.arguments:
         panels["Arguments"].append((argument.metavar, argument.help))
     for setting in (*verb.output, *settings):
         if not setting.hidden:
-            panels[setting.panel].append((option_name(setting), option_help(setting)))
+            methods = verb.settings if setting.name == "method" and several else ()
+            panels[setting.panel].append((option_name(setting), option_help(setting, tuple(methods))))
     panels[OUTPUT if panels[OUTPUT] else COMMON].append(("--config FILE", CONFIG))
     panels[COMMON] += [("--json", JSON), ("-q, --quiet", QUIET)]
     return _rendered(usage, about, panels)
@@ -53,12 +51,15 @@ def option_name(setting: Setting) -> str:
     return f"{SHORT[setting.name]}, {flag}" if setting.name in SHORT else flag
 
 
-def option_help(setting: Setting) -> str:
-    """What help says of an option: its line, its choices, and its default."""
-    said = setting.help
-    if setting.choices and setting.choices != (setting.default,):
-        said += f" [{', '.join(_choice(choice, setting) for choice in setting.choices)}]"
-        if setting.default in setting.choices:
+def option_help(setting: Setting, methods: tuple[str, ...] = ()) -> str:
+    """What help says of an option: its line, its choices (all methods, if it chooses one), and its default."""
+    said, choices = setting.help, methods or setting.choices
+    default = methods[0] if methods else setting.default
+    if choices and choices != (default,):
+        said += (
+            f" [{', '.join(f'{choice} (default)' if choice == default else choice for choice in choices)}]"
+        )
+        if default in choices:
             return said
     if setting.default is REQUIRED:
         return f"{said} (required)"
@@ -66,10 +67,6 @@ def option_help(setting: Setting) -> str:
     if not plain or "default" in setting.help:
         return said
     return f"{said} (default: {_text(setting.default)})"
-
-
-def _choice(choice: str, setting: Setting) -> str:
-    return f"{choice} (default)" if choice == setting.default else choice
 
 
 def _text(value: Any) -> str:

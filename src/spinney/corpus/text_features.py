@@ -10,7 +10,7 @@ import numpy as np
 
 from spinney.corpus.lines import fields as split_fields
 from spinney.corpus.raw import split_sentences, tokenize
-from spinney.errors import OptionError, SettingError, unknown_choice
+from spinney.errors import InputError, OptionError, SettingError, unknown_choice
 from spinney.files import ModelFile, Parts
 
 Weighting = Literal["tfidf", "counts", "binary"]
