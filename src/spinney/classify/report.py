@@ -108,7 +108,7 @@ def page_views(model: TextModel, tried: Evidence | None, documents: int = 10, to
             sections.append(_scores(model, tried))
         if model.features is not None and documents:
             sections.append((_documents if model.tree is None else _ways)(model, tried, documents))
-        sections.append(Extra("documents", "", len(tried.ids)))
+        sections += [Extra("documents", "", len(tried.ids)), Extra("scores", "", tried.scores)]
     for how in ("tuning", "cross_validation"):
         found = model.facts.get(how)
         if isinstance(found, dict):
@@ -203,7 +203,7 @@ def _scores(model: TextModel, tried: Evidence) -> Section:
     ]
     if model.is_classifier:
         views.append(_confusions(model.outputs, tried.labels, tried.predicted))
-    return Section("Scores", [*views, Extra("scores", "", tried.scores)])
+    return Section("Scores", views)
 
 
 def _confusions(outputs: Sequence[str], truth: Sequence[str], predicted: Sequence[str]) -> View:
