@@ -18,17 +18,16 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
 
     usage = f"Usage: {path} {' '.join(argument.metavar for argument in verb.arguments)} [OPTIONS]"
     about = verb.help
-    several = not isinstance(verb.settings, type)
-    if several:
-        chosen = method or next(iter(verb.settings))
-        about += f"\nThese are the options of --method {chosen}; each method has its own."
+    methods = () if isinstance(verb.settings, type) else tuple(verb.settings)
+    if methods:
+        about += f"\nThese are the options of --method {method or methods[0]}; each method has its own."
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
     for argument in verb.arguments:
         panels["Arguments"].append((argument.metavar, argument.help))
     for setting in (*verb.output, *settings):
         if not setting.hidden:
-            methods = verb.settings if setting.name == "method" and several else ()
-            panels[setting.panel].append((option_name(setting), option_help(setting, tuple(methods))))
+            choices = methods if setting.name == "method" else ()
+            panels[setting.panel].append((option_name(setting), option_help(setting, choices)))
     panels[OUTPUT if panels[OUTPUT] else COMMON].append(("--config FILE", CONFIG))
     panels[COMMON] += [("--json", JSON), ("-q, --quiet", QUIET)]
     return _rendered(usage, about, panels)

@@ -213,7 +213,7 @@ def _svmlight(path: str) -> Inputs:
     return Inputs(X, labels, [str(i + 1) for i in range(len(labels))], False)
 
 
-def refuse_unseen(read: Inputs, known: Sequence[str], path: str, on_error: str) -> Inputs:
+def refuse_unseen(read: Inputs, known: Sequence[str], path: str | None, on_error: str) -> Inputs:
     """Labels that the model never saw cannot be right: an error, or passed over and counted."""
     assert read.labels is not None
     seen = set(known)
@@ -234,7 +234,7 @@ def refuse_unseen(read: Inputs, known: Sequence[str], path: str, on_error: str) 
     return replace(left, skipped=read.skipped + unseen.total())
 
 
-def numbers(read: Inputs, path: str, remedy: str | None = None) -> Any:
+def numbers(read: Inputs, path: str | None, remedy: str | None = None) -> Any:
     """Labels that are numbers, as an array."""
     import numpy as np
 
