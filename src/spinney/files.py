@@ -501,7 +501,7 @@ def _wrong_kind(found: str, wanted: str) -> str:
     if "/" in wanted:
         return f"{_a(found)} model where {_a(wanted)} is needed"
     task = found.partition("/")[0]
-    return f"{_a(task)} model, but `spinney {wanted}` needs {_a(wanted)} model"
+    return f"{_a(task)} model where {_a(wanted)} model is needed"
 
 
 def _a(noun: str) -> str:

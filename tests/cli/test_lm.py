@@ -423,7 +423,7 @@ def test_perplexity_is_that_of_kenlm(facts, data, tmp_path):
 def test_bad_models(refused, data, tmp_path, verb):
     assert "no such file" in refused(verb, tmp_path / "none", data / "dev.txt")
     WordClasses(["a"], [0]).save(tmp_path / "classes")
-    assert "a structure model, but `spinney lm` needs an lm model" in refused(
+    assert "a structure model where an lm model is needed" in refused(
         verb, tmp_path / "classes", data / "dev.txt"
     )
     assert "no such file" in refused(verb, data / "mkn", tmp_path / "none.txt")

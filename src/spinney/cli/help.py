@@ -18,17 +18,17 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
 
     usage = f"Usage: {path} {' '.join(argument.metavar for argument in verb.arguments)} [OPTIONS]"
     about = verb.help
-    several = not isinstance(verb.settings, type)
-    if several:
-        chosen = method or next(iter(verb.settings))
+    methods = () if isinstance(verb.settings, type) else tuple(verb.settings)
+    if methods:
+        chosen = method or methods[0]
         about += f"\n\nThese are the options of --method {chosen}; add --help to another method for its own."
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
     for argument in verb.arguments:
         panels["Arguments"].append((argument.metavar, argument.help))
     for setting in (*verb.output, *settings):
         if not setting.hidden:
-            methods = verb.settings if setting.name == "method" and several else ()
-            panels[setting.panel].append((option_name(setting), option_help(setting, tuple(methods))))
+            said = option_help(setting, methods if setting.name == "method" else ())
+            panels[setting.panel].append((option_name(setting), said))
     panels[OUTPUT if panels[OUTPUT] else COMMON].append(("--config FILE", CONFIG))
     panels[COMMON] += [("--json", JSON), ("-q, --quiet", QUIET)]
     return _rendered(usage, about, panels)

@@ -68,8 +68,6 @@ OLD = {
     "classify/LinearRegressor": "spinney.cli.old_pages:classify_page",
     "tagging/Tagger": "spinney.cli.tag_report:report_page",
     "trend/TrendModel": "spinney.cli.trend:report_page",
-    "parsing/Parser": "spinney.cli.parse_report:report_page",
-    "parsing/automata": "spinney.cli.parse_report:automata_report_page",
     "classes/Clustering": "spinney.cli.classes_report:report_page",
     "classes/HiddenMarkov": "spinney.cli.classes_report:report_page",
     "embed/Embedding": "spinney.cli.embed_report:report_page",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from spinney.cli.verbs import Argument, Verb, option
 from spinney.settings import DATA, Common, Methods, Settings
 from spinney.settings import lm as lm_settings
+from spinney.settings import parse as parse_settings
 from spinney.settings.commands import Demo, Doctor
 from spinney.settings.report import Report
 
@@ -71,7 +72,7 @@ def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -
     return Verb(help, "spinney.cli.running:make", settings, arguments, (MODEL_OUT,), uses)
 
 
-_LM = lm_settings
+_LM, _PARSE = lm_settings, parse_settings
 TASKS: dict[str, Task] = {
     "lm": Task(
         "Language models: smoothed n-grams, Pitman-Yor, log-linear, class-based and mixed models.",
@@ -112,6 +113,37 @@ TASKS: dict[str, Task] = {
                 _LM.Import,
                 "spinney.lm.recipes:import_arpa",
                 Argument("arpa", "ARPA file, compressed or not."),
+            ),
+        },
+    ),
+    "parse": Task(
+        "Parsers: grammars with latent states (EM, split and merge, spectral), and head automata.",
+        {
+            "fit": fit(
+                "Learn a parser from a treebank.",
+                _PARSE.FIT,
+                "spinney.parsing.recipes:fit",
+                Argument(
+                    "train",
+                    "Files of trees, or folders (for head automata CoNLL-U); - is standard input.",
+                    several=True,
+                ),
+            ),
+            "apply": apply(
+                "Give each sentence a tree, and an empty line an empty line. Endless input is read as it comes.",
+                _PARSE.Apply,
+                "parse",
+            ),
+            "eval": evaluate(
+                "Measure the F1 of brackets as evalb does, tags and dependencies; of head automata, heads.",
+                _PARSE.Evaluate,
+                "parse",
+                Argument("data", "Trees, in files or folders; - is standard input.", several=True),
+            ),
+            "inspect": inspect(
+                "Show the labels of a grammar and what their states stand for, or what depends on each tag.",
+                _PARSE.Inspect,
+                "parse",
             ),
         },
     ),

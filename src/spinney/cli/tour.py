@@ -393,7 +393,7 @@ class Tour:
         train = [tree for i, tree in enumerate(trees) if i % 5 != 4]
         test = trees[4::5][:300]
         plain = Parser("pcfg").fit(train)
-        latent = Parser("clustering", states=8, random_state=self.seed).fit(train)
+        latent = Parser("clustering", states=8, seed=self.seed).fit(train)
         latent.save(self.place("parser.spinney"))
         tokens = [tree.leaves() for tree in test]
         found = {"pcfg": plain.parse(tokens), "clustering": latent.parse(tokens)}

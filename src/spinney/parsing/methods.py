@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from spinney.parsing.grammar import Grammar, RuleCounts, Rules, pcfg_counts
 from spinney.parsing.splitmerge import Schedule, run_split_merge
 from spinney.parsing.treearrays import TreeArrays
 from spinney.progress import log
-
-Method = Literal["pcfg", "em", "split-merge", "spectral", "clustering", "pivots"]
-METHODS: tuple[str, ...] = get_args(Method)
 
 #: The F1 of a grammar on held-out trees.
 Judge = Callable[[Grammar], float]
@@ -81,47 +78,10 @@ class Best:
         return self.patience is not None and waited >= self.patience
 
 
-@dataclass(frozen=True)
-class Options:
-    """What learners may be told; each reads what concerns it.
-
-    Attributes
-    ----------
-    states : int
-        EM, spectral, clustering, pivots: the most states of a label.
-    cycles : int
-        split-merge: how often all states are split.
-    iterations : int
-        EM: how many at most.
-    polish : int
-        clustering, pivots: iterations of EM afterwards.
-    features : str
-        spectral, clustering: what is seen of a node (:func:`~spinney.parsing.features.node_features`).
-    kappa : float
-        spectral, clustering: how features are scaled (:func:`~spinney.parsing.projection.project`).
-    smoothing : Smoothing
-        EM, split-merge, clustering, pivots.
-    schedule : Schedule
-        split-merge.
-    threads : int, optional
-        By default as many as there are cores.
-    """
-
-    states: int = 16
-    cycles: int = 4
-    iterations: int = 60
-    polish: int = 5
-    features: str = "full"
-    kappa: float = 5.0
-    smoothing: Smoothing = field(default_factory=Smoothing)
-    schedule: Schedule = field(default_factory=Schedule)
-    threads: int | None = None
-
-
 def learn(
     training: TrainingTrees,
-    method: Method,
-    options: Options,
+    method: str,
+    s: Any,
     random_state: int = 0,
     judge: Judge | None = None,
 ) -> tuple[Grammar, dict[str, Any]]:
@@ -133,8 +93,8 @@ def learn(
         The trees.
     method
         ``"pcfg"``, ``"em"``, ``"split-merge"``, ``"spectral"``, ``"clustering"`` or ``"pivots"``.
-    options
-        For all methods.
+    s
+        Settings of the method (:mod:`spinney.settings.parse`), or of a product of methods.
     random_state
         Seed.
     judge
@@ -149,36 +109,30 @@ def learn(
         "clustering": _clustering,
         "pivots": _pivots,
     }[method]
-    return learner(training, options, random_state, judge)
+    return learner(training, s, random_state, judge)
 
 
-def _pcfg(
-    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
-) -> tuple[Grammar, dict[str, Any]]:
-    return training.pcfg.grammar(own=options.smoothing.own), {}
+def _pcfg(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tuple[Grammar, dict[str, Any]]:
+    return training.pcfg.grammar(own=Smoothing().own), {}
 
 
-def _em(
-    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
-) -> tuple[Grammar, dict[str, Any]]:
-    start = random_grammar(training.rules, training.pcfg, options.states, np.random.default_rng(seed))
-    grammar, told = _polished(training, start, options, options.iterations, judge)
+def _em(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tuple[Grammar, dict[str, Any]]:
+    start = random_grammar(training.rules, training.pcfg, s.states, np.random.default_rng(seed))
+    grammar, told = _polished(training, start, s, s.max_iter, judge)
     if told.get("interrupted") and not told["iterations"]:
         raise KeyboardInterrupt  # a random beginning is worth nothing
     return grammar, told
 
 
 def _polished(
-    training: TrainingTrees, start: Grammar, options: Options, iterations: int, judge: Judge | None
+    training: TrainingTrees, start: Grammar, s: Any, iterations: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     """EM from a grammar on; an interrupt ends it early."""
     if not iterations:
         return start, {}
     best, told = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
     try:
-        run_em(
-            training.sample, start, iterations, options.smoothing, threads=options.threads, watch=best.watch
-        )
+        run_em(training.sample, start, iterations, Smoothing(), threads=s.threads, watch=best.watch)
     except KeyboardInterrupt:
         told["interrupted"] = True
     assert best.grammar is not None
@@ -186,7 +140,7 @@ def _polished(
 
 
 def _split_merge(
-    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
+    training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     best, told = Best(judge), dict[str, Any]()
     last = None
@@ -194,11 +148,11 @@ def _split_merge(
         last = run_split_merge(
             training.sample,
             training.pcfg,
-            options.cycles,
+            (s.states - 1).bit_length(),
             np.random.default_rng(seed),
-            schedule=options.schedule,
-            smoothing=options.smoothing,
-            threads=options.threads,
+            schedule=Schedule(),
+            smoothing=Smoothing(),
+            threads=s.threads,
             watch=best.watch,
         )
     except KeyboardInterrupt:
@@ -211,42 +165,42 @@ def _split_merge(
 
 
 def _spectral(
-    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
+    training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.spectral import fit_spectral
 
-    told = _of_nodes(training, options, seed)
-    found = fit_spectral(training.sample.trees, training.rules, options.states, **told)
+    told = _of_nodes(training, s, seed)
+    found = fit_spectral(training.sample.trees, training.rules, s.states, **told)
     return found.grammar, {"seconds_by_step": found.seconds}
 
 
 def _clustering(
-    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
+    training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.clustering import fit_clusters
 
-    told = _of_nodes(training, options, seed)
-    found = fit_clusters(training.sample.trees, training.rules, options.states, **told)
-    return _polished(training, found.grammar, options, options.polish, judge)
+    told = _of_nodes(training, s, seed)
+    found = fit_clusters(training.sample.trees, training.rules, s.states, **told)
+    return _polished(training, found.grammar, s, s.polish, judge)
 
 
-def _of_nodes(training: TrainingTrees, options: Options, seed: int) -> dict[str, Any]:
+def _of_nodes(training: TrainingTrees, s: Any, seed: int) -> dict[str, Any]:
     """What learners from vectors of nodes are told."""
     return {
-        "features": options.features,
-        "kappa": options.kappa,
+        "features": s.features,
+        "kappa": s.kappa,
         "uses": training.sample.uses,
         "random_state": seed,
-        "threads": options.threads,
+        "threads": s.threads,
     }
 
 
 def _pivots(
-    training: TrainingTrees, options: Options, seed: int, judge: Judge | None
+    training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.pivots import fit_pivots
 
     found = fit_pivots(
-        training.sample.trees, training.rules, options.states, uses=training.sample.uses, random_state=seed
+        training.sample.trees, training.rules, s.states, uses=training.sample.uses, random_state=seed
     )
-    return _polished(training, found, options, options.polish, judge)
+    return _polished(training, found, s, s.polish, judge)

@@ -233,7 +233,10 @@ class Settings:
         found = {}
         for name, value in self.values().items():
             value = list(value) if isinstance(value, tuple) else value
-            if isinstance(value, str | bool | int | float | list | None):
+            if all(
+                isinstance(one, str | int | float | None)
+                for one in (value if isinstance(value, list) else [value])
+            ):
                 found[name] = value
         return found
 
