@@ -132,13 +132,12 @@ def class_tree_page():
 
 def classify_page():
     from spinney.classify import LinearClassifier, TextFeatures, TextModel
-    from spinney.report.classify_page import classify_page, evidence
+    from spinney.report.html import view_page
 
     documents = sample_documents()
     texts, labels = [d.text[:800] for d in documents], [d.label for d in documents]
     model = TextModel(LinearClassifier("l1", lam=0.3), TextFeatures("counts")).fit(texts, labels)
-    tried = evidence(model, texts[:6], [d.id for d in documents[:6]], labels[:6])
-    return classify_page(model, "themes.spinney", tried)
+    return view_page("themes.spinney", model.report_views((texts[:6], labels[:6])))
 
 
 def trend_page():
@@ -197,12 +196,13 @@ def tag_page():
 
 def path_page():
     from spinney.classify import LinearRegressor
-    from spinney.report.path_page import classifier_path, path_page
+    from spinney.classify.views import weight_path
+    from spinney.report.path_page import path_page
 
     X = np.random.default_rng(0).normal(size=(40, 6))
     points = LinearRegressor("l1").path(X, X @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0], n=12)
     scores = {"training R²": [i / 12 for i in range(len(points))]}
-    return path_page(classifier_path(points, list("abcdef"), ["value"], scores), "path", "A path.")
+    return path_page(weight_path(points, list("abcdef"), ["value"], scores), "path", "A path.")
 
 
 def any_page(tmp_path):

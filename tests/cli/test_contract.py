@@ -19,7 +19,7 @@ tag eval tag.spinney few.col  | token_error, sequence_error, accuracy, active
 tag eval chunks.spinney chunks.col  | precision, recall, f1
 tag inspect tag.spinney  | strongest, active_by_pattern
 tag path few.col --preset pos --lams 4,2  | points
-classify fit few --model classify.spinney --penalty l1 --lam 0.1  | documents, parameters, n_active, violation, seconds
+classify fit few --model classify.spinney --penalty l1 --lam 0.1  | documents, parameters, active, violation, seconds
 classify apply classify.spinney few --proba  | predictions
 classify eval classify.spinney few  | accuracy, f1
 classify fit numbers.csv --regression --model numbers.spinney  | objective

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from spinney.classify import LinearClassifier
-from spinney.report.path_page import Path, TaggerPath, chosen_section, classifier_path, path_page
+from spinney.classify.views import weight_path
+from spinney.report.path_page import Path, TaggerPath, chosen_section, path_page
 from spinney.tagging import Tagger
 from spinney.tagging.tagger import labelled_columns
 
@@ -22,7 +23,7 @@ def test_the_paths_of_a_classifier(numbers):
     X, y = numbers
     points = LinearClassifier("l1").path(X, y, n=5)
     names = [HOSTILE, "one", "two", "three", "four"]
-    path = classifier_path(points, names, ["a", "b", "c"], {"dev accuracy": [0.1, 0.5, 0.9, 0.9, 0.8]})
+    path = weight_path(points, names, ["a", "b", "c"], {"dev accuracy": [0.1, 0.5, 0.9, 0.9, 0.8]})
     assert path.active == [point.active for point in points]
     assert path.best == 2  # of equals the first, which is the sparsest
     for k, label in enumerate("abc"):
@@ -42,7 +43,7 @@ def test_the_paths_of_a_classifier(numbers):
 def test_two_classes_share_their_weights(numbers):
     X, y = numbers
     points = LinearClassifier("l1").path(X, y == "a", n=3)
-    assert set(classifier_path(points, list("vwxyz"), ["False", "True"], {}).weights) <= set("vwxyz")
+    assert set(weight_path(points, list("vwxyz"), ["False", "True"], {}).weights) <= set("vwxyz")
 
 
 def test_the_paths_of_a_tagger_are_its_weights():
@@ -72,7 +73,7 @@ def test_the_paths_of_a_tagger_are_its_weights():
 
 
 def test_a_path_of_nothing():
-    path = classifier_path([], [], [], {})
+    path = weight_path([], [], [], {})
     assert path.best is None
     assert "<h2>Models</h2>" in path_page(path, "none", "").html()
     assert path_page(Path([1.0], [0], [1.0], [0.0], [0.1]), "one", "").known == {"models": 1}

@@ -107,8 +107,8 @@ _COMMANDS: Final = """
     classify fit manual --model x --min-count 3 --max-iter 5 --groups sentence
     classify fit manual --model x --min-count 3 --max-iter 5 --groups sentence --solver admm
     classify fit manual --model x --min-count 3 --max-iter 5 --penalty fused --lam-ratio 0.5
-    classify fit manual --model x --min-count 3 --max-iter 5 --tree spec
-    classify fit manual --model x --min-count 3 --max-iter 5 --tree diff
+    classify fit manual --model x --min-count 3 --max-iter 5 --method tree --class-tree spec
+    classify fit manual --model x --min-count 3 --max-iter 5 --method tree --class-tree diff
     classify fit numbers.csv --model x --min-count 3 --max-iter 5 --regression --label y
     classify fit numbers.csv --model x --min-count 3 --max-iter 5 --regression --label y --penalty pairwise
     classify fit numbers.csv --model x --max-iter 5 --regression --label y --penalty group --groups pairs.json

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spinney.cli.verbs import Argument, Verb, option
-from spinney.settings import DATA, Common, Methods, Settings
+from spinney.settings import DATA, Common, Methods, Setting, Settings
+from spinney.settings import classify as classify_settings
 from spinney.settings import lm as lm_settings
 from spinney.settings import parse as parse_settings
 from spinney.settings.commands import Demo, Doctor
@@ -16,6 +17,7 @@ TRAIN = Argument("train", "Training files or folders; - is standard input.", sev
 TEXT = Argument("data", "Text; - is standard input.", default="-")
 MODEL_OUT = option("model", "Where to write the model.")
 OUTPUT = option("output", "Where to write; - is standard output.", default="-")
+PAGE = option("report", "Write an HTML page, too.")
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,11 @@ def inspect(help: str, settings: type[Settings], task: str) -> Verb:
     return Verb(help, "spinney.cli.running:inspect", settings, (MODEL,), (), task)
 
 
-def show(help: str, settings: type[Settings], uses: str, *arguments: Argument) -> Verb:
-    """Another verb that shows views."""
-    return Verb(help, "spinney.cli.running:show", settings, arguments, (), uses)
+def show(
+    help: str, settings: type[Settings], uses: str, *arguments: Argument, output: tuple[Setting, ...] = ()
+) -> Verb:
+    """Another verb that shows views; with :data:`PAGE` among its output, also as a page."""
+    return Verb(help, "spinney.cli.running:show", settings, arguments, output, uses)
 
 
 def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -> Verb:
@@ -72,8 +76,44 @@ def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -
     return Verb(help, "spinney.cli.running:make", settings, arguments, (MODEL_OUT,), uses)
 
 
-_LM, _PARSE = lm_settings, parse_settings
+_CLASSIFY, _LM, _PARSE = classify_settings, lm_settings, parse_settings
+_LABELLED = "Labelled documents: a folder, table, trees or numbers."
 TASKS: dict[str, Task] = {
+    "classify": Task(
+        "Classifiers and regressors of text: sparse linear models with any penalty.",
+        {
+            "fit": fit(
+                "Train a classifier of documents (or, with --regression, a regressor).",
+                _CLASSIFY.FIT,
+                "spinney.classify.recipes:fit",
+                Argument("train", _LABELLED),
+            ),
+            "apply": apply(
+                "Label documents: a line for each, with its id and its label or number.",
+                _CLASSIFY.Apply,
+                "classify",
+                Argument("data", "Documents: as for fit, or lines; - is standard input.", default="-"),
+            ),
+            "eval": evaluate(
+                "Measure accuracy, F1 and log loss; for a regressor, errors and R².",
+                _CLASSIFY.Evaluate,
+                "classify",
+                Argument("data", _LABELLED),
+            ),
+            "inspect": inspect(
+                "Show the size of a model, the words of each class, its groups or tree, and how it sees documents.",
+                _CLASSIFY.Inspect,
+                "classify",
+            ),
+            "path": show(
+                "Show the regularisation path: active weights, objective and score as the strength falls.",
+                _CLASSIFY.Path,
+                "spinney.classify.recipes:path",
+                Argument("train", _LABELLED),
+                output=(PAGE,),
+            ),
+        },
+    ),
     "lm": Task(
         "Language models: smoothed n-grams, Pitman-Yor, log-linear, class-based and mixed models.",
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,46 +15,12 @@ from spinney.structure.words import largest
 from spinney.views import Facts, Note
 
 if TYPE_CHECKING:
-    from spinney.classify.linear import PathPoint as LinearPoint
     from spinney.tagging import Tagger
     from spinney.tagging.extract import Extractor
     from spinney.tagging.support import Shape
     from spinney.tagging.weights import ChainWeights
 
 _STRONGEST = 1000  # of a point that may be among them
-
-
-def classifier_path(
-    points: Sequence[LinearPoint],
-    names: Sequence[str],
-    outputs: Sequence[str],
-    scores: Mapping[str, Sequence[float]],
-) -> Path:
-    """The path of a linear model; weights are called after their feature, and their class if there are several.
-
-    Examples
-    --------
-    >>> from spinney.classify import LinearRegressor
-    >>> points = LinearRegressor("l1").path(np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0]]), [1.0, 2.0, 3.0], n=3)
-    >>> path = classifier_path(points, ["length", "old"], ["value"], {})
-    >>> path.active, list(path.weights)
-    ([0, 1, 1], ['length'])
-    """
-    path = Path()
-    for i, point in enumerate(points):
-        path.add(point, point.active, {name: values[i] for name, values in scores.items()})
-    if not points:
-        return path
-    rows, p = points[0].coef.shape
-    mean = np.zeros(rows * p)
-    for point in points:
-        mean += np.abs(point.coef).ravel()
-    for place in largest(mean, LINES):
-        if mean[place] > 0:
-            k, j = divmod(place, p)
-            name = f"{names[j]} → {outputs[k]}" if rows > 1 else names[j]
-            path.weights[name] = [float(point.coef[k, j]) for point in points]
-    return path
 
 
 class TaggerPath:
