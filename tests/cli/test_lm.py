@@ -231,7 +231,7 @@ def test_formats(facts, tmp_path):
         (["--method", "loglinear", "--lam", "1,x"], "--lam is a number, or several parted by commas"),
         (["--method", "loglinear", "--lam", "-1"], "--lam is a number, or several parted by commas"),
         (["--method", "loglinear", "--solver", "newton"], "--solver is one of words, fista, ista, sage"),
-        (["--method", "loglinear", "--penalty", "l7"], "the penalty is one of"),
+        (["--method", "loglinear", "--penalty", "l7"], "there is no penalty 'l7'"),
         (["--method", "loglinear", "--collapse"], "contexts cannot share a weight under tree-l2"),
         (["--method", "class"], "--method class needs --classes"),
         (["--method", "hierarchical", "--tree", "classes"], "--tree classes needs --classes"),

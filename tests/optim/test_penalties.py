@@ -22,7 +22,6 @@ from spinney.optim.penalties import (
     L0,
     L1,
     L2,
-    PENALTIES,
     ElasticNet,
     FlatGroups,
     Fused,
@@ -696,11 +695,3 @@ def test_partial_leaves_the_last_alone() -> None:
     np.testing.assert_allclose(proxed(Partial(L1(1.0), 0), w, 1.0), [2.0, 0.0, 6.0])
     with pytest.raises(OptionError, match="n_free"):
         Partial(L1(1.0), -1)
-
-
-def test_the_table_names_every_penalty() -> None:
-    assert set(PENALTIES) >= {
-        "none", "l2", "l1", "elasticnet", "l0", "group", "tree-l2", "tree-linf", "overlap", "latent", "fused",
-        "timeseries", "nuclear", "trace", "pairwise",
-    }  # fmt: skip
-    assert all(issubclass(penalty, Penalty) for penalty in PENALTIES.values())

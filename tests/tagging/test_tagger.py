@@ -14,7 +14,16 @@ from sklearn.base import clone
 
 from spinney.errors import InputError, ModelFileError, NotFittedError, OptionError
 from spinney.inference.decoding import path_scores
-from spinney.optim import L2, ConvergenceWarning, gradient_scale
+from spinney.optim import (
+    L1,
+    L2,
+    ConvergenceWarning,
+    ElasticNet,
+    FlatGroups,
+    GroupL2,
+    PenaltySpec,
+    gradient_scale,
+)
 from spinney.structure import WordClasses, WordVectors
 from spinney.tagging.columns import Columns, read_all
 from spinney.tagging.loss import CRFLoss
@@ -582,3 +591,29 @@ def test_prune_and_margins():
     tagger.prune(tau)
     assert tagger.weights_.n_active == tagger.facts_["active"] == np.count_nonzero(np.abs(w) > tau)
     assert tagger.predict([["a", "dog"]]) == [["D", "N"]]
+
+
+@pytest.mark.parametrize(
+    "penalty", [L1(0.2), ElasticNet(0.2, l2=0.1), PenaltySpec("group", 0.2, l1=0.05, grouping="pattern")]
+)
+def test_a_penalty_object_comes_back_as_what_it_was(penalty, tmp_path):
+    sentences, labels = [["the", "cat"], ["the", "dog"]], [["D", "N"], ["D", "N"]]
+    tagger = Tagger("U:%x[0,0]\nB", penalty=penalty).fit(sentences, labels)
+    tagger.save(tmp_path / "m")
+    again = Tagger.load(tmp_path / "m")
+    assert again.penalty == PenaltySpec.of(penalty)
+    again.fit(sentences, labels)
+    assert again.facts_["penalty"] == tagger.facts_["penalty"]
+    assert again.facts_["objective"] == tagger.facts_["objective"]
+
+
+def test_a_penalty_with_groups_of_its_own_comes_back_by_name_and_is_not_replaced(tmp_path):
+    sentences, labels = [["the", "cat"], ["the", "dog"]], [["D", "N"], ["D", "N"]]
+    groups = FlatGroups.of([list(range(6))], n_features=12)
+    tagger = Tagger("U:%x[0,0]\nB", penalty=GroupL2(0.2, groups)).fit(sentences, labels)
+    tagger.save(tmp_path / "m")
+    again = Tagger.load(tmp_path / "m")
+    assert again.penalty == PenaltySpec("group", 0.2, own="groups")
+    assert again.predict([["the", "dog"]]) == [["D", "N"]]
+    with pytest.raises(OptionError, match="groups of its own, which are not stored: give it again"):
+        again.fit(sentences, labels)

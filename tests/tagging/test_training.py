@@ -502,3 +502,22 @@ def test_what_does_not_go_together():
         make_penalty(
             "l3", 1.0, 0, 0, loss.shape, (np.zeros(29, np.int32), np.zeros(1, np.int32)), np.array([-1])
         )
+
+
+@pytest.mark.parametrize("name", ["tree-l2", "tree-linf", "group-linf:label", "sparse-group:symbol"])
+def test_any_penalty_by_name(name):
+    tagger = Tagger("U:%x[0,0]\nB:%x[0,0]", penalty=name, lam=0.05, tol=1e-4, max_iter=5000)
+    tagger.fit([["the", "cat"], ["the", "dog"], ["cat", "dog"]], [["D", "N"], ["D", "N"], ["N", "N"]])
+    assert tagger.facts_["solver"] == "fista"
+    assert tagger.predict([["the", "cat"]]) == [["D", "N"]]
+
+
+def test_what_a_tagger_cannot_offer_is_refused_before_any_work():
+    for name, what in (
+        ("trace", "needs a design matrix, which a tagger does not have"),
+        ("fused", "needs weights in an order, which a tagger does not have"),
+        ("group", "needs a grouping: group:pattern"),
+        ("group:colour", "no grouping 'colour' in a tagger"),
+    ):
+        with pytest.raises(OptionError, match=what):
+            Tagger("no such file", penalty=name).fit([["a"]], [["A"]])

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight
 from spinney.classify.linear import LinearClassifier, LinearRegressor
 from spinney.errors import OptionError
 from spinney.optim import lambda_grid, lambda_max
-from spinney.optim.base import GroupArrays, Penalty, Vector
+from spinney.optim.base import GroupArrays, Penalty, PenaltySpec, Vector
 from spinney.parallel import map_reduce
 
 
@@ -21,7 +21,7 @@ class _CrossValidated:
 
     def __init__(
         self,
-        penalty: str | Penalty = "l1",
+        penalty: str | PenaltySpec | Penalty = "l1",
         *,
         n_lams: int = 20,
         lam_min_ratio: float = 1e-2,

@@ -14,6 +14,7 @@ from spinney.classify.linear import LinearClassifier, LinearRegressor
 from spinney.classify.selection import family_counts, foremost, selection
 from spinney.errors import InputError
 from spinney.files import FilePath, ModelFile, csr_tensors, read_model, write_model
+from spinney.optim import PenaltySpec
 from spinney.structure import ClassTree, Groups
 
 Estimator = LinearClassifier | LinearRegressor | TreeClassifier
@@ -219,9 +220,10 @@ class TextModel:
 
         estimator = self.estimator
         plain = str | int | float | None
-        parameters = {
+        parameters: dict[str, Any] = {
             name: value for name, value in estimator.get_params().items() if isinstance(value, plain)
         }
+        parameters["penalty"] = PenaltySpec.stored(estimator.penalty)
         facts, groups = self.facts, estimator.groups
         if isinstance(groups, Groups) and len(groups.members) > MOST_MEMBERSHIPS:
             counts = facts.get("groups") or _counted(groups, self.coef)
@@ -352,6 +354,8 @@ def _rebuilt_estimator(file: ModelFile) -> Estimator:
     if len(coef) != len(intercept) or not len(coef):
         raise file.error("damaged: as many intercepts as rows of weights are needed")
     parameters = file.fact("parameters", dict)
+    with file.checked():
+        parameters["penalty"] = PenaltySpec.restored(parameters.get("penalty", "l2"))
     if file.kind == "classify/TreeClassifier":
         return _rebuilt_tree(file, parameters, coef, intercept)
     classifier = file.kind == "classify/LinearClassifier"

@@ -36,6 +36,8 @@ def solve(
     w0: Vector | None = None,
     callback: Callback | None = None,
     scale: float | None = None,
+    metric: Vector | None = None,
+    unit: Vector | None = None,
     **options: Any,
 ) -> Solution:
     """Minimise ``loss(w) + penalty(w)``.
@@ -57,6 +59,11 @@ def solve(
         Called as ``callback(step, w)`` after each iteration; a true answer stops the solver.
     scale : float, optional
         The ∞-norm of the gradient at the null model, where it is known already (:func:`gradient_scale`).
+    metric : array, optional
+        For the solvers ``fista`` and ``ista``: the curvature of each coordinate, up to a factor, which steps are
+        divided by.
+    unit : array, optional
+        What the residual of each coordinate, and ``scale``, is measured in: √metric where there is a metric, else 1.
     **options
         Passed on to the solver.
 
@@ -84,7 +91,11 @@ def solve(
             f"there is no solver {name!r}; there are {', '.join(SOLVERS)} and auto", given=name, known=SOLVERS
         )
     function = SOLVERS[name] if isinstance(name, str) else name
-    monitor = Monitor(problem, tol, max_iter, gradient_scale(loss) if scale is None else scale, callback)
+    if metric is not None:
+        unit = np.sqrt(metric) if unit is None else unit
+        options["metric"] = metric
+    scale = gradient_scale(loss, unit) if scale is None else scale
+    monitor = Monitor(problem, tol, max_iter, scale, callback, unit=unit)
     label = name if isinstance(name, str) else getattr(name, "__name__", "custom")
     # Solvers leave what they start from as it is, so there is no need of a copy, which may be large.
     w = _null_point(loss) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
@@ -215,9 +226,10 @@ def _null_point(loss: Loss) -> Vector:
     return np.asarray(loss.null_point()) if hasattr(loss, "null_point") else np.zeros(loss.n_params)
 
 
-def gradient_scale(loss: Loss) -> float:
-    """The ∞-norm of the gradient at the null model: the unit in which violations are told."""
-    largest = float(np.max(np.abs(loss.value_and_grad(_null_point(loss))[1]), initial=0.0))
+def gradient_scale(loss: Loss, unit: Vector | None = None) -> float:
+    """The ∞-norm of the gradient, over ``unit``, at the null model: what violations are relative to."""
+    grad = np.abs(loss.value_and_grad(_null_point(loss))[1])
+    largest = float(np.max(grad if unit is None else grad / unit, initial=0.0))
     return largest if largest > 0 else 1.0
 
 

@@ -26,7 +26,7 @@ from spinney.inference.decoding import (
     token_probabilities_of,
     viterbi,
 )
-from spinney.optim import lambda_grid, lambda_max, warn_unless_converged
+from spinney.optim import PENALTIES, PenaltySpec, lambda_grid, lambda_max, warn_unless_converged
 from spinney.optim.base import Penalty, Solution, Vector
 from spinney.structure import WordClasses, WordVectors
 from spinney.tagging import summary
@@ -38,7 +38,7 @@ from spinney.tagging.labelling import allowed_labels, encode_labels
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.memm import MEMMLoss, memm_chains
 from spinney.tagging.patterns import Pattern, parse_patterns, read_patterns
-from spinney.tagging.penalty import make_penalty
+from spinney.tagging.penalty import make_penalty, penalty_spec
 from spinney.tagging.presets import PRESETS, kind_of, preset
 from spinney.tagging.selection import threshold
 from spinney.tagging.semisupervised import train_with_unlabelled
@@ -83,11 +83,13 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
     model : str
         ``"crf"``, ``"memm"`` (each label given the one before, normalised locally) or ``"hmm"`` (counts; looks at one
         unigram pattern, and takes no penalty).
-    penalty : str or Penalty
-        ``"l2"`` (½λ‖w‖²), ``"l1"``, ``"elasticnet"`` (λ‖w‖₁ + ½l2‖w‖²), ``"none"``, ``"group-pattern"``,
-        ``"group-symbol"``, ``"group-label"``, ``"group-class"`` (words of a class, of the first word classes of
-        ``structures``, stand or fall together), ``"tree"`` (bigrams only after their unigrams), or any penalty of
-        :mod:`spinney.optim`.
+    penalty : str, PenaltySpec or Penalty
+        A name in :data:`spinney.optim.PENALTIES` that is over single weights (``"l2"``, ``"l1"``, ``"elasticnet"``,
+        ``"none"``, …), over a grouping (``"group:pattern"``, ``"group:symbol"``, ``"group:label"``, ``"group:class"``;
+        also ``"group-linf:label"`` and so on), or over the tree in which bigrams come after their unigrams
+        (``"tree-l2"``, ``"tree-linf"``); or any penalty of :mod:`spinney.optim`. The grouping ``class`` is by the first
+        word classes of ``structures``. ``"group-pattern"`` is short for ``"group:pattern"``, ``"tree"`` for
+        ``"tree-l2"``.
     lam, l1, l2 : float
         Strengths. The loss is the **sum** over sentences.
     solver : str
@@ -147,7 +149,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         *,
         structures: Mapping[str, WordClasses | WordVectors] | None = None,
         model: str = "crf",
-        penalty: str | Penalty = "l2",
+        penalty: str | PenaltySpec | Penalty = "l2",
         lam: float = 1.0,
         l1: float = 0.0,
         l2: float = 0.0,
@@ -381,6 +383,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
             raise unknown_choice("model is", self.model, ("crf", "memm", "hmm"))
         if self.labels not in ("all", "observed"):
             raise unknown_choice("labels is", self.labels, ("all", "observed"))
+        spec = penalty_spec(self.penalty, self.lam, self.l1, self.l2)
         if columns.width < 1 or not columns.n_tokens:
             raise InputError("no sentences to learn from")
         columns = self._encoded(columns)
@@ -408,13 +411,13 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         else:
             loss = CRFLoss(data, n, start=self.start, threads=self.threads)
             if self.labels == "observed":
-                if isinstance(self.penalty, str) and self.penalty.startswith(("group", "tree")):
-                    raise OptionError(f"{self.penalty} groups the weights of all labels; use labels='all'")
+                if not isinstance(self.penalty, Penalty) and PENALTIES[spec.name].needs:
+                    raise OptionError(f"{spec.name} groups the weights of all labels; use labels='all'")
                 loss = loss.restricted(observed_support(data, loss.shape))
         penalty = make_penalty(
             self.penalty, self.lam, self.l1, self.l2, loss.shape,
             (self.extractor_.pattern_of("u"), self.extractor_.pattern_of("b")), summary.partners(self.extractor_),
-            self.extractor_.class_of("u") if self.penalty == "group-class" else None,
+            lambda: self.extractor_.class_of("u"),
         )  # fmt: skip
         return data, loss, penalty
 
@@ -701,6 +704,7 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         weights, plain = self.weights_, str | int | float | None
         parameters = {name: value for name, value in self.get_params().items() if isinstance(value, plain)}
+        parameters["penalty"] = PenaltySpec.stored(self.penalty)
         header = {
             "parameters": parameters,
             "facts": self.facts_,
@@ -724,7 +728,10 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
     def from_file(cls, file: ModelFile) -> Self:
         """The tagger that a file holds."""
         known = set(cls._get_param_names())
-        tagger = cls(**{k: v for k, v in file.fact("parameters", dict).items() if k in known})
+        parameters = {k: v for k, v in file.fact("parameters", dict).items() if k in known}
+        with file.checked():
+            parameters["penalty"] = PenaltySpec.restored(parameters.get("penalty", "l2"))
+        tagger = cls(**parameters)
         tagger.extractor_ = Extractor.from_parts(file.part("extractor"))
         tagger.patterns, tagger.structures = tagger.extractor_.patterns, tagger.extractor_.structures
         tagger.labels_ = list(file.texts("labels"))
