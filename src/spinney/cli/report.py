@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli import classes_report, embed_report, lm_report, parse_report, tag_report, trend
+from spinney.cli import classes_report, embed_report, lm_report, parse_report, trend
 from spinney.cli.inputs import (
     InputOptions,
     Inputs,
@@ -136,12 +136,27 @@ def _classify_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
     return page, {} if tried is None else {"documents": len(tried.ids), "scores": tried.scores}
 
 
+def _views_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
+    """The page of a model that gives its own views."""
+    from spinney.model import load
+    from spinney.report.html import view_page
+    from spinney.settings.report import Report
+    from spinney.views import as_json
+
+    names = ("documents", "top", "format", "encoding", "on_error")
+    s = Report(**{name: getattr(wanted, name) for name in names})
+    views = load(wanted.model).report_views(wanted.data, s)
+    known = as_json(views)
+    facts = {name: known.get(name) for name in ("documents", "scores")} if wanted.data is not None else {}
+    return view_page(os.path.basename(wanted.model), views), facts
+
+
 #: The pages of the kinds of models that have one of their own.
 _PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
     "classify/LinearClassifier": _classify_page,
     "classify/TreeClassifier": _classify_page,
     "classify/LinearRegressor": _classify_page,
-    "tagging/Tagger": tag_report.report_page,
+    "tagging/Tagger": _views_page,
     "trend/TrendModel": trend.report_page,
     "parsing/Parser": parse_report.report_page,
     "parsing/automata": parse_report.automata_report_page,

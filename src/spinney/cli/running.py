@@ -74,6 +74,27 @@ def show(call: Call) -> int:
     return 0
 
 
+def path(call: Call) -> int:
+    """``path``: models at falling strengths of the penalty; the best may be kept, and a page written."""
+    begin(call)
+    written = {name: file for name, file in call.output.items() if file is not None}
+    if "model" in written and call.settings.dev is None:
+        raise SettingError("{model} keeps the best model on held-out data: give {dev}")
+    for file in written.values():
+        check_target(file)
+    found = call.library()(call.arguments["train"], call.settings)
+    if "model" in written:
+        found.best.save(written["model"])
+    if "report" in written:
+        from spinney.corpus import writing
+        from spinney.report.html import view_page
+
+        with writing(written["report"]) as page:
+            page.write(view_page(f"Path of {named(call.arguments['train'])}", found.report_views()).html())
+    emit(call, found.views(), first=written)
+    return 0
+
+
 # ------------------------------------------------------------------------------------------------ common
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spinney.cli.verbs import Argument, Verb, option
-from spinney.settings import Common, Methods, Settings
+from spinney.settings import Common, Methods, Setting, Settings
 from spinney.settings import lm as lm_settings
+from spinney.settings import tag as tag_settings
 
 MODEL = Argument("model", "Model file.")
 TRAIN = Argument("train", "Training files or folders; - is standard input.", several=True)
 TEXT = Argument("data", "Text; - is standard input.", default="-")
 MODEL_OUT = option("model", "Where to write the model.")
+REPORT_OUT = option("report", "Where to write a page of the path.")
 OUTPUT = option("output", "Where to write; - is standard output.", default="-")
 
 
@@ -53,7 +55,14 @@ def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -
     return Verb(help, "spinney.cli.running:make", settings, arguments, (MODEL_OUT,), uses)
 
 
+def path(help: str, settings: type[Settings], uses: str, *output: Setting) -> Verb:
+    """A ``path``: the recipe ``uses`` gives models at falling strengths of the penalty."""
+    return Verb(help, "spinney.cli.running:path", settings, (TRAIN,), (*output, REPORT_OUT), uses)
+
+
 _LM = lm_settings
+_TAG = tag_settings
+_LABELLED = Argument("train", "Files of labelled sentences.", several=True)
 TASKS: dict[str, Task] = {
     "lm": Task(
         "Language models: smoothed n-grams, Pitman-Yor, log-linear, class-based and mixed models.",
@@ -94,6 +103,40 @@ TASKS: dict[str, Task] = {
                 _LM.Import,
                 "spinney.lm.recipes:import_arpa",
                 Argument("arpa", "ARPA file, compressed or not."),
+            ),
+        },
+    ),
+    "tag": Task(
+        "Sequence taggers: conditional random fields with any penalty, sparse and structured.",
+        {
+            "fit": fit(
+                "Train a tagger on sentences whose last column is the label.",
+                _TAG.FIT,
+                "spinney.tagging.recipes:fit",
+                _LABELLED,
+            ),
+            "apply": apply(
+                "Label sentences: each line comes back with its label added. Endless input is read as it comes.",
+                _TAG.Apply,
+                "tag",
+                Argument("data", "Sentences; - is standard input.", default="-"),
+            ),
+            "eval": evaluate(
+                "Measure the errors of tokens and sentences, and the scores of phrases.",
+                _TAG.Evaluate,
+                "tag",
+                Argument("data", "Files of labelled sentences.", several=True),
+            ),
+            "inspect": inspect(
+                "Show the strongest observations and transitions, and what is active under each pattern.",
+                _TAG.Inspect,
+                "tag",
+            ),
+            "path": path(
+                "Train taggers at falling strengths λ, each from the one before: errors, sizes and times.",
+                _TAG.Path,
+                "spinney.tagging.recipes:path",
+                option("model", "Where to write the model with the lowest error on dev."),
             ),
         },
     ),

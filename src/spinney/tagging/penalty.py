@@ -30,14 +30,16 @@ def penalty_spec(name: str | PenaltySpec | Penalty, lam: float, l1: float, l2: f
     'group by pattern, λ = 0.5'
     """
     if isinstance(name, Penalty):
-        spec, knobs = name.spec(), ()
+        spec = name.spec()
     else:
         spec = PenaltySpec.of(SHORT.get(name, name) if isinstance(name, str) else name, lam, l1, l2)
         check_penalty(spec, OFFERS, "a tagger", GROUPINGS)
-        knobs = PENALTIES[spec.name].knobs if isinstance(name, str) else ()
+    knobs = PENALTIES[spec.name].knobs if isinstance(name, str) else ()
     for knob, strength in (("l1", l1), ("l2", l2)):
         if strength and knob not in knobs:
-            raise SettingError(f"{{{knob}}} is no strength of the penalty {{name}}: leave it out", name=spec.name)
+            raise SettingError(
+                f"{{{knob}}} is no strength of the penalty {{name}}: leave it out", name=spec.name
+            )
     return spec
 
 

@@ -81,7 +81,9 @@ def stated(
     loss = loss_of(data, len(names), start=getattr(s, "start_label", True), threads=s.threads)
     if getattr(s, "weights", "all") == "observed":
         if not isinstance(s.penalty, Penalty) and spec is not None and PENALTIES[spec.name].needs:
-            raise SettingError("the penalty {name} is over the weights of all labels: give {weights} all", name=spec.name)
+            raise SettingError(
+                "the penalty {name} is over the weights of all labels: give {weights} all", name=spec.name
+            )
         loss = loss.restricted(observed_support(data, loss.shape))
     penalty: Penalty = NoPenalty()
     if spec is not None:

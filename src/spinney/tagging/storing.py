@@ -27,7 +27,7 @@ def contents_of(tagger: Tagger) -> Contents:
     parameters = {name: value for name, value in tagger.get_params().items() if is_plain(value)}
     parameters["penalty"] = PenaltySpec.stored(tagger.penalty)
     header = {"parameters": parameters, "facts": tagger.facts_, "start": weights.shape.start}
-    tensors = {"values": weights.values}
+    tensors: dict[str, Any] = {"values": weights.values}
     if weights.support is not None:
         tensors["places"] = weights.places
     parts = {"extractor": tagger.extractor_.parts()}
@@ -38,7 +38,8 @@ def contents_of(tagger: Tagger) -> Contents:
 
 def restore(tagger: Tagger, file: ModelFile) -> None:
     """Make a new tagger the one that a file holds."""
-    known = {name: value for name, value in file.fact("parameters", dict).items() if hasattr(tagger, name)}
+    own = tagger.get_params(deep=False)
+    known = {name: value for name, value in file.fact("parameters", dict).items() if name in own}
     with file.checked():
         known["penalty"] = PenaltySpec.restored(known.get("penalty", "l2"))
     tagger.set_params(**known)

@@ -15,13 +15,14 @@ from spinney.model import Applied, Contents, Model
 from spinney.optim import warn_unless_converged
 from spinney.optim.base import Penalty, Solution, Vector
 from spinney.settings import Settings, choose, settings_class, settings_of, settings_or, takes
+from spinney.settings.report import Report
 from spinney.settings.tag import FIT, Apply, Estimator, Evaluate, Inspect
 from spinney.tagging import summary as learnt
 from spinney.tagging.carrying import carried_over
 from spinney.tagging.columns import Columns, Sentence
 from spinney.tagging.decoding import Labelling
 from spinney.tagging.methods import METHODS, ends_by_itself
-from spinney.tagging.path import PathPoint, path_points
+from spinney.tagging.paths import PathPoint, path_points
 from spinney.tagging.problem import Problem, stated
 from spinney.tagging.selection import threshold
 from spinney.tagging.sequences import Sequences
@@ -206,7 +207,12 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         return path_points(self, columns, lams, dev, n, ratio)
 
     def keep(
-        self, problem: Problem, penalty: Penalty, solution: Solution, seconds: float, best: Vector | None = None
+        self,
+        problem: Problem,
+        penalty: Penalty,
+        solution: Solution,
+        seconds: float,
+        best: Vector | None = None,
     ) -> None:
         """Become the model that a solver found, or the ``best`` on the way to it."""
         self.labels_, self.encoding_ = problem.labels, problem.encoding
@@ -303,6 +309,13 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         from spinney.tagging.views import inspection
 
         return inspection(self, settings_or(Inspect, settings, given))
+
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What the page of the tagger shows; with data, sentences that it labels, and scores if they are labelled."""
+        from spinney.tagging.report import report
+
+        self.check_fitted()
+        return report(self, data, settings_or(Report, settings, given))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Labels for the sentences of a file, or for sentences in memory."""
