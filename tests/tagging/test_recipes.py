@@ -146,21 +146,21 @@ def test_labelling_settings_that_do_not_go_together():
 
 
 def test_a_further_kind_of_model_is_its_settings_and_a_line(train, monkeypatch, tmp_path):
-    """Here, one that is counted as an hmm is, and then forgets what follows what."""
+    """Here, one that is counted as an hmm is, and then doubles the weights of transitions."""
 
     @dataclass(frozen=True, kw_only=True)
-    class Forgetful(Hmm):
-        method: Annotated[Literal["forgetful"], "Kind of model."] = "forgetful"
+    class Stubborn(Hmm):
+        method: Annotated[Literal["stubborn"], "Kind of model."] = "stubborn"
 
     def chains(weights, data):
         found = weights.chains(data)
-        return replace(found, edges=np.zeros_like(found.edges))
+        return replace(found, edges=2 * found.edges)
 
-    monkeypatch.setitem(FIT, "forgetful", Forgetful)
-    monkeypatch.setitem(METHODS, "forgetful", METHODS["hmm"]._replace(about="unigram tagger", chains=chains))
-    model = tagging.fit(train, method="forgetful", patterns=TEMPLATE)
+    monkeypatch.setitem(FIT, "stubborn", Stubborn)
+    monkeypatch.setitem(METHODS, "stubborn", METHODS["hmm"]._replace(about="stubborn tagger", chains=chains))
+    model = tagging.fit(train, method="stubborn", patterns=TEMPLATE)
     model.save(tmp_path / "m")
     assert spinney.load(tmp_path / "m").predict([["the", "dog"]]) == [["D", "N"]]
-    assert "unigram tagger" in model.report_views()[0].text
-    assert settings.FIT["forgetful"] is Forgetful
-    assert Tagger(TEMPLATE, method="forgetful").fit(X, Y).score(X, Y) == 1.0
+    assert "stubborn tagger" in model.report_views()[0].text
+    assert settings.FIT["stubborn"] is Stubborn
+    assert Tagger(TEMPLATE, method="stubborn").fit(X, Y).score(X, Y) == 1.0
