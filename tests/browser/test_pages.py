@@ -143,7 +143,7 @@ def classify_page():
 
 def trend_page():
     from spinney.report.trend_page import trend_page
-    from spinney.temporal import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
+    from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
 
     documents = [d.text[:600] for d in sample_documents()[:40]]
     model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=0.1), FrequentWords(), every=1)
@@ -167,22 +167,22 @@ TREES = [
 
 def parse_page():
     from spinney.parsing.parser import Parser
-    from spinney.report.parse_page import Tried, parse_page
+    from spinney.report.html import view_page
 
     trees = [Tree.parse(tree) for tree in TREES]
     parser = Parser("pcfg", rare=0).fit(trees * 3)
-    return parse_page(parser, "parser.spinney", Tried.of(parser, trees))
+    return view_page("parser.spinney", parser.report_views(trees))
 
 
 def automata_page():
     from spinney.parsing.automata import HeadAutomata
-    from spinney.report.parse_page import automata_page
+    from spinney.report.html import view_page
 
     some = [
         Sentence(["the", "dog", "barks"], upos=["DET", "NOUN", "VERB"], heads=[2, 3, 0]),
         Sentence(["dogs", "see", "cats"], upos=["NOUN", "VERB", "NOUN"], heads=[2, 0, 2]),
     ]
-    return automata_page(HeadAutomata(method="bigram").fit(some * 3), "heads.spinney")
+    return view_page("heads.spinney", HeadAutomata("bigram").fit(some * 3).report_views())
 
 
 def tag_page():

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.classes.em import Done, EMTraining, beginning
 from spinney.classes.learning import Corpus, Learner, Messages, Trees
 from spinney.classes.relations import REST, kind_numbers, kinds_of
 from spinney.classes.settings import check_settings, check_sizes
 from spinney.classes.statistics import Statistics
 from spinney.classes.stepsize import GAMMAS
-from spinney.classes.training import Done, Training, beginning
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.errors import InputError, NotFittedError, OptionError
 from spinney.files import FilePath, ModelFile, read_model, write_model
@@ -32,6 +33,7 @@ KIND = "classes/HiddenMarkov"
 _MANY_CLASSES, _FEW_ENTRIES = 256, 16
 
 
+@dataclass(eq=False, repr=False)
 class HiddenMarkov:
     """Every token has a hidden class, which depends on the class of the word before it or of its head.
 
@@ -83,50 +85,27 @@ class HiddenMarkov:
     (True, False)
     """
 
-    def __init__(
-        self,
-        n_classes: int = 128,
-        structure: Structure = "chain",
-        *,
-        typed: int | Mapping[str, str] = 0,
-        method: Method = "online",
-        passes: int = 5,
-        k_best: int | Literal["auto"] | None = "auto",
-        epsilon: float | None = None,
-        batch_tokens: int = 8192,
-        gamma: float | Literal["search"] = 0.6,
-        delay: float = 4.0,
-        finish: bool = True,
-        start: int | None = None,
-        split_passes: int = 1,
-        noise: float = 0.5,
-        smoothing: float = 1e-5,
-        backoff: float = 0.1,
-        patience: int | None = None,
-        dtype: Literal["float32", "float64"] = "float32",
-        threads: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_classes = n_classes
-        self.structure = structure
-        self.typed = typed
-        self.method = method
-        self.passes = passes
-        self.k_best = k_best
-        self.epsilon = epsilon
-        self.batch_tokens = batch_tokens
-        self.gamma = gamma
-        self.delay = delay
-        self.finish = finish
-        self.start = start
-        self.split_passes = split_passes
-        self.noise = noise
-        self.smoothing = smoothing
-        self.backoff = backoff
-        self.patience = patience
-        self.dtype = dtype
-        self.threads = threads
-        self.random_state = random_state
+    n_classes: int = 128
+    structure: Structure = "chain"
+    _: KW_ONLY
+    typed: int | Mapping[str, str] = 0
+    method: Method = "online"
+    passes: int = 5
+    k_best: int | Literal["auto"] | None = "auto"
+    epsilon: float | None = None
+    batch_tokens: int = 8192
+    gamma: float | Literal["search"] = 0.6
+    delay: float = 4.0
+    finish: bool = True
+    start: int | None = None
+    split_passes: int = 1
+    noise: float = 0.5
+    smoothing: float = 1e-5
+    backoff: float = 0.1
+    patience: int | None = None
+    dtype: Literal["float32", "float64"] = "float32"
+    threads: int | None = None
+    random_state: int = 0
 
     # -- learning -------------------------------------------------------------------------------------
 
@@ -178,7 +157,7 @@ class HiddenMarkov:
             self._done = init._done if interrupted else Done(steps=init._done.steps)
             if interrupted and self.gamma == init.gamma:
                 self.gamma_, searched = init.gamma_, True
-        training = Training(self, corpus, held_out, checkpoint)
+        training = EMTraining(self, corpus, held_out, checkpoint)
         with one_blas_thread():
             try:
                 if self.gamma == "search" and self.method == "online" and not searched:
@@ -433,10 +412,7 @@ class HiddenMarkov:
         return fitted
 
 
-_SETTINGS = (
-    "n_classes", "structure", "typed", "method", "passes", "k_best", "epsilon", "batch_tokens", "gamma", "delay",
-    "finish", "start", "split_passes", "noise", "smoothing", "backoff", "patience", "dtype", "random_state",
-)  # fmt: skip
+_SETTINGS = tuple(field.name for field in fields(HiddenMarkov) if field.name != "threads")
 
 
 _DTYPES = ("float32", "float64")

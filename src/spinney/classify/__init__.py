@@ -1,8 +1,6 @@
 """Linear classifiers and regressors, with any penalty, of matrices and of text."""
 
-from spinney.classify.asymptotics import Asymptotics, asymptotics
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
-from spinney.classify.features import TextFeatures
 from spinney.classify.grouping import (
     Families,
     cluster_groups,
@@ -13,7 +11,6 @@ from spinney.classify.grouping import (
     sentence_groups,
     topic_groups,
 )
-from spinney.classify.hellinger import HellingerClassifier, hellinger_rows
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor, PathPoint
 from spinney.classify.model import TextModel
@@ -21,13 +18,12 @@ from spinney.classify.readout import group_status, sentence_log_odds
 from spinney.classify.semisupervised import SemiSupervisedClassifier, density_ratio, semi_supervised_weights
 from spinney.classify.topics import Topics, lda_topics, read_topics
 from spinney.classify.tuning import THESIS_GRIDS, Grid, Trial, Tuned, tune
+from spinney.corpus.text_features import TextFeatures
 
 __all__ = [
     "THESIS_GRIDS",
-    "Asymptotics",
     "Families",
     "Grid",
-    "HellingerClassifier",
     "LinearClassifier",
     "LinearClassifierCV",
     "LinearRegressor",
@@ -40,14 +36,12 @@ __all__ = [
     "TreeClassifier",
     "Trial",
     "Tuned",
-    "asymptotics",
     "cluster_groups",
     "combined",
     "constituent_groups",
     "density_ratio",
     "document_groups",
     "group_status",
-    "hellinger_rows",
     "lda_topics",
     "neighbour_groups",
     "read_topics",

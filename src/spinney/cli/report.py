@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli import classes_report, embed_report, lm_report, parse_report, trend
+from spinney.cli import classes_report, embed_report, lm_report, trend
 from spinney.cli.inputs import (
     InputOptions,
     Inputs,
@@ -137,17 +137,17 @@ def _classify_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
 
 
 def _views_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
-    """The page of a model that gives its own views."""
-    from spinney.model import load
+    """The page of a model that shows itself."""
+    import spinney
     from spinney.report.html import view_page
     from spinney.settings.report import Report
     from spinney.views import as_json
 
-    names = ("documents", "top", "format", "encoding", "on_error")
-    s = Report(**{name: getattr(wanted, name) for name in names})
-    views = load(wanted.model).report_views(wanted.data, s)
-    known = as_json(views)
-    facts = {name: known.get(name) for name in ("documents", "scores")} if wanted.data is not None else {}
+    names = ("documents", "top", "format", "label", "header", "encoding", "on_error", "parser")
+    settings = Report(**{name: getattr(wanted, name) for name in names})
+    views = spinney.load(wanted.model).report_views(wanted.data, settings)
+    known = {} if wanted.data is None else as_json(views)
+    facts = {name: known.get(name) for name in ("documents", "scores") if known}
     return view_page(os.path.basename(wanted.model), views), facts
 
 
@@ -158,8 +158,8 @@ _PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
     "classify/LinearRegressor": _classify_page,
     "tagging/Tagger": _views_page,
     "trend/TrendModel": trend.report_page,
-    "parsing/Parser": parse_report.report_page,
-    "parsing/automata": parse_report.automata_report_page,
+    "parsing/Parser": _views_page,
+    "parsing/HeadAutomata": _views_page,
     "classes/Clustering": classes_report.report_page,
     "classes/HiddenMarkov": classes_report.report_page,
     "embed/Embedding": embed_report.report_page,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from spinney.cli.verbs import Argument, Verb, option
 from spinney.settings import Common, Methods, Setting, Settings
 from spinney.settings import lm as lm_settings
+from spinney.settings import parse as parse_settings
 from spinney.settings import tag as tag_settings
 
 MODEL = Argument("model", "Model file.")
@@ -60,8 +61,7 @@ def path(help: str, settings: type[Settings], uses: str, *output: Setting) -> Ve
     return Verb(help, "spinney.cli.running:path", settings, (TRAIN,), (*output, REPORT_OUT), uses)
 
 
-_LM = lm_settings
-_TAG = tag_settings
+_LM, _PARSE, _TAG = lm_settings, parse_settings, tag_settings
 _LABELLED = Argument("train", "Files of labelled sentences.", several=True)
 TASKS: dict[str, Task] = {
     "lm": Task(
@@ -103,6 +103,37 @@ TASKS: dict[str, Task] = {
                 _LM.Import,
                 "spinney.lm.recipes:import_arpa",
                 Argument("arpa", "ARPA file, compressed or not."),
+            ),
+        },
+    ),
+    "parse": Task(
+        "Parsers: grammars with latent states (EM, split and merge, spectral), and head automata.",
+        {
+            "fit": fit(
+                "Learn a parser from a treebank.",
+                _PARSE.FIT,
+                "spinney.parsing.recipes:fit",
+                Argument(
+                    "train",
+                    "Files of trees, or folders (for head automata CoNLL-U); - is standard input.",
+                    several=True,
+                ),
+            ),
+            "apply": apply(
+                "Give each sentence a tree, and an empty line an empty line. Endless input is read as it comes.",
+                _PARSE.Apply,
+                "parse",
+            ),
+            "eval": evaluate(
+                "Measure the F1 of brackets as evalb does, tags and dependencies; of head automata, heads.",
+                _PARSE.Evaluate,
+                "parse",
+                Argument("data", "Trees, in files or folders; - is standard input.", several=True),
+            ),
+            "inspect": inspect(
+                "Show the labels of a grammar and what their states stand for, or what depends on each tag.",
+                _PARSE.Inspect,
+                "parse",
             ),
         },
     ),

@@ -324,7 +324,7 @@ class Tour:
         import numpy as np
 
         from spinney.report.trend import sparkline
-        from spinney.temporal import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
+        from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
 
         self.heading(11, "Text over time: what the manual says of each version of Python")
         texts, minor = [], []
@@ -393,7 +393,7 @@ class Tour:
         train = [tree for i, tree in enumerate(trees) if i % 5 != 4]
         test = trees[4::5][:300]
         plain = Parser("pcfg").fit(train)
-        latent = Parser("clustering", states=8, random_state=self.seed).fit(train)
+        latent = Parser("clustering", states=8, seed=self.seed).fit(train)
         latent.save(self.place("parser.spinney"))
         tokens = [tree.leaves() for tree in test]
         found = {"pcfg": plain.parse(tokens), "clustering": latent.parse(tokens)}

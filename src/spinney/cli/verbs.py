@@ -142,7 +142,7 @@ class Command(click.Command):
             name = error.option_name.lstrip("-").replace("-", "_")
             if not isinstance(self.verb.settings, type):
                 others = {s.name for cls in self.verb.settings.values() for s in settings_of(cls)}
-                if name in others:
+                if (name := name if name in others else name.removeprefix("no_")) in others:
                     raise not_of_method(self.verb.settings, name, self.method) from None
             known = [
                 name for parameter in self.params for name in (*parameter.opts, *parameter.secondary_opts)
@@ -168,7 +168,10 @@ class Command(click.Command):
         call = Call(
             self.verb, arguments, settings, given.get("as_json", False), given.get("quiet", False), output
         )
-        return imported(self.verb.run)(call)
+        try:
+            return imported(self.verb.run)(call)
+        except KeyboardInterrupt:  # of which Click would make more words
+            return 130
 
 
 def _left(config: Mapping[str, Any], spent: set[str]) -> dict[str, Any]:

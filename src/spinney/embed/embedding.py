@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -30,6 +31,7 @@ _CODES = ("sparse", "lasso")
 _NEXT_WORD = ("svd", "rescaled")
 
 
+@dataclass(eq=False, repr=False)
 class Embedding:
     """Vectors of words, learnt from the words around them.
 
@@ -93,71 +95,35 @@ class Embedding:
     True
     """
 
-    vectors_: Any
-    singular_values_: NDArray[np.float64]
-    parent_: NDArray[np.int32] | None
-    states_: tuple[WindowStates | SmoothedStates, ...]
-
-    def __init__(
-        self,
-        method: Method = "cca",
-        dimensions: int | None = None,
-        *,
-        window: int | tuple[int, int] | None = None,
-        weighting: Weighting | None = None,
-        positional: bool = False,
-        edges: bool = False,
-        n_contexts: int | None = None,
-        transform: Transform = "sqrt",
-        pseudo: float = 0.0,
-        context_exponent: float = 1.0,
-        center: bool = False,
-        floor: float | None = None,
-        shift: float = 0.0,
-        min_pair: float = 0.0,
-        exponent: float = 0.25,
-        rows: Rows = "unit",
-        whitening: Literal["full", "diagonal"] = "diagonal",
-        variant: Variant = "II",
-        rates: Sequence[float] = (0.1, 0.5, 0.9),
-        passes: int = 6,
-        lam: float = 0.1,
-        branching: Sequence[int] = (4, 2),
-        coding: Literal["dictionary", "stochastic"] = "dictionary",
-        epochs: int = 20,
-        svd: SvdMethod = "auto",
-        power: int = 8,
-        random_state: int = 0,
-        threads: int | None = None,
-    ) -> None:
-        self.method = method
-        self.dimensions = dimensions
-        self.window = window
-        self.weighting = weighting
-        self.positional = positional
-        self.edges = edges
-        self.n_contexts = n_contexts
-        self.transform = transform
-        self.pseudo = pseudo
-        self.context_exponent = context_exponent
-        self.center = center
-        self.floor = floor
-        self.shift = shift
-        self.min_pair = min_pair
-        self.exponent = exponent
-        self.rows = rows
-        self.whitening = whitening
-        self.variant = variant
-        self.rates = rates
-        self.passes = passes
-        self.lam = lam
-        self.branching = branching
-        self.coding = coding
-        self.epochs = epochs
-        self.svd = svd
-        self.power = power
-        self.random_state = random_state
-        self.threads = threads
+    method: Method = "cca"
+    dimensions: int | None = None
+    _: KW_ONLY
+    window: int | tuple[int, int] | None = None
+    weighting: Weighting | None = None
+    positional: bool = False
+    edges: bool = False
+    n_contexts: int | None = None
+    transform: Transform = "sqrt"
+    pseudo: float = 0.0
+    context_exponent: float = 1.0
+    center: bool = False
+    floor: float | None = None
+    shift: float = 0.0
+    min_pair: float = 0.0
+    exponent: float = 0.25
+    rows: Rows = "unit"
+    whitening: Literal["full", "diagonal"] = "diagonal"
+    variant: Variant = "II"
+    rates: Sequence[float] = (0.1, 0.5, 0.9)
+    passes: int = 6
+    lam: float = 0.1
+    branching: Sequence[int] = (4, 2)
+    coding: Literal["dictionary", "stochastic"] = "dictionary"
+    epochs: int = 20
+    svd: SvdMethod = "auto"
+    power: int = 8
+    random_state: int = 0
+    threads: int | None = None
 
     def __repr__(self) -> str:
         fitted = f", {len(self.vocabulary_):,} words" if hasattr(self, "vectors_") else ""
@@ -176,7 +142,9 @@ class Embedding:
             raise OptionError("there are no words to learn from")
         started = time.perf_counter()
         self.vocabulary_ = text.vocabulary
-        self.singular_values_, self.parent_, self.states_ = np.empty(0), None, ()
+        self.singular_values_: NDArray[np.float64] = np.empty(0)
+        self.parent_: NDArray[np.int32] | None = None
+        self.states_: tuple[WindowStates | SmoothedStates, ...] = ()
         self.facts_: dict[str, Any] = {
             "method": self.method,
             "words": len(text.vocabulary),
@@ -250,7 +218,7 @@ class Embedding:
             learnt = plain_svd(
                 self._counts(text, places), places, decomposition, rescaled=self.method == "rescaled"
             )
-        self.vectors_ = learnt.vectors(self.rows, self.exponent)
+        self.vectors_: Any = learnt.vectors(self.rows, self.exponent)
         self.singular_values_, self.states_ = np.asarray(learnt.s, np.float64), learnt.states
 
     def _pmi(self, floor: float | None) -> dict[str, Any]:
@@ -386,11 +354,7 @@ class Embedding:
         return embedding
 
 
-_SETTINGS = (
-    "method", "dimensions", "window", "weighting", "positional", "edges", "n_contexts", "transform", "pseudo",
-    "context_exponent", "center", "floor", "shift", "min_pair", "exponent", "rows", "whitening", "variant", "rates",
-    "passes", "lam", "branching", "coding", "epochs", "svd", "power", "random_state",
-)  # fmt: skip
+_SETTINGS = tuple(field.name for field in fields(Embedding) if field.name != "threads")
 
 
 def _describe(states: WindowStates | SmoothedStates) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -9,6 +9,7 @@ laws of one, two and three words in a row; when these are exact, so are all prob
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -33,6 +34,7 @@ _PIECE = 1 << 16  # tokens that are filtered together
 _ROWS = 512  # predictions held in memory together
 
 
+@dataclass(eq=False, repr=False)
 class SpectralHMM:
     """A hidden Markov model of text, learnt in closed form from counts of two and three words in a row.
 
@@ -86,32 +88,18 @@ class SpectralHMM:
     True
     """
 
-    def __init__(
-        self,
-        n_states: int = 32,
-        variant: Variant = "full",
-        *,
-        scaling: Scaling = "sqrt",
-        pseudo_count: float = 400.0,
-        shrinkage: float = 50.0,
-        interpolation: float = 0.1,
-        cutoff: float = 1e-8,
-        ridge: float = 0.0,
-        power: int = 5,
-        threads: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_states = n_states
-        self.variant = variant
-        self.scaling = scaling
-        self.pseudo_count = pseudo_count
-        self.shrinkage = shrinkage
-        self.interpolation = interpolation
-        self.cutoff = cutoff
-        self.ridge = ridge
-        self.power = power
-        self.threads = threads
-        self.random_state = random_state
+    n_states: int = 32
+    variant: Variant = "full"
+    _: KW_ONLY
+    scaling: Scaling = "sqrt"
+    pseudo_count: float = 400.0
+    shrinkage: float = 50.0
+    interpolation: float = 0.1
+    cutoff: float = 1e-8
+    ridge: float = 0.0
+    power: int = 5
+    threads: int | None = None
+    random_state: int = 0
 
     # -- learning -------------------------------------------------------------------------------------
 
@@ -455,10 +443,7 @@ class SpectralHMM:
         self.basis_, self.singular_values_, self.unigram_ = basis, s, unigram
 
 
-_SETTINGS = (
-    "n_states", "variant", "scaling", "pseudo_count", "shrinkage", "interpolation", "cutoff", "ridge", "power",
-    "random_state",
-)  # fmt: skip
+_SETTINGS = tuple(field.name for field in fields(SpectralHMM) if field.name != "threads")
 _ARRAYS = {"b0": 1, "b_inf": 1, "stationary": 1, "readout": 2, "matrices": 3}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Self
@@ -78,6 +79,7 @@ def completion_score(proportions: Matrix, topics: Matrix, unseen: Any) -> float:
 # -- the estimator ------------------------------------------------------------------------------------------------
 
 
+@dataclass(eq=False, repr=False)
 class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Topics by moments: of documents with one topic each, or of latent Dirichlet allocation.
 
@@ -130,26 +132,15 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     np.float64(1.0)
     """
 
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        alpha0: float | None = None,
-        smoothing: float = 0.01,
-        polish: int = 0,
-        restarts: int = 30,
-        iterations: int = 30,
-        threads: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_topics = n_topics
-        self.alpha0 = alpha0
-        self.smoothing = smoothing
-        self.polish = polish
-        self.restarts = restarts
-        self.iterations = iterations
-        self.threads = threads
-        self.random_state = random_state
+    n_topics: int = 10
+    _: KW_ONLY
+    alpha0: float | None = None
+    smoothing: float = 0.01
+    polish: int = 0
+    restarts: int = 30
+    iterations: int = 30
+    threads: int | None = None
+    random_state: int = 0
 
     def fit(
         self,
@@ -451,9 +442,7 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return tags
 
 
-_SETTINGS = (
-    "n_topics", "alpha0", "smoothing", "polish", "restarts", "iterations", "threads", "random_state",
-)  # fmt: skip
+_SETTINGS = tuple(field.name for field in fields(MomentTopics))
 
 
 def _mean_log(gamma: Matrix) -> Matrix:

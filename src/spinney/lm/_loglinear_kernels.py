@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The log-linear model on a suffix trie: scores, normalisers and expectations in one sweep down and one up.
 
 Of context u with parent p, and gram g = (u, v) with parent gram up(g) = (p, v):

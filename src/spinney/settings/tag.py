@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError
+from spinney.formats import giving
 from spinney.settings import (
     DATA,
     FEATURES,
@@ -19,16 +20,14 @@ from spinney.settings import (
     Below,
     Common,
     File,
+    OneOf,
     Repeated,
     Settings,
     methods,
 )
 from spinney.settings.text import Decoding
 
-LabelledFormat = Literal["columns", "conllu", "crfsuite", "nettalk", "nettalk-stress", "cmudict"]
-AnyFormat = Literal[
-    "columns", "conllu", "crfsuite", "lines", "letters", "nettalk", "nettalk-stress", "cmudict"
-]
+LABELLED = giving("tagged")
 Preset = Literal["chunk", "ner", "pos", "g2p"]
 Scheme = Literal["iob1", "iob2", "bioes"]
 #: Solvers that take a number of passes over the sentences, and those of them that know no penalty.
@@ -41,7 +40,7 @@ class Sentences(Decoding):
     """Files of sentences."""
 
     panel = DATA
-    format: Annotated[AnyFormat, "Format of the files."] = "columns"
+    format: Annotated[str, OneOf((*LABELLED, "lines", "letters")), "Format of the files."] = "columns"
     docstart: Annotated[Literal["drop", "keep"], "What to do with -DOCSTART- lines."] = "drop"
 
     def check(self) -> None:
@@ -54,7 +53,7 @@ class Sentences(Decoding):
 class Labelled(Sentences):
     """Files of sentences with labels: the last column, or what the format has in its place."""
 
-    format: Annotated[LabelledFormat, "Format of the files."] = "columns"
+    format: Annotated[str, OneOf(LABELLED), "Format of the files."] = "columns"
 
 
 @dataclass(frozen=True, kw_only=True)
