@@ -35,6 +35,17 @@ BY_PASSES = ("sgd", "adagrad", "perceptron", "pa")
 UNPENALISED = ("perceptron", "pa")
 
 
+KIND = "Kind of model: crf, memm or hmm."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind(Settings):
+    """The method."""
+
+    panel = TRAINING
+    method: Annotated[str, KIND] = "crf"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sentences(Decoding):
     """Files of sentences."""
@@ -65,8 +76,8 @@ class Features(Settings):
     classes: Annotated[tuple[Any, ...], Repeated, File, "NAME=FILE: word classes to look at."] = ()
     vectors: Annotated[tuple[Any, ...], Repeated, File, "NAME=FILE: word vectors to look at."] = ()
     min_count: Annotated[int, AtLeast(1), "Leave out observations that are rarer."] = 1
-    scheme: Annotated[Scheme | None, "Give only label sequences that are valid in this scheme."] = None
-    encode: Annotated[Scheme | None, "Learn phrase labels in this scheme; they come back as written."] = None
+    scheme: Annotated[Scheme | None, "Label only validly in this scheme."] = None
+    encode: Annotated[Scheme | None, "Scheme in which phrases are learnt."] = None
 
     def check(self) -> None:
         super().check()
@@ -115,7 +126,7 @@ class Penalised(Settings):
         "Penalty, of single weights, of groups or of a tree.",
     ] = "l2"  # fmt: skip
     l1: Annotated[float, AtLeast(0), "Strength of the ℓ1 part of group penalties."] = 0.0
-    l2: Annotated[float, AtLeast(0), "Strength of the ridge part: elasticnet and group penalties."] = 0.0
+    l2: Annotated[float, AtLeast(0), "Strength of the ridge part of elasticnet and groups."] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +134,7 @@ class Strength(Settings):
     """The strength of the penalty."""
 
     panel = PENALTY
-    lam: Annotated[float, AtLeast(0), "Strength λ; the loss is a sum over sentences."] = 1.0
+    lam: Annotated[float, AtLeast(0), "Strength λ, for a loss summed over sentences."] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,10 +142,8 @@ class HeldOut(Settings):
     """When to stop, and where to begin."""
 
     panel = TRAINING
-    dev: Annotated[Any | None, File, "Stop when the token error on these sentences stops falling."] = None
-    patience: Annotated[
-        int | None, AtLeast(1), "Checks on dev without progress before stopping (default: 5)."
-    ] = None
+    dev: Annotated[Any | None, File, "Stop when the error on these sentences stops falling."] = None
+    patience: Annotated[int | None, AtLeast(1), "Checks on dev without progress (default: 5)."] = None
     init: Annotated[Any | None, File, "Model to start from."] = None
 
     def check(self) -> None:
@@ -148,7 +157,7 @@ class Bigrams(Settings):
     """What is before the first label."""
 
     panel = FEATURES
-    start_label: Annotated[bool, "Whether the first token has bigram weights, from a start label."] = True
+    start_label: Annotated[bool, "Bigram weights from a start label."] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,13 +165,13 @@ class Solving(Settings):
     """How the weights are found."""
 
     panel = TRAINING
-    solver: Annotated[Literal["auto", "lbfgs", "owlqn", "fista"], "Solver; auto goes by the penalty."] = (
-        "auto"
-    )
+    solver: Annotated[
+        str, OneOf(["auto", "lbfgs", "owlqn", "fista"]), "Solver; auto goes by the penalty."
+    ] = "auto"
     solver_options: Annotated[
         tuple[Any, ...], Repeated, "NAME=VALUE for the solver, such as kappa2=1.2."
     ] = ()
-    tol: Annotated[float, AtLeast(0), "Violation of optimality at which a fit is done."] = 1e-3
+    tol: Annotated[float, AtLeast(0), "Violation at which a fit is done."] = 1e-3
     max_iter: Annotated[int | None, AtLeast(1), "Greatest number of iterations (default: 500)."] = None
 
     def check(self) -> None:
@@ -177,9 +186,7 @@ class Support(Settings):
     """Which weights there are."""
 
     panel = FEATURES
-    weights: Annotated[
-        Literal["all", "observed"], "Weights for every label, or for those seen with an observation."
-    ] = "all"
+    weights: Annotated[Literal["all", "observed"], "Weights of all labels, or of those seen."] = "all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,9 +195,8 @@ class SolvingCrf(Solving):
 
     panel = TRAINING
     solver: Annotated[
-        Literal[
-            "auto", "lbfgs", "owlqn", "active-set", "sgd", "adagrad", "sbcd", "cd", "fista", "perceptron", "pa"
-        ],
+        str,
+        OneOf(["auto", "lbfgs", "owlqn", "active-set", *BY_PASSES[:2], "sbcd", "cd", "fista", *UNPENALISED]),
         "Solver; auto goes by the penalty.",
     ] = "auto"  # fmt: skip
     passes: Annotated[int | None, AtLeast(1), "Passes of stochastic solvers (default: 10)."] = None
@@ -215,11 +221,11 @@ class Criterion(Settings):
     panel = TRAINING
     criterion: Annotated[
         Literal["weighted", "shift", "entropy", "self-training"] | None,
-        "How to use sentences without labels (default: weighted).",
+        "Use of unlabelled sentences (default: weighted).",
     ] = None
     rho: Annotated[float | None, AtLeast(0), "Strength of the criterion entropy (default: 0.001)."] = None
     threshold: Annotated[
-        float | None, AtLeast(0), AtMost(1), "Probability from which self-training adds a sentence (default: 0.9)."
+        float | None, AtLeast(0), AtMost(1), "Least probability, for self-training (default: 0.9)."
     ] = None  # fmt: skip
 
     def check(self) -> None:
@@ -244,11 +250,10 @@ class Unlabelled(Criterion):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crf(Training, Support, Bigrams, Penalised, Strength, SolvingCrf, HeldOut, Unlabelled, Common):
+class Crf(Unlabelled, HeldOut, SolvingCrf, Strength, Penalised, Support, Bigrams, Training, Kind, Common):
     """Conditional random fields."""
 
-    panel = TRAINING
-    method: Annotated[Literal["crf"], "Kind of model."] = "crf"
+    method: Annotated[Literal["crf"], KIND] = "crf"
 
     def check(self) -> None:
         super().check()
@@ -260,19 +265,17 @@ class Crf(Training, Support, Bigrams, Penalised, Strength, SolvingCrf, HeldOut, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Memm(Training, Bigrams, Penalised, Strength, Solving, HeldOut, Common):
+class Memm(HeldOut, Solving, Strength, Penalised, Bigrams, Training, Kind, Common):
     """Maximum-entropy Markov models: each label given the one before."""
 
-    panel = TRAINING
-    method: Annotated[Literal["memm"], "Kind of model."] = "memm"
+    method: Annotated[Literal["memm"], KIND] = "memm"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hmm(Training, Common):
+class Hmm(Training, Kind, Common):
     """Hidden Markov models: counts, without a penalty, of one thing that is seen at each token."""
 
-    panel = TRAINING
-    method: Annotated[Literal["hmm"], "Kind of model."] = "hmm"
+    method: Annotated[Literal["hmm"], KIND] = "hmm"
 
 
 FIT = methods(Crf, Memm, Hmm)
@@ -280,12 +283,11 @@ FIT = methods(Crf, Memm, Hmm)
 
 @dataclass(frozen=True, kw_only=True)
 class Estimator(
-    Features, PartialLabels, Support, Bigrams, Penalised, Strength, SolvingCrf, Criterion, Common
-):  # fmt: skip
+    Criterion, SolvingCrf, Strength, Penalised, Support, Bigrams, Features, PartialLabels, Kind, Common
+):
     """The parameters of :class:`spinney.tagging.Tagger`: what does not come with the sentences."""
 
     panel = TRAINING
-    method: Annotated[str, "Kind of model."] = "crf"
     patience: Annotated[int | None, AtLeast(1), "Checks on dev without progress before stopping."] = None
     decoding: Annotated[Literal["viterbi", "posterior"], "Best labelling, or best label of each token."] = (
         "viterbi"
@@ -300,7 +302,7 @@ class Labelling(Settings):
     decoding: Annotated[Literal["viterbi", "posterior"], "Best labelling, or best label of each token."] = (
         "viterbi"
     )
-    scheme: Annotated[Scheme | None, "Give only label sequences that are valid in this scheme."] = None
+    scheme: Annotated[Scheme | None, "Label only validly in this scheme."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,7 +340,7 @@ class Inspect(Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Path(Training, Support, Bigrams, Penalised, SolvingCrf, Common):
+class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Common):
     """``path``: conditional random fields at falling strengths of the penalty."""
 
     panel = TRAINING
@@ -348,9 +350,9 @@ class Path(Training, Support, Bigrams, Penalised, SolvingCrf, Common):
         | Any,
         "Penalty, of single weights, of groups or of a tree.",
     ] = "elasticnet"  # fmt: skip
-    l2: Annotated[
+    l2: Annotated[  # type: ignore[assignment]
         float | None, AtLeast(0), "Strength of the ridge part (default: 0.01 for elasticnet)."
-    ] = None  # fmt: skip
+    ] = None
     lams: Annotated[tuple[float, ...] | None, AtLeast(0), "Strengths (default: a grid from the largest)."] = (
         None
     )

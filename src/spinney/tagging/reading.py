@@ -142,12 +142,12 @@ def letters(path: FilePath, encoding: str = "utf-8", **how: Any) -> Iterator[str
         yield from line.split()
 
 
-def nettalk_rows(path: FilePath, **how: Any) -> list[Rows]:
+def nettalk_rows(path: FilePath, **how: Any) -> Iterable[Rows]:
     """Letters and sounds of NETtalk."""
     return nettalk_sentences(path)
 
 
-def nettalk_stress_rows(path: FilePath, **how: Any) -> list[Rows]:
+def nettalk_stress_rows(path: FilePath, **how: Any) -> Iterable[Rows]:
     """Letters, and sounds with their stress, of NETtalk."""
     return nettalk_sentences(path, joint_stress=True)
 
