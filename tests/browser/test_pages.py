@@ -186,12 +186,13 @@ def automata_page():
 
 
 def tag_page():
-    from spinney.report.tag_page import tag_page
+    from spinney.report.html import view_page
     from spinney.tagging import Tagger
 
     words = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "old", "cat", "sees", "a", "dog"]] * 3
     labels = [["DET", "N", "V"], ["DET", "N", "V"], ["DET", "ADJ", "N", "V", "DET", "N"]] * 3
-    return tag_page(Tagger("U:%x[0,0]\nU:%x[-1,0]\nB", lam=0.1).fit(words, labels), "tags.spinney")
+    tagger = Tagger("U:%x[0,0]\nU:%x[-1,0]\nB", lam=0.1).fit(words, labels)
+    return view_page("tags.spinney", tagger.report_views())
 
 
 def path_page():

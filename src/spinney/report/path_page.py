@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spinney.optim.paths import LINES, Path, how_chosen
 from spinney.report.html import view_page
@@ -15,76 +13,6 @@ from spinney.structure.words import largest
 from spinney.views import Facts, Note
 
 if TYPE_CHECKING:
-    from spinney.tagging import Tagger
-    from spinney.tagging.extract import Extractor
-    from spinney.tagging.support import Shape
-    from spinney.tagging.weights import ChainWeights
-
-_STRONGEST = 1000  # of a point that may be among them
-
-
-class TaggerPath:
-    """Collects the models of :meth:`spinney.tagging.Tagger.path` while they pass by.
-
-    Examples
-    --------
-    >>> from spinney.tagging import Tagger
-    >>> from spinney.tagging.tagger import labelled_columns
-    >>> data = labelled_columns([["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]])
-    >>> tagger, collected = Tagger("U:%x[0,0]\\nB", penalty="l1"), TaggerPath()
-    >>> for point in tagger.path(data, [5.0, 0.1]):
-    ...     collected.add(tagger, point, {})
-    >>> collected.path().active[0] < collected.path().active[1]
-    True
-    """
-
-    def __init__(self) -> None:
-        self._path = Path()
-        self._models: list[tuple[Extractor, ChainWeights]] = []
-
-    def add(self, tagger: Tagger, point: Any, scores: Mapping[str, float]) -> None:
-        """The tagger as it is at this point."""
-        self._path.add(point, point.n_active, scores)
-        self._models.append((tagger.extractor_, point.weights))
-        self._labels = tagger.labels_
-
-    def path(self) -> Path:
-        """With the paths of the weights that are largest on average."""
-        found: dict[tuple[str, int, int], None] = {}
-        for extractor, weights in self._models:
-            places = weights.places[largest(np.abs(weights.values), _STRONGEST)]
-            found |= dict.fromkeys(_keys(extractor, weights.shape, places))
-        lines = {key: [0.0] * len(self._models) for key in found}
-        for i, (extractor, weights) in enumerate(self._models):
-            names = [
-                {name: o for o, name in enumerate(of)} for of in (extractor.names("u"), extractor.names("b"))
-            ]
-            full = weights.full()
-            mu, lam = weights.shape.mu(full), weights.shape.lam(full)
-            for name, before, y in found:
-                o = names[before >= 0].get(name)
-                if o is not None:
-                    lines[name, before, y][i] = float(mu[o, y] if before < 0 else lam[o, before, y])
-        order = sorted(lines, key=lambda key: -sum(map(abs, lines[key])))
-        before_names = [*self._labels, "(start)"]
-        for key in order[:LINES]:
-            name, before, y = key
-            called = f"{name}: {before_names[before]} →" if before >= 0 else f"{name} →"
-            self._path.weights[f"{called} {self._labels[y]}"] = lines[key]
-        return self._path
-
-
-def _keys(extractor: Extractor, shape: Shape, places: NDArray[np.int64]) -> Iterable[tuple[str, int, int]]:
-    """What a weight is of: an observation, the label before (−1: none) and the label."""
-    names = extractor.names("u"), extractor.names("b")
-    for place in places.tolist():
-        if place < shape.n_mu:
-            o, y = divmod(place, shape.labels)
-            yield names[0][o], -1, y
-        else:
-            b, pair = divmod(place - shape.n_mu, shape.pairs)
-            before, y = divmod(pair, shape.labels)
-            yield names[1][b], before, y
 
 
 def path_page(path: Path, title: str, about: str, known: Mapping[str, object] | None = None) -> Page:
