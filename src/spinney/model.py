@@ -101,7 +101,12 @@ class Model:
     def save(self, path: FilePath) -> None:
         """Write the model file."""
         header, tensors, strings, parts = self.contents()
-        fitted_with = {} if self.settings is None else {"fit": self.settings.as_dict()}
+        fitted_with = {}
+        if self.settings is not None:
+            written = self.settings.as_dict()
+            # What holds objects of Python cannot be written whole, and a part of it would be other settings.
+            if len(written) == len(self.settings.values()):
+                fitted_with = {"fit": written}
         write_model(path, self.kind, {**header, **fitted_with}, tensors, strings, parts)
 
     @classmethod

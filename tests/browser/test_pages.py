@@ -186,23 +186,24 @@ def automata_page():
 
 
 def tag_page():
-    from spinney.report.tag_page import tag_page
+    from spinney.report.html import view_page
     from spinney.tagging import Tagger
 
     words = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "old", "cat", "sees", "a", "dog"]] * 3
     labels = [["DET", "N", "V"], ["DET", "N", "V"], ["DET", "ADJ", "N", "V", "DET", "N"]] * 3
-    return tag_page(Tagger("U:%x[0,0]\nU:%x[-1,0]\nB", lam=0.1).fit(words, labels), "tags.spinney")
+    tagger = Tagger("U:%x[0,0]\nU:%x[-1,0]\nB", lam=0.1).fit(words, labels)
+    return view_page("tags.spinney", tagger.report_views())
 
 
 def path_page():
     from spinney.classify import LinearRegressor
     from spinney.classify.views import weight_path
-    from spinney.report.path_page import path_page
+    from spinney.report.html import view_page
 
     X = np.random.default_rng(0).normal(size=(40, 6))
     points = LinearRegressor("l1").path(X, X @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0], n=12)
     scores = {"training R²": [i / 12 for i in range(len(points))]}
-    return path_page(weight_path(points, list("abcdef"), ["value"], scores), "path", "A path.")
+    return view_page("path", weight_path(points, list("abcdef"), ["value"], scores).views())
 
 
 def any_page(tmp_path):

@@ -20,14 +20,15 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
     about = verb.help
     methods = () if isinstance(verb.settings, type) else tuple(verb.settings)
     if methods:
-        about += f"\nThese are the options of --method {method or methods[0]}; each method has its own."
+        chosen = method or methods[0]
+        about += f"\nThese are the options of --method {chosen}; each method has its own."
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
     for argument in verb.arguments:
         panels["Arguments"].append((argument.metavar, argument.help))
     for setting in (*verb.output, *settings):
         if not setting.hidden:
-            choices = methods if setting.name == "method" else ()
-            panels[setting.panel].append((option_name(setting), option_help(setting, choices)))
+            said = option_help(setting, methods if setting.name == "method" else ())
+            panels[setting.panel].append((option_name(setting), said))
     panels[OUTPUT if panels[OUTPUT] else COMMON].append(("--config FILE", CONFIG))
     panels[COMMON] += [("--json", JSON), ("-q, --quiet", QUIET)]
     return _rendered(usage, about, panels)

@@ -63,7 +63,6 @@ def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[
 # --------------------------------------------------------- pages of tasks that are not made of views yet
 
 OLD = {
-    "tagging/Tagger": "spinney.cli.tag_report:report_page",
     "trend/TrendModel": "spinney.cli.trend:report_page",
     "classes/Clustering": "spinney.cli.classes_report:report_page",
     "classes/HiddenMarkov": "spinney.cli.classes_report:report_page",

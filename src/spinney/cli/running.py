@@ -94,6 +94,23 @@ def write_page(path: str, title: str, views: Iterable[Any]) -> None:
         file.write(view_page(title, views).html())
 
 
+def path(call: Call) -> int:
+    """``path``: models at falling strengths of the penalty; the best may be kept, and a page written."""
+    begin(call)
+    written = {name: file for name, file in call.output.items() if file is not None}
+    if "model" in written and call.settings.dev is None:
+        raise SettingError("{model} keeps the best model on held-out data: give {dev}")
+    for file in written.values():
+        check_target(file)
+    found = call.library()(call.arguments["train"], call.settings)
+    if "model" in written:
+        found.best.save(written["model"])
+    if "report" in written:
+        write_page(written["report"], f"Path of {named(call.arguments['train'])}", found.report_views())
+    emit(call, found.views(), first=written)
+    return 0
+
+
 # ------------------------------------------------------------------------------------------------ common
 
 

@@ -9,6 +9,7 @@ from spinney.settings import DATA, Common, Methods, Setting, Settings
 from spinney.settings import classify as classify_settings
 from spinney.settings import lm as lm_settings
 from spinney.settings import parse as parse_settings
+from spinney.settings import tag as tag_settings
 from spinney.settings.commands import Demo, Doctor
 from spinney.settings.report import Report
 
@@ -76,8 +77,14 @@ def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -
     return Verb(help, "spinney.cli.running:make", settings, arguments, (MODEL_OUT,), uses)
 
 
-_CLASSIFY, _LM, _PARSE = classify_settings, lm_settings, parse_settings
+def path(help: str, settings: type[Settings], uses: str, *output: Setting) -> Verb:
+    """A ``path``: the recipe ``uses`` gives models at falling strengths of the penalty."""
+    return Verb(help, "spinney.cli.running:path", settings, (TRAIN,), (*output, PAGE), uses)
+
+
+_CLASSIFY, _LM, _PARSE, _TAG = classify_settings, lm_settings, parse_settings, tag_settings
 _LABELLED = "Labelled documents: a folder, table, trees or numbers."
+_TAGGED = Argument("train", "Files of labelled sentences.", several=True)
 TASKS: dict[str, Task] = {
     "classify": Task(
         "Classifiers and regressors of text: sparse linear models with any penalty.",
@@ -184,6 +191,40 @@ TASKS: dict[str, Task] = {
                 "Show the labels of a grammar and what their states stand for, or what depends on each tag.",
                 _PARSE.Inspect,
                 "parse",
+            ),
+        },
+    ),
+    "tag": Task(
+        "Sequence taggers: conditional random fields with any penalty, sparse and structured.",
+        {
+            "fit": fit(
+                "Train a tagger on sentences whose last column is the label.",
+                _TAG.FIT,
+                "spinney.tagging.recipes:fit",
+                _TAGGED,
+            ),
+            "apply": apply(
+                "Label sentences: each line comes back with its label added. Endless input is read as it comes.",
+                _TAG.Apply,
+                "tag",
+                Argument("data", "Sentences; - is standard input.", default="-"),
+            ),
+            "eval": evaluate(
+                "Measure the errors of tokens and sentences, and the scores of phrases.",
+                _TAG.Evaluate,
+                "tag",
+                Argument("data", "Files of labelled sentences.", several=True),
+            ),
+            "inspect": inspect(
+                "Show the strongest observations and transitions, and what is active under each pattern.",
+                _TAG.Inspect,
+                "tag",
+            ),
+            "path": path(
+                "Train taggers at falling strengths λ, each from the one before: errors, sizes and times.",
+                _TAG.Path,
+                "spinney.tagging.recipes:path",
+                option("model", "Where to write the model with the lowest error on dev."),
             ),
         },
     ),

@@ -266,8 +266,8 @@ class Tour:
         test = slice(4, None, 5)
         train = [i for i in range(len(statements)) if i % 5 != 4][:200]
         accuracy = {}
-        for name, structures in (("alone", {}), ("with classes", {"brown": clusters.classes})):
-            tagger = Tagger("pos", structures=structures, tol=1e-2)
+        for name, classes in (("alone", {}), ("with classes", {"brown": clusters.classes})):
+            tagger = Tagger("pos", classes=classes, tol=1e-2)
             tagger.fit([words[i] for i in train], [roles[i] for i in train])
             accuracy[name] = tagger.score(words[test], roles[test])
         tagger.save(self.place("roles.spinney"))

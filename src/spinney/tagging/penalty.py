@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.optim import Penalty, PenaltySpec, Structure, Tree, check_penalty, penalty
+from spinney.errors import SettingError
+from spinney.optim import PENALTIES, Penalty, PenaltySpec, Structure, Tree, check_penalty, penalty
 from spinney.structure import Groups
 from spinney.tagging.support import Shape
 
@@ -29,9 +30,17 @@ def penalty_spec(name: str | PenaltySpec | Penalty, lam: float, l1: float, l2: f
     'group by pattern, λ = 0.5'
     """
     if isinstance(name, Penalty):
-        return name.spec()
-    spec = PenaltySpec.of(SHORT.get(name, name) if isinstance(name, str) else name, lam, l1, l2)
-    return check_penalty(spec, OFFERS, "a tagger", GROUPINGS)
+        spec = name.spec()
+    else:
+        spec = PenaltySpec.of(SHORT.get(name, name) if isinstance(name, str) else name, lam, l1, l2)
+        check_penalty(spec, OFFERS, "a tagger", GROUPINGS)
+    knobs = PENALTIES[spec.name].knobs if isinstance(name, str) else ()
+    for knob, strength in (("l1", l1), ("l2", l2)):
+        if strength and knob not in knobs:
+            raise SettingError(
+                f"{{{knob}}} is no strength of the penalty {{name}}: leave it out", name=spec.name
+            )
+    return spec
 
 
 def make_penalty(
