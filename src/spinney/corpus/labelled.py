@@ -45,7 +45,7 @@ class InputOptions:
 
 @dataclass
 class Inputs:
-    """Documents (or a matrix) with their labels, and what was passed over while reading them."""
+    """Documents (or a matrix) with their labels, and what was skipped while reading them."""
 
     inputs: Any
     labels: list[str] | None
@@ -192,7 +192,7 @@ def _bracketed(path: str, how: InputOptions, need_labels: bool) -> Inputs:
 
 
 def read_parses(path: str, how: InputOptions) -> tuple[list[Tree], int]:
-    """The bracketed trees of a file, and how many were passed over."""
+    """The bracketed trees of a file, and how many were skipped."""
     from spinney.corpus import ReadReport, read_trees
 
     report = ReadReport()
@@ -214,7 +214,7 @@ def _svmlight(path: str) -> Inputs:
 
 
 def refuse_unseen(read: Inputs, known: Sequence[str], path: str | None, on_error: str) -> Inputs:
-    """Labels that the model never saw cannot be right: an error, or passed over and counted."""
+    """Labels that the model never saw cannot be right: an error, or skipped and counted."""
     assert read.labels is not None
     seen = set(known)
     unseen = Counter(label for label in read.labels if label not in seen)
