@@ -276,7 +276,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._search(self._checked(X))[1]
 
     def decision_path(self, X: Any) -> Any:
-        """The nodes of :attr:`tree_` on the way to the predicted class: a sparse 0/1 matrix, with a row for each example."""
+        """The nodes of :attr:`tree_` on the way to the predicted class: a sparse 0/1 matrix of examples and nodes."""
         codes = self._search(self._checked(X))[0]
         n_nodes = len(self.tree_.parent)
         onward = self.tree_.paths()

@@ -216,7 +216,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
 
 
 def _unpacked(loss: LinearLoss, w: Vector) -> tuple[Vector, Vector]:
-    """Coefficients, with a row for each output, and intercepts (of several: with mean 0, since only differences matter)."""
+    """Coefficients, with a row for each output, and intercepts (several have mean 0: only differences matter)."""
     W = w.reshape(-1, loss.n_outputs)
     coef = np.ascontiguousarray(W[: loss.p].T)
     intercept = W[loss.p].copy() if loss.intercept else np.zeros(loss.n_outputs)

@@ -144,7 +144,7 @@ def group_status(
     Parameters
     ----------
     coef : array of shape (rows, features)
-        One row an output, or a single one for two classes.
+        A row for each output, or a single one for two classes.
     groups : Groups
         None of them empty. If every group is called ``family: something``, groups are also counted by family.
     names, outputs
@@ -291,7 +291,7 @@ def sentence_log_odds(
 
 
 def _outcomes(model: TextModel, texts: Iterable[str]) -> Floats:
-    """Log-probabilities of the classes, with a row for each text, from margins: of probabilities, 0 has no logarithm."""
+    """Log-probabilities of the classes of each text, from margins: a probability of 0 has no logarithm."""
     from scipy.special import log_expit, log_softmax
 
     X = model.matrix(texts)

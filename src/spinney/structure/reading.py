@@ -68,7 +68,7 @@ def class_tree(file: str | ClassTree, names: Sequence[str], counts: Sequence[int
 
 
 def topics(file: str | Topics) -> Topics:
-    """Topics: a model that gives some, such as one of ``embed fit --method topics``, or a text with one topic per line."""
+    """Topics: a model that gives some (of ``embed fit --method topics``), or a text with one topic per line."""
     if isinstance(file, Topics):
         return file
     if not is_model(file):
