@@ -83,7 +83,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Options:
-    """What learners may be told; each reads what concerns it.
+    """The options of all learners; each reads those that concern it.
 
     Attributes
     ----------
@@ -162,10 +162,10 @@ def _em(
     training: TrainingTrees, options: Options, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
     start = random_grammar(training.rules, training.pcfg, options.states, np.random.default_rng(seed))
-    grammar, told = _polished(training, start, options, options.iterations, judge)
-    if told.get("interrupted") and not told["iterations"]:
+    grammar, facts = _polished(training, start, options, options.iterations, judge)
+    if facts.get("interrupted") and not facts["iterations"]:
         raise KeyboardInterrupt  # a random beginning is worth nothing
-    return grammar, told
+    return grammar, facts
 
 
 def _polished(
@@ -174,21 +174,21 @@ def _polished(
     """EM from a grammar on; an interrupt ends it early."""
     if not iterations:
         return start, {}
-    best, told = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
+    best, facts = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
     try:
         run_em(
             training.sample, start, iterations, options.smoothing, threads=options.threads, watch=best.watch
         )
     except KeyboardInterrupt:
-        told["interrupted"] = True
+        facts["interrupted"] = True
     assert best.grammar is not None
-    return best.grammar, {"iterations": best.at, "trace": best.trace, **told}
+    return best.grammar, {"iterations": best.at, "trace": best.trace, **facts}
 
 
 def _split_merge(
     training: TrainingTrees, options: Options, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
-    best, told = Best(judge), dict[str, Any]()
+    best, facts = Best(judge), dict[str, Any]()
     last = None
     try:
         last = run_split_merge(
@@ -204,10 +204,10 @@ def _split_merge(
     except KeyboardInterrupt:
         if best.grammar is None:
             raise
-        told["interrupted"] = True
+        facts["interrupted"] = True
     found = best.grammar or last
     assert found is not None
-    return found, {"cycles": best.at, "trace": best.trace, **told}
+    return found, {"cycles": best.at, "trace": best.trace, **facts}
 
 
 def _spectral(
@@ -215,8 +215,8 @@ def _spectral(
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.spectral import fit_spectral
 
-    told = _of_nodes(training, options, seed)
-    found = fit_spectral(training.sample.trees, training.rules, options.states, **told)
+    how = _of_nodes(training, options, seed)
+    found = fit_spectral(training.sample.trees, training.rules, options.states, **how)
     return found.grammar, {"seconds_by_step": found.seconds}
 
 
@@ -225,13 +225,13 @@ def _clustering(
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.clustering import fit_clusters
 
-    told = _of_nodes(training, options, seed)
-    found = fit_clusters(training.sample.trees, training.rules, options.states, **told)
+    how = _of_nodes(training, options, seed)
+    found = fit_clusters(training.sample.trees, training.rules, options.states, **how)
     return _polished(training, found.grammar, options, options.polish, judge)
 
 
 def _of_nodes(training: TrainingTrees, options: Options, seed: int) -> dict[str, Any]:
-    """What learners from vectors of nodes are told."""
+    """The options of learners from vectors of nodes."""
     return {
         "features": options.features,
         "kappa": options.kappa,
