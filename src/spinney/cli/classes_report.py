@@ -6,14 +6,12 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from spinney.cli.inputs import about
-from spinney.cli.textfiles import Reading, Source, batch_arrays, token_batches, vocabulary_of
+from spinney.errors import about
+from spinney.corpus.text import Reading, Source, batch_arrays, token_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from spinney.classes import Clustering, HiddenMarkov
-    from spinney.cli.textfiles import Tokens
+    from spinney.classes import WordClassModel
+    from spinney.corpus.text import Tokens
     from spinney.report.classes_page import Classed
     from spinney.report.page import Page
     from spinney.structure import WordClasses
@@ -21,10 +19,10 @@ if TYPE_CHECKING:
 
 def report_page(wanted: Any) -> tuple[Page, dict[str, Any]]:
     """The page of a model of word classes: with --data, sentences in their classes."""
-    from spinney.classes import load_word_model
+    from spinney.model import load_task
     from spinney.report.classes_page import classes_page
 
-    model = load_word_model(wanted.model)
+    model = load_task(wanted.model, "classes")
     tried = None
     if wanted.data is not None:
         with about(wanted.data):
@@ -60,23 +58,22 @@ def _sentences(wanted: Any, reading: Reading) -> list[Tokens]:
     return list(islice((tokens for batch in batches for tokens in batch), wanted.documents))
 
 
-def _tried(model: Clustering | HiddenMarkov, wanted: Any) -> Classed:
+def _tried(model: WordClassModel, wanted: Any) -> Classed:
     from dataclasses import replace
 
     from spinney.classes import HiddenMarkov
     from spinney.report.classes_page import Classed
 
-    facts: Mapping[str, Any] = model.facts_ if isinstance(model, HiddenMarkov) else model.facts
-    reading = Reading.of(facts, parser=wanted.parser)
+    reading = model.reading(parser=wanted.parser)
     if not isinstance(model, HiddenMarkov):
-        return _of_words(model.classes, _sentences(wanted, replace(reading, tree=False, relations=False)))
+        some = _sentences(wanted, replace(reading, tree=False, relations=False))
+        return _of_words(model.word_classes(), some)
     import numpy as np
 
-    reading = replace(reading, tree=model.structure == "tree", relations=len(model.relations_) > 1)
     some = _sentences(wanted, reading)
     if not some:
         return Classed([], [], [])
-    arrays = batch_arrays(some, vocabulary_of(model, reading), reading)
+    arrays = batch_arrays(some, model.vocabulary, reading)
     classes = model.predict(arrays)
     chances = np.asarray(model.posteriors(arrays), float)[np.arange(len(classes)), classes]
     ends = arrays.offsets[1:-1]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from spinney.cli.verbs import Argument, Verb, option
 from spinney.settings import Common, Methods, Settings
+from spinney.settings import classes as class_settings
 from spinney.settings import lm as lm_settings
 
 MODEL = Argument("model", "Model file.")
@@ -53,8 +54,59 @@ def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -
     return Verb(help, "spinney.cli.running:make", settings, arguments, (MODEL_OUT,), uses)
 
 
-_LM = lm_settings
+_CLASSES, _LM = class_settings, lm_settings
+_OUT = Argument("output", "File to write; - is standard output.")
 TASKS: dict[str, Task] = {
+    "classes": Task(
+        "Word classes: Brown and exchange clustering, hidden Markov chains and trees.",
+        {
+            "fit": fit("Learn word classes from text.", _CLASSES.FIT, "spinney.classes.recipes:fit"),
+            "apply": apply(
+                "Write each token on a line with its class in a column of its own; blank lines end sentences.",
+                _CLASSES.Apply,
+                "classes",
+            ),
+            "eval": evaluate(
+                "Measure word similarity, categories, relations, composition, and the likelihood of text.",
+                _CLASSES.Evaluate,
+                "classes",
+                Argument("data", "Held-out text; - is standard input.", default=None),
+            ),
+            "inspect": inspect(
+                "Show classes with their words, what follows them, and words of several classes.",
+                _CLASSES.Inspect,
+                "classes",
+            ),
+            "neighbours": show(
+                "Show the words most like a word, by similarity (1 is the same) or distance.",
+                _CLASSES.Neighbours,
+                "spinney.classes.recipes:neighbours",
+                MODEL,
+                Argument("word", "A word."),
+            ),
+            "plot": show(
+                "Draw a map of words, or the transitions between classes.",
+                _CLASSES.Plot,
+                "spinney.classes.plots:plot",
+                MODEL,
+                Argument("output", "A .png, .svg or .pdf file; .tsv for the numbers of a map."),
+            ),
+            "export": show(
+                "Write classes or vectors in a common format.",
+                _CLASSES.Export,
+                "spinney.classes.recipes:export",
+                MODEL,
+                _OUT,
+            ),
+            "place": make(
+                "Give new words the classes where they fit best; the classes of old words stay.",
+                _CLASSES.Place,
+                "spinney.classes.recipes:place",
+                Argument("classes", "Clustering of fit, or a Brown paths file."),
+                TRAIN,
+            ),
+        },
+    ),
     "lm": Task(
         "Language models: smoothed n-grams, Pitman-Yor, log-linear, class-based and mixed models.",
         {

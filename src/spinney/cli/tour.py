@@ -206,17 +206,17 @@ class Tour:
         from math import exp
 
         from spinney.classes import HiddenMarkov, brown, pair_counts
-        from spinney.report.classes import class_views, frequent
+        from spinney.classes.views import class_views, frequent
 
         self.heading(7, "Word classes, learnt without a label")
         arrays = self._words(min_count=3)
         clusters = brown(pair_counts(arrays), arrays.vocabulary, 40, refine=5)
         model = HiddenMarkov(40, random_state=self.seed).fit(arrays, init=clusters.classes)
-        model.facts_["reading"] = {"lowercase": True}  # for those who try it on text
+        model.facts["reading"] = {"lowercase": True}  # for those who try it on text
         model.save(self.place("classes.spinney"))
         self.say(
             f"   Brown clusters of {len(arrays.vocabulary):,} words begin a hidden Markov chain of 40 classes "
-            f"(perplexity {exp(-model.facts_['log_likelihood']):.0f}). Some of its classes:"
+            f"(perplexity {exp(-model.facts['log_likelihood']):.0f}). Some of its classes:"
         )
         classes = model.word_classes()
         shown = [classes[word] for word in ("must", "called", "values", "returns", "x") if word in classes]
@@ -228,7 +228,7 @@ class Tour:
             "words": len(arrays.vocabulary),
             "classes": 40,
             "ami": clusters.ami,
-            "log_likelihood": model.facts_["log_likelihood"],
+            "log_likelihood": model.facts["log_likelihood"],
             "neighbours": [word for word, _ in near],
         }
 

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from spinney.classes import Clustering, HiddenMarkov
+from spinney.classes import HiddenMarkov, WordClassModel
+from spinney.classes import views
+from spinney.classes.views import ClassView
 from spinney.errors import OptionError
-from spinney.report import classes as views
 from spinney.report.charts import heat_map, line_chart
-from spinney.report.classes import ClassView, WordModel
 from spinney.report.maps import COMPARED, SHOWN, by_count, label, map_points, word_map
 from spinney.report.outline import Node, grown, outline
 from spinney.report.page import Html, Page, Section, Share, colour, escape, paragraph, table
-from spinney.structure import ClassTree, WordClasses
+from spinney.report.tables import told
+from spinney.structure import ClassTree
 
 _CLASSES = 1000  # in the table
 _HEAT = 40  # in the heat map
@@ -40,7 +41,7 @@ class Classed:
 
 
 def classes_page(
-    model: WordModel, title: str, tried: Classed | None = None, *, documents: int = 10, top: int = 20
+    model: WordClassModel, title: str, tried: Classed | None = None, *, documents: int = 10, top: int = 20
 ) -> Page:
     """The whole page.
 
@@ -66,8 +67,7 @@ def classes_page(
     >>> "<h2>Classes</h2>" in text, "<h2>Map of words</h2>" in text
     (True, True)
     """
-    facts = model.facts_ if isinstance(model, HiddenMarkov) else model.facts
-    tree = facts.get("structure") == "tree"
+    facts, tree = model.facts, model.is_tree
     shown = views.class_views(model, top=top)
     # A class that no token is of has nothing to show.
     used = [view for view in shown if view.words]
@@ -79,17 +79,18 @@ def classes_page(
     points = _map(model, named)
     if points:
         sections.append(Section("Map of words", points))
-    if isinstance(model, Clustering) and model.classes.paths is not None:
-        hierarchy = _hierarchy(model.classes, used)
+    if any(view.path is not None for view in used):
+        hierarchy = _hierarchy(used)
         sections += [Section("Tree of classes", hierarchy)] if hierarchy else []
-    if isinstance(model, HiddenMarkov) or model.class_pairs.any():
+    matrix = model.transitions()
+    if matrix is not None:
         title_of = "What hangs below what" if tree else "What follows what"
-        sections.append(Section(title_of, _transitions(model, used, tree)))
+        sections.append(Section(title_of, _transitions(model, matrix, used, tree)))
     if isinstance(model, HiddenMarkov):
         sections.append(Section("Words of several classes", _homonyms(model)))
         sections += _learning(facts)
     about = _ABOUT.get(str(facts.get("method")), "Word classes: every word is of one class.")
-    known = views.fit_facts(model) or {"words": len(_words(model)), "classes": len(shown)}
+    known = told(model.facts, views.NAMES) or {"words": len(model.vocabulary), "classes": len(shown)}
     return Page(title, about.format(_place(facts, tree)), known, sections)
 
 
@@ -97,10 +98,6 @@ def _place(facts: Mapping[str, Any], tree: bool) -> str:
     if facts.get("method") == "hmm":
         return "of the word that it hangs on" if tree else "before it"
     return "below a word in its tree" if tree else "next"
-
-
-def _words(model: WordModel) -> Sequence[str]:
-    return model.vocabulary_.words if isinstance(model, HiddenMarkov) else model.classes.words
 
 
 # ------------------------------------------------------------------------------------------ the model
@@ -121,19 +118,16 @@ def _table(used: Sequence[ClassView], n_classes: int) -> list[Html]:
     return [paragraph(about), table(header, rows)]
 
 
-def _map(model: WordModel, named: Mapping[int, str]) -> list[Html]:
-    vectors = views.model_vectors(model)
-    counts: Any = model.vocabulary_.counts if isinstance(model, HiddenMarkov) else model.classes.counts
-    # A word that never was of a class has no vector.
-    chosen = [
-        i
-        for i in by_count(_words(model), counts, SHOWN, views.unknown_symbol(model))
-        if _words(model)[i] in vectors
-    ]
-    words = [_words(model)[i] for i in chosen]
+def _map(model: WordClassModel, named: Mapping[int, str]) -> list[Html]:
+    vectors, vocabulary = model.comparable_vectors(), model.vocabulary
+    counts: Any = vocabulary.counts if vocabulary.counts.any() else None
+    # A word that never had a class has no vector.
+    found = by_count(vocabulary.words, counts, SHOWN, vocabulary.unknown)
+    chosen = [i for i in found if vocabulary.words[i] in vectors]
+    words = [vocabulary.words[i] for i in chosen]
     if len(words) < 2:
         return []
-    of_words = [views.classes_of_word(model, word) for word in words]
+    of_words = [model.classes_of_word(word) for word in words]
     groups = [some[0][0] if some else 0 for some in of_words]
     notes = [
         _note(None if counts is None else int(counts[i]), some, named) for i, some in zip(chosen, of_words)
@@ -163,7 +157,7 @@ def _note(count: int | None, classes: Sequence[tuple[int, float]], named: Mappin
     return " · ".join(told)
 
 
-def _hierarchy(classes: WordClasses, used: Sequence[ClassView]) -> list[Html]:
+def _hierarchy(used: Sequence[ClassView]) -> list[Html]:
     try:
         tree = ClassTree.from_paths([str(view.number) for view in used], [view.path or "" for view in used])
     except OptionError:  # a path that begins another: no tree
@@ -177,11 +171,12 @@ def _hierarchy(classes: WordClasses, used: Sequence[ClassView]) -> list[Html]:
     return [paragraph(about), outline(grown(tree.parent.tolist(), leaves, order), leaves="classes")]
 
 
-def _transitions(model: WordModel, used: Sequence[ClassView], tree: bool) -> list[Html]:
-    matrix = views.transitions(model)
+def _transitions(
+    model: WordClassModel, matrix: views.Floats, used: Sequence[ClassView], tree: bool
+) -> list[Html]:
     largest = {view.number: view for view in used[:_HEAT]}
     if len(matrix) <= _ORDERED:
-        order = [number for number in views.class_order(model) if number in largest]
+        order = [number for number in views.class_order(model, matrix) if number in largest]
     else:
         order = sorted(largest)
     names = [largest[number].named(3) for number in order]

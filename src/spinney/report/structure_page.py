@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from spinney.classes import Clustering
+from spinney.classes.model import GivenClasses
 from spinney.report.classes_page import Classed, classes_page
 from spinney.report.embed_page import dimension_sections, map_sections
 from spinney.report.outline import Node, grown, outline
@@ -28,13 +28,8 @@ def word_classes_page(
     >>> page.known, [section.title for section in page.sections]
     ({'words': 3, 'classes': 2, 'with a tree': False}, ['Classes', 'Map of words'])
     """
-    n = classes.n_classes
-    # Nothing is known of their pairs; a view of one zero takes no room.
-    none = np.broadcast_to(np.int64(0), (n, n))
-    page = classes_page(
-        Clustering(classes, none, none[:, :1].ravel()), title, tried, documents=documents, top=top
-    )
-    known = {"words": len(classes), "classes": n, "with a tree": classes.paths is not None}
+    page = classes_page(GivenClasses(classes), title, tried, documents=documents, top=top)
+    known = {"words": len(classes), "classes": classes.n_classes, "with a tree": classes.paths is not None}
     return Page(title, page.about, known, page.sections)
 
 

@@ -258,6 +258,17 @@ class ClassTree(Stored):
 
     # -- files ----------------------------------------------------------------------------------------
 
+    @property
+    def facts(self) -> dict[str, Any]:  # type: ignore[override]
+        """The size and the depth of the tree."""
+        depths = self.depths[: len(self)]
+        return {
+            "classes": len(self),
+            "nodes": len(self.parent),
+            "depth": self.depth,
+            "mean_depth": float(depths.mean()) if len(depths) else 0.0,
+        }
+
     def parts(self) -> Parts:
         return Parts({}, {"parent": self.parent, "branch": self.branch}, {"names": self.names})
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain, compress
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -431,6 +431,19 @@ class Groups(Stored):
             self.names = [name for name, kept in zip(self.names, full) if kept]
 
     # -- files ----------------------------------------------------------------------------------------
+
+    @property
+    def facts(self) -> dict[str, Any]:  # type: ignore[override]
+        """How many groups there are, and how they lie in each other."""
+        return {
+            "groups": len(self),
+            "features": self.n_features,
+            "members": len(self.members),
+            "nested": self.is_nested,
+            "partition": self.is_partition,
+            "uncovered": len(self.uncovered),
+            "most_groups": int(self.overlap_counts.max(initial=0)),
+        }
 
     def parts(self) -> Parts:
         tensors: dict[str, Array] = {"ptr": self.ptr, "members": self.members, "weights": self.weights}

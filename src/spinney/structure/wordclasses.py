@@ -183,6 +183,11 @@ class WordClasses(Stored):
 
     # -- files ----------------------------------------------------------------------------------------
 
+    @property
+    def facts(self) -> dict[str, Any]:  # type: ignore[override]
+        """How many words and classes there are."""
+        return {"words": len(self), "classes": self.n_classes, "with_tree": self.paths is not None}
+
     def parts(self) -> Parts:
         tensors = {"ids": self.ids} | ({} if self.counts is None else {"counts": self.counts})
         strings = {"words": self.words} | ({} if self.paths is None else {"paths": self.paths})

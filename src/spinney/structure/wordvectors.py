@@ -271,6 +271,14 @@ class WordVectors(Stored):
 
     # -- files ----------------------------------------------------------------------------------------
 
+    @property
+    def facts(self) -> dict[str, Any]:  # type: ignore[override]
+        """How many words and dimensions there are."""
+        facts: dict[str, Any] = {"words": len(self), "dimensions": self.dimension}
+        if self.is_sparse:
+            facts["nonzero_share"] = self.matrix.nnz / max(len(self) * self.dimension, 1)
+        return facts
+
     def parts(self) -> Parts:
         tensors = csr_tensors("matrix", self.matrix) if self.is_sparse else {"matrix": self.matrix}
         header = {"sparse": self.is_sparse, "lowercase": self.lowercase}
