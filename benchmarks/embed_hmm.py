@@ -121,8 +121,8 @@ def _em(
     print(f"EM, {passes} passes …", file=sys.stderr, flush=True)
     model = HiddenMarkov(STATES, passes=passes, finish=False, random_state=seed)
     model.fit(ended, dev=test, init=init)
-    seconds = np.cumsum([row["seconds"] for row in model.facts_["trace"]]).tolist()
-    return model, [(s, float(np.exp(-row["dev"]))) for s, row in zip(seconds, model.facts_["trace"])]
+    seconds = np.cumsum([row["seconds"] for row in model.facts["trace"]]).tolist()
+    return model, [(s, float(np.exp(-row["dev"]))) for s, row in zip(seconds, model.facts["trace"])]
 
 
 def _interpolated(

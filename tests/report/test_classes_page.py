@@ -56,7 +56,7 @@ def test_flat_classes_have_no_tree(text):
 
 
 def test_a_hidden_markov_model(text):
-    model = HiddenMarkov(4, method="batch", passes=5, random_state=1).fit(text)
+    model = HiddenMarkov(4, em="batch", passes=5, random_state=1).fit(text)
     classes = np.split(model.predict(text), text.offsets[1:-1])
     tried = Classed(TEXT, [some.tolist() for some in classes], [[0.5] * len(words) for words in TEXT])
     page = classes_page(model, "hidden", tried, documents=3)

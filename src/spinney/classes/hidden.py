@@ -163,6 +163,8 @@ class HiddenMarkov(WordClassModel):
             value = getattr(self, name)
             if not _is_whole(value, least):
                 raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        if self.threads is not None and not _is_whole(self.threads, 1):
+            raise OptionError(f"threads must be at least 1, not {self.threads!r}")
         if self.structure not in get_args(Structure):
             raise unknown_choice("structure is", self.structure, get_args(Structure))
         typed = self.typed

@@ -42,7 +42,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> WordClass
     Examples
     --------
     >>> text = [[a, b, c] for a in ("the", "a") for b in ("dog", "cat") for c in ("barks", "sleeps")]
-    >>> model = fit(text, method="brown", classes=3)
+    >>> model = fit(text, method="brown", classes=3, root=True)
     >>> sorted(model.word_classes().words_of(model.word_classes()["dog"]))
     ['cat', 'dog']
     """
