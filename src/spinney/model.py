@@ -119,6 +119,16 @@ class Model:
         """What a person sees of the model."""
         return [Facts("facts", self.kind, self.facts)]
 
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """What the page of the model shows: a note that says what the model is, facts, and sections.
+
+        With data, the page shows what the model makes of them; ``settings`` are of
+        :class:`spinney.settings.report.Report`.
+        """
+        if data is not None:
+            raise OptionError(f"the page of a model of the kind {self.kind} shows no data")
+        return self.views()
+
     def apply(self, data: Any, settings: Settings | None = None, **changes: Any) -> Applied:
         """Apply the model to data: files, or what its task has in memory."""
         raise OptionError(f"a model of the kind {self.kind} cannot be applied to data")

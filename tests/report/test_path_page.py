@@ -85,7 +85,7 @@ def test_how_a_strength_was_chosen():
     [section] = chosen_section(tried, "accuracy", 0.1)
     text = "".join(section.blocks)
     assert "4 settings" in text
-    assert "λ = 0.1 was taken" in text
+    assert "λ = 0.1 was chosen" in text
     assert text.count('<figure class="chart"') == 2
     assert text.count("l1 = 2 ") == 2  # a line for each, in both charts
     nested = [{"params": {"lam": 0.1 * i}, "score": 0.5} for i in (1, 2)]

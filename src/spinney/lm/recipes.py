@@ -360,7 +360,7 @@ def export(model: str, output: str, settings: Settings | None = None) -> list[Vi
     grams = [size.grams for size in order_sizes(fitted)]
     listed = ", ".join(f"{n:,}" for n in grams)
     return [
-        Facts("", "", {"output": output, "grams": grams}, {}),
+        Facts("facts", "", {"output": output, "grams": grams}, {}),
         Lines("", "", [f"Wrote {output} with {listed} n-grams"]),
     ]
 

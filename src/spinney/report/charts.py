@@ -14,6 +14,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 10, 28  # margins of a line chart
 _CELL = 40  # the side of a cell of a heat map; of many, half of that and no number in it
 _NUMBERED = 24  # so many rows and columns at most hold numbers
 _NAME = 26  # letters of the name of a row or column
+_SPARK = (96, 22)  # the width and height of a small line
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")  # the second, third and fourth eight of lines
 
 
@@ -225,3 +226,28 @@ def _brief(value: float) -> str:
 def _cut(text: object, n: int = 18) -> str:
     text = str(text)
     return text if len(text) <= n else text[: n - 1] + "…"
+
+
+def spark(values: Sequence[float]) -> Html:
+    """A series as a small line, with one at 0 behind it.
+
+    Examples
+    --------
+    >>> spark([0.0, 1.0, 0.5]).count("L")
+    2
+    """
+    width, height = _SPARK
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = min([0.0, *finite]), max([0.0, *finite])
+    span = (high - low) or 1.0
+
+    def y(value: float) -> float:
+        return height - 2 - (height - 4) * (value - low) / span
+
+    step = width / max(len(values) - 1, 1)
+    points = "L".join(f"{i * step:.4g} {y(v):.4g}" for i, v in enumerate(values) if math.isfinite(v))
+    return Html(
+        f'<svg class="spark c0" viewBox="0 0 {width} {height}" width="{width}" height="{height}" aria-hidden="true">'
+        f'<line class="grid" x1="0" x2="{width}" y1="{y(0.0):.4g}" y2="{y(0.0):.4g}"/>'
+        f'<path class="line" d="M{points or "0 0"}"/></svg>'
+    )

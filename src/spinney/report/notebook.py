@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 
-from spinney.report.page import Html, facts, heading, paragraph, table
-from spinney.views import Facts, Lines, Table, View
+from spinney.views import View
 
 
 def html(views: Iterable[View]) -> str:
-    """Views as markup that a notebook shows.
+    """Views as markup that a notebook shows, with their styles kept to themselves.
 
     Examples
     --------
-    >>> print(html([Facts("facts", "Fit", {"active": 3})]))
-    <h3>Fit</h3>
-    <dl class="facts"><div><dt>active</dt><dd>3</dd></div></dl>
+    >>> from spinney.views import Facts
+    >>> shown = html([Facts("facts", "Fit", {"active": 3})])
+    >>> shown.startswith("<div><style>@scope {"), "<dt>active</dt><dd>3</dd>" in shown
+    (True, True)
     """
-    return "".join(block for view in views for block in _blocks(view))
+    from spinney.report.html import html as drawn
+
+    return f"<div><style>{_style()}</style>\n{drawn(views)}</div>"
 
 
-def _blocks(view: View) -> list[Html]:
-    head = [heading(view.title)] if view.title else []
-    if isinstance(view, Facts):
-        return [*head, facts(view.shown())]
-    if isinstance(view, Table) and view.rows:
-        return [*head, table(view.header, view.rows)]
-    if isinstance(view, Lines):
-        return [*head, *map(paragraph, view.lines)]
-    return []
+@cache
+def _style() -> str:
+    """The styles of a page, for what stands inside one element: the rest of a notebook looks as it did."""
+    style = files("spinney.report").joinpath("page.css").read_text(encoding="utf-8")
+    return "@scope {\n" + style.replace(":root {", ":scope {").replace("body {", ":scope {") + "}\n"

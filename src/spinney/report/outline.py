@@ -3,64 +3,17 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
 from spinney.report.page import Html, escape
+from spinney.views import Node, grown
+
+__all__ = ["DRAWN", "Node", "grown", "outline"]
 
 #: How many leaves and branches are drawn before branches are told in a line.
 DRAWN = 1500
 _DEEP = 40  # levels, then all leaves below are told in a line: nobody could see where deeper ones belong
 _OPEN = 3  # levels that are open at the start
-_TOLD = 6  # leaves that tell what is in a branch
-
-
-@dataclass(frozen=True)
-class Node:
-    """A leaf, or a branch with others below it; ``size`` is how many leaves there are, ``tells`` names some of them."""
-
-    name: str
-    note: str = ""
-    children: Sequence[Node] = ()
-    size: int = 1
-    tells: Sequence[str] = ()
-
-
-def grown(parent: Sequence[int], nodes: Sequence[Node], order: Iterable[int]) -> list[Node]:
-    """The trees of a forest, out of the parent of each node (-1 for a root); siblings stand in this order.
-
-    ``nodes`` are the first nodes, as they would be without children; the others have no names.
-
-    Examples
-    --------
-    >>> root = grown([3, 3, 4, 4, -1], [Node("cat"), Node("dog"), Node("oak")], range(5))[0]
-    >>> root.size, root.tells, [node.name for node in root.children], root.children[1].children[0].name
-    (3, ('oak', 'cat', 'dog'), ['oak', ''], 'cat')
-    """
-    below: dict[int, list[int]] = {}
-    for node in order:
-        below.setdefault(parent[node], []).append(node)
-    made: dict[int, Node] = {}
-    todo = list(below.get(-1, []))
-    while todo:
-        node = todo[-1]
-        missing = [child for child in below.get(node, []) if child not in made]
-        if missing:
-            todo += missing
-            continue
-        todo.pop()
-        children = [made[child] for child in below.get(node, [])]
-        bare = nodes[node] if node < len(nodes) else Node("")
-        made[node] = branch(bare, children) if children else replace(bare, tells=bare.tells or (bare.name,))
-    return [made[node] for node in below.get(-1, [])]
-
-
-def branch(bare: Node, children: Sequence[Node]) -> Node:
-    """A node with others below it, told by some of their leaves from left to right."""
-    names = [name for child in children for name in child.tells]
-    n = min(len(names), _TOLD)
-    tells = tuple(names[i * len(names) // n] for i in range(n))
-    return replace(bare, children=children, size=sum(child.size for child in children), tells=tells)
 
 
 def outline(roots: Sequence[Node], *, leaves: str = "leaves") -> Html:

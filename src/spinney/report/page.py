@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import spinney
+from spinney.views import Mark as Mark
+from spinney.views import Share as Share
 
 N_COLOURS = 8
 FILTERED = 12  # rows from which a table has a filter box
@@ -42,12 +44,6 @@ def escape(text: object) -> Html:
     '&lt;/script&gt; &amp; &quot;so on&quot;'
     """
     return text if isinstance(text, Html) else Html(html.escape(_UNSHOWABLE.sub("\ufffd", str(text))))
-
-
-class Share(float):
-    """A part of a whole, told in per cent."""
-
-    __slots__ = ()
 
 
 def shown(value: object) -> Html:
@@ -226,19 +222,8 @@ def _largest(values: Iterable[float]) -> float:
     return max((abs(value) for value in values if math.isfinite(value)), default=0.0)
 
 
-class Mark(NamedTuple):
-    """A stretch of text to mark: its colour, how strongly (1 to 3), whether it speaks against, and a note."""
-
-    start: int
-    stop: int
-    colour: int = 0
-    strength: int = 1
-    against: bool = False
-    note: str = ""
-
-
 def marked(text: str, marks: Iterable[Mark]) -> Html:
-    """Text with marked stretches; one that begins inside another is passed over.
+    """Text with marked stretches; one that begins inside another is left out.
 
     Examples
     --------

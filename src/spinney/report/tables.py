@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from spinney.views import Facts, Share
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -31,11 +33,6 @@ def show_facts(title: str, facts: Mapping[str, Any]) -> None:
     _print_titled(title, table)
 
 
-#: Facts that are told only if something happened, and those that are shares.
-_EVENTS = ("skipped", "long", "joined", "revived", "dropped")
-_SHARES = ("unknown_share", "nonzero_share")
-
-
 def tell(title: str, facts: Mapping[str, Any], names: Mapping[str, str]) -> None:
     """What is known of these facts, in the order of ``names`` and by these names."""
     show_facts(title, told(facts, names))
@@ -47,19 +44,9 @@ def told(facts: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     Examples
     --------
     >>> told({"unknown_share": 0.5, "words": 7, "skipped": 0}, {"words": "words", "unknown_share": "unknown words"})
-    {'words': 7, 'unknown words': '50.00%'}
+    {'words': 7, 'unknown words': 0.5}
     """
-    found: dict[str, Any] = {}
-    for key, name in names.items():
-        value = facts.get(key)
-        if not isinstance(value, int | float | str) or (key in _EVENTS and not value):
-            continue
-        if key in _SHARES and not isinstance(value, str):
-            value = f"{value:.2%}"
-        elif key.endswith("_per_second") and isinstance(value, float):
-            value = round(value)
-        found[name] = value
-    return found
+    return Facts("facts", "", facts, names).shown()
 
 
 def show_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -125,6 +112,8 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, Share):
+        return f"{value:.2%}"
     if isinstance(value, float):
         return f"{value:.4g}"
     return escape(str(value))

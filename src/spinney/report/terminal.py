@@ -2,28 +2,185 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from spinney.report.tables import show_rows, tell
-from spinney.views import Facts, Lines, Table, View
+from spinney.report.tables import console, show_facts, show_rows
+from spinney.views import (
+    Arcs,
+    Bars,
+    Facts,
+    Folded,
+    HeatMap,
+    Lines,
+    MarkedText,
+    Node,
+    Note,
+    Outline,
+    PhraseTree,
+    ScoredLines,
+    Section,
+    Series,
+    Spark,
+    Table,
+    Tokens,
+    View,
+    every,
+)
+
+_BAR = 24  # the longest bar
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_SPARKED = 40  # numbers of a series that are shown
+_COLUMNS = 12  # of a heat map; a wider one is for pages
+_LINES = 60  # of a tree
 
 
 def show_views(views: Iterable[View], title: str = "") -> None:
     """Print views one below the other; the first of them has ``title`` where it has none of its own."""
     for view in views:
-        if not view.title:
-            view, title = replace(view, title=title), ""
-        show(view)
+        if isinstance(view, Section):
+            _print(view.title, style="bold")
+            show_views(view.views)
+        elif type(view) in SHOWN:
+            if not view.title and title and not isinstance(view, Note):
+                view, title = replace(view, title=title), ""
+            SHOWN[type(view)](view)
+        elif not isinstance(view, Folded):
+            inner = list(every([view]))
+            if inner != [view]:
+                show_views(inner)
 
 
-def show(view: View) -> None:
-    """Print a view; one that only JSON or a page has prints nothing."""
-    if isinstance(view, Facts):
-        tell(view.title, view.values, view.names or {key: key.replace("_", " ") for key in view.values})
-    elif isinstance(view, Table) and view.rows:
-        show_rows(view.title, view.header, view.rows)
+def _print(text: str, style: str = "") -> None:
+    from rich.text import Text
+
+    if text:
+        console().print(Text(text, style=style), soft_wrap=not style)
+
+
+def _table(view: Table) -> None:
+    if view.rows:
+        show_rows(view.title, view.header, [list(map(_cell, row)) for row in view.rows])
         if view.note:
             print(view.note)
-    elif isinstance(view, Lines):
-        print("\n".join(view.lines))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, MarkedText):
+        return value.text
+    return sparkline(value.values) if isinstance(value, Spark) else value
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Numbers as a line of blocks; one that is not finite is a space.
+
+    Examples
+    --------
+    >>> sparkline([0.0, 1.0, float("nan"), 0.5])
+    '▁█ ▅'
+    """
+    step = max(1, math.ceil(len(values) / _SPARKED))
+    values = list(values)[::step]
+    known = [value for value in values if math.isfinite(value)]
+    low, span = min(known, default=0.0), (max(known, default=1.0) - min(known, default=0.0)) or 1.0
+    top = len(_BLOCKS) - 1
+    return "".join(_BLOCKS[round(top * (v - low) / span)] if math.isfinite(v) else " " for v in values)
+
+
+def _bars(view: Bars) -> None:
+    most = max((abs(value) for _, value in view.rows if math.isfinite(value)), default=0.0) or 1.0
+    rows = [
+        [name, float(value), "█" * round(_BAR * abs(value) / most) if math.isfinite(value) else ""]
+        for name, value in view.rows
+    ]
+    show_rows(view.title, ["", "", ""], rows)
+
+
+def _series(view: Series) -> None:
+    ends = [str(view.at[0]), str(view.at[-1])] if view.at else ["", ""]
+    rows = [
+        [name, sparkline(of), *(float(of[i]) for i in (0, -1))] for name, of in view.lines.items() if len(of)
+    ]
+    show_rows(view.title or view.caption, ["", "series", *ends], rows)
+
+
+def _heat_map(view: HeatMap) -> None:
+    if len(view.columns) <= _COLUMNS:
+        rows = [[name, *row] for name, row in zip(view.rows, view.values)]
+        show_rows(view.title or view.caption, ["", *view.columns], rows)
+
+
+def _outline(view: Outline) -> None:
+    _print(view.title, style="italic")
+    todo: list[tuple[Node, int]] = [(root, 0) for root in reversed(view.roots)]
+    drawn = 0
+    while todo and drawn < _LINES:
+        node, depth = todo.pop()
+        name = node.name or f"{node.size:,} {view.leaves}"
+        note = node.note or ("" if not node.children else ", ".join(node.tells))
+        _print(f"{'  ' * min(depth, 20)}{name}{f'  ({note})' if note else ''}")
+        todo += [(child, depth + 1) for child in reversed(node.children)]
+        drawn += 1
+    if todo:
+        _print("…")
+
+
+def _tree(view: PhraseTree) -> None:
+    from spinney.corpus.brackets import Tree
+    from spinney.report.parse_trees import phrase_lines
+
+    _print(view.title, style="italic")
+    lines = phrase_lines(Tree.parse(view.tree))
+    width = max((len(label) for label, _ in lines), default=0)
+    for label, words in lines:
+        _print(f"{label:{width}}  {words}")
+
+
+def _arcs(view: Arcs) -> None:
+    tags = view.tags or [""] * len(view.words)
+    heads = [view.words[head - 1] if head else "(root)" for head in view.heads]
+    rows = [[i + 1, *row] for i, row in enumerate(zip(view.words, tags, heads))]
+    show_rows(view.title, ["", "word", "tag", "head"], rows)
+
+
+def _scored(view: ScoredLines) -> None:
+    rows = [
+        ["" if score is None else f"{score:+.3f}", text.text if isinstance(text, MarkedText) else text]
+        for text, score in view.lines
+    ]
+    show_rows(view.title, ["", ""], rows)
+
+
+def _tokens(view: Tokens) -> None:
+    words = [f"{token.word}/{token.label}" if token.label else token.word for token in view.tokens]
+    more = [f"… {view.more:,} more words"] if view.more else []
+    _print(" ".join([*([view.title] if view.title else []), *words, *more]))
+
+
+def _lines(view: Lines) -> None:
+    print("\n".join(view.lines))
+
+
+def _marked(view: MarkedText) -> None:
+    _print(view.title, style="italic")
+    _print(view.text)
+
+
+#: How each kind of view is printed; others are for JSON or for pages only.
+SHOWN: dict[type[View], Callable[[Any], None]] = {
+    Facts: lambda view: show_facts(view.title, view.shown()),
+    Table: _table,
+    Lines: _lines,
+    Note: lambda view: _print(view.text),
+    Bars: _bars,
+    Series: _series,
+    HeatMap: _heat_map,
+    Outline: _outline,
+    PhraseTree: _tree,
+    Arcs: _arcs,
+    MarkedText: _marked,
+    ScoredLines: _scored,
+    Tokens: _tokens,
+}

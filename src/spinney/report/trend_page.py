@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
-from spinney.report.charts import line_chart
+from spinney.report.charts import line_chart, spark
 from spinney.report.page import Html, Page, Section, bars, heading, paragraph, table
 from spinney.report.trend import fact_names
 from spinney.temporal import Strand, TrendModel
 
 _LINES = 8  # in a chart: as many as there are colours
 _RANKED = {"norm": "largest norms", "steps": "largest steps from time to time"}
-_SPARK = (96, 22)  # the width and height of a small line
 _EFFECTS = 12  # covariates that are shown, those with the strongest series
 
 _ABOUT = {
@@ -95,28 +93,3 @@ def _table(strands: Sequence[Strand], ranked: str) -> Html:
         ]
         rows.append([*row, *([strand.next, strand.e_alpha] if expected else []), strand.score])
     return table(header, rows)
-
-
-def spark(values: Sequence[float]) -> Html:
-    """A series as a small line, with one at 0 behind it.
-
-    Examples
-    --------
-    >>> spark([0.0, 1.0, 0.5]).count("L")
-    2
-    """
-    width, height = _SPARK
-    finite = [value for value in values if math.isfinite(value)]
-    low, high = min([0.0, *finite]), max([0.0, *finite])
-    span = (high - low) or 1.0
-
-    def y(value: float) -> float:
-        return height - 2 - (height - 4) * (value - low) / span
-
-    step = width / max(len(values) - 1, 1)
-    points = "L".join(f"{i * step:.4g} {y(v):.4g}" for i, v in enumerate(values) if math.isfinite(v))
-    return Html(
-        f'<svg class="spark c0" viewBox="0 0 {width} {height}" width="{width}" height="{height}" aria-hidden="true">'
-        f'<line class="grid" x1="0" x2="{width}" y1="{y(0.0):.4g}" y2="{y(0.0):.4g}"/>'
-        f'<path class="line" d="M{points or "0 0"}"/></svg>'
-    )
