@@ -46,8 +46,9 @@ def brown_page():
 
 @cache
 def hidden_page():
-    from spinney.classes import HiddenMarkov
     from spinney.report.classes_page import Classed, classes_page
+
+    from spinney.classes import HiddenMarkov
 
     model = HiddenMarkov(30, passes=2, random_state=1).fit(text(), reading=READING)
     some = sentence_arrays(sentences(), vocabulary=text().vocabulary)

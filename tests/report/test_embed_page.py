@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from spinney.report.html import view_page
 
 from spinney.corpus import sentence_arrays
 from spinney.embed import Embedding, MomentTopics, SpectralHMM
 from spinney.report.embed_page import Topical, embed_page
-from spinney.report.structure_page import class_tree_page, groups_page, word_vectors_page
 from spinney.structure import ClassTree, Groups, WordVectors
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
@@ -31,6 +31,10 @@ def check(page):
 
 def titles(page):
     return [section.title for section in page.sections]
+
+
+def structure_page(structure, title):
+    return view_page(title, structure.report_views())
 
 
 def test_vectors(text):
@@ -77,23 +81,23 @@ def test_topics_and_their_documents():
 
 def test_files_of_vectors():
     sparse = csr_array(np.eye(4)[:, :3])
-    page = word_vectors_page(WordVectors(["a", "b", "c", "d"], sparse), "sparse")
-    assert page.known["numbers that are not 0"] == "25.00%"
+    page = structure_page(WordVectors(["a", "b", "c", "d"], sparse), "sparse")
+    assert page.known["numbers that are not 0"] == 0.25
     check(page)
-    assert titles(word_vectors_page(WordVectors(["a"], [[1.0, 2.0]]), "one")) == ["Dimensions"]
-    assert titles(word_vectors_page(WordVectors([], np.zeros((0, 2))), "none")) == []
-    check(word_vectors_page(WordVectors(["a", "b"], np.zeros((2, 2))), "zeros"))
-    check(word_vectors_page(WordVectors(["a", "b", "c"], [[1.0], [2.0], [-1.0]]), "one number"))
+    assert titles(structure_page(WordVectors(["a"], [[1.0, 2.0]]), "one")) == ["Dimensions"]
+    assert titles(structure_page(WordVectors([], np.zeros((0, 2))), "none")) == []
+    check(structure_page(WordVectors(["a", "b"], np.zeros((2, 2))), "zeros"))
+    check(structure_page(WordVectors(["a", "b", "c"], [[1.0], [2.0], [-1.0]]), "one number"))
 
 
 def test_files_of_groups_and_trees():
-    page = groups_page(Groups.from_lists([[0, 1, 2], [1], [3]], 5, names=[HOSTILE, "b", ""]), "groups")
+    page = structure_page(Groups.from_lists([[0, 1, 2], [1], [3]], 5, names=[HOSTILE, "b", ""]), "groups")
     html = check(page)
     assert "group 2" in html  # it has no name
     assert page.known["features in no group"] == 1
-    assert "Forest" not in titles(groups_page(Groups.from_labels([0, 0, 1]), "flat"))
-    check(groups_page(Groups.from_lists([], 3), "none"))
-    check(class_tree_page(ClassTree.from_newick("((cat, dog), plant);"), HOSTILE))
-    check(class_tree_page(ClassTree(["one"], [-1]), "one"))
-    big = check(class_tree_page(ClassTree.huffman([f"w{i}" for i in range(20_000)], np.ones(20_000)), "big"))
+    assert "Forest" not in titles(structure_page(Groups.from_labels([0, 0, 1]), "flat"))
+    check(structure_page(Groups.from_lists([], 3), "none"))
+    check(structure_page(ClassTree.from_newick("((cat, dog), plant);"), HOSTILE))
+    check(structure_page(ClassTree(["one"], [-1]), "one"))
+    big = check(structure_page(ClassTree.huffman([f"w{i}" for i in range(20_000)], np.ones(20_000)), "big"))
     assert len(big) < 500_000

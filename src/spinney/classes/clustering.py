@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.classes.model import Floats, WordClassModel
+from spinney.classes.model import WordClassModel
 from spinney.classes.pairs import PairCounts
 from spinney.corpus import TokenArrays
 from spinney.corpus.vocabulary import Vocabulary
@@ -17,6 +17,7 @@ from spinney.errors import InputError, OptionError
 from spinney.files import ModelFile
 from spinney.model import Contents
 from spinney.structure import WordClasses
+from spinney.structure.classviews import Floats
 
 
 @dataclass(eq=False, repr=False)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.classes.learning import Corpus, Learner, Messages, Trees
+from spinney.classes.model import Cells, InClasses, WordClassModel
 from spinney.classes.relations import REST, kind_numbers, kinds_of
-from spinney.classes.model import Cells, WordClassModel, normalised
 from spinney.classes.statistics import Statistics
 from spinney.classes.stepsize import GAMMAS
 from spinney.classes.training import Done, Training, beginning
@@ -27,6 +27,7 @@ from spinney.parallel import default_threads, in_order, one_blas_thread
 from spinney.settings import settings_of
 from spinney.settings.classes import HiddenMarkovSettings
 from spinney.structure import WordClasses, WordVectors
+from spinney.structure.classviews import normalised
 from spinney.structure.words import largest
 
 Structure = Literal["chain", "tree"]
@@ -419,6 +420,16 @@ class HiddenMarkov(WordClassModel):
             return [posterior_cell(row, top) for row in self.posteriors(arrays)]
 
         return of_tokens
+
+    def sentence_classes(self, sentences: Sequence[Tokens], reading: Reading) -> InClasses:
+        """The class of each token in its sentence, with its probability."""
+        if not sentences:
+            return [], []
+        arrays = batch_arrays(sentences, self.vocabulary_, reading)
+        classes = self.predict(arrays)
+        chances = np.asarray(self.posteriors(arrays), float)[np.arange(len(classes)), classes]
+        ends = arrays.offsets[1:-1]
+        return [one.tolist() for one in np.split(classes, ends)], [one.tolist() for one in np.split(chances, ends)]
 
     def held_out(self, text: TokenArrays, threads: int | None = None) -> dict[str, float]:
         """The log-likelihood of a text, by exact inference."""

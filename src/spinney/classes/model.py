@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.corpus.text import Reading, Tokens
@@ -15,13 +14,15 @@ from spinney.errors import OptionError
 from spinney.model import Applied, Model, Structures
 from spinney.settings import Settings, settings_or
 from spinney.settings.classes import Apply, Evaluate, Inspect, Neighbours
+from spinney.settings.report import Report
 from spinney.structure import WordClasses, WordVectors
-from spinney.structure.words import largest
+from spinney.structure.classviews import Floats, class_shares, class_words, path_vectors
 from spinney.views import View
 
-Floats = NDArray[np.float64]
 #: What gives some sentences their new column: a cell for each token.
 Cells = Callable[[Sequence[Tokens]], list[str]]
+#: The class of each token of some sentences, and perhaps its probability.
+InClasses = tuple[list[list[int]], list[list[float]] | None]
 #: What stands for the class of a word without one.
 NONE = "_"
 
@@ -63,19 +64,11 @@ class WordClassModel(Model):
 
     def class_shares(self) -> Floats:
         """The share of each class in all tokens."""
-        classes = self.word_classes()
-        return normalised(np.bincount(classes.ids, _counts(classes), minlength=classes.n_classes))
+        return class_shares(self.word_classes())
 
     def class_words(self, numbers: Sequence[int], top: int) -> list[list[tuple[str, float]]]:
         """The most frequent words of each of some classes, with the share of each in its class."""
-        classes = self.word_classes()
-        counts = _counts(classes)
-        found = []
-        for number in numbers:
-            members = np.flatnonzero(classes.ids == number)
-            shares = normalised(counts[members])
-            found.append([(classes.words[int(members[i])], float(shares[i])) for i in largest(shares, top)])
-        return found
+        return class_words(self.word_classes(), numbers, top)
 
     def classes_of_word(self, word: str, least: float = 0.01) -> list[tuple[int, float]]:
         """The classes of a word with the share of each in its tokens, largest first."""
@@ -94,26 +87,8 @@ class WordClassModel(Model):
         return None
 
     def comparable_vectors(self) -> WordVectors:
-        """A vector for each word, so that words can be compared.
-
-        It marks the nodes of the tree of classes that the word hangs below: the similarity of two words, by Hellinger
-        and by cosine alike, is then the length of the path that they share, divided by the geometric mean of the
-        lengths of both. In flat classes, it is 1 or 0.
-        """
-        from scipy.sparse import csr_array
-
-        classes = self.word_classes()
-        paths = classes.paths or [str(i) for i in range(classes.n_classes)]
-        nodes: dict[str, int] = {}
-        lengths, columns = [], []
-        for path in paths:
-            prefixes = [path[:n] for n in range(1, len(path) + 1)] if classes.paths else [path]
-            lengths.append(len(prefixes))
-            columns += [nodes.setdefault(prefix, len(nodes)) for prefix in prefixes]
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        shape = (len(paths), max(len(nodes), 1))
-        of_classes = csr_array((np.ones(len(columns)), np.array(columns, np.int64), ends), shape=shape)
-        return WordVectors(classes.words, of_classes[classes.ids], lowercase=classes.lowercase)
+        """A vector for each word, so that words can be compared: by default by the paths of their classes."""
+        return path_vectors(self.word_classes())
 
     # -- text -----------------------------------------------------------------------------------------
 
@@ -138,6 +113,11 @@ class WordClassModel(Model):
 
         return of_words
 
+    def sentence_classes(self, sentences: Sequence[Tokens], reading: Reading) -> InClasses:
+        """The class of each token of some sentences (-1: none), and its probability where the model has one."""
+        classes = self.word_classes()
+        return [classes.encode(tokens.words).tolist() for tokens in sentences], None
+
     def held_out(self, text: TokenArrays, threads: int | None = None) -> dict[str, float]:
         """The log-likelihood of a text that was read with its vocabulary, and what else is measured on it."""
         raise OptionError("these classes give text no likelihood")
@@ -156,6 +136,12 @@ class WordClassModel(Model):
 
         return inspection(self, settings_or(Inspect, settings, given))
 
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """What its page shows: classes, a map of words, what follows what; with data, sentences in their classes."""
+        from spinney.classes.report import report
+
+        return report(self, data, settings or Report())
+
     def neighbours(self, word: str, settings: Settings | None = None, **given: Any) -> list[View]:
         """The words most like a word, and the classes of that word."""
         from spinney.classes.views import neighbours
@@ -173,30 +159,3 @@ class WordClassModel(Model):
         from spinney.classes.scoring import evaluated
 
         return evaluated(self, data, settings_or(Evaluate, settings, given))
-
-
-class GivenClasses(WordClassModel):
-    """Classes that come from anywhere, as a model: all that it knows is the class of each word."""
-
-    def __init__(self, classes: WordClasses) -> None:
-        self.classes, self.facts = classes, {}
-
-    def word_classes(self) -> WordClasses:
-        """The class of each word."""
-        return self.classes
-
-
-def _counts(classes: WordClasses) -> Floats:
-    """How often each word was seen; once if that is not known."""
-    return np.ones(len(classes)) if classes.counts is None else classes.counts.astype(np.float64)
-
-
-def normalised(masses: NDArray[Any]) -> Floats:
-    """Masses as shares; nothing has no shares.
-
-    Examples
-    --------
-    >>> normalised(np.array([1, 3])), normalised(np.zeros(1))
-    (array([0.25, 0.75]), array([0.]))
-    """
-    return np.asarray(masses / max(float(masses.sum()), np.finfo(np.float64).tiny), np.float64)

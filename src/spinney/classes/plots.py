@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from spinney import progress
-from spinney.classes.model import Floats, WordClassModel
+from spinney.classes.model import WordClassModel
 from spinney.classes.views import class_order
 from spinney.corpus import writing, writing_bytes
 from spinney.errors import OptionError, SettingError
@@ -16,6 +16,7 @@ from spinney.model import load_task
 from spinney.settings import Settings, settings_or
 from spinney.settings.classes import Plot
 from spinney.structure import WordVectors
+from spinney.structure.classviews import Floats
 from spinney.structure.words import known_word
 from spinney.views import Facts, View
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from spinney.classes.hidden import HiddenMarkov
-from spinney.classes.model import Floats, WordClassModel
+from spinney.classes.model import WordClassModel
 from spinney.errors import OptionError
 from spinney.settings.classes import Inspect, Neighbours
 from spinney.structure import WordVectors
-from spinney.structure.words import known_word, largest, short
+from spinney.structure.classviews import ClassView, Floats, class_table
+from spinney.structure.words import known_word, largest
 from spinney.structure.wordvectors import Metric
 from spinney.views import Extra, Facts, Table, View
 
@@ -28,37 +28,6 @@ NAMES = {
     "long": "long sentences cut or left out", "joined": "parses of several roots joined",
     "revived": "dead classes revived", "interrupted": "interrupted",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ClassView:
-    """A class: its share of all tokens, and its words with their probabilities in it, the first ones first."""
-
-    number: int
-    share: float
-    words: list[tuple[str, float]]
-    path: str | None = None
-    unknown: str | None = None
-
-    def named(self, n: int = 3) -> str:
-        """Its first words, the unknown symbol left out: a name for what has none.
-
-        Examples
-        --------
-        >>> ClassView(4, 0.1, [("win", 0.5), ("play", 0.3), ("lose", 0.1), ("beat", 0.1)]).named()
-        'win, play, lose'
-        """
-        known = [word for word, _ in self.words if word != self.unknown]
-        return ", ".join(map(short, known[:n])) or str(self.unknown)
-
-    def listed(self) -> str:
-        """All its words that are here."""
-        return ", ".join(short(word) for word, _ in self.words)
-
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        facts = {"class": self.number, "share": self.share, "words": self.words}
-        return facts if self.path is None else facts | {"path": self.path}
 
 
 @dataclass(frozen=True)
@@ -193,17 +162,8 @@ def inspection(model: WordClassModel, s: Inspect) -> list[View]:
     views.append(Extra("largest_classes", "", [view.as_dict() for view in shown]))
     views += transition_views(model, shown)
     if isinstance(model, HiddenMarkov) and s.homonyms:
-        views.append(homonym_table(model, 20))
+        views += homonym_views(model, 20)
     return views
-
-
-def class_table(title: str, shown: Sequence[ClassView]) -> Table:
-    """A line for each class: number, share, path if it has one, words."""
-    paths = any(view.path is not None for view in shown)
-    rows = [
-        [view.number, f"{view.share:.1%}", *([view.path] if paths else []), view.listed()] for view in shown
-    ]
-    return Table("", title, ["class", "share", *(["path"] if paths else []), "words"], rows)
 
 
 def _word_table(word: str, shares: Sequence[tuple[int, float]], shown: Sequence[ClassView]) -> Table:
@@ -225,26 +185,18 @@ def transition_views(model: WordClassModel, shown: Sequence[ClassView]) -> list[
     return [Table("", "Transitions", ["class", link], rows), Extra("transitions", "", numbers)]
 
 
-def homonym_table(model: HiddenMarkov, top: int) -> Table:
-    """A line for each word: the classes that it belongs to."""
+def homonym_views(model: HiddenMarkov, top: int, title: str = "Words of several classes") -> list[View]:
+    """A line for each word of several classes; nothing if there is none."""
     found = homonyms(model, top=top)
     numbers = sorted({number for one in found for number, _ in one.classes})
     names = {view.number: view.named(3) for view in class_views(model, numbers, 4)} if numbers else {}
     rows = [
-        [one.word, one.count, " / ".join(f"{share:.0%} {names[number]}" for number, share in one.classes)]
+        [one.word, one.count, "  ·  ".join(f"{share:.0%} {names[number]}" for number, share in one.classes)]
         for one in found
     ]
-    return _Homonyms("homonyms", "Words of several classes", ["word", "count", "classes"], rows, found=found)
-
-
-@dataclass(frozen=True)
-class _Homonyms(Table):
-    """A table whose JSON has the classes as numbers."""
-
-    found: Sequence[Homonym] = ()
-
-    def data(self) -> list[dict[str, Any]]:
-        return [{"word": one.word, "count": one.count, "classes": one.classes} for one in self.found]
+    listed = [{"word": one.word, "count": one.count, "classes": one.classes} for one in found]
+    table = Table("", title, ["word", "count", "classes"], rows)
+    return [table, Extra("homonyms", "", listed)]
 
 
 # -------------------------------------------------------------------------------------------- neighbours

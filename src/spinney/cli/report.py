@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli import classes_report, embed_report, lm_report, parse_report, tag_report, trend
+from spinney.cli import embed_report, lm_report, parse_report, tag_report, trend
 from spinney.cli.inputs import (
     InputOptions,
     Inputs,
@@ -136,6 +136,18 @@ def _classify_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
     return page, {} if tried is None else {"documents": len(tried.ids), "scores": tried.scores}
 
 
+def _view_page(wanted: _Wanted) -> tuple[Page, dict[str, Any]]:
+    """The page of a model that says itself what its page shows."""
+    from spinney.model import load
+    from spinney.report.html import view_page
+    from spinney.settings.report import Report
+
+    names = ("documents", "top", "format", "text", "label", "header", "encoding", "on_error", "parser")
+    settings = Report(**{name: getattr(wanted, name) for name in names})
+    views = load(wanted.model).report_views(wanted.data, settings)
+    return view_page(os.path.basename(wanted.model), views), {}
+
+
 #: The pages of the kinds of models that have one of their own.
 _PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
     "classify/LinearClassifier": _classify_page,
@@ -145,15 +157,15 @@ _PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
     "trend/TrendModel": trend.report_page,
     "parsing/Parser": parse_report.report_page,
     "parsing/automata": parse_report.automata_report_page,
-    "classes/Clustering": classes_report.report_page,
-    "classes/HiddenMarkov": classes_report.report_page,
+    "classes/Clustering": _view_page,
+    "classes/HiddenMarkov": _view_page,
     "embed/Embedding": embed_report.report_page,
     "embed/SpectralHMM": embed_report.report_page,
     "embed/MomentTopics": embed_report.report_page,
-    "structure/WordClasses": classes_report.structure_report_page,
-    "structure/WordVectors": embed_report.structure_report_page,
-    "structure/Groups": embed_report.structure_report_page,
-    "structure/ClassTree": embed_report.structure_report_page,
+    "structure/WordClasses": _view_page,
+    "structure/WordVectors": _view_page,
+    "structure/Groups": _view_page,
+    "structure/ClassTree": _view_page,
     **dict.fromkeys(lm_report.KINDS, lm_report.report_page),
 }
 

@@ -274,7 +274,7 @@ class Tokens(NamedTuple):
 
 
 def sentence_batches(data: Any, how: Any, reading: Reading, report: ReadReport) -> Iterator[list[Tokens]]:
-    """The sentences of a file, read as settings say (:class:`spinney.settings.text.TextFiles`), or of a list of them."""
+    """The sentences of a file, read as settings of :class:`spinney.settings.text.TextFiles` say, or of a list."""
     if isinstance(data, str):
         source = Source([data], how.format, how.encoding, how.on_error, how.text, how.header)
         yield from token_batches(source, reading, report)
@@ -285,6 +285,14 @@ def sentence_batches(data: Any, how: Any, reading: Reading, report: ReadReport) 
     sentences = (Tokens(tokens, _words(tokens, [0], reading), [], []) for tokens in rows)
     while some := list(islice(sentences, _SENTENCES)):
         yield some
+
+
+def first_sentences(data: Any, how: Any, reading: Reading, n: int) -> list[Tokens]:
+    """The first sentences of a file or a list: no more are read than are wanted."""
+    from spinney.corpus import ReadReport
+
+    batches = sentence_batches(data, how, reading, ReadReport())
+    return list(islice((tokens for batch in batches for tokens in batch), n))
 
 
 def warn_of_skipped(report: ReadReport) -> None:

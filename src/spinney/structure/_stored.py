@@ -55,9 +55,13 @@ class Stored(Model):
         """What a command that makes one prints."""
         return [Facts("facts", "", self.facts)]
 
+    def _no_data(self, data: Any) -> None:
+        if data is not None:
+            raise OptionError(f"the page of {type(self).__name__} shows no data")
+
     def views(self, settings: Settings | None = None) -> list[View]:
-        """What a person sees of it."""
-        return self.summary()
+        """What a person sees of it: what its page shows."""
+        return self.report_views(None, settings)
 
     def __deepcopy__(self, memo: object) -> Self:
         """Itself: it never changes, and scikit-learn copies the parameters of an estimator for each fit."""

@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import InputError, OptionError
 from spinney.files import Array, FilePath, ModelFile, Parts
+from spinney.settings import Settings
 from spinney.structure import _groupfile
 from spinney.structure._forest import Nesting, depths, nesting
 from spinney.structure._stored import Stored, frozen
 from spinney.structure.wordclasses import WordClasses
+from spinney.views import View
 
 Weights = Literal["sqrt", "unit"] | ArrayLike
 Empty = Literal["drop", "refuse"]
@@ -431,6 +433,13 @@ class Groups(Stored):
             self.names = [name for name, kept in zip(self.names, full) if kept]
 
     # -- files ----------------------------------------------------------------------------------------
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """What its page shows: the groups, their sizes, and how they lie in each other."""
+        from spinney.structure.pages import groups_page
+
+        self._no_data(data)
+        return groups_page(self)
 
     @property
     def facts(self) -> dict[str, Any]:  # type: ignore[override]
