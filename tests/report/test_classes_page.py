@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from spinney.report.html import view_page
-from spinney.settings.report import Report
 
 from spinney.classes import Clustering, HiddenMarkov, brown, exchange, pair_counts
 from spinney.corpus import sentence_arrays
+from spinney.report.html import view_page
+from spinney.settings.report import Report
 from spinney.structure import WordClasses
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'

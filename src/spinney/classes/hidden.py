@@ -429,7 +429,9 @@ class HiddenMarkov(WordClassModel):
         classes = self.predict(arrays)
         chances = np.asarray(self.posteriors(arrays), float)[np.arange(len(classes)), classes]
         ends = arrays.offsets[1:-1]
-        return [one.tolist() for one in np.split(classes, ends)], [one.tolist() for one in np.split(chances, ends)]
+        return [one.tolist() for one in np.split(classes, ends)], [
+            one.tolist() for one in np.split(chances, ends)
+        ]
 
     def held_out(self, text: TokenArrays, threads: int | None = None) -> dict[str, float]:
         """The log-likelihood of a text, by exact inference."""

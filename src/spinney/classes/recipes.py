@@ -158,7 +158,9 @@ def fit_hidden(arrays: TokenArrays, s: Any, reading: Reading, origin: Any = None
         model.facts["interrupted"] = True
     for name in ("log_likelihood", "dev_log_likelihood"):
         value = model.facts.get(name)
-        model.facts[name.replace("log_likelihood", "perplexity")] = None if value is None else math.exp(-value)
+        model.facts[name.replace("log_likelihood", "perplexity")] = (
+            None if value is None else math.exp(-value)
+        )
     return model
 
 

@@ -105,9 +105,7 @@ def _transitions(model: WordClassModel, matrix: Floats, used: Sequence[ClassView
     values = matrix[np.ix_(order, order)].T
     link = "below" if model.is_tree else "after"
     which = (
-        "all classes"
-        if len(order) == len(matrix)
-        else f"the {len(order)} largest of {len(matrix):,} classes"
+        "all classes" if len(order) == len(matrix) else f"the {len(order)} largest of {len(matrix):,} classes"
     )
     caption = (
         f"The probability of each class (column) {link} each other (row), {which}, similar ones side by side. "
@@ -133,7 +131,9 @@ def _transitions(model: WordClassModel, matrix: Floats, used: Sequence[ClassView
 
 def _homonyms(model: HiddenMarkov) -> Section:
     table, listed = homonym_views(model, 60, "")
-    said = "Frequent words whose tokens belong to two classes or more, those first that are most evenly mixed."
+    said = (
+        "Frequent words whose tokens belong to two classes or more, those first that are most evenly mixed."
+    )
     if not listed.data():
         said = "None: no frequent word clearly belongs to several classes."
     return Section("Words of several classes", [Note(said), table, listed])

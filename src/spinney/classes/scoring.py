@@ -92,7 +92,11 @@ def evaluated(model: WordClassModel, data: Any, s: Evaluate) -> list[View]:
 
 
 def vector_tests(
-    vectors: WordVectors, similarity: Sequence[str], categories: Sequence[str], level: int | None, measure: Any
+    vectors: WordVectors,
+    similarity: Sequence[str],
+    categories: Sequence[str],
+    level: int | None,
+    measure: Any,
 ) -> list[View]:
     """A table for word similarity and one for categorisation, as far as they are asked for."""
     views: list[View] = []

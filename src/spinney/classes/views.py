@@ -155,7 +155,11 @@ def inspection(model: WordClassModel, s: Inspect) -> list[View]:
         shares = model.class_shares()
         numbers = [s.only] if s.only is not None else largest(shares, s.classes)
         shown = class_views(model, numbers, s.top)
-        title = "Classes" if len(shown) in (1, len(shares)) else f"The {len(shown)} largest of {len(shares)} classes"
+        title = (
+            "Classes"
+            if len(shown) in (1, len(shares))
+            else f"The {len(shown)} largest of {len(shares)} classes"
+        )
         views.append(class_table(title, shown))
     names = NAMES if s.word is None and s.only is None else {}
     views.insert(0, Facts("facts", "", facts, names))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spinney.cli import embed_report, lm_report, parse_report, tag_report, trend
+from spinney.cli import lm_report, parse_report, tag_report, trend
 from spinney.cli.inputs import (
     InputOptions,
     Inputs,
@@ -159,9 +159,9 @@ _PAGES: dict[str, Callable[[_Wanted], tuple[Page, dict[str, Any]]]] = {
     "parsing/automata": parse_report.automata_report_page,
     "classes/Clustering": _view_page,
     "classes/HiddenMarkov": _view_page,
-    "embed/Embedding": embed_report.report_page,
-    "embed/SpectralHMM": embed_report.report_page,
-    "embed/MomentTopics": embed_report.report_page,
+    "embed/Embedding": _view_page,
+    "embed/SpectralHMM": _view_page,
+    "embed/MomentTopics": _view_page,
     "structure/WordClasses": _view_page,
     "structure/WordVectors": _view_page,
     "structure/Groups": _view_page,

@@ -71,6 +71,8 @@ def inspect(call: Call) -> int:
 def show(call: Call) -> int:
     """Any other verb that shows something: the function of the library takes the arguments and the settings."""
     begin(call)
+    if call.json and call.arguments.get("output") == "-":
+        raise OptionError("JSON goes to standard output: name a file to write")
     emit(call, call.library()(*call.arguments.values(), call.settings))
     return 0
 

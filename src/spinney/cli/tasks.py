@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from spinney.cli.verbs import Argument, Verb, option
 from spinney.settings import Common, Methods, Settings
 from spinney.settings import classes as class_settings
+from spinney.settings import embed as embed_settings
 from spinney.settings import lm as lm_settings
 
 MODEL = Argument("model", "Model file.")
@@ -54,7 +55,8 @@ def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -
     return Verb(help, "spinney.cli.running:make", settings, arguments, (MODEL_OUT,), uses)
 
 
-_CLASSES, _LM = class_settings, lm_settings
+_CLASSES, _EMBED, _LM = class_settings, embed_settings, lm_settings
+_VECTORS = Argument("model", "Model file, or a file of vectors (word2vec).")
 _OUT = Argument("output", "File to write; - is standard output.")
 TASKS: dict[str, Task] = {
     "classes": Task(
@@ -104,6 +106,54 @@ TASKS: dict[str, Task] = {
                 "spinney.classes.recipes:place",
                 Argument("classes", "Clustering of fit, or a Brown paths file."),
                 TRAIN,
+            ),
+        },
+    ),
+    "embed": Task(
+        "Embeddings: eigenwords and their kin, sparse codes, spectral HMMs, topics by moments.",
+        {
+            "fit": fit(
+                "Learn vectors of words, hidden states or topics from text.",
+                _EMBED.FIT,
+                "spinney.embed.recipes:fit",
+            ),
+            "apply": apply(
+                "Write the vector or state of each token, the log-probability of each sentence (hmm), or the "
+                "topics of each document.",
+                _EMBED.Apply,
+                "embed",
+            ),
+            "eval": show(
+                "Measure word similarity, analogies, categories, sentiment, and the perplexity of text.",
+                _EMBED.Evaluate,
+                "spinney.embed.recipes:evaluate",
+                _VECTORS,
+                Argument("data", "hmm, topics: held-out text; - is standard input.", default=None),
+            ),
+            "inspect": inspect(
+                "Show how a model was learnt, its spectrum, and the strongest words of dimensions or topics.",
+                _EMBED.Inspect,
+                "embed",
+            ),
+            "neighbours": show(
+                "Show the words most like each of some words, by the cosine of their vectors.",
+                _EMBED.Neighbours,
+                "spinney.embed.recipes:neighbours",
+                _VECTORS,
+                Argument("words", "Words.", several=True),
+            ),
+            "export": show(
+                "Write vectors as word2vec text, or topics as a table of topic, word and probability.",
+                Common,
+                "spinney.embed.recipes:export",
+                MODEL,
+                _OUT,
+            ),
+            "cluster": make(
+                "Make classes of words by k-means on their vectors.",
+                _EMBED.Cluster,
+                "spinney.embed.recipes:cluster",
+                Argument("vectors", "Model file, or a file of vectors (word2vec)."),
             ),
         },
     ),

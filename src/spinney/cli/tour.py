@@ -238,17 +238,17 @@ class Tour:
         self.heading(8, "Eigenwords: vectors from the words around each word")
         arrays = self._words(min_count=5)
         model = Embedding("cca", 50, random_state=self.seed).fit(arrays)
-        model.facts_["reading"] = {"lowercase": True}
+        model.facts["reading"] = {"lowercase": True}
         model.save(self.place("vectors.spinney"))
         self.say(
             f"   Canonical correlation of {len(arrays.vocabulary):,} words and the five words on each side of them, "
-            f"{model.facts_['pairs']:,} pairs, gives each word 50 numbers."
+            f"{model.facts['pairs']:,} pairs, gives each word 50 numbers."
         )
         vectors = model.word_vectors()
         near = {word: [other for other, _ in vectors.neighbours(word, 6)] for word in ("list", "exception")}
         for word, others in near.items():
             self.say(f"   [green]{word}[/green]  {', '.join(others)}")
-        return {"words": len(arrays.vocabulary), "pairs": model.facts_["pairs"], "neighbours": near}
+        return {"words": len(arrays.vocabulary), "pairs": model.facts["pairs"], "neighbours": near}
 
     def structure_at_work(self) -> dict[str, Any]:
         from spinney.classes import brown, pair_counts

@@ -198,7 +198,9 @@ def training_files(train: Any) -> list[str] | None:
     """
     if isinstance(train, str | os.PathLike):
         return [os.fspath(train)]
-    in_files = isinstance(train, list | tuple) and train and all(isinstance(f, str | os.PathLike) for f in train)
+    in_files = (
+        isinstance(train, list | tuple) and train and all(isinstance(f, str | os.PathLike) for f in train)
+    )
     return [os.fspath(file) for file in train] if in_files else None
 
 

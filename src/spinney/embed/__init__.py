@@ -1,13 +1,15 @@
 """Vectors of words, hidden states and topics, by decomposing counts.
 
-:class:`Embedding` learns :class:`~spinney.structure.WordVectors` from text: eigenwords and their kin, or sparse codes.
+:func:`fit` learns from text by any method. Below it, :class:`Embedding` learns :class:`~spinney.structure.WordVectors` from text: eigenwords and their kin, or sparse codes.
 :class:`SpectralHMM` and :class:`MomentTopics` learn latent-variable models from moments, without iterations.
 """
 
 from spinney.embed.cca import CCA, CanonicalRegression, PrincipalRegression
 from spinney.embed.counts import ContextCounts, count_contexts, window
 from spinney.embed.embedding import Embedding
+from spinney.embed.model import EmbedModel
 from spinney.embed.pairs_em import AggregateBigram, PairMixture
+from spinney.embed.recipes import fit
 from spinney.embed.refinement import RefinementHMM
 from spinney.embed.sparse_coding import SparseCoding
 from spinney.embed.spectral_hmm import SpectralHMM
@@ -20,6 +22,7 @@ __all__ = [
     "AggregateBigram",
     "CanonicalRegression",
     "ContextCounts",
+    "EmbedModel",
     "Embedding",
     "MomentTopics",
     "PairMixture",
@@ -30,6 +33,7 @@ __all__ = [
     "StochasticCoding",
     "correlations",
     "count_contexts",
+    "fit",
     "pmi",
     "window",
 ]

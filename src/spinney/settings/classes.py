@@ -102,9 +102,7 @@ class HiddenMarkovSettings(Settings):
     noise: Annotated[float, AtLeast(0), Below(1), "How much the halves of a split differ."] = 0.5
     smoothing: Annotated[float, AtLeast(0), Below(1), "Share of the uniform distribution in each."] = 1e-5
     backoff: Annotated[float, AtLeast(0), "With typed: weight of the matrix of all relations."] = 0.1
-    patience: Annotated[
-        int | None, AtLeast(1), "Stop after this many passes without progress on dev."
-    ] = None
+    patience: Annotated[int | None, AtLeast(1), "Stop after this many passes without progress on dev."] = None
     dtype: Annotated[Literal["float32", "float64"], "Precision of the statistics."] = "float32"
 
 
@@ -205,9 +203,7 @@ class Plot(Common):
 
     panel = OUTPUT
     what: Annotated[Literal["map", "transitions"], "What to draw."] = "map"
-    words: Annotated[
-        tuple[str, ...] | None, "Words of the map (default: the 60 most frequent)."
-    ] = None
+    words: Annotated[tuple[str, ...] | None, "Words of the map (default: the 60 most frequent)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,5 +226,3 @@ class Place(TextFiles, Common):
     tree: Annotated[bool, "The classes are those of trees (a clustering knows)."] = False
     min_count: Annotated[int, AtLeast(1), "Place words seen at least this often."] = 1
     cache: Annotated[str | None, File, "Folder that keeps the numbered text for the next run."] = None
-
-

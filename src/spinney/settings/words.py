@@ -17,8 +17,10 @@ class WordTests(Settings):
     """What words are compared with."""
 
     panel = OUTPUT
-    similarity: Annotated[tuple[str, ...], Repeated, File, "Pairs of words with scores that people gave."] = ()
+    similarity: Annotated[
+        tuple[str, ...], Repeated, File, "Pairs of words with scores that people gave."
+    ] = ()
     categories: Annotated[tuple[str, ...], Repeated, File, "CSV file of words with their categories."] = ()
-    level: Annotated[
-        int | None, AtLeast(0), "Which part of categories such as communication-cognition."
-    ] = None
+    level: Annotated[int | None, AtLeast(0), "Which part of categories such as communication-cognition."] = (
+        None
+    )

@@ -170,7 +170,9 @@ def tree_sections(used: Sequence[ClassView]) -> list[View]:
         for view in used
     ]
     order = np.lexsort((tree.branch, tree.parent)).tolist()
-    about = "Classes that were merged late stand far apart; those that stand together predict nearly the same."
+    about = (
+        "Classes that were merged late stand far apart; those that stand together predict nearly the same."
+    )
     return [
         Section(
             "Tree of classes",
@@ -191,9 +193,7 @@ def class_map(
     if len(words) < 2:
         return []
     groups = [some[0][0] if some else 0 for some in classes]
-    notes = [
-        _note(None if counts is None else counts[i], some, named) for i, some in enumerate(classes)
-    ]
+    notes = [_note(None if counts is None else counts[i], some, named) for i, some in enumerate(classes)]
     points = map_points(vectors, words, groups=groups, notes=notes, metric="hellinger")
     about = (
         f"{these_words(len(words), len(vectors))} Words that stand together belong to similar classes; what is far "

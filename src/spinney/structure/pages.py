@@ -51,9 +51,7 @@ def classes_page(classes: WordClasses, data: Any, s: Any) -> list[View]:
     ]
     if data is not None:
         some = [tokens.words for tokens in first_sentences(data, s, Reading(), s.documents)]
-        views.append(
-            classviews.sentence_section(some, [classes.encode(one).tolist() for one in some], named)
-        )
+        views.append(classviews.sentence_section(some, [classes.encode(one).tolist() for one in some], named))
     views.append(classviews.class_section(shown))
     chosen = by_count(classes.words, classes.counts, SHOWN, None)
     words = [classes.words[i] for i in chosen]
