@@ -72,7 +72,7 @@ def test_topics_and_their_documents():
     page = embed_page(model, "topics", tried, documents=1)
     assert titles(page)[0] == "Documents"
     html = check(page)
-    assert "1 documents" in html
+    assert "1 document with" in html
     assert html.count("<mark") == 2  # what the model does not know is not marked
     assert "<mark" not in embed_page(model, "topics").html()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from spinney.classes.placing import place as place_words
 from spinney.corpus import ReadReport, TokenArrays, open_text, sentence_arrays
 from spinney.corpus.text import Reading, Source, numbered, training_arrays, training_files, warn_of_unknown
 from spinney.errors import InputError, about, did_you_mean
-from spinney.model import load, load_task
+from spinney.model import imported, load, load_task
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings import classes as class_settings
 from spinney.structure import WordClasses
@@ -57,7 +57,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> WordClass
     if isinstance(origin, HiddenMarkov) and s.method == "hmm":
         reading, vocabulary = Reading.of(origin.facts), origin.vocabulary_
     with training_arrays(train, s, reading, report, vocabulary) as arrays:
-        model = METHODS[s.method](arrays, s, reading, origin)
+        model: WordClassModel = imported(s.recipe)(arrays, s, reading, origin)
         model.facts |= {
             "sentences": len(arrays),
             "unknown_share": report.unknown / max(report.tokens, 1),
@@ -215,14 +215,6 @@ def _relation_groups(given: str | Mapping[str, Any]) -> dict[str, str]:
                 raise InputError(what, path=path)
             kinds[relation] = group
     return kinds
-
-
-#: What learns by each method: a function of the text, the settings, how the text was read, and where to start.
-METHODS: dict[str, Callable[..., WordClassModel]] = {
-    "brown": fit_brown,
-    "exchange": fit_exchange,
-    "hmm": fit_hidden,
-}
 
 
 # ------------------------------------------------------------------------------------------ other verbs

@@ -1,6 +1,7 @@
 """Vectors of words, hidden states and topics, by decomposing counts.
 
-:func:`fit` learns from text by any method. Below it, :class:`Embedding` learns :class:`~spinney.structure.WordVectors` from text: eigenwords and their kin, or sparse codes.
+:func:`fit` learns from text by any method. Below it, :class:`Embedding` learns
+:class:`~spinney.structure.WordVectors`: eigenwords and their kin, or sparse codes.
 :class:`SpectralHMM` and :class:`MomentTopics` learn latent-variable models from moments, without iterations.
 """
 

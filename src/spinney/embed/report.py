@@ -191,8 +191,8 @@ def _documents(model: MomentTopics, data: Any, s: Any, names: Sequence[str]) -> 
     place = {word: i for i, word in enumerate(model.words_)}
     thetas = model.transform(table_of([words for _, words in some], model.words_)) if some else []
     said = (
-        f"{len(some):,} documents with their topics. A word has the colour of the topic that most likely gave it; words "
-        "that the model does not know have none."
+        f"{len(some):,} document{'s' * (len(some) != 1)} with their topics. A word has the colour of the topic that most "
+        "likely gave it; words that the model does not know have none."
     )
     views: list[View] = [Note(said)]
     for (name, words), theta in zip(some, thetas):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from spinney.errors import SettingError
 from spinney.settings import (
@@ -31,6 +31,8 @@ class Words(TrainingText):
     """Which words there are, and what they depend on."""
 
     panel = DATA
+    #: The function that learns by the method: of the text, the settings, how the text was read, and where to start.
+    recipe: ClassVar[str]
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 1
     max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
     unknown: Annotated[str, "The unknown word; nothing for none."] = "<unk>"
@@ -58,6 +60,7 @@ class Clusters(Words):
 class Brown(Clusters, Common):
     """Brown clustering: classes are merged while they predict each other well."""
 
+    recipe = "spinney.classes.recipes:fit_brown"
     method: Annotated[Literal["brown"], "How classes are learnt."] = "brown"
     refine: Annotated[int, AtLeast(0), "Passes of the exchange algorithm at the end."] = 0
 
@@ -66,6 +69,7 @@ class Brown(Clusters, Common):
 class Exchange(Clusters, Common):
     """The exchange algorithm: words move from class to class while that helps."""
 
+    recipe = "spinney.classes.recipes:fit_exchange"
     method: Annotated[Literal["exchange"], "How classes are learnt."] = "exchange"
     variant: Annotated[Variant, "Which pairs of classes count."] = "two-sided"
     init: Annotated[
@@ -111,6 +115,7 @@ class Hidden(HiddenMarkovSettings, Words, Common):
     """A hidden Markov chain or tree: the class of a word depends on its context."""
 
     panel = TRAINING
+    recipe = "spinney.classes.recipes:fit_hidden"
     method: Annotated[Literal["hmm"], "How classes are learnt."] = "hmm"
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 2
     classes: Annotated[
@@ -147,6 +152,7 @@ class Hidden(HiddenMarkovSettings, Words, Common):
             raise SettingError("{resume} goes on from a {checkpoint}: say which")
 
 
+#: The methods. A new one is a settings class, whose ``recipe`` says what learns by it, and its place here.
 FIT = methods(Brown, Exchange, Hidden)
 
 
