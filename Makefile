@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data),)
 export SPINNEY_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-all browser lint bench docs dist smoke clean
+.PHONY: demo test test-all coverage browser lint bench docs dist smoke clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spinney demo
@@ -20,6 +20,9 @@ test: $(VENV)/.installed-dev
 
 test-all: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+coverage: $(VENV)/.installed-dev  # the tests, then the share of lines and branches that they reach, by file
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=term
 
 browser: $(VENV)/.installed-dev  # report pages in a real browser, which must be there
 	SPINNEY_BROWSER=required OPENBLAS_NUM_THREADS=1 $(BIN)/pytest tests/browser
@@ -67,5 +70,5 @@ $(VENV)/.installed-docs: $(VENV)/bin/python pyproject.toml
 	touch $@ $(VENV)/.installed $(VENV)/.installed-dev
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

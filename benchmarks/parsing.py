@@ -206,10 +206,10 @@ def _em_and_moments(bank: Treebank, sizes: tuple[int, ...]) -> tuple[str, list[C
 def _em(bank: Treebank, states: int) -> _Curve:
     """EM from a random start, until F1 has not risen for two looks."""
     from spinney.parsing import Parser
-    from spinney.parsing.training import Training
+    from spinney.parsing.methods import TrainingTrees
 
     parser = Parser("em", states=states)
-    training = Training.of(bank.train, parser.binarisation, parser.rare)
+    training = TrainingTrees.of(bank.train, parser.binarisation, parser.rare)
     parser._begin(training.rules, training.pcfg.grammar())
     em = timed_em(training, states, parser._judge(bank.dev[:_JUDGES]))
     f1 = parser._judge(bank.dev)(em.grammar)
@@ -218,11 +218,11 @@ def _em(bank: Treebank, states: int) -> _Curve:
 
 def _spectral(bank: Treebank, states: int) -> _Curve:
     from spinney.parsing import Parser
+    from spinney.parsing.methods import TrainingTrees
     from spinney.parsing.spectral import fit_spectral
-    from spinney.parsing.training import Training
 
     parser = Parser("spectral", states=states)
-    training = Training.of(bank.train, parser.binarisation, parser.rare)
+    training = TrainingTrees.of(bank.train, parser.binarisation, parser.rare)
     parser._begin(training.rules, training.pcfg.grammar())
     fit_spectral(training.sample.trees, training.rules, 2)  # kernels are compiled here
     started = time.perf_counter()

@@ -17,7 +17,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from spinney.corpus import SemcorSentence, SupersenseExample, read_semcor, supersense_examples
+from methods.semcor import SemcorSentence, SupersenseExample, read_semcor, supersense_examples
+
 from spinney.errors import InputError
 
 #: The thesis used press reportage, editorials and reviews.

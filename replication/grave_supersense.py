@@ -9,10 +9,10 @@ import numpy as np
 from grave_common import STRUCTURES, Setting, Structure, section, table, verdict
 from grave_models import clustering, hidden, known_as
 from grave_semcor import PlacedExample, placed_examples
+from methods.hellinger import HellingerClassifier
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spinney.classify import HellingerClassifier
 from spinney.corpus import TokenArrays, read_text
 
 #: Accuracy of nouns, verbs and both, unlexicalised and lexicalised: a tree with 128 classes …

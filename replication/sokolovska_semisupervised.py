@@ -24,11 +24,11 @@ from itertools import combinations, combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
+from methods.asymptotics import Asymptotics, asymptotics, bayes_error, exact_error, exact_risk
 from scipy.optimize import brentq
 from scipy.special import expit, gammaln, softmax
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from spinney.classify.asymptotics import Asymptotics, asymptotics, bayes_error, exact_error, exact_risk
 from spinney.optim import L2, EntropyRegularised, LogisticLoss, solve
 from spinney.optim.base import Vector
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from methods.close_trees import close_trees
+from methods.latent_trees import LatentTrees
 
 from spinney.corpus import read_conllu
 from spinney.corpus.conllu import Sentence
 from spinney.parsing import HeadAutomata
-from spinney.parsing.eisner import close_trees
-from spinney.parsing.latent_trees import LatentTrees
 from spinney.parsing.modifiers import tags_of
 
 
@@ -38,7 +38,7 @@ def automata(setting: Any) -> str:
             (method, m) for method in ("em", "spectral") for m in ((4, 8) if setting.quick else (2, 4, 8, 16))
         ]
         for method, m in grid:
-            model = HeadAutomata(m, method, column=column, random_state=setting.seed)
+            model = HeadAutomata(method, states=m, column=column, seed=setting.seed)
             started = time.perf_counter()
             model.fit(train)
             seconds = time.perf_counter() - started
@@ -50,7 +50,7 @@ def automata(setting: Any) -> str:
 
 
 def _reranked(train: list[Sentence], test: list[Sentence], column: Any, seed: int) -> list[str]:
-    model = HeadAutomata(8, column=column, random_state=seed).fit(train)
+    model = HeadAutomata(states=8, column=column, seed=seed).fit(train)
     lines = []
     for method in ("spectral", "em"):
         latent = LatentTrees(8, method, column=column, random_state=seed)

@@ -22,9 +22,9 @@ from studies import run_studies
 from spinney.evaluate import bracket_counts, bracket_f1, f1_interval, paired_bootstrap, parseval
 from spinney.parsing import Parser
 from spinney.parsing.grammar import Grammar
+from spinney.parsing.methods import TrainingTrees
 from spinney.parsing.moments import Backoff
 from spinney.parsing.spectral import SpectralFit, fit_spectral
-from spinney.parsing.training import Training
 
 #: Published: F1 on section 22 after training on the whole treebank.
 PUBLISHED_LADDER = {"raw": 55.09, "absolute": 80.23, "scaling": 86.47, "smoothing": 88.82}
@@ -78,7 +78,7 @@ class Bench:
 
     def __init__(self, setting: Setting, **options: Any) -> None:
         self.parser = Parser("spectral", **options)
-        self.training = Training.of(setting.bank.train, self.parser.binarisation, self.parser.rare)
+        self.training = TrainingTrees.of(setting.bank.train, self.parser.binarisation, self.parser.rare)
         self.parser._begin(self.training.rules, self.training.pcfg.grammar())
         self.dev, self.seed = setting.bank.dev, setting.seed
 

@@ -16,7 +16,7 @@ from spinney.corpus import Tree
 from spinney.parsing import read_treebank
 from spinney.parsing.em import random_grammar, run_em
 from spinney.parsing.grammar import Grammar
-from spinney.parsing.training import Best, Judge, Training
+from spinney.parsing.methods import Best, Judge, TrainingTrees
 
 
 class Treebank(NamedTuple):
@@ -55,7 +55,7 @@ class TimedEM(NamedTuple):
         return sum(self.passes[: self.iterations])
 
 
-def timed_em(training: Training, states: int, judge: Judge, seed: int = 0) -> TimedEM:
+def timed_em(training: TrainingTrees, states: int, judge: Judge, seed: int = 0) -> TimedEM:
     """EM from a random start, judged every tenth iteration, until F1 has not risen for two looks."""
     best = Best(judge, every=10, patience=2)
     passes: list[float] = []

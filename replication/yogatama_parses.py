@@ -42,7 +42,7 @@ STATES = 8
 @cache
 def parser(setting: Setting) -> Parser:
     """Clusters of spectral vectors and a little EM, from the first 159 files of the treebank's sample."""
-    method = Parser("clustering", states=STATES, threads=THREADS, random_state=setting.seed)
+    method = Parser("clustering", states=STATES, threads=THREADS, seed=setting.seed)
     return method.fit(sample_treebank().train)
 
 

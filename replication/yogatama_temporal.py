@@ -35,7 +35,7 @@ from yogatama_temporal_tasks import (
     with_pooled_background,
 )
 
-from spinney.temporal import TimeSeriesRegressor, candidates
+from spinney.trend import TimeSeriesRegressor, candidates
 
 #: The last lines of tables 3.2 (mean squared error) and 3.3 (thousands of nats).
 VOLATILITY = dict(zip((*BASELINES, "adaptive"), (0.155, 0.154, 0.151, 0.141, 0.143, 0.139)))

@@ -10,7 +10,7 @@ from spectral_common import Setting
 from yogatama_temporal_tables import Rolled, rolled
 from yogatama_temporal_tasks import MONTHS, TEST_YEARS, of_abstracts, of_stocks
 
-from spinney.temporal import TimeSeriesRegressor, TimeSeriesTextModel, candidates
+from spinney.trend import TimeSeriesRegressor, TimeSeriesTextModel, candidates
 
 #: A τ at which every series is as stiff as can be.
 STIFF = 1e6

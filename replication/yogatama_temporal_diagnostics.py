@@ -15,7 +15,7 @@ from yogatama_temporal_data import Texts, abstracts, in_titles
 from yogatama_temporal_tasks import MONTHS, TEST_YEARS, of_abstracts, of_stocks
 
 from spinney.optim import ConvergenceWarning
-from spinney.temporal import TimeSeriesRegressor, TimeSeriesTextModel, alpha_histogram
+from spinney.trend import TimeSeriesRegressor, TimeSeriesTextModel, alpha_histogram
 
 #: Words that came and went in 2006 to 2018, whose series are shown; others are summed up in a number.
 SHOWN = (

@@ -10,7 +10,7 @@ from grave_common import table
 from spectral_common import chance
 
 from spinney.optim import ConvergenceWarning
-from spinney.temporal.rolling import RollingRow, overall, rolling_origin, signed_rank
+from spinney.trend.rolling import RollingRow, overall, rolling_origin, signed_rank
 
 BASELINES = ("ridge-one", "ridge-all", "ridge-ts", "lasso-one", "lasso-all")
 

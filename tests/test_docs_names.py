@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spinney.cli.main import command as command_line
+from spinney.cli.tasks import TASKS, every_verb
+from spinney.cli.verbs import names_of
 
 ROOT = Path(__file__).parent.parent
 BUILT = {"_build", "generated"}  # of Sphinx
@@ -63,16 +64,11 @@ def _options(words):
 
 @cache
 def _tree():
-    """The options of every command, by its words: ``("tag", "fit") -> {"--model", …}``."""
-    found = {}
-
-    def gather(command, path):
-        found[path] = {name for option in command.params for name in [*option.opts, *option.secondary_opts]}
-        found[path] |= {"--help"}
-        for name, child in getattr(command, "commands", {}).items():
-            gather(child, (*path, name))
-
-    gather(command_line(), ())
+    """The options of every command, by its words: ``("tag", "fit") -> {"--model", …}``, of all methods together."""
+    every = {"--help", "--json", "--quiet", "--config", "--version"}
+    found = {(): every} | {(task,): set(every) for task in TASKS}
+    for words, verb in every_verb().items():
+        found[words] = {name for s in (*verb.output, *verb.every_setting()) for name in names_of(s)} | every
     return found
 
 

@@ -262,10 +262,10 @@ def test_places_that_cannot_be_written(tmp_path):
 
 def test_wrong_kind(small):
     for kind, what in [
-        ("classify", "a tag model, but `spinney classify` needs a classify model"),
-        ("lm", "a tag model, but `spinney lm` needs an lm model"),
+        ("classify", "a tag model where a classify model is needed"),
+        ("lm", "a tag model where an lm model is needed"),
         ("tag/Other", "a tag/Tagger model where a tag/Other is needed"),
-        ("ta", "a tag model, but `spinney ta` needs a ta model"),
+        ("ta", "a tag model where a ta model is needed"),
     ]:
         with pytest.raises(ModelFileError) as caught:
             read_model(small, kind)

@@ -12,7 +12,8 @@ ROOT = Path(spinney.__file__).parent
 LAYERS = [
     {"cli"},
     {"report"},
-    {"tagging", "classify", "temporal", "lm", "parsing", "classes", "embed"},
+    {"tagging", "classify", "trend", "lm", "parsing"},
+    {"classes", "embed"},  # they learn structure that the tasks above use
     {"taxonomy"},
     {"evaluate"},
     {"structure"},
@@ -26,7 +27,7 @@ LAYERS = [
     {"compiling"},
     {"files", "progress"},
     {"settings", "views"},
-    {"errors"},
+    {"errors", "formats"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
@@ -68,6 +69,7 @@ def test_imports_go_downward():
 
 def test_kernel_modules_hold_kernels_only():
     for path in ROOT.rglob("*_kernels.py"):
+        assert path.read_text().startswith("# mypy: ignore-errors\n"), path
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef):
                 assert any("njit" in ast.unparse(decorator) for decorator in node.decorator_list), (

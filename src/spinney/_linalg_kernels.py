@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The product of a sparse matrix with a block of vectors."""
 
 from spinney.compiling import njit

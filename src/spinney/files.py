@@ -370,6 +370,8 @@ def read_model(path: FilePath, kind: str | None = None) -> ModelFile:
     found, header, parts = facts.get("kind"), facts.get("header"), facts.get("parts", {})
     if not isinstance(found, str) or not _KIND.fullmatch(found):
         _damaged(path, "the header has no kind of model")
+    if found.startswith("temporal/"):  # what the package `trend` was once called
+        found = found.replace("temporal/", "trend/", 1)
     if kind is not None and found != kind and not found.startswith(f"{kind}/"):
         raise ModelFileError(_wrong_kind(found, kind), path=path)
     if not isinstance(header, dict) or not isinstance(parts, dict):
@@ -499,7 +501,7 @@ def _wrong_kind(found: str, wanted: str) -> str:
     if "/" in wanted:
         return f"{_a(found)} model where {_a(wanted)} is needed"
     task = found.partition("/")[0]
-    return f"{_a(task)} model, but `spinney {wanted}` needs {_a(wanted)} model"
+    return f"{_a(task)} model where {_a(wanted)} model is needed"
 
 
 def _a(noun: str) -> str:

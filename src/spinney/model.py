@@ -2,7 +2,7 @@
 
 A model has a ``kind`` (``"lm/BackoffModel"``), the ``settings`` that it was fitted with, and ``facts`` about the fit,
 whose names are the same in all tasks (:data:`FACTS`). It is written by ``save`` and read by ``load``, it gives
-``structures`` to other models and ``views`` to people, and it does in Python what the commands ``apply`` and ``eval`` do.
+``structures`` to other models and ``views`` to people, and it does in Python what ``apply`` and ``eval`` do.
 """
 
 from __future__ import annotations
@@ -43,13 +43,15 @@ FACTS = {
 class Applied:
     """What ``apply`` gives: a record for each sentence, document or word, made as they are asked for.
 
-    ``text`` turns a record into the lines that a file gets; ``facts`` is complete once all records were drawn.
+    ``text`` turns a record into the lines that a file gets, below the ``header``; ``facts`` is complete once all
+    records were drawn.
     """
 
     key: str
     records: Iterator[Any]
     text: Callable[[Any], str]
     facts: dict[str, Any] = field(default_factory=dict)
+    header: str = ""
 
     def __iter__(self) -> Iterator[Any]:
         return self.records
@@ -99,7 +101,12 @@ class Model:
     def save(self, path: FilePath) -> None:
         """Write the model file."""
         header, tensors, strings, parts = self.contents()
-        fitted_with = {} if self.settings is None else {"fit": self.settings.as_dict()}
+        fitted_with = {}
+        if self.settings is not None:
+            written = self.settings.as_dict()
+            # What holds objects of Python cannot be written whole, and a part of it would be other settings.
+            if len(written) == len(self.settings.values()):
+                fitted_with = {"fit": written}
         write_model(path, self.kind, {**header, **fitted_with}, tensors, strings, parts)
 
     @classmethod
@@ -119,7 +126,7 @@ class Model:
         """What a person sees of the model."""
         return [Facts("facts", self.kind, self.facts)]
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """What the page of the model shows: a note that says what the model is, facts, and sections.
 
         With data, the page shows what the model makes of them; ``settings`` are of
@@ -129,11 +136,11 @@ class Model:
             raise OptionError(f"the page of a model of the kind {self.kind} shows no data")
         return self.views()
 
-    def apply(self, data: Any, settings: Settings | None = None, **changes: Any) -> Applied:
+    def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Apply the model to data: files, or what its task has in memory."""
         raise OptionError(f"a model of the kind {self.kind} cannot be applied to data")
 
-    def evaluate(self, data: Any, settings: Settings | None = None, **changes: Any) -> list[View]:
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
         """Measure the model on data: files, or what its task has in memory."""
         raise OptionError(f"a model of the kind {self.kind} cannot be evaluated")
 
@@ -141,8 +148,8 @@ class Model:
         """The configuration, as TOML, from which ``fit`` makes this model again."""
         if self.settings is None:
             raise OptionError("the model does not know the settings that it was fitted with")
-        train = self.facts.get("train")
-        return "\n".join(toml_lines({"train": train} | self.settings.as_dict(), type(self.settings))) + "\n"
+        train = {"train": self.facts["train"]} if "train" in self.facts else {}
+        return "\n".join(toml_lines(train | self.settings.as_dict(), type(self.settings))) + "\n"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the views of the model."""
@@ -174,7 +181,7 @@ KINDS = {
     "lm/LogLinearMixture": "spinney.lm.mixture:LogLinearMixture",
     "parsing/Parser": "spinney.parsing:Parser",
     "parsing/HeadAutomata": "spinney.parsing:HeadAutomata",
-    "trend/TrendModel": "spinney.temporal:TrendModel",
+    "trend/TrendModel": "spinney.trend:TrendModel",
     "structure/WordClasses": "spinney.structure:WordClasses",
     "structure/WordVectors": "spinney.structure:WordVectors",
     "structure/Groups": "spinney.structure:Groups",

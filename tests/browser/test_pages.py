@@ -114,18 +114,17 @@ def class_tree_page():
 
 def classify_page():
     from spinney.classify import LinearClassifier, TextFeatures, TextModel
-    from spinney.report.classify_page import classify_page, evidence
+    from spinney.report.html import view_page
 
     documents = sample_documents()
     texts, labels = [d.text[:800] for d in documents], [d.label for d in documents]
     model = TextModel(LinearClassifier("l1", lam=0.3), TextFeatures("counts")).fit(texts, labels)
-    tried = evidence(model, texts[:6], [d.id for d in documents[:6]], labels[:6])
-    return classify_page(model, "themes.spinney", tried)
+    return view_page("themes.spinney", model.report_views((texts[:6], labels[:6])))
 
 
 def trend_page():
     from spinney.report.trend_page import trend_page
-    from spinney.temporal import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
+    from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
 
     documents = [d.text[:600] for d in sample_documents()[:40]]
     model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=0.1), FrequentWords(), every=1)
@@ -135,9 +134,10 @@ def trend_page():
 @cache
 def language_page():
     from spinney.lm.smoothing import fit_ngram
-    from spinney.report.lm_page import lm_page
+    from spinney.report.html import view_page
 
-    return lm_page(fit_ngram(text(), "witten-bell", order=3), "words.spinney")
+    model = fit_ngram(text(), "witten-bell", order=3)
+    return view_page("words.spinney", model.report_views(sentences()))
 
 
 TREES = [
@@ -149,48 +149,51 @@ TREES = [
 
 def parse_page():
     from spinney.parsing.parser import Parser
-    from spinney.report.parse_page import Tried, parse_page
+    from spinney.report.html import view_page
 
     trees = [Tree.parse(tree) for tree in TREES]
     parser = Parser("pcfg", rare=0).fit(trees * 3)
-    return parse_page(parser, "parser.spinney", Tried.of(parser, trees))
+    return view_page("parser.spinney", parser.report_views(trees))
 
 
 def automata_page():
     from spinney.parsing.automata import HeadAutomata
-    from spinney.report.parse_page import automata_page
+    from spinney.report.html import view_page
 
     some = [
         Sentence(["the", "dog", "barks"], upos=["DET", "NOUN", "VERB"], heads=[2, 3, 0]),
         Sentence(["dogs", "see", "cats"], upos=["NOUN", "VERB", "NOUN"], heads=[2, 0, 2]),
     ]
-    return automata_page(HeadAutomata(method="bigram").fit(some * 3), "heads.spinney")
+    return view_page("heads.spinney", HeadAutomata("bigram").fit(some * 3).report_views())
 
 
 def tag_page():
-    from spinney.report.tag_page import tag_page
+    from spinney.report.html import view_page
     from spinney.tagging import Tagger
 
     words = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "old", "cat", "sees", "a", "dog"]] * 3
     labels = [["DET", "N", "V"], ["DET", "N", "V"], ["DET", "ADJ", "N", "V", "DET", "N"]] * 3
-    return tag_page(Tagger("U:%x[0,0]\nU:%x[-1,0]\nB", lam=0.1).fit(words, labels), "tags.spinney")
+    tagger = Tagger("U:%x[0,0]\nU:%x[-1,0]\nB", lam=0.1).fit(words, labels)
+    return view_page("tags.spinney", tagger.report_views())
 
 
 def path_page():
     from spinney.classify import LinearRegressor
-    from spinney.report.path_page import classifier_path, path_page
+    from spinney.classify.views import weight_path
+    from spinney.report.html import view_page
 
     X = np.random.default_rng(0).normal(size=(40, 6))
     points = LinearRegressor("l1").path(X, X @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0], n=12)
     scores = {"training R²": [i / 12 for i in range(len(points))]}
-    return path_page(classifier_path(points, list("abcdef"), ["value"], scores), "path", "A path.")
+    return view_page("path", weight_path(points, list("abcdef"), ["value"], scores).views())
 
 
 def any_page(tmp_path):
-    from spinney.report.model_page import model_page
+    from spinney.report.html import view_page
+    from spinney.report.model_file import file_views
 
     clustering().classes.save(tmp_path / "m")
-    return model_page(read_model(tmp_path / "m"), "any.spinney")
+    return view_page("any.spinney", file_views(read_model(tmp_path / "m")))
 
 
 PAGES = {

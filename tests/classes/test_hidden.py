@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spinney.classes import training
+from spinney.classes import em
 from spinney.classes.hidden import HiddenMarkov
 from spinney.classes.learning import Corpus
 from spinney.classes.relations import class_edges
 from spinney.classes.statistics import Statistics, classes_start, random_start, split
 from spinney.corpus import Labels, Vocabulary, sentence_arrays
 from spinney.errors import InputError, ModelFileError, NotFittedError, OptionError
-from spinney.inference.forests import Forest
+from spinney.inference.forests import TokenForest
 from spinney.structure import WordClasses
 
 
@@ -72,7 +72,7 @@ def test_em_agrees_with_hmmlearn(monkeypatch):
     peer.emissionprob_, peer.n_features = (laws.counts * laws.scale).T.copy(), V
     peer.fit(text.ids[:, None], np.diff(text.offsets))
     model = HiddenMarkov(4, passes=5, **plain())
-    monkeypatch.setattr(training, "random_start", lambda *_: Statistics.of(begun.omega, begun.tau, begun.rho))
+    monkeypatch.setattr(em, "random_start", lambda *_: Statistics.of(begun.omega, begun.tau, begun.rho))
     model.fit(text)
     ours = [row["log_likelihood"] * text.n_tokens for row in model.facts["trace"]]
     np.testing.assert_allclose(ours, list(peer.monitor_.history), rtol=1e-11)
@@ -186,7 +186,7 @@ def test_classes_start_puts_every_word_where_it_was():
     edges, roots = class_edges(Corpus(text, True), classes, 3, 1)
     known = sum(c >= 0 for c in classes[text.ids])
     assert edges.sum() + roots.sum() <= known
-    forest = Forest.from_heads(text.offsets, text.heads)
+    forest = TokenForest.from_heads(text.offsets, text.heads)
     expected = np.zeros((3, 3))
     for k in range(len(forest)):
         c, f = classes[text.ids[forest.tokens[k]]], forest.parents[k]

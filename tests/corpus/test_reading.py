@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import lzma
-import os
 import re
 from collections import Counter
 from itertools import chain, islice
@@ -24,18 +23,7 @@ from spinney.corpus import (
 from spinney.corpus.reading import read_text
 from spinney.errors import InputError, OptionError
 
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
-
 LINES = "The cat sat\nthe Cat ran off\na dog\n"
-
-
-@pytest.fixture
-def data() -> Path:
-    folder = os.environ.get("SPINNEY_DATA")
-    if not folder:
-        pytest.skip("SPINNEY_DATA is not set: no real corpora")
-    return Path(folder)
 
 
 @pytest.fixture

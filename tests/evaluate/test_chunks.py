@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import itertools
-import os
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -269,14 +267,9 @@ def test_what_is_no_phrase_label_is_refused():
         convert(["O"], "bilou")
 
 
-def test_published_counts_of_real_corpora(tmp_path):
+def test_published_counts_of_real_corpora(tmp_path, data):
     """The numbers of phrases that the shared tasks' own papers state."""
-    folder = os.environ.get("SPINNEY_DATA")
-    if not folder:
-        pytest.skip("SPINNEY_DATA is not set: no real corpora")
-    gold = [
-        [row[3] for row in sentence] for sentence in read_columns(Path(folder) / "conll2003/eng.testb.xz")
-    ]
+    gold = [[row[3] for row in sentence] for sentence in read_columns(data / "conll2003/eng.testb.xz")]
     scores = tagging_scores(gold, gold)
     # Tjong Kim Sang and De Meulder 2003, Table 2
     assert {kind: of_kind["phrases"] for kind, of_kind in scores["types"].items()} == {
@@ -285,7 +278,7 @@ def test_published_counts_of_real_corpora(tmp_path):
         "ORG": 1661,
         "PER": 1617,
     }
-    with zipfile.ZipFile(Path(folder) / "nltk/conll2000.zip") as archive:
+    with zipfile.ZipFile(data / "nltk/conll2000.zip") as archive:
         archive.extractall(tmp_path)
     gold = [[row[2] for row in sentence] for sentence in read_columns(tmp_path / "conll2000/test.txt")]
     scores = tagging_scores(gold, gold)

@@ -12,7 +12,7 @@ from scipy.stats import pearsonr, spearmanr, ttest_ind
 from spinney.errors import InputError, OptionError
 from spinney.evaluate import (
     Clause,
-    Comparison,
+    ClausePair,
     compose,
     composition_correlation,
     deviance,
@@ -119,7 +119,7 @@ def test_what_is_refused():
         composition_correlation(WordVectors(["a"], [[1.0]]), [], second="none")
 
 
-def made(n: int) -> tuple[WordVectors, list[Comparison], np.ndarray]:
+def made(n: int) -> tuple[WordVectors, list[ClausePair], np.ndarray]:
     rng = np.random.default_rng(4)
     matrix = rng.dirichlet(np.ones(4), 30)
     nouns, verbs = [f"n{i}" for i in range(20)], [f"v{i}" for i in range(10)]
@@ -128,7 +128,7 @@ def made(n: int) -> tuple[WordVectors, list[Comparison], np.ndarray]:
         a, b, c, d, e = rng.integers(0, 20, 5).tolist()
         v, w = rng.integers(0, 10, 2).tolist()
         first = Clause(f"n{a}", f"v{v}", f"n{b}", f"n{e}")
-        comparisons.append(Comparison(first, Clause(f"n{c}", f"v{w}", f"n{d}", f"n{e}"), float(rng.random())))
+        comparisons.append(ClausePair(first, Clause(f"n{c}", f"v{w}", f"n{d}", f"n{e}"), float(rng.random())))
     return (
         WordVectors([f"{w}|NOUN" for w in nouns] + [f"{w}|VERB" for w in verbs], matrix),
         comparisons,
@@ -144,7 +144,7 @@ def test_correlation_against_scipy(operator, second, sparse):
     if sparse:
         vectors = WordVectors(vectors.words, sp.csr_array(vectors.matrix))
     comparisons = transitive(comparisons)
-    unknown = Comparison(Clause("n0", "v0", "n1"), Clause("n0", "fly", "n1"), 3.0)
+    unknown = ClausePair(Clause("n0", "v0", "n1"), Clause("n0", "fly", "n1"), 3.0)
     found = composition_correlation(vectors, [*comparisons, unknown], T, operator, "chain", second=second)
 
     def composed(clause, operator):
@@ -176,7 +176,7 @@ def test_the_other_subject_counts():
 def test_no_comparison_has_all_its_words():
     vectors = WordVectors(["a"], [[1.0, 2.0]])
     clause = Clause("a", "b", "c")
-    found = composition_correlation(vectors, [Comparison(clause, clause, 1.0)], operator="add")
+    found = composition_correlation(vectors, [ClausePair(clause, clause, 1.0)], operator="add")
     assert (found["n"], found["items"], found["coverage"]) == (0, 1, 0.0)
     assert math.isnan(found["pearson"])
     assert composition_correlation(vectors, [], operator="add")["coverage"] == 0.0

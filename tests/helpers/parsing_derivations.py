@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spinney.corpus import Tree
-from spinney.parsing.forest import Forest
+from spinney.parsing.forest import PackedForest
 from spinney.parsing.grammar import Grammar, Layout, Rules
 from spinney.parsing.lexicon import Lexicon
 
@@ -106,7 +106,7 @@ def derivations(grammar: Grammar, words: list[str]) -> list[Derivation]:
     return found
 
 
-def item_names(forest: Forest) -> list[tuple]:
+def item_names(forest: PackedForest) -> list[tuple]:
     """The items of a forest as derivations name them."""
     f = forest.arrays
     level = np.where(forest.top, "top", "bottom")
@@ -115,7 +115,7 @@ def item_names(forest: Forest) -> list[tuple]:
     )
 
 
-def edge_names(forest: Forest) -> tuple[list[tuple], list[tuple], list[tuple]]:
+def edge_names(forest: PackedForest) -> tuple[list[tuple], list[tuple], list[tuple]]:
     """The edges of a forest as derivations name them: binary, unary, lexical."""
     f = forest.arrays
     begin, end = f.begin[f.span], f.end[f.span]

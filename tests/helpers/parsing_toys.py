@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from spinney.corpus import Tree
-from spinney.parsing.grammar import Counts, Grammar, Layout, Rules
+from spinney.parsing.grammar import Grammar, Layout, RuleCounts, Rules
 from spinney.parsing.treearrays import TreeArrays
 
 TEXTS = (
@@ -25,7 +25,7 @@ def toy_trees(texts=TEXTS) -> TreeArrays:
 
 def random_numbers(rules: Rules, n_states, rng: np.random.Generator, signed: bool = False) -> Grammar:
     """A grammar with random numbers: laws if not signed (but for unknown words)."""
-    counts = Counts.zeros(Layout(rules, np.asarray(n_states, np.int32)))
+    counts = RuleCounts.zeros(Layout(rules, np.asarray(n_states, np.int32)))
     for values in (counts.root, counts.binary, counts.unary, counts.lexical):
         values[:] = rng.normal(size=len(values)) if signed else rng.gamma(1.0, size=len(values))
     if signed:

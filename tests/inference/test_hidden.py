@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spinney.errors import OptionError
-from spinney.inference.forests import Forest, sentence_trees
+from spinney.inference.forests import TokenForest, sentence_trees
 from spinney.inference.hidden import Laws, max_product, sparse_sum_product, sum_product
 
 
@@ -75,7 +75,7 @@ def test_all_trees_of_up_to_five_nodes(n):
         words = rng.integers(0, 4, n).astype(np.int32)
         laws = random_laws(rng, C, 4, kinds=2)
         expected = brute_force(heads, words, kinds, laws)
-        forest, trees = Forest.from_heads([0, n], heads, kinds), sentence_trees([0, n], heads, kinds)
+        forest, trees = TokenForest.from_heads([0, n], heads, kinds), sentence_trees([0, n], heads, kinds)
         exact = sum_product(forest, words[forest.tokens], laws)
         sparse = sparse_sum_product(trees, words[trees.tokens], laws, k=C)
         mass = sparse_sum_product(trees, words[trees.tokens], laws, k=0, epsilon=0.0)
@@ -113,11 +113,11 @@ def test_a_batch_is_the_sum_of_its_sentences(lengths, seed, chain):
     words = rng.integers(0, 7, offsets[-1]).astype(np.int32)
     heads = None if chain else np.concatenate([random_heads(rng, n) for n in lengths])
     kinds = None if chain else rng.integers(0, 3, len(words))
-    forest = Forest.from_heads(offsets, heads, kinds)
+    forest = TokenForest.from_heads(offsets, heads, kinds)
     together = sum_product(forest, words[forest.tokens], laws)
     alone, nodes = [], []
     for a, b in pairwise(offsets):
-        part = Forest.from_heads(
+        part = TokenForest.from_heads(
             [0, b - a], None if heads is None else heads[a:b], None if kinds is None else kinds[a:b]
         )
         alone.append(sum_product(part, words[a:b][part.tokens], laws))
@@ -174,7 +174,7 @@ def test_single_precision_is_close():
     offsets = np.arange(0, 401, 20)
     words = rng.integers(0, 50, 400).astype(np.int32)
     heads = np.concatenate([random_heads(rng, 20) for _ in range(20)])
-    forest = Forest.from_heads(offsets, heads)
+    forest = TokenForest.from_heads(offsets, heads)
     single = Laws(*(np.float32(part) if np.ndim(part) else part for part in laws))
     a = sum_product(forest, words[forest.tokens], laws)
     b = sum_product(forest, words[forest.tokens], single)
@@ -189,7 +189,7 @@ def test_a_verb_with_two_hundred_children_does_not_underflow():
     heads = np.zeros(201, np.int32)
     heads[0] = -1
     words = rng.integers(0, 5, 201).astype(np.int32)
-    forest, trees = Forest.from_heads([0, 201], heads), sentence_trees([0, 201], heads)
+    forest, trees = TokenForest.from_heads([0, 201], heads), sentence_trees([0, 201], heads)
     exact = sum_product(forest, words[forest.tokens], laws)
     assert np.isfinite(exact.log_likelihood)
     np.testing.assert_allclose(exact.nodes.sum(axis=1), 1.0, rtol=1e-5)
@@ -200,7 +200,7 @@ def test_a_verb_with_two_hundred_children_does_not_underflow():
 def test_zero_probabilities_stay_zero():
     counts = np.array([[1.0, 0.0], [0.0, 1.0]])
     laws = Laws(counts, np.ones(2), 0.0, np.array([[[0.0, 1.0], [1.0, 0.0]]]), np.array([1.0, 0.0]))
-    forest = Forest.from_heads([0, 3])
+    forest = TokenForest.from_heads([0, 3])
     beliefs = sum_product(forest, np.array([0, 1, 0], np.int32), laws)
     np.testing.assert_allclose(beliefs.nodes, [[1, 0], [0, 1], [1, 0]], atol=1e-15)
     assert beliefs.log_likelihood == pytest.approx(0.0, abs=1e-15)
@@ -210,15 +210,15 @@ def test_zero_probabilities_stay_zero():
 
 def test_heads_that_are_no_trees_are_refused():
     with pytest.raises(OptionError, match="sentence 2, word 1: its head is part of a cycle"):
-        Forest.from_heads([0, 1, 3], [-1, 1, 0])
+        TokenForest.from_heads([0, 1, 3], [-1, 1, 0])
     with pytest.raises(OptionError, match="sentence 1, word 2: its head lies outside"):
         sentence_trees([0, 2], [-1, 2])
     with pytest.raises(OptionError, match="2 tokens but 1 heads"):
-        Forest.from_heads([0, 2], [-1])
+        TokenForest.from_heads([0, 2], [-1])
 
 
 def test_an_empty_corpus():
-    forest = Forest.from_heads([0])
+    forest = TokenForest.from_heads([0])
     assert (len(forest), forest.n_roots) == (0, 0)
     laws = random_laws(np.random.default_rng(0), 3, 4)
     assert sum_product(forest, np.empty(0, np.int32), laws).log_likelihood == 0.0
@@ -234,7 +234,7 @@ def test_a_chain_agrees_with_hmmlearn():
     peer.emissionprob_ = (laws.counts * laws.scale).T
     words = rng.integers(0, 20, 90).astype(np.int32)
     offsets = np.array([0, 30, 50, 90])
-    forest = Forest.from_heads(offsets)
+    forest = TokenForest.from_heads(offsets)
     ours = sum_product(forest, words[forest.tokens], laws)
     score, posteriors = peer.score_samples(words[:, None], np.diff(offsets))
     assert ours.log_likelihood == pytest.approx(score, rel=1e-12)

@@ -19,7 +19,7 @@ TEXT = [
 
 def random_model(seed=0):
     """Automata of probabilities: each state ends, or draws a tag and moves on."""
-    model = HeadAutomata(2, "em", smoothing=1.0, iterations=1).fit(TEXT)
+    model = HeadAutomata("em", states=2, smoothing=1.0, max_iter=1).fit(TEXT)
     rng = np.random.default_rng(seed)
     K, m, n, _ = model.automata_.matrices.shape
     moves = rng.gamma(1.0, size=(K, m, n, n))
@@ -71,7 +71,7 @@ def test_the_basis_does_not_matter():
 
 @pytest.mark.parametrize("method", ["spectral", "em", "deterministic", "bigram"])
 def test_every_method_is_read(method):
-    model = HeadAutomata(2, method, smoothing=0.1).fit(TEXT)
+    model = HeadAutomata(method, smoothing=0.1).fit(TEXT)
     sides = describe_heads(model, 1)
     assert [(side.head, side.side) for side in sides[-1:]] == [(ROOT, "right")]
     assert len(sides) == 5

@@ -17,7 +17,7 @@ from spinney.parsing.em import (
     run_em,
     tree_log_probabilities,
 )
-from spinney.parsing.grammar import Counts, Rules, pcfg_counts
+from spinney.parsing.grammar import RuleCounts, Rules, pcfg_counts
 
 PLAIN = Smoothing(own=0.0, rules=0.0, words=0.0)
 
@@ -57,7 +57,7 @@ def test_expected_counts_are_sums_over_states(rules, grammar):
     trees = TreeArrays.of([Tree.parse(text) for text in texts], rules.labels)
     sample = Sample.of(trees, rules)
     counts = expected_counts(sample, grammar, beliefs(sample, grammar))
-    wanted = Counts.zeros(grammar.layout)
+    wanted = RuleCounts.zeros(grammar.layout)
     for tree in range(2):
         first = int(trees.tree_start[tree])
         found = brute_force(trees, sample.uses, grammar, tree)
@@ -120,7 +120,7 @@ def test_laws_sum_to_one(trees, rules):
     sample = Sample.of(trees, rules)
     start = random_grammar(rules, pcfg_counts(trees, rules), 2, np.random.default_rng(0))
     grammar, _, _ = run_em(sample, start, 3, PLAIN)
-    mass = Counts(grammar.layout, grammar.root, grammar.binary, grammar.unary, grammar.lexical).mass()
+    mass = RuleCounts(grammar.layout, grammar.root, grammar.binary, grammar.unary, grammar.lexical).mass()
     np.testing.assert_allclose(mass, 1.0)
     assert grammar.root.sum() == pytest.approx(1.0)
 

@@ -7,7 +7,7 @@ import pytest
 from parsing_toys import random_numbers, toy_trees
 
 from spinney.corpus import Tree
-from spinney.parsing.grammar import Counts, Layout, Rules, pcfg_counts
+from spinney.parsing.grammar import Layout, RuleCounts, Rules, pcfg_counts
 from spinney.parsing.lexicon import ANY
 from spinney.parsing.treearrays import TreeArrays
 
@@ -40,7 +40,7 @@ def test_frequencies_equal_those_of_nltk(trees):
 
 def test_every_state_has_a_law(trees):
     grammar = random_numbers(Rules.of(trees, rare=0), [2] * 8, np.random.default_rng(0))
-    numbers = Counts(grammar.layout, grammar.root, grammar.binary, grammar.unary, grammar.lexical)
+    numbers = RuleCounts(grammar.layout, grammar.root, grammar.binary, grammar.unary, grammar.lexical)
     np.testing.assert_allclose(numbers.mass(), 1.0)
 
 
@@ -89,7 +89,7 @@ def test_rare_words_are_helped_by_their_signature(m):
     rules = Rules.of(trees, rare=1)
     lexicon, own = rules.lexicon, 0.7
     rng = np.random.default_rng(0)
-    counts = Counts.zeros(Layout.uniform(rules, m))
+    counts = RuleCounts.zeros(Layout.uniform(rules, m))
     uses = rules.used(trees)
     shares = rng.dirichlet(np.ones(m), len(trees.label))
     for n in trees.leaves.tolist():
@@ -129,7 +129,7 @@ def test_rare_words_are_helped_by_their_signature(m):
 def test_states_are_moved_to_their_mean():
     trees = toy_trees()
     rules = Rules.of(trees, rare=0)
-    counts = Counts.zeros(Layout.uniform(rules, 2))
+    counts = RuleCounts.zeros(Layout.uniform(rules, 2))
     rng = np.random.default_rng(0)
     for values in (counts.root, counts.binary, counts.unary, counts.lexical):
         values[:] = rng.gamma(1.0, size=len(values))

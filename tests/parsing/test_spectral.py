@@ -12,7 +12,7 @@ from spinney.errors import OptionError
 from spinney.parsing.coarse import Pruner
 from spinney.parsing.em import Sample, tree_log_probabilities
 from spinney.parsing.features import FeatureSet, node_features
-from spinney.parsing.grammar import Counts, Grammar, Layout, Rules, pcfg_counts
+from spinney.parsing.grammar import Grammar, Layout, RuleCounts, Rules, pcfg_counts
 from spinney.parsing.inside import inside_outside
 from spinney.parsing.moments import Backoff, grammar_of_moments
 from spinney.parsing.projection import Projection, project
@@ -46,7 +46,7 @@ def world() -> tuple[TreeArrays, Rules, Grammar, np.ndarray]:
 
 
 def random_grammar(rules: Rules, states: int, rng: np.random.Generator) -> Grammar:
-    counts = Counts.zeros(Layout.uniform(rules, states))
+    counts = RuleCounts.zeros(Layout.uniform(rules, states))
     for numbers in (counts.root, counts.binary, counts.unary, counts.lexical):
         numbers[:] = rng.gamma(0.3, size=len(numbers))
     counts.root[np.arange(len(counts.root)) // states != rules.labels.index("S")] = 0

@@ -8,7 +8,7 @@ from parsing_toys import random_numbers, toy_trees
 
 from spinney.corpus import Tree
 from spinney.parsing.em import Sample, beliefs, expected_counts, tree_log_probabilities
-from spinney.parsing.grammar import Counts, Grammar, Layout, Rules, pcfg_counts
+from spinney.parsing.grammar import Grammar, Layout, RuleCounts, Rules, pcfg_counts
 from spinney.parsing.splitmerge import Schedule, run_split_merge
 from spinney.parsing.states import cheapest_merges, merge_losses, merge_states, split_states
 from spinney.parsing.treearrays import TreeArrays
@@ -37,7 +37,7 @@ def test_copies_without_noise_change_no_probability(trees, rules):
 def test_merging_undoes_splitting(trees, rules):
     rng = np.random.default_rng(0)
     some = random_numbers(rules, [2] * rules.n_labels, rng)
-    counts = Counts(some.layout, some.root, some.binary, some.unary, some.lexical)
+    counts = RuleCounts(some.layout, some.root, some.binary, some.unary, some.lexical)
     larger, source = split_states(counts, np.full(rules.n_labels, 4, np.int32), rng, 0.0)
     again = merge_states(larger, source, np.full(rules.n_labels, 2, np.int32))
     for name in ("root", "binary", "unary", "lexical"):
@@ -68,7 +68,7 @@ def _merged(grammar: Grammar, label: int, mass) -> Grammar:
     n_states[label] = 1
     first = layout.state_start[label]
     share = mass[first : first + 2] / mass[first : first + 2].sum()
-    other = Grammar(*vars(Counts.zeros(Layout(layout.rules, n_states))).values())
+    other = Grammar(*vars(RuleCounts.zeros(Layout(layout.rules, n_states))).values())
     other.root[:] = np.concatenate(
         [
             [part.sum()] if a == label else part

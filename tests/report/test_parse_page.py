@@ -2,7 +2,9 @@
 
 import random
 import re
+from copy import copy
 
+import numpy as np
 import pytest
 
 from spinney.cli.main import run
@@ -10,10 +12,12 @@ from spinney.corpus import Tree, write_trees
 from spinney.corpus.conllu import Sentence, write_conllu
 from spinney.evaluate.parseval import SCORED, bracket_counts
 from spinney.parsing.automata import HeadAutomata
+from spinney.parsing.page import LONGEST
 from spinney.parsing.parser import Parser
+from spinney.report.html import view_page
 from spinney.report.parse_arcs import drawn_arcs
-from spinney.report.parse_page import LONGEST, Attached, Tried, automata_page, parse_page
 from spinney.report.parse_trees import drawn_tree, phrase_lines, wrong_nodes
+from spinney.settings.report import Report
 
 HOSTILE = "</script><img>"
 TREES = [
@@ -31,61 +35,70 @@ SENTENCES = [
 ]
 
 
+def page_of(model, title, data=None, found=None, **options):
+    """The page of a model, shown on data for which it finds these trees or heads."""
+    model = copy(model)
+    if found is not None:
+        name = "parse" if isinstance(model, Parser) else "predict"
+        setattr(model, name, lambda sentences: [found[i] for i, _ in enumerate(sentences)])
+    return view_page(title, model.report_views(data, Report(**options)))
+
+
 @pytest.fixture(scope="module")
 def parser():
-    return Parser("em", states=2, rare=0, iterations=3).fit(TREES)
+    return Parser("em", states=2, rare=0, max_iter=3).fit(TREES)
 
 
 def test_page_of_the_parser_alone(parser):
-    page = parse_page(parser, HOSTILE).html()
-    assert page == parse_page(parser, HOSTILE).html()
+    page = page_of(parser, HOSTILE).html()
+    assert page == page_of(parser, HOSTILE).html()
     assert "<img" not in page
     assert page.count("<script") == 1
     assert "http" not in page.replace("http-equiv", "")
     for text in ("<h2>Labels</h2>", "<h2>Rules</h2>", "NP → D N", "part of S", "NP-0", "&lt;/script&gt;"):
         assert text in page
-    assert page.count("<svg width") == len(parser.facts_["examples"]) == 2  # of five words and more
+    assert page.count("<svg width") == len(parser.facts["examples"]) == 2  # of five words and more
     assert page.count("<details>") == parser.rules_.n_labels
 
 
 def test_page_with_trees_beside_each_other(parser):
     wrong = Tree.parse("(S (NP (D the) (N dog) (V saw)) (VP (D a) (N cat)) (. .))")
-    page = parse_page(parser, "dogs", Tried([wrong, TREES[1]], TREES[:2])).html()
+    page = page_of(parser, "dogs", TREES[:2], [wrong, TREES[1]]).html()
     assert page.count("<svg width") == 3  # two, and one that both have
     assert page.count('class="wrong"') == 3 + 2
     assert "Sentence 2: F1 100.0%" in page
     assert "<h2>Scores</h2>" in page
-    assert parse_page(parser, "dogs", Tried([wrong], TREES[:1]), documents=0).html().count("<svg width") == 0
-    alone = parse_page(parser, "dogs", Tried(TREES)).html()
+    assert page_of(parser, "dogs", TREES[:1], [wrong], documents=0).html().count("<svg width") == 0
+    alone = page_of(parser, "dogs", [tree.leaves() for tree in TREES], TREES).html()
     assert alone.count("<svg width") == 4
     assert "<h2>Scores</h2>" not in alone
 
 
 def test_long_sentences_are_not_drawn(parser):
     long = Tree("S", [Tree("N", word="dogs")] * (LONGEST + 1))
-    page = parse_page(parser, "dogs", Tried([long, TREES[0]])).html()
+    page = page_of(parser, "dogs", [long, TREES[0]], [long, TREES[0]]).html()
     assert page.count("<svg width") == 1
     assert "Sentence 2" in page
 
 
 def test_spectral_states_are_not_told(tmp_path):
     parser = Parser("spectral", states=2, rare=0).fit(TREES * 6)
-    page = parse_page(parser, "dogs", top=5).html()
+    page = page_of(parser, "dogs", top=5).html()
     assert "unknown basis" in page
     assert "one end" in page
     assert "tells it apart" not in page
 
 
 def test_several_grammars_and_a_strange_file(parser, tmp_path):
-    several = Parser("em", states=2, grammars=2, rare=0, iterations=2).fit(TREES)
-    several.facts_ = {
-        "trees": "many",
+    several = Parser("em", states=2, grammars=2, rare=0, max_iter=2).fit(TREES)
+    several.facts = {
+        "sentences": "many",
         "states": [["x"]],
         "words": None,
         "labels": {},
         "examples": [3, ["a", 1], []],
     }
-    page = parse_page(several, "dogs").html()
+    page = page_of(several, "dogs").html()
     assert "Of 2 grammars, this is the first." in page
     assert "<h2>Trees</h2>" not in page
 
@@ -94,7 +107,7 @@ def test_examples_are_from_all_over_the_treebank():
     trees = [
         Tree("S", [Tree("N", word=f"{i}.{t}") for t in range(n)]) for i, n in enumerate([4, 5, 12, 13] * 5)
     ]
-    found = Parser("pcfg", rare=0).fit(trees).facts_["examples"]
+    found = Parser("pcfg", rare=0).fit(trees).facts["examples"]
     assert [words[0] for words in found] == ["1.0", "5.0", "9.0", "13.0", "17.0"]
     assert {len(words) for words in found} <= set(range(5, 13))
 
@@ -151,18 +164,18 @@ def test_trees_of_any_depth():
 
 
 def test_page_of_automata():
-    model = HeadAutomata(2, "bigram").fit(SENTENCES)
-    page = automata_page(model, HOSTILE).html()
+    model = HeadAutomata("bigram").fit(SENTENCES)
+    page = page_of(model, HOSTILE).html()
     assert "<img" not in page
     assert "NOUN, left" in page
     assert "(root), right" in page
-    tried = Attached(SENTENCES, [[3, 3, 0], [2, 0, 2]])
-    page = automata_page(model, HOSTILE, tried).html()
+    tried = SENTENCES, [np.array([3, 3, 0]), np.array([2, 0, 2])]
+    page = page_of(model, HOSTILE, *tried).html()
     assert "<img" not in page
     arcs = page.count('class="arc"') + page.count('class="arc ')
     assert arcs == 6 + 1  # one is wrong, and the right one is drawn too
     assert "the → dog" not in page.replace("dog → the (right, but missed)", "")
-    assert 'class="arc"' not in automata_page(model, "none", tried, documents=0).html()
+    assert 'class="arc"' not in page_of(model, "none", *tried, documents=0).html()
 
 
 def arcs_of(drawing):
@@ -201,7 +214,7 @@ def test_report_command(tmp_path, parser, capsys):
 
 def test_report_command_for_automata(tmp_path, capsys):
     model, text, page = (tmp_path / name for name in ("a.spinney", "t.conllu", "page.html"))
-    HeadAutomata(2, "bigram").fit(SENTENCES).save(model)
+    HeadAutomata("bigram").fit(SENTENCES).save(model)
     write_conllu(text, SENTENCES)
     assert run(["report", str(model), "--data", str(text), "-o", str(page), "--json", "--quiet"]) == 0
     assert '"uas"' in capsys.readouterr().out

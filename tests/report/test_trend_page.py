@@ -5,7 +5,7 @@ import pytest
 
 from spinney.report.trend import read_out, show_comparison, show_read_out, sparkline
 from spinney.report.trend_page import trend_page
-from spinney.temporal import (
+from spinney.trend import (
     Documents,
     FrequentWords,
     TimeSeriesClassifier,

@@ -3,10 +3,8 @@ from __future__ import annotations
 import itertools
 import logging
 import math
-import os
 import zipfile
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -194,14 +192,6 @@ def test_bad_dictionaries_are_named(tmp_path):
         read_cmudict(tmp_path / "other.zip")
     with pytest.raises(InputError, match="no such file"):
         read_cmudict(tmp_path / "none.zip")
-
-
-@pytest.fixture
-def data() -> Path:
-    folder = os.environ.get("SPINNEY_DATA")
-    if not folder:
-        pytest.skip("SPINNEY_DATA is not set: no real corpora")
-    return Path(folder)
 
 
 def test_nettalk(data):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods.curvature import approximate_second_derivatives
 
 from spinney.errors import OptionError
 from spinney.optim import L1, L2, ElasticNet, GroupL2, SquaredLoss, solve
 from spinney.tagging._sbcd_kernels import block_sums
-from spinney.tagging.curvature import approximate_second_derivatives
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.sbcd import State, block_pairs, sbcd
 from spinney.tagging.sequences import Observations, Sequences

@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 from spinney.errors import InputError, OptionError
 from spinney.taxonomy import incomplete_cholesky, merged, residual_matrix
 from spinney.taxonomy.proximity import merged_groups
-from spinney.taxonomy.sources import Counts, Moments, Samples
+from spinney.taxonomy.sources import CountedSamples, Moments, Samples
 
 
 def data(seed=0, n=40, d=7, n_classes=5):
@@ -94,7 +94,7 @@ def test_counts_are_samples_that_repeat():
     X, y = V[np.repeat(context, times)], np.repeat(label, times)
     for classes in (np.arange(5), np.array([1, 4])):
         expected = Samples(X, y, 0.5).residual(classes).matrix()
-        np.testing.assert_allclose(Counts(V, C, 0.5).residual(classes).matrix(), expected, atol=1e-9)
+        np.testing.assert_allclose(CountedSamples(V, C, 0.5).residual(classes).matrix(), expected, atol=1e-9)
 
 
 def test_moments_of_classes_are_exact_and_pooled_ones_nearly():
@@ -136,8 +136,8 @@ def test_incomplete_cholesky():
         (InputError, lambda X, y: residual_matrix(sparse.csr_array(X) * np.inf, y)),
         (InputError, lambda X, y: residual_matrix(X[:0], y[:0])),
         (InputError, lambda X, y: residual_matrix(X[0], y)),
-        (InputError, lambda X, y: Counts(X, -np.ones((len(X), 2)), 1.0)),
-        (InputError, lambda X, y: Counts(X, np.ones((3, 2)), 1.0)),
+        (InputError, lambda X, y: CountedSamples(X, -np.ones((len(X), 2)), 1.0)),
+        (InputError, lambda X, y: CountedSamples(X, np.ones((3, 2)), 1.0)),
         (OptionError, lambda X, y: Moments(np.eye(3), np.ones((2, 2)), [1, 1], 1.0)),
         (OptionError, lambda X, y: Moments(np.eye(2), np.ones((2, 2)), [1, -1], 1.0)),
     ],

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Greedy merging of clusters, every loss kept up to date in whole numbers.
 
 Clusters live in slots. ``N[a, b]`` counts the pairs of parent cluster a and child cluster b, ``NT`` is its transpose;

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Moving words between classes, the likelihood kept in whole numbers.
 
 The kernel of each variant has two modes. In one it finds the best class of each of some words, all against the same

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """x log x in fixed point: the one function of counts that all clusterings add up."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The M-step of hidden Markov models, and the adding up of what the E-steps found."""
 
 import numpy as np

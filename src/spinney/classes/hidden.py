@@ -10,12 +10,12 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.classes.em import Done, EMTraining, beginning
 from spinney.classes.learning import Corpus, Learner, Messages, Trees
 from spinney.classes.model import Cells, InClasses, WordClassModel
 from spinney.classes.relations import REST, kind_numbers, kinds_of
 from spinney.classes.statistics import Statistics
 from spinney.classes.stepsize import GAMMAS
-from spinney.classes.training import Done, Training, beginning
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.corpus.text import Reading, Tokens, batch_arrays
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
@@ -147,7 +147,7 @@ class HiddenMarkov(WordClassModel):
             self._done = init._done if interrupted else Done(steps=init._done.steps)
             if interrupted and self.how.gamma == init.how.gamma:
                 self.gamma_, searched = init.gamma_, True
-        training = Training(self, corpus, held_out, checkpoint)
+        training = EMTraining(self, corpus, held_out, checkpoint)
         with one_blas_thread():
             try:
                 if self.how.gamma == "search" and self.how.em == "online" and not searched:

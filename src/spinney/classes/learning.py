@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spinney.classes.statistics import Statistics
 from spinney.corpus import TokenArrays
-from spinney.inference.forests import Forest, sentence_trees
+from spinney.inference.forests import TokenForest, sentence_trees
 from spinney.inference.hidden import Beliefs, Laws, sparse_sum_product, sum_product
 from spinney.parallel import in_order
 from spinney.progress import Task
@@ -61,7 +61,7 @@ class Messages:
     def beliefs(self, trees: Trees, laws: Laws) -> tuple[NDArray[np.int64], NDArray[np.int32], Beliefs]:
         """The token and the word of each node, and what was found."""
         if self.k is None and self.epsilon is None:
-            forest = Forest.from_heads(*trees[1:])
+            forest = TokenForest.from_heads(*trees[1:])
             words = trees.ids[forest.tokens]
             return forest.tokens, words, sum_product(forest, words, laws)
         laid = sentence_trees(*trees[1:])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from spinney.classes.hidden import HiddenMarkov
 from spinney.corpus import TokenArrays
-from spinney.inference.forests import Forest
+from spinney.inference.forests import TokenForest
 
 
 def sample(
@@ -34,7 +34,7 @@ def sample(
     ['the dog barks', 'the cat sleeps', 'the dog sleeps', 'the cat sleeps']
     """
     rng, trees = np.random.default_rng(random_state), model.trees(shape)
-    forest, transition = Forest.from_heads(*trees[1:]), model.transition_
+    forest, transition = TokenForest.from_heads(*trees[1:]), model.transition_
     classes = np.empty(len(forest), np.int32)
     classes[: forest.n_roots] = _draw(model.root_[:, None], np.zeros(forest.n_roots, np.intp), rng)
     for level in range(1, len(forest.levels) - 1):

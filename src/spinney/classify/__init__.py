@@ -1,8 +1,6 @@
 """Linear classifiers and regressors, with any penalty, of matrices and of text."""
 
-from spinney.classify.asymptotics import Asymptotics, asymptotics
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
-from spinney.classify.features import TextFeatures
 from spinney.classify.grouping import (
     Families,
     cluster_groups,
@@ -13,21 +11,20 @@ from spinney.classify.grouping import (
     sentence_groups,
     topic_groups,
 )
-from spinney.classify.hellinger import HellingerClassifier, hellinger_rows
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor, PathPoint
 from spinney.classify.model import TextModel
 from spinney.classify.readout import group_status, sentence_log_odds
+from spinney.classify.recipes import fit, path
 from spinney.classify.semisupervised import SemiSupervisedClassifier, density_ratio, semi_supervised_weights
 from spinney.classify.topics import Topics, lda_topics, read_topics
 from spinney.classify.tuning import THESIS_GRIDS, Grid, Trial, Tuned, tune
+from spinney.corpus.text_features import TextFeatures
 
 __all__ = [
     "THESIS_GRIDS",
-    "Asymptotics",
     "Families",
     "Grid",
-    "HellingerClassifier",
     "LinearClassifier",
     "LinearClassifierCV",
     "LinearRegressor",
@@ -40,16 +37,16 @@ __all__ = [
     "TreeClassifier",
     "Trial",
     "Tuned",
-    "asymptotics",
     "cluster_groups",
     "combined",
     "constituent_groups",
     "density_ratio",
     "document_groups",
+    "fit",
     "group_status",
-    "hellinger_rows",
     "lda_topics",
     "neighbour_groups",
+    "path",
     "read_topics",
     "semi_supervised_weights",
     "sentence_groups",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -9,52 +10,23 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_sample_weight
 
-from spinney.classify.linear import LinearClassifier, LinearRegressor
+from spinney.classify.linear import LinearClassifier, LinearRegressor, LinearSettings
 from spinney.errors import OptionError
 from spinney.optim import lambda_grid, lambda_max
-from spinney.optim.base import GroupArrays, Penalty, Vector
+from spinney.optim.base import Penalty, PenaltySpec, Vector
 from spinney.parallel import map_reduce
 
 
-class _CrossValidated:
+@dataclass(eq=False, repr=False)
+class _CrossValidated(LinearSettings):
     """Adds the choice of λ to a linear model: the best mean score over folds, ties going to the larger λ."""
 
-    def __init__(
-        self,
-        penalty: str | Penalty = "l1",
-        *,
-        n_lams: int = 20,
-        lam_min_ratio: float = 1e-2,
-        cv: Any = 5,
-        threads: int = 1,
-        l1: float = 0.0,
-        l2: float = 0.0,
-        groups: GroupArrays | None = None,
-        feature_weights: ArrayLike | None = None,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-    ) -> None:
-        self.penalty = penalty
-        self.n_lams = n_lams
-        self.lam_min_ratio = lam_min_ratio
-        self.cv = cv
-        self.threads = threads
-        self.l1 = l1
-        self.l2 = l2
-        self.groups = groups
-        self.feature_weights = feature_weights
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-
-    # The base classes read these; here λ is chosen, not given.
-    lam: float = 1.0
-    lam_ratio: float | None = None
-    warm_start: bool = False
-    rho: float | None = None
+    penalty: str | PenaltySpec | Penalty = "l1"
+    _: KW_ONLY
+    n_lams: int = 20
+    lam_min_ratio: float = 1e-2
+    cv: Any = 5
+    threads: int = 1
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Choose λ by cross-validation, then fit at that λ on all data."""
@@ -96,18 +68,7 @@ class _CrossValidated:
     def _plain(self) -> Any:
         """The model without the choice of λ."""
         plain = LinearClassifier if isinstance(self, LinearClassifier) else LinearRegressor
-        names = (
-            "penalty",
-            "l1",
-            "l2",
-            "groups",
-            "feature_weights",
-            "solver",
-            "fit_intercept",
-            "tol",
-            "max_iter",
-        )
-        return plain(**{name: getattr(self, name) for name in names})
+        return plain(**{field.name: getattr(self, field.name) for field in fields(LinearSettings)})
 
 
 class LinearClassifierCV(_CrossValidated, LinearClassifier):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -22,7 +23,7 @@ from spinney import progress
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import make_penalty
 from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
-from spinney.optim import Penalty, Solution, path, solve, warn_unless_converged
+from spinney.optim import Penalty, PenaltySpec, Solution, path, solve, warn_unless_converged
 from spinney.optim.base import GroupArrays, Vector
 from spinney.optim.losses import LinearLoss
 from spinney.parallel import in_order, one_blas_thread
@@ -34,6 +35,7 @@ _SETTLED = 1e-4  # relative change of a strength at which they end
 _BATCH = 4096  # rows whose probabilities of all nodes are held at a time
 
 
+@dataclass(eq=False, repr=False)
 class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A regression for each inner node of a tree of classes: logistic for two branches, multinomial for more.
 
@@ -84,42 +86,23 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     (['elm'], [2])
     """
 
-    def __init__(
-        self,
-        tree: ClassTree | None = None,
-        lam: float = 1.0,
-        *,
-        policy: Policy = "single",
-        gamma: tuple[float, float] = (2.0, 1.0),
-        lams: Sequence[float] | None = None,
-        folds: int = 3,
-        penalty: str | Penalty = "l2",
-        l1: float = 0.0,
-        l2: float = 0.0,
-        groups: GroupArrays | None = None,
-        greedy: bool = False,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        threads: int = 1,
-    ) -> None:
-        self.tree = tree
-        self.lam = lam
-        self.policy = policy
-        self.gamma = gamma
-        self.lams = lams
-        self.folds = folds
-        self.penalty = penalty
-        self.l1 = l1
-        self.l2 = l2
-        self.groups = groups
-        self.greedy = greedy
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.threads = threads
+    tree: ClassTree | None = None
+    lam: float = 1.0
+    _: KW_ONLY
+    policy: Policy = "single"
+    gamma: tuple[float, float] = (2.0, 1.0)
+    lams: Sequence[float] | None = None
+    folds: int = 3
+    penalty: str | PenaltySpec | Penalty = "l2"
+    l1: float = 0.0
+    l2: float = 0.0
+    groups: GroupArrays | None = None
+    greedy: bool = False
+    solver: str = "auto"
+    fit_intercept: bool = True
+    tol: float = 1e-5
+    max_iter: int = 1000
+    threads: int = 1
 
     # -- learning -------------------------------------------------------------------------------------
 
@@ -235,7 +218,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise OptionError(f"gamma is a shape above 1 and a rate above 0, not {a:g} and {b:g}")
             if self.penalty != "l2":
                 raise OptionError("the policy gamma goes with the penalty l2")
-        if self.policy != "single" and isinstance(self.penalty, Penalty):
+        if self.policy != "single" and not isinstance(self.penalty, str):
             raise OptionError(f"the policy {self.policy} needs a penalty by its name")
         if self.folds < 2:
             raise OptionError(f"folds must be at least 2, not {self.folds}")

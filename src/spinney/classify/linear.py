@@ -7,6 +7,7 @@ scikit-learn's ``C`` is 1/λ; the ``alpha`` of its Lasso is λ/n.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from spinney.optim import (
     LogisticLoss,
     MultinomialLoss,
     Penalty,
+    PenaltySpec,
     Solution,
     SquaredLoss,
     lambda_grid,
@@ -47,41 +49,32 @@ class PathPoint(NamedTuple):
     seconds: float
 
 
-class _LinearModel(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class LinearSettings:
+    """The parameters of all linear models, with a given strength or a chosen one."""
+
+    penalty: str | PenaltySpec | Penalty = "l2"
+    _: KW_ONLY
+    l1: float = 0.0
+    l2: float = 0.0
+    groups: GroupArrays | None = None
+    feature_weights: ArrayLike | None = None
+    solver: str = "auto"
+    fit_intercept: bool = True
+    tol: float = 1e-5
+    max_iter: int = 1000
+
+
+@dataclass(eq=False, repr=False)
+class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
     """What regressors and classifiers share: parameters, fitting and the path."""
 
-    def __init__(
-        self,
-        penalty: str | Penalty = "l2",
-        lam: float = 1.0,
-        *,
-        lam_ratio: float | None = None,
-        l1: float = 0.0,
-        l2: float = 0.0,
-        groups: GroupArrays | None = None,
-        feature_weights: ArrayLike | None = None,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        rho: float | None = None,
-        threads: int = 1,
-    ) -> None:
-        self.penalty = penalty
-        self.lam = lam
-        self.lam_ratio = lam_ratio
-        self.l1 = l1
-        self.l2 = l2
-        self.groups = groups
-        self.feature_weights = feature_weights
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.rho = rho
-        self.threads = threads
+    lam: float = 1.0
+    _: KW_ONLY
+    lam_ratio: float | None = None
+    warm_start: bool = False
+    rho: float | None = None
+    threads: int = 1
 
     def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
         raise NotImplementedError
@@ -235,11 +228,10 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
 
     Parameters
     ----------
-    penalty : str or Penalty
-        ``none``, ``l2`` (ridge), ``l1`` (Lasso), ``elasticnet``, ``l0``, ``fused``, ``trace``, ``pairwise``,
-        ``nuclear``; with ``groups`` also ``group``, ``sparse-group``, ``group-linf``, ``tree-l2``, ``tree-linf``,
-        ``overlap``, ``latent``; or an object of :mod:`spinney.optim`, which brings its own strength: then ``lam``,
-        ``l1``, ``l2``, ``groups`` and ``feature_weights`` are not used (``lam_ratio`` is).
+    penalty : str, PenaltySpec or Penalty
+        A name in :data:`spinney.optim.PENALTIES`, such as ``l2`` (ridge), ``l1`` (Lasso) or ``elasticnet``, or with
+        ``groups`` ``group``, ``tree-l2`` or ``overlap``; or an object of :mod:`spinney.optim`, which brings its own
+        strength: then ``lam``, ``l1``, ``l2``, ``groups`` and ``feature_weights`` are not used (``lam_ratio`` is).
     lam : float
         The strength λ, in the units of the sum (not the mean) of losses.
     lam_ratio : float, optional
@@ -249,7 +241,7 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     groups : Groups, optional
         Sets of features for the grouped penalties.
     feature_weights : array, optional
-        A weight ≥ 0 for each feature in ``l1`` and ``elasticnet`` (adaptive Lasso).
+        A weight ≥ 0 for each feature in ``l1``, ``l2`` and ``elasticnet`` (adaptive Lasso).
     solver : str
         ``auto``, or a name in :data:`spinney.optim.SOLVERS`.
     fit_intercept : bool

@@ -7,6 +7,7 @@ with the same input. That gains most where the model is misspecified and labels 
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -79,6 +80,7 @@ def density_ratio(X: Any, unlabelled: Any) -> Vector:
     return _mean_one(np.exp(margins - margins.max()))
 
 
+@dataclass(eq=False, repr=False)
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any classifier that takes ``sample_weight``, fitted to labelled and unlabelled examples.
 
@@ -119,22 +121,13 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     ([0.67, 1.33, 0.67, 1.33], ['ham'])
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        criterion: str = "weighted",
-        *,
-        n_clusters: int | None = None,
-        rho: float = 1e-3,
-        threshold: float = 0.75,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.criterion = criterion
-        self.n_clusters = n_clusters
-        self.rho = rho
-        self.threshold = threshold
-        self.random_state = random_state
+    estimator: Any = None
+    criterion: str = "weighted"
+    _: KW_ONLY
+    n_clusters: int | None = None
+    rho: float = 1e-3
+    threshold: float = 0.75
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, unlabelled: Any = None, *, q_train: ArrayLike | None = None) -> Self:
         """Fit the model.

@@ -14,19 +14,21 @@ if TYPE_CHECKING:
 
 def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | None) -> str:
     """The help of a verb: its usage, what it does, its arguments, and its options by panels."""
-    from spinney.cli.verbs import CONFIG, JSON, QUIET, SHORT
+    from spinney.cli.verbs import CONFIG, JSON, QUIET
 
     usage = f"Usage: {path} {' '.join(argument.metavar for argument in verb.arguments)} [OPTIONS]"
     about = verb.help
-    if not isinstance(verb.settings, type):
-        chosen = method or next(iter(verb.settings))
-        about += f"\n\nThese are the options of --method {chosen}; add --help to another method for its own."
+    methods = () if isinstance(verb.settings, type) else tuple(verb.settings)
+    if methods:
+        chosen = method or methods[0]
+        about += f"\nThese are the options of --method {chosen}; each method has its own."
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
     for argument in verb.arguments:
         panels["Arguments"].append((argument.metavar, argument.help))
     for setting in (*verb.output, *settings):
         if not setting.hidden:
-            panels[setting.panel].append((_name(setting, SHORT), _help(setting)))
+            said = option_help(setting, methods if setting.name == "method" else ())
+            panels[setting.panel].append((option_name(setting), said))
     panels[OUTPUT if panels[OUTPUT] else COMMON].append(("--config FILE", CONFIG))
     panels[COMMON] += [("--json", JSON), ("-q, --quiet", QUIET)]
     return _rendered(usage, about, panels)
@@ -37,19 +39,28 @@ def group_help(path: str, about: str, panels: Mapping[str, Iterable[tuple[str, s
     return _rendered(f"Usage: {path} COMMAND …", about, {name: list(rows) for name, rows in panels.items()})
 
 
-def _name(setting: Setting, short: Mapping[str, str]) -> str:
+def option_name(setting: Setting) -> str:
+    """An option as help names it, with what stands for its value."""
+    from spinney.cli.verbs import SHORT
+
     flag = "--" + setting.name.replace("_", "-")
     if setting.kind is bool:
         flag = flag if setting.default is False else f"--[no-]{flag[2:]}"
     elif not (setting.choices and not setting.open):
         flag += f" {setting.metavar}"
-    return f"{short[setting.name]}, {flag}" if setting.name in short else flag
+    return f"{SHORT[setting.name]}, {flag}" if setting.name in SHORT else flag
 
 
-def _help(setting: Setting) -> str:
-    said = setting.help
-    if setting.choices and setting.choices != (setting.default,):
-        said += f" [{', '.join(setting.choices)}]"
+def option_help(setting: Setting, methods: tuple[str, ...] = ()) -> str:
+    """What help says of an option: its line, its choices (all methods, if it chooses one), and its default."""
+    said, choices = setting.help, methods or setting.choices
+    default = methods[0] if methods else setting.default
+    if choices and choices != (default,):
+        said += (
+            f" [{', '.join(f'{choice} (default)' if choice == default else choice for choice in choices)}]"
+        )
+        if default in choices:
+            return said
     if setting.default is REQUIRED:
         return f"{said} (required)"
     plain = setting.default not in (None, (), "", False) and setting.kind is not bool

@@ -16,15 +16,14 @@ def constituent_parser(file):
     import os
 
     from spinney.files import read_model
-    from spinney.parsing import Parser
-    from spinney.parsing.automata import KIND
+    from spinney.parsing import HeadAutomata, Parser
 
     if not os.path.isfile(file):
         meant = did_you_mean_file(file)
         raise InputError(
             "no such file", path=file, remedy=f"{meant} give a model of parse fit as --parser".strip()
         )
-    if read_model(file).kind == KIND:
+    if read_model(file).kind == HeadAutomata.kind:
         raise InputError(
             "head automata need tags, and plain text has none", path=file, remedy="give a grammar"
         )

@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spinney.cli.verbs import Argument, Verb, option
-from spinney.settings import Common, Methods, Settings
+from spinney.settings import DATA, Common, Methods, Setting, Settings
 from spinney.settings import classes as class_settings
+from spinney.settings import classify as classify_settings
 from spinney.settings import embed as embed_settings
 from spinney.settings import lm as lm_settings
+from spinney.settings import parse as parse_settings
+from spinney.settings import tag as tag_settings
+from spinney.settings.commands import Demo, Doctor
+from spinney.settings.report import Report
 
 MODEL = Argument("model", "Model file.")
 TRAIN = Argument("train", "Training files or folders; - is standard input.", several=True)
 TEXT = Argument("data", "Text; - is standard input.", default="-")
 MODEL_OUT = option("model", "Where to write the model.")
 OUTPUT = option("output", "Where to write; - is standard output.", default="-")
+PAGE = option("report", "Write an HTML page, too.")
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,22 @@ class Task:
 
     help: str
     verbs: dict[str, Verb]
+
+
+def init_config(task: str, fit: Verb) -> Verb:
+    """The verb that writes a configuration file for ``fit``."""
+    methods = () if isinstance(fit.settings, type) else tuple(fit.settings)
+    options = (
+        [option("method", "Method whose settings to write.", choices=methods, default=methods[0])]
+        if methods
+        else []
+    )
+    return Verb(
+        "Write a configuration file for fit --config: all settings with their defaults, or those that made a model.",
+        "spinney.cli.config:init_config",
+        output=(*options, option("from", "Model whose configuration to write."), OUTPUT),
+        uses=task,
+    )
 
 
 def fit(help: str, settings: type[Settings] | Methods, uses: str, train: Argument = TRAIN) -> Verb:
@@ -45,9 +67,11 @@ def inspect(help: str, settings: type[Settings], task: str) -> Verb:
     return Verb(help, "spinney.cli.running:inspect", settings, (MODEL,), (), task)
 
 
-def show(help: str, settings: type[Settings], uses: str, *arguments: Argument) -> Verb:
-    """Another verb that shows views."""
-    return Verb(help, "spinney.cli.running:show", settings, arguments, (), uses)
+def show(
+    help: str, settings: type[Settings], uses: str, *arguments: Argument, output: tuple[Setting, ...] = ()
+) -> Verb:
+    """Another verb that shows views; with :data:`PAGE` among its output, also as a page."""
+    return Verb(help, "spinney.cli.running:show", settings, arguments, output, uses)
 
 
 def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -> Verb:
@@ -55,9 +79,17 @@ def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -
     return Verb(help, "spinney.cli.running:make", settings, arguments, (MODEL_OUT,), uses)
 
 
-_CLASSES, _EMBED, _LM = class_settings, embed_settings, lm_settings
+def path(help: str, settings: type[Settings], uses: str, *output: Setting) -> Verb:
+    """A ``path``: the recipe ``uses`` gives models at falling strengths of the penalty."""
+    return Verb(help, "spinney.cli.running:path", settings, (TRAIN,), (*output, PAGE), uses)
+
+
+_CLASSES, _CLASSIFY, _EMBED = class_settings, classify_settings, embed_settings
+_LM, _PARSE, _TAG = lm_settings, parse_settings, tag_settings
 _VECTORS = Argument("model", "Model file, or a file of vectors (word2vec).")
 _OUT = Argument("output", "File to write; - is standard output.")
+_LABELLED = "Labelled documents: a folder, table, trees or numbers."
+_TAGGED = Argument("train", "Files of labelled sentences.", several=True)
 TASKS: dict[str, Task] = {
     "classes": Task(
         "Word classes: Brown and exchange clustering, hidden Markov chains and trees.",
@@ -106,6 +138,41 @@ TASKS: dict[str, Task] = {
                 "spinney.classes.recipes:place",
                 Argument("classes", "Clustering of fit, or a Brown paths file."),
                 TRAIN,
+            ),
+        },
+    ),
+    "classify": Task(
+        "Classifiers and regressors of text: sparse linear models with any penalty.",
+        {
+            "fit": fit(
+                "Train a classifier of documents (or, with --regression, a regressor).",
+                _CLASSIFY.FIT,
+                "spinney.classify.recipes:fit",
+                Argument("train", _LABELLED),
+            ),
+            "apply": apply(
+                "Label documents: a line for each, with its id and its label or number.",
+                _CLASSIFY.Apply,
+                "classify",
+                Argument("data", "Documents: as for fit, or lines; - is standard input.", default="-"),
+            ),
+            "eval": evaluate(
+                "Measure accuracy, F1 and log loss; for a regressor, errors and R².",
+                _CLASSIFY.Evaluate,
+                "classify",
+                Argument("data", _LABELLED),
+            ),
+            "inspect": inspect(
+                "Show the size of a model, the words of each class, its groups or tree, and how it sees documents.",
+                _CLASSIFY.Inspect,
+                "classify",
+            ),
+            "path": show(
+                "Show the regularisation path: active weights, objective and score as the strength falls.",
+                _CLASSIFY.Path,
+                "spinney.classify.recipes:path",
+                Argument("train", _LABELLED),
+                output=(PAGE,),
             ),
         },
     ),
@@ -199,4 +266,108 @@ TASKS: dict[str, Task] = {
             ),
         },
     ),
+    "parse": Task(
+        "Parsers: grammars with latent states (EM, split and merge, spectral), and head automata.",
+        {
+            "fit": fit(
+                "Learn a parser from a treebank.",
+                _PARSE.FIT,
+                "spinney.parsing.recipes:fit",
+                Argument(
+                    "train",
+                    "Files of trees, or folders (for head automata CoNLL-U); - is standard input.",
+                    several=True,
+                ),
+            ),
+            "apply": apply(
+                "Give each sentence a tree, and an empty line an empty line. Endless input is read as it comes.",
+                _PARSE.Apply,
+                "parse",
+            ),
+            "eval": evaluate(
+                "Measure the F1 of brackets as evalb does, tags and dependencies; of head automata, heads.",
+                _PARSE.Evaluate,
+                "parse",
+                Argument("data", "Trees, in files or folders; - is standard input.", several=True),
+            ),
+            "inspect": inspect(
+                "Show the labels of a grammar and what their states stand for, or what depends on each tag.",
+                _PARSE.Inspect,
+                "parse",
+            ),
+        },
+    ),
+    "tag": Task(
+        "Sequence taggers: conditional random fields with any penalty, sparse and structured.",
+        {
+            "fit": fit(
+                "Train a tagger on sentences whose last column is the label.",
+                _TAG.FIT,
+                "spinney.tagging.recipes:fit",
+                _TAGGED,
+            ),
+            "apply": apply(
+                "Label sentences: each line comes back with its label added. Endless input is read as it comes.",
+                _TAG.Apply,
+                "tag",
+                Argument("data", "Sentences; - is standard input.", default="-"),
+            ),
+            "eval": evaluate(
+                "Measure the errors of tokens and sentences, and the scores of phrases.",
+                _TAG.Evaluate,
+                "tag",
+                Argument("data", "Files of labelled sentences.", several=True),
+            ),
+            "inspect": inspect(
+                "Show the strongest observations and transitions, and what is active under each pattern.",
+                _TAG.Inspect,
+                "tag",
+            ),
+            "path": path(
+                "Train taggers at falling strengths λ, each from the one before: errors, sizes and times.",
+                _TAG.Path,
+                "spinney.tagging.recipes:path",
+                option("model", "Where to write the model with the lowest error on dev."),
+            ),
+        },
+    ),
 }
+for _name, _task in TASKS.items():
+    _task.verbs["init-config"] = init_config(_name, _task.verbs["fit"])
+
+SHELLS = ("bash", "zsh", "fish")
+#: The commands that belong to no task.
+COMMANDS: dict[str, Verb] = {
+    "report": Verb(
+        "Write what a model learnt on one HTML page that needs nothing else: no network, no other file.",
+        "spinney.cli.report:report",
+        Report,
+        (Argument("model", "Model file of any task."),),
+        (
+            option("data", "Data to show the model on: documents, text, trees or columns.", panel=DATA),
+            option("output", "Where to write the page; - is standard output.", default="report.html"),
+        ),
+    ),
+    "demo": Verb(
+        "Take a tour: sparse and structured models of Python's own manual, and what they learnt.",
+        "spinney.cli.demo:demo",
+        Demo,
+        (Argument("folder", "Where to leave the texts, the models and the report.", default="spinney-demo"),),
+    ),
+    "doctor": Verb(
+        "Show versions, processors, compiled kernels, extras and folders, and problems with their remedies.",
+        "spinney.cli.doctor:doctor",
+        Doctor,
+    ),
+    "completion": Verb(
+        'Print a script that teaches a shell to complete this command: eval "$(spinney completion bash)".',
+        "spinney.cli.completion:completion",
+        arguments=(Argument("shell", "Shell (default: that of $SHELL).", default=None, choices=SHELLS),),
+    ),
+}
+
+
+def every_verb() -> dict[tuple[str, ...], Verb]:
+    """All verbs by their words: ``("lm", "fit")``, ``("report",)``."""
+    verbs = {(task, name): verb for task, of in TASKS.items() for name, verb in of.verbs.items()}
+    return verbs | {(name,): verb for name, verb in COMMANDS.items()}

@@ -44,7 +44,7 @@ from spinney.errors import OptionError
 
 if TYPE_CHECKING:
     from spinney.report.page import Page
-    from spinney.temporal import TrendModel
+    from spinney.trend import TrendModel
 
 app = typer.Typer(
     help="Trends: words whose weights change over time, fitted, forecast and shown.", no_args_is_help=True
@@ -169,7 +169,7 @@ def apply(
     begin(quiet)
     if time is not None and at is not None:
         raise OptionError("--time names a column, --at a time: give one")
-    from spinney.temporal import TrendModel
+    from spinney.trend import TrendModel
 
     fitted = TrendModel.load(model)
     with about(model):
@@ -200,7 +200,7 @@ def apply(
 def _all_at(read: Read, at: str, fitted: TrendModel) -> Read:
     from dataclasses import replace
 
-    from spinney.temporal.dates import binned, parse_time
+    from spinney.trend.dates import binned, parse_time
 
     times = binned([parse_time(at)] * len(read.ids), fitted.every)
     return replace(read, documents=replace(read.documents, times=times))
@@ -240,7 +240,7 @@ def inspect(
     """The strongest series, those that changed most, how stiff they are, and what is expected of them next."""
     begin(quiet)
     from spinney.report import trend as views
-    from spinney.temporal import TrendModel
+    from spinney.trend import TrendModel
 
     fitted = TrendModel.load(model)
     with about(model):
@@ -257,7 +257,7 @@ def report_page(wanted: Any) -> tuple[Page, dict[str, Any]]:
     import os
 
     from spinney.report.trend_page import trend_page
-    from spinney.temporal import TrendModel
+    from spinney.trend import TrendModel
 
     if wanted.data is not None:
         raise OptionError("--data: the page of trend models shows no documents")

@@ -39,7 +39,7 @@ from spinney.cli.trend_options import (
 from spinney.errors import InputError, OptionError
 
 if TYPE_CHECKING:
-    from spinney.temporal import TrendModel
+    from spinney.trend import TrendModel
 
 _METHODS = "adaptive,ridge-ts,lasso-one,lasso-all"
 
@@ -140,7 +140,7 @@ def evaluate(
         wanted.series(**options), wanted.words(features, min_count, skip_top, max_features, ngrams, lowercase)
     )
     read = source.read(reading, wanted.every, numeric=value is not None, classes=wanted.classes)
-    from spinney.temporal import compare
+    from spinney.trend import compare
 
     first = None if start is None else _bin_of(start, wanted)
     with about(source.path):
@@ -155,7 +155,7 @@ def evaluate(
 
 
 def _bin_of(text: str, wanted: Settings) -> Any:
-    from spinney.temporal.dates import binned, parse_time
+    from spinney.trend.dates import binned, parse_time
 
     try:
         return binned([parse_time(text)], wanted.every).tolist()[0]
@@ -165,7 +165,7 @@ def _bin_of(text: str, wanted: Settings) -> Any:
 
 def _grids(task: Any, methods: str, space: str | None, fixed: list[str]) -> dict[str, dict[str, list[Any]]]:
     """What to try of each method: what the user says, or what is built in, less what the user fixed."""
-    from spinney.temporal import built_in_grid
+    from spinney.trend import built_in_grid
 
     names = [name.strip() for name in methods.split(",")]
     if len(set(names)) < len(names):
@@ -208,7 +208,7 @@ def _space(text: str | None) -> dict[str, dict[str, list[Any]]] | None:
 def _scores_of_model(
     path: str, source: Source, given: dict[str, Any], kept: list[str] | None
 ) -> dict[str, Any]:
-    from spinney.temporal import TrendModel
+    from spinney.trend import TrendModel
 
     fitted = TrendModel.load(path)
     with about(path):

@@ -17,8 +17,8 @@ from spinney.cli.inputs import about, guess_format
 from spinney.errors import InputError, OptionError, unknown_choice
 
 if TYPE_CHECKING:
-    from spinney.temporal import Documents
-    from spinney.temporal.dates import Every, Time
+    from spinney.trend import Documents
+    from spinney.trend.dates import Every, Time
 
 FORMATS = ("auto", "csv", "tsv", "folder", "lines")
 _PREFIX = re.compile(r"\d{4}-\d{2}(-\d{2})?(?!\d)|\d+")
@@ -119,8 +119,8 @@ class Source:
         """
         import numpy as np
 
-        from spinney.temporal import Documents
-        from spinney.temporal.dates import binned
+        from spinney.trend import Documents
+        from spinney.trend.dates import binned
 
         if self.format not in FORMATS:
             raise unknown_choice("--format is one of", self.format, FORMATS)
@@ -250,7 +250,7 @@ class _Checked:
             raise InputError(error.what, path=path, line=line, remedy=error.remedy) from None
 
     def _time(self, text: str) -> Time:
-        from spinney.temporal.dates import parse_time
+        from spinney.trend.dates import parse_time
 
         time = parse_time(text)
         self._kind = self._kind or type(time)

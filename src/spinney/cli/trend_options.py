@@ -11,8 +11,8 @@ from spinney.cli.trend_inputs import Reading, named_columns
 from spinney.errors import OptionError
 
 if TYPE_CHECKING:
-    from spinney.temporal import FrequentWords, TrendModel
-    from spinney.temporal.dates import Every as Bins
+    from spinney.trend import FrequentWords, TrendModel
+    from spinney.trend.dates import Every as Bins
 
 Value = Annotated[str | None, typer.Option(help="The column of the number to predict.")]
 Label = Annotated[str | None, typer.Option(help="The column of the class to predict; there are two.")]
@@ -106,7 +106,7 @@ class Settings:
     @property
     def every(self) -> Bins:
         """How times are binned."""
-        from spinney.temporal.dates import parse_every
+        from spinney.trend.dates import parse_every
 
         return parse_every(self.every_text)
 
@@ -118,7 +118,7 @@ class Settings:
 
     def series(self, **options: Any) -> Any:
         """The estimator, with those options that are given."""
-        from spinney.temporal import TimeSeriesClassifier, TimeSeriesRegressor, TimeSeriesTextModel
+        from spinney.trend import TimeSeriesClassifier, TimeSeriesRegressor, TimeSeriesTextModel
 
         given = {name: value for name, value in options.items() if value is not None}
         defaults: dict[str, Any] = {"noise_variance": "residual"}
@@ -147,7 +147,7 @@ class Settings:
         lowercase: bool,
     ) -> FrequentWords:
         """How text becomes columns."""
-        from spinney.temporal import FrequentWords
+        from spinney.trend import FrequentWords
 
         weighting: Any = features or ("counts" if self.task == "text" else "binary")
         return FrequentWords(
@@ -161,7 +161,7 @@ class Settings:
 
     def model(self, series: Any, words: FrequentWords) -> TrendModel:
         """The model, not fitted."""
-        from spinney.temporal import TrendModel
+        from spinney.trend import TrendModel
 
         covariates, extra = named_columns(self.covariate_names), named_columns(self.extra_names)
         return TrendModel(

@@ -19,26 +19,14 @@ from spinney.corpus.opening import open_text, writing, writing_bytes
 from spinney.corpus.raw import read_prose, read_tokenized, split_sentences, tokenize, tokenized_sentences
 from spinney.corpus.reading import read_text
 from spinney.corpus.sample import sample_documents, sample_sentences
-from spinney.corpus.semcor import (
-    SUPERSENSES,
-    SemcorSentence,
-    SemcorToken,
-    SupersenseExample,
-    read_semcor,
-    supersense_examples,
-)
 from spinney.corpus.svmlight import read_svmlight
 from spinney.corpus.vocabulary import Vocabulary
 
 __all__ = [
-    "SUPERSENSES",
     "Document",
     "Labels",
     "ReadReport",
-    "SemcorSentence",
-    "SemcorToken",
     "Sentence",
-    "SupersenseExample",
     "TokenArrays",
     "Tree",
     "Vocabulary",
@@ -52,7 +40,6 @@ __all__ = [
     "read_folder",
     "read_lines",
     "read_prose",
-    "read_semcor",
     "read_svmlight",
     "read_table",
     "read_text",
@@ -62,7 +49,6 @@ __all__ = [
     "sample_sentences",
     "sentence_arrays",
     "split_sentences",
-    "supersense_examples",
     "tokenize",
     "tokenized_sentences",
     "write_columns",

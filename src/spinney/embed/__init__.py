@@ -5,13 +5,11 @@
 :class:`SpectralHMM` and :class:`MomentTopics` learn latent-variable models from moments, without iterations.
 """
 
-from spinney.embed.cca import CCA, CanonicalRegression, PrincipalRegression
+from spinney.embed.cca import CCA
 from spinney.embed.counts import ContextCounts, count_contexts, window
 from spinney.embed.embedding import Embedding
 from spinney.embed.model import EmbedModel
-from spinney.embed.pairs_em import AggregateBigram, PairMixture
 from spinney.embed.recipes import fit
-from spinney.embed.refinement import RefinementHMM
 from spinney.embed.sparse_coding import SparseCoding
 from spinney.embed.spectral_hmm import SpectralHMM
 from spinney.embed.stochastic_coding import StochasticCoding
@@ -20,15 +18,10 @@ from spinney.embed.weighting import correlations, pmi
 
 __all__ = [
     "CCA",
-    "AggregateBigram",
-    "CanonicalRegression",
     "ContextCounts",
     "EmbedModel",
     "Embedding",
     "MomentTopics",
-    "PairMixture",
-    "PrincipalRegression",
-    "RefinementHMM",
     "SparseCoding",
     "SpectralHMM",
     "StochasticCoding",

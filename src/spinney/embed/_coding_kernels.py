@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Compiled loops of sparse coding: the prox of the tree norm and FISTA, many words side by side.
 
 A forest is a ``parent`` array sorted so that every parent comes before its children (-1 for a root); ``node[i]`` is

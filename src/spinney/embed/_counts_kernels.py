@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels that count which words stand near which, row by row of the count matrix."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels for what stands around each token: sums over a window, and exponentially smoothed sums."""
 
 import numpy as np

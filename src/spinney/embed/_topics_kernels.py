@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """EM for tables of counts that are mixtures of products: pairs of words, and documents over topics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Sums over trigrams, by middle word, of outer products of the vectors of the outer words."""
 
 from __future__ import annotations

@@ -189,10 +189,11 @@ def _documents(model: MomentTopics, data: Any, s: Any, names: Sequence[str]) -> 
         if not some and s.documents:
             raise InputError("no documents", path=str(data))
     place = {word: i for i, word in enumerate(model.words_)}
-    thetas = model.transform(table_of([words for _, words in some], model.words_)) if some else []
+    thetas: Any = model.transform(table_of([words for _, words in some], model.words_)) if some else []
+    plural = "s" * (len(some) != 1)
     said = (
-        f"{len(some):,} document{'s' * (len(some) != 1)} with their topics. A word has the colour of the topic that most "
-        "likely gave it; words that the model does not know have none."
+        f"{len(some):,} document{plural} with their topics. A word has the colour of the topic that most likely gave "
+        "it; words that the model does not know have none."
     )
     views: list[View] = [Note(said)]
     for (name, words), theta in zip(some, thetas):

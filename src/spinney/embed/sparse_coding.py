@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -32,7 +32,25 @@ _SWEEPS = 3  # of coordinate descent on the dictionary after each batch
 _UNUSED = 1e-12  # an atom with less than this share of the largest squared weight is left where it is
 
 
-class SparseCoding:
+@dataclass(eq=False, repr=False)
+class CodingSettings:
+    """The parameters of both learners of sparse codes."""
+
+    n_codes: int | None = None
+    penalty: Penalty = "forest"
+    lam: float = 0.1
+    _: KW_ONLY
+    branching: Sequence[int] = (4, 2)
+    forest: ArrayLike | Groups | None = None
+    threads: int | None = None
+    random_state: int = 0
+
+    def _forest(self) -> CodeForest:
+        return forest_of(self.n_codes, self.penalty, self.branching, self.forest)
+
+
+@dataclass(eq=False, repr=False)
+class SparseCoding(CodingSettings):
     """Codes of words and a dictionary of contexts, learnt together.
 
     Parameters
@@ -91,44 +109,20 @@ class SparseCoding:
     ((200, 3), (3, 20), True)
     """
 
-    def __init__(
-        self,
-        n_codes: int | None = None,
-        penalty: Penalty = "forest",
-        lam: float = 0.1,
-        *,
-        branching: Sequence[int] = (4, 2),
-        forest: ArrayLike | Groups | None = None,
-        rounds: int = 3,
-        passes: int = 5,
-        span_passes: int = 25,
-        batch_size: int | None = None,
-        inner_iter: int = 8,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        threads: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_codes = n_codes
-        self.penalty = penalty
-        self.lam = lam
-        self.branching = branching
-        self.forest = forest
-        self.rounds = rounds
-        self.passes = passes
-        self.span_passes = span_passes
-        self.batch_size = batch_size
-        self.inner_iter = inner_iter
-        self.tol = tol
-        self.max_iter = max_iter
-        self.threads = threads
-        self.random_state = random_state
+    _: KW_ONLY
+    rounds: int = 3
+    passes: int = 5
+    span_passes: int = 25
+    batch_size: int | None = None
+    inner_iter: int = 8
+    tol: float = 1e-8
+    max_iter: int = 1000
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn from a matrix [words, contexts], sparse or dense; ``y`` is not looked at."""
         X = checked_matrix(X)
         self._check()
-        forest = forest_of(self.n_codes, self.penalty, self.branching, self.forest)
+        forest = self._forest()
         started = time.perf_counter()
         self.forest_, self.trace_ = forest, list[dict[str, Any]]()
         rng = np.random.default_rng(self.random_state)

@@ -10,18 +10,17 @@ guarantee of convergence: the error on held-out entries is watched.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from spinney.embed.code_trees import CodeForest
-from spinney.embed.sparse_coding import Matrix, Penalty, checked_matrix, forest_of
+from spinney.embed.sparse_coding import CodingSettings, Matrix, checked_matrix
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.parallel import default_threads, map_reduce
 from spinney.progress import log, task
-from spinney.structure import Groups
 
 Sampling = Literal["pmi", "scaled", "uniform"]
 ProxScale = Literal["paper", "step", "unbiased"]
@@ -30,7 +29,8 @@ _HELD_OUT = 100_000  # no more entries than this are held out
 _DIVERGED = 100.0  # times the error of all-zero codes
 
 
-class StochasticCoding:
+@dataclass(eq=False, repr=False)
+class StochasticCoding(CodingSettings):
     """Codes of words and a dictionary of contexts, learnt entry by entry.
 
     Parameters
@@ -81,44 +81,20 @@ class StochasticCoding:
     True
     """
 
-    def __init__(
-        self,
-        n_codes: int | None = None,
-        penalty: Penalty = "forest",
-        lam: float = 0.1,
-        *,
-        branching: Sequence[int] = (4, 2),
-        forest: ArrayLike | Groups | None = None,
-        tau: float = 0.1,
-        epochs: int = 20,
-        sampling: Sampling = "scaled",
-        prox_scale: ProxScale = "unbiased",
-        steps: Steps = "adagrad",
-        learning_rate: float = 0.1,
-        held_out: float = 0.01,
-        threads: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_codes = n_codes
-        self.penalty = penalty
-        self.lam = lam
-        self.branching = branching
-        self.forest = forest
-        self.tau = tau
-        self.epochs = epochs
-        self.sampling = sampling
-        self.prox_scale = prox_scale
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.held_out = held_out
-        self.threads = threads
-        self.random_state = random_state
+    _: KW_ONLY
+    tau: float = 0.1
+    epochs: int = 20
+    sampling: Sampling = "scaled"
+    prox_scale: ProxScale = "unbiased"
+    steps: Steps = "adagrad"
+    learning_rate: float = 0.1
+    held_out: float = 0.01
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn from a matrix [words, contexts]; ``y`` is not looked at."""
         X = checked_matrix(X)
         self._check()
-        self.forest_ = forest = forest_of(self.n_codes, self.penalty, self.branching, self.forest)
+        self.forest_ = forest = self._forest()
         self.trace_ = list[dict[str, Any]]()
         rng = np.random.default_rng(self.random_state)
         started = time.perf_counter()

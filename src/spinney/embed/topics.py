@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Self
@@ -87,6 +88,7 @@ def completion_score(proportions: Matrix, topics: Matrix, unseen: Any) -> float:
 # -- the estimator ------------------------------------------------------------------------------------------------
 
 
+@dataclass(eq=False, repr=False)
 class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Topics by moments: of documents with one topic each, or of latent Dirichlet allocation.
 
@@ -139,28 +141,17 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     np.float64(1.0)
     """
 
-    kind = "embed/MomentTopics"
+    n_topics: int = 10
+    _: KW_ONLY
+    alpha0: float | None = None
+    smoothing: float = 0.01
+    polish: int = 0
+    restarts: int = 30
+    iterations: int = 30
+    threads: int | None = None
+    random_state: int = 0
 
-    def __init__(
-        self,
-        n_topics: int = 10,
-        *,
-        alpha0: float | None = None,
-        smoothing: float = 0.01,
-        polish: int = 0,
-        restarts: int = 30,
-        iterations: int = 30,
-        threads: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_topics = n_topics
-        self.alpha0 = alpha0
-        self.smoothing = smoothing
-        self.polish = polish
-        self.restarts = restarts
-        self.iterations = iterations
-        self.threads = threads
-        self.random_state = random_state
+    kind = "embed/MomentTopics"
 
     def fit(
         self,
@@ -508,9 +499,7 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return tags
 
 
-_SETTINGS = (
-    "n_topics", "alpha0", "smoothing", "polish", "restarts", "iterations", "threads", "random_state",
-)  # fmt: skip
+_SETTINGS = tuple(field.name for field in fields(MomentTopics))
 
 
 def _mean_log(gamma: Matrix) -> Matrix:

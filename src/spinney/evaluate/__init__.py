@@ -41,7 +41,7 @@ from spinney.evaluate.composition import (
     deviance_test,
     head_space,
 )
-from spinney.evaluate.ellipsis import Clause, Comparison, read_composition, transitive
+from spinney.evaluate.ellipsis import Clause, ClausePair, read_composition, transitive
 from spinney.evaluate.measures import MEASURES, Measure, distances, l1_normalised, pairwise_rows, similarity
 from spinney.evaluate.parseval import (
     COLLINS,
@@ -84,7 +84,7 @@ __all__ = [
     "CategorisationResult",
     "Chunk",
     "Clause",
-    "Comparison",
+    "ClausePair",
     "Conventions",
     "LabelCounts",
     "LabelledSentence",

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import OptionError, unknown_choice
-from spinney.evaluate.ellipsis import Comparison
+from spinney.evaluate.ellipsis import ClausePair
 from spinney.evaluate.measures import Measure, l1_normalised, similarity
 from spinney.evaluate.wordsim import correlations, lookup
 from spinney.structure import WordVectors
@@ -149,7 +149,7 @@ def deviance_test(deviant: ArrayLike, acceptable: ArrayLike) -> dict[str, float]
 
 def composition_correlation(
     vectors: WordVectors,
-    comparisons: Iterable[Comparison],
+    comparisons: Iterable[ClausePair],
     T: ArrayLike | None = None,
     operator: Operator = "t-mult",
     structure: Structure = "tree",
@@ -184,13 +184,13 @@ def composition_correlation(
 
     Examples
     --------
-    >>> from spinney.evaluate.ellipsis import Clause, Comparison
+    >>> from spinney.evaluate.ellipsis import Clause, ClausePair
     >>> words = ["user", "software", "write", "spell", "code"]
     >>> vectors = WordVectors(words, [[0.9, 0.1], [0.8, 0.2], [0.5, 0.5], [0.1, 0.9], [0.9, 0.1]])
     >>> write = Clause("user", "write", "software")
-    >>> comparisons = [Comparison(write, write._replace(verb="spell"), 2.0),
-    ...                Comparison(write, write._replace(verb="code"), 6.0),
-    ...                Comparison(write, write._replace(verb="print"), 6.0)]
+    >>> comparisons = [ClausePair(write, write._replace(verb="spell"), 2.0),
+    ...                ClausePair(write, write._replace(verb="code"), 6.0),
+    ...                ClausePair(write, write._replace(verb="print"), 6.0)]
     >>> scores = composition_correlation(vectors, comparisons, operator="mult", second="bare")
     >>> round(scores["pearson"], 3), scores["n"], scores["items"]
     (1.0, 2, 3)

@@ -25,7 +25,7 @@ class Clause(NamedTuple):
         return [self.subject] if self.other is None else [self.subject, self.other]
 
 
-class Comparison(NamedTuple):
+class ClausePair(NamedTuple):
     """Two clauses, their mean score, and the number of people it is of."""
 
     first: Clause
@@ -34,7 +34,7 @@ class Comparison(NamedTuple):
     raters: int = 1
 
 
-def read_composition(path: FilePath) -> list[Comparison]:
+def read_composition(path: FilePath) -> list[ClausePair]:
     """The comparisons of ELLDIS or ELLSIM (Wijnholds and Sadrzadeh 2019), with mean scores.
 
     A line is one person's score, from 1 to 7, of two sentences "subject verb object and other does too". In
@@ -58,17 +58,17 @@ def read_composition(path: FilePath) -> list[Comparison]:
     for line, (first, second, score) in read_columns_named(path, ["sent1", "sent2", "score"], "\t"):
         pair = (_clause(first, path, line), _clause(second, path, line))
         scores.setdefault(pair, []).append(to_number(score, path, line))
-    return [Comparison(*pair, sum(given) / len(given), len(given)) for pair, given in scores.items()]
+    return [ClausePair(*pair, sum(given) / len(given), len(given)) for pair, given in scores.items()]
 
 
-def transitive(comparisons: Iterable[Comparison]) -> list[Comparison]:
+def transitive(comparisons: Iterable[ClausePair]) -> list[ClausePair]:
     """The comparisons without second subjects; those that are then the same become one, with the mean of all.
 
     Examples
     --------
     >>> buy, sell = Clause("fan", "buy", "ticket", "man"), Clause("fan", "sell", "ticket", "man")
-    >>> twice = [Comparison(buy, sell, 4.0, 3),
-    ...          Comparison(buy._replace(other="son"), sell._replace(other="son"), 2.0, 1)]
+    >>> twice = [ClausePair(buy, sell, 4.0, 3),
+    ...          ClausePair(buy._replace(other="son"), sell._replace(other="son"), 2.0, 1)]
     >>> [(c.first.other, c.score, c.raters) for c in transitive(twice)]
     [(None, 3.5, 4)]
     """
@@ -77,7 +77,7 @@ def transitive(comparisons: Iterable[Comparison]) -> list[Comparison]:
         pair = (first._replace(other=None), second._replace(other=None))
         total, people = sums.get(pair, (0.0, 0))
         sums[pair] = (total + score * raters, people + raters)
-    return [Comparison(*pair, total / people, people) for pair, (total, people) in sums.items()]
+    return [ClausePair(*pair, total / people, people) for pair, (total, people) in sums.items()]
 
 
 def _clause(sentence: str, path: FilePath, line: int) -> Clause:

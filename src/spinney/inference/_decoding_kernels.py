@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Compiled recursions over chains: max-product, k best, and sum-product scaled and in logs.
 
 All take the sentences one after another: ``offsets`` [N+1], ``kinds`` [T], ``scores`` [T][Y]. Matrices are indexed

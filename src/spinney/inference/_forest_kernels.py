@@ -1,8 +1,9 @@
+# mypy: ignore-errors
 """Sum-product and max-product on trees of hidden classes (Grave 2014, ch. 2).
 
-Nodes come as in :class:`spinney.inference.forests.Forest`: fathers before their children. Class i of a node emits word
-w with probability ``counts[w, i]·scale[i] + floor``; ``T[kind, i, j]`` is the probability of class i at a node whose
-father has class j. Messages are scaled to sum 1, never logarithms; nothing is ever divided by a message.
+Nodes come as in :class:`spinney.inference.forests.TokenForest`: fathers before their children. Class i of a node
+emits word w with probability ``counts[w, i]·scale[i] + floor``; ``T[kind, i, j]`` is the probability of class i at a
+node whose father has class j. Messages are scaled to sum 1, never logarithms; nothing is ever divided by a message.
 """
 
 import numpy as np

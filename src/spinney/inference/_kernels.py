@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Sum-product on chains: scaled forward-backward, dense and sparse.
 
 A batch of chains is ``offsets`` (chain i is tokens offsets[i]..offsets[i+1]), potentials ``psi[t, y]`` of labels and,

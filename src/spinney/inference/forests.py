@@ -13,7 +13,7 @@ from spinney.errors import OptionError
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class TokenForest:
     """The nodes of many trees, roots first: by depth, then by the kind of the edge to the father, then by token.
 
     A chain is a tree in which every token is the only child of the token before it. A sentence may have several roots.
@@ -36,10 +36,10 @@ class Forest:
     --------
     "old dogs sleep": the verb is the root, the adjective hangs on the noun.
 
-    >>> forest = Forest.from_heads([0, 3], [1, 2, -1])
+    >>> forest = TokenForest.from_heads([0, 3], [1, 2, -1])
     >>> forest.tokens, forest.parents, forest.levels
     (array([2, 1, 0]), array([-1,  0,  1], dtype=int32), array([0, 1, 2, 3]))
-    >>> Forest.from_heads([0, 2, 3]).levels  # two chains: heads are not needed
+    >>> TokenForest.from_heads([0, 2, 3]).levels  # two chains: heads are not needed
     array([0, 2, 3])
     """
 
@@ -53,7 +53,7 @@ class Forest:
     @classmethod
     def from_heads(
         cls, offsets: ArrayLike, heads: ArrayLike | None = None, kinds: ArrayLike | None = None
-    ) -> Forest:
+    ) -> TokenForest:
         """Lay out sentences.
 
         Parameters
@@ -90,7 +90,7 @@ class Forest:
 class SentenceTrees(NamedTuple):
     """The nodes of one tree after the other, fathers before their children: for kernels that go sentence by sentence.
 
-    As in :class:`Forest`, but the nodes of a sentence stand together (``offsets`` parts them), and ``parents`` and
+    As in :class:`TokenForest`, but the nodes of a sentence stand together (``offsets`` parts them), and ``parents`` and
     ``children`` count from the start of the sentence.
     """
 
@@ -105,7 +105,7 @@ class SentenceTrees(NamedTuple):
 def sentence_trees(
     offsets: ArrayLike, heads: ArrayLike | None = None, kinds: ArrayLike | None = None
 ) -> SentenceTrees:
-    """Lay out trees one after the other; the parameters are those of :meth:`Forest.from_heads`.
+    """Lay out trees one after the other; the parameters are those of :meth:`TokenForest.from_heads`.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.inference.forests import Forest, SentenceTrees
+from spinney.inference.forests import SentenceTrees, TokenForest
 
 Floats = NDArray[Any]
 
@@ -71,7 +71,7 @@ class Beliefs(NamedTuple):
     support: tuple[float, int]
 
 
-def sum_product(forest: Forest, words: NDArray[np.int32], laws: Laws) -> Beliefs:
+def sum_product(forest: TokenForest, words: NDArray[np.int32], laws: Laws) -> Beliefs:
     """Exact posteriors: a level of all trees is one matrix product (Grave 2014, §2.2).
 
     Parameters
@@ -89,7 +89,7 @@ def sum_product(forest: Forest, words: NDArray[np.int32], laws: Laws) -> Beliefs
 
     >>> laws = Laws(np.array([[0.9, 0.2], [0.1, 0.8]]), np.ones(2), 0.0, np.array([[[0.1, 0.9], [0.9, 0.1]]]),
     ...             np.array([0.5, 0.5]))
-    >>> beliefs = sum_product(Forest.from_heads([0, 3]), np.array([0, 1, 0], np.int32), laws)
+    >>> beliefs = sum_product(TokenForest.from_heads([0, 3]), np.array([0, 1, 0], np.int32), laws)
     >>> beliefs.nodes[:, 0].round(3), round(float(np.exp(beliefs.log_likelihood)), 4)
     (array([0.968, 0.013, 0.968]), 0.2792)
     """
@@ -134,7 +134,7 @@ def _sums(nodes: Floats) -> Floats:
     return total
 
 
-def _by_kind(forest: Forest, n_kinds: int) -> list[tuple[int, Any]]:
+def _by_kind(forest: TokenForest, n_kinds: int) -> list[tuple[int, Any]]:
     """The nodes with an edge of each kind: a slice where there is one kind only."""
     first = forest.n_roots
     if n_kinds == 1:

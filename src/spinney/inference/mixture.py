@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -37,6 +38,7 @@ class _Run(NamedTuple):
     converged: bool
 
 
+@dataclass(eq=False, repr=False)
 class MultinomialMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
     """A mixture of multinomials over counts, by EM: p(x) ∝ Σ_c π_c Π_w β_cw^{x_w}.
 
@@ -73,22 +75,13 @@ class MultinomialMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
     (True, [0.5, 0.5])
     """
 
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        smooth: float = 0.01,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        n_init: int = 5,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.smooth = smooth
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.random_state = random_state
+    n_components: int = 10
+    _: KW_ONLY
+    smooth: float = 0.01
+    max_iter: int = 200
+    tol: float = 1e-6
+    n_init: int = 5
+    random_state: Any = None
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Fit the mixture to counts ``X``, an array or sparse matrix of shape (n, p)."""

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Walking along the grams of a model."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """A running count of the recent past."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Classes of next words, looked up after words."""
 
 from __future__ import annotations

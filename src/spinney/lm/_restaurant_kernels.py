@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Chinese restaurants on the contexts of a trie: customers who come and go, and what the seating predicts.
 
 Every context is a restaurant, every gram a dish in it. ``trie`` is (up, context, pool): the tables of gram ``g`` have

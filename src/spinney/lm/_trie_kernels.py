@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Numbering equal keys, and finding them again."""
 
 from __future__ import annotations

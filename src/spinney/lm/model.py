@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import TokenArrays, Vocabulary, sentence_arrays
-from spinney.errors import InputError, OptionError
+from spinney.corpus.text import Reading
+from spinney.errors import InputError, OptionError, about
 from spinney.files import FilePath, ModelFile, Parts
 from spinney.lm.stream import END, START, Ids, Stream, stream_of
 from spinney.model import KINDS, Applied, Contents, Model, load_task
 from spinney.settings import Settings, settings_or
 from spinney.settings.lm import Apply, Evaluate, Inspect
+from spinney.settings.report import Report
 from spinney.views import View
 
 Vector = NDArray[np.float64]
@@ -249,6 +251,8 @@ class LanguageModel(Model, ABC):
         with file.checked():
             model = class_of(file.kind, file).from_parts(file, Vocabulary(tuple(words), counts, unknown))
         model.facts = file.fact("facts", dict)
+        with about(str(file.path)):
+            Reading.of(model.facts)  # refuses what no reading is
         return model
 
     # -- what people see and the commands do ----------------------------------------------------------
@@ -265,6 +269,12 @@ class LanguageModel(Model, ABC):
 
         s = settings_or(Inspect, settings, given)
         return inspection(self, s.top) if s.context is None else continuations(self, s.context, s.top)
+
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What the page shows; with data, a file of text or sentences, the losses of their words, too."""
+        from spinney.lm.report import report
+
+        return report(self, data, settings_or(Report, settings, given))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """The log10 probability of each word of a file of text."""

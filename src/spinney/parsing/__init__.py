@@ -13,6 +13,7 @@ from spinney.parsing.cleaning import clean_tree, read_treebank
 from spinney.parsing.dependencies import to_dependencies
 from spinney.parsing.headrules import COLLINS, HeadRules
 from spinney.parsing.parser import Bracket, Parser
+from spinney.parsing.recipes import fit
 from spinney.parsing.text import dependency_parser, trees_of
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Parser",
     "clean_tree",
     "dependency_parser",
+    "fit",
     "read_treebank",
     "to_dependencies",
     "trees_of",

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels of head automata: inside-outside over all projective trees, and expectations of EM.
 
 A half tree is a head i, all its modifiers on one side d (0 left, 1 right) and theirs, up to place j. The automaton of

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Compiled inside-outside of a PCFG over all spans of a sentence, and the edges among the items that it leaves.
 
 The chart is dense: ``chart[span, label]``. Spans are numbered by width, then by where they begin (:func:`number`).

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Compiled search for the best derivation in a packed forest."""
 
 import numpy as np

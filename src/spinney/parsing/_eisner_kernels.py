@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernel of projective decoding: Eisner's dynamic programme over half trees."""
 
 import numpy as np

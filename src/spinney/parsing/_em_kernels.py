@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Inside and outside vectors of the nodes of given trees, and what they say of each rule.
 
 A node's vectors stand in a row of ``inside`` and ``outside`` [nodes, most states]. An inside vector is divided by its

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Compiled inside-outside over a packed forest with vectors of states, whose numbers may have any sign.
 
 The vector of item i is ``values[start[i]:start[i + 1]]``. All items of a span share an exponent: true inside vectors

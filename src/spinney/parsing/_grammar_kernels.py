@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Sums, scaling, splitting and merging of the numbers of a grammar.
 
 The numbers of rule r are ``values[start[r]:start[r + 1]]``: a row for each state of its label, ``label[r]``. A row

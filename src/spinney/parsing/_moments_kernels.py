@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Moments of the vectors of nodes and of their children, rule by rule, smoothed by a chain of simpler ones.
 
 A node of label a has ``n_states[a]`` entries in its rows of ``Z`` (outside) and ``Y`` (inside); it was seen

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """EM for rules whose nodes have known laws of what is seen below and above, given the states.
 
 ``inside[n, h]`` is the probability of what is seen below node n if its state is h, ``outside[n, h]`` that of what is

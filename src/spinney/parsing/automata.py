@@ -11,16 +11,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.corpus.conllu import Sentence
-from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
-from spinney.files import FilePath, ModelFile, read_model, write_model
+from spinney.errors import InputError, NotFittedError
+from spinney.files import ModelFile
+from spinney.model import Applied, Contents, Model
 from spinney.parallel import one_blas_thread
-from spinney.parsing.automata_learning import Automata, bigram, check_learning, deterministic, em, spectral
+from spinney.parsing.automata_learning import Automata, bigram, deterministic, em, spectral
 from spinney.parsing.eisner import Heads, eisner, is_projective
 from spinney.parsing.modifiers import (
     LEFT,
@@ -32,47 +33,30 @@ from spinney.parsing.modifiers import (
     tags_of,
 )
 from spinney.parsing.signed import Signed
+from spinney.settings import Settings, choose, settings_or
+from spinney.settings.parse import AUTOMATA, Apply, AutomataBaseline, Evaluate, Inspect, Signs
+from spinney.settings.report import Report
+from spinney.views import View
 
-Method = Literal["spectral", "em", "deterministic", "bigram"]
-Signs = Literal["raw", "abs", "clip", "normalise"]
-
-KIND = "parsing/automata"
 _FAR = 1e200  # totals beyond this, or below its inverse, are computed anew with other factors
 _ATTEMPTS = 8
 
 
-class HeadAutomata:
+class HeadAutomata(Model):
     """A parser of tag sequences.
 
     Parameters
     ----------
-    states
-        n, of each automaton; fewer where the statistics have a smaller rank. Deterministic automata do not ask.
     method
-        ``"spectral"``: moments and an SVD an automaton; ``"em"``; and two baselines: ``"deterministic"``, a bag of
+        ``"spectral"``: moments and one SVD per automaton; ``"em"``; and two baselines: ``"deterministic"``, a bag of
         modifiers, and ``"bigram"``, where a modifier depends on the one before.
-    column
-        The column of CoNLL-U with the tags: ``"upos"`` or ``"xpos"``.
-    smoothing
-        τ: the statistics of an automaton seen c times are mixed, with the weight τ / (c + τ), with those of all
-        heads of its side; with EM, so many observations of them are its prior.
-    signs
-        What to do with marginals, which moments may make negative: ``"raw"`` leaves them, multiplied by the sign of
-        the total; ``"abs"`` takes their magnitudes; ``"clip"`` sets negative ones to 0; ``"normalise"`` leaves those
-        that are divided by the total, so that they sum to 1 in any case.
-    shrinkage
-        spectral: how often a head must have had a modifier for what came before that modifier to count as much as it
-        does in a chain that forgets it.
-    boundaries
-        spectral: whether the ends of a sequence are symbols, so that short ones count in all moments.
-    pseudo_count
-        spectral: κ, in sequences: the scales before the SVD (see `spectral_operators`); None for none.
-    cutoff
-        spectral: singular values at most this times the largest are left out.
-    iterations
-        Of EM.
-    single_root
-        Whether the artificial root has one modifier only.
+    settings, given
+        Settings of the method ``automata``, ``automata-em``, … (:mod:`spinney.settings.parse`), as one object or by
+        name. The statistics of an automaton seen c times are mixed, with the weight τ / (c + τ), τ = ``smoothing``,
+        with those of all heads of its side; with EM, as many observations of them are its prior. Marginals, which
+        moments may make negative, are left as they are but for the sign of the total (``signs="raw"``), become their
+        magnitudes (``"abs"``), become 0 (``"clip"``), or are divided by the total, so that they sum to 1 in any case
+        (``"normalise"``).
 
     Attributes
     ----------
@@ -82,7 +66,7 @@ class HeadAutomata:
         Two for each tag, two for an unknown one, and that of the root (see `automaton_of`).
     fallback_ : Automata
         Those with one state, for sentences whose total is no positive number.
-    facts_ : dict
+    facts : dict
         Sizes, seconds, and how many trees were not projective: they are learnt from like the others, since the
         modifiers on either side of a head have an order in any tree.
 
@@ -90,46 +74,28 @@ class HeadAutomata:
     --------
     >>> text = [Sentence("the dog barks".split(), upos="DET NOUN VERB".split(), heads=[2, 3, 0]),
     ...         Sentence("dogs chase the cat".split(), upos="NOUN VERB DET NOUN".split(), heads=[2, 0, 4, 2])]
-    >>> parser = HeadAutomata(2, smoothing=0.1).fit(text)
+    >>> parser = HeadAutomata(states=2, smoothing=0.1).fit(text)
     >>> parser.predict([["DET", "NOUN", "VERB", "DET", "NOUN"]])
     [array([2, 3, 0, 5, 3], dtype=int32)]
     """
 
+    kind = "parsing/HeadAutomata"
+    settings: AutomataBaseline
+
     def __init__(
-        self,
-        states: int = 8,
-        method: Method = "spectral",
-        *,
-        column: Column = "upos",
-        smoothing: float = 10.0,
-        signs: Signs = "abs",
-        shrinkage: float = 300.0,
-        boundaries: bool = True,
-        pseudo_count: float | None = 0.01,
-        cutoff: float = 0.05,
-        iterations: int = 30,
-        single_root: bool = True,
-        random_state: int = 0,
+        self, method: str = "spectral", *, settings: AutomataBaseline | None = None, **given: Any
     ) -> None:
-        self.states = states
-        self.method = method
-        self.column = column
-        self.smoothing = smoothing
-        self.signs = signs
-        self.shrinkage = shrinkage
-        self.boundaries = boundaries
-        self.pseudo_count = pseudo_count
-        self.cutoff = cutoff
-        self.iterations = iterations
-        self.single_root = single_root
-        self.random_state = random_state
+        full = "automata" if method == "spectral" else f"automata-{method}"
+        self.settings = cast(AutomataBaseline, settings or choose(AUTOMATA, {"method": full, **given}))
+        self.signs: Signs = getattr(self.settings, "signs", "abs")
+        self.column: Column = self.settings.column
+        self.threads = self.settings.threads
 
     # -- learning -------------------------------------------------------------------------------------
 
     def fit(self, sentences: Iterable[Sentence]) -> Self:
         """Learn from trees."""
         started = time.perf_counter()
-        self._check_options()
         trees = list(sentences)
         tags = [tags_of(sentence, self.column) for sentence in trees]
         heads = [checked_heads(sentence.heads, len(sentence)) for sentence in trees]
@@ -138,57 +104,45 @@ class HeadAutomata:
             raise InputError("no words to learn from")
         self._number = {tag: i for i, tag in enumerate(self.tags_)}
         sequences = ModifierSequences.of([self._encode(one)[1:] for one in tags], heads, len(self.tags_))
-        self.facts_: dict[str, Any] = {
+        self.facts = {
+            "method": self.settings.method,
             "sentences": len(trees),
-            "words": int(sum(map(len, trees))),
+            "tokens": int(sum(map(len, trees))),
             "tags": len(self.tags_),
             "nonprojective": sum(not is_projective(one) for one in heads),
         }
         with one_blas_thread():
             self.automata_ = self._learn(sequences)
-            self.fallback_ = deterministic(sequences, max(self.smoothing, 1.0), floor=1e-6)
+            self.fallback_ = deterministic(sequences, max(self.settings.smoothing, 1.0), floor=1e-6)
         self.unigram_: Floats = np.append(sequences.frequencies, 1.0) / (sequences.frequencies.sum() + 1.0)
-        self.facts_["seconds"] = time.perf_counter() - started
+        seconds = time.perf_counter() - started
+        self.facts |= {
+            "states": self.automata_.start.shape[1],
+            "parameters": sum(part.size for part in self.automata_),
+            "seconds": seconds,
+            "tokens_per_second": self.facts["tokens"] / max(seconds, 1e-9),
+        }
         return self
 
     def _learn(self, sequences: ModifierSequences) -> Automata:
-        if self.method == "spectral":
+        s: Any = self.settings
+        if s.method == "automata":
             return spectral(
-                sequences, self.states, smoothing=self.smoothing, shrinkage=self.shrinkage,
-                boundaries=self.boundaries, pseudo_count=self.pseudo_count, cutoff=self.cutoff,
+                sequences, s.states, smoothing=s.smoothing, shrinkage=s.shrinkage, boundaries=s.boundaries,
+                pseudo_count=s.pseudo_count, cutoff=s.cutoff,
             )  # fmt: skip
-        if self.method == "em":
-            automata, self.facts_["trace"] = em(
-                sequences, self.states, smoothing=self.smoothing, iterations=self.iterations,
-                random_state=self.random_state,
-            )  # fmt: skip
+        if s.method == "automata-em":
+            automata, self.facts["trace"] = em(
+                sequences, s.states, smoothing=s.smoothing, iterations=s.max_iter, random_state=s.seed
+            )
             return automata
-        return (deterministic if self.method == "deterministic" else bigram)(sequences, self.smoothing)
-
-    def _check_options(self) -> None:
-        check_learning(self.method, self.states, self.boundaries)
-        if self.signs not in get_args(Signs):
-            raise unknown_choice("signs is one of", self.signs, get_args(Signs))
-        if self.column not in get_args(Column):
-            raise unknown_choice("column is one of", self.column, get_args(Column))
-        for name in ("smoothing", "shrinkage", "cutoff", "pseudo_count"):
-            value = getattr(self, name)
-            if value is None and name == "pseudo_count":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-                raise OptionError(f"{name} is at least 0, not {value!r}")
-        for name in ("iterations", "random_state"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise OptionError(f"{name} is a whole number, at least 0, not {value!r}")
-        if not isinstance(self.single_root, bool):
-            raise OptionError(f"single_root is True or False, not {self.single_root!r}")
+        return (deterministic if s.method == "automata-deterministic" else bigram)(sequences, s.smoothing)
 
     # -- parsing --------------------------------------------------------------------------------------
 
     def predict(self, sentences: Iterable[Sentence | Sequence[str]]) -> list[Heads]:
         """The heads of each sentence, given as tags or as CoNLL-U: the tree with the largest sum of marginals."""
-        return [eisner(self.edge_marginals(one), single_root=self.single_root) for one in sentences]
+        return [eisner(self.edge_marginals(one), single_root=self.settings.single_root) for one in sentences]
 
     def edge_marginals(self, tags: Sentence | Sequence[str]) -> Floats:
         """``[head, modifier]``: the share of each edge in all projective trees, after ``signs``; 0 is the root.
@@ -258,7 +212,7 @@ class HeadAutomata:
         step = min(5.0, math.exp(400.0 / L))  # of all words together less than what is in range
         for _ in range(_ATTEMPTS):
             total = inside_outside(
-                ids, factors, automata.start, automata.matrices, automata.stop, self.single_root, mu
+                ids, factors, automata.start, automata.matrices, automata.stop, self.settings.single_root, mu
             )
             if 1 / _FAR < abs(total) < _FAR and np.isfinite(mu).all():
                 log = math.log(abs(total)) - float(np.log(factors[1:]).sum())
@@ -276,29 +230,22 @@ class HeadAutomata:
         V = len(self.tags_)
         return np.array([V, *(self._number.get(tag, V) for tag in tags)], np.int32)
 
-    # -- files ----------------------------------------------------------------------------------------
+    # -- what all models have -------------------------------------------------------------------------
 
-    def save(self, path: FilePath) -> None:
-        """Write a model file."""
+    def contents(self) -> Contents:
+        """What the model keeps in its file."""
         self._tags([])
-        header = {"settings": {name: getattr(self, name) for name in _SETTINGS}, "facts": self.facts_}
         tensors = {"unigram": self.unigram_}
         for prefix, automata in (("", self.automata_), ("fallback_", self.fallback_)):
             tensors |= {prefix + name: array for name, array in automata._asdict().items()}
-        write_model(path, KIND, header, tensors, {"tags": self.tags_})
-
-    @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what `save` wrote."""
-        return cls.from_file(read_model(path, KIND))
+        return Contents({"facts": self.facts}, tensors, {"tags": self.tags_})
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
         """The automata that a file holds."""
-        model = cls(**file.settings(_SETTINGS))
         with file.checked():
-            model._check_options()
-        model.facts_, model.tags_ = file.fact("facts", dict), file.texts("tags")
+            model = cls(settings=cast(AutomataBaseline, choose(AUTOMATA, file.fact("fit", dict))))
+        model.facts, model.tags_ = file.fact("facts", dict), file.texts("tags")
         V = len(model.tags_)
         if not V or len(set(model.tags_)) != V:
             raise file.error("damaged: its tags are not different from each other")
@@ -309,11 +256,35 @@ class HeadAutomata:
             raise file.error("damaged: its law of tags is none")
         return model
 
+    def summary(self) -> list[View]:
+        """What ``fit`` prints."""
+        from spinney.parsing.views import fit_facts
 
-_SETTINGS = (
-    "states", "method", "column", "smoothing", "signs", "shrinkage", "boundaries", "pseudo_count", "cutoff",
-    "iterations", "single_root", "random_state",
-)  # fmt: skip
+        return [fit_facts(self.facts)]
+
+    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What ``inspect`` shows: the modifiers of each tag."""
+        from spinney.parsing.views import automata_views
+
+        return automata_views(self, settings_or(Inspect, settings, given))
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """The page of the model, perhaps shown on data."""
+        from spinney.parsing.page import automata_page
+
+        return automata_page(self, data, settings_or(Report, settings, {}))
+
+    def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
+        """Heads for the sentences of a file, or for sentences of CoNLL-U in memory."""
+        from spinney.parsing.applying import apply_automata
+
+        return apply_automata(self, data, settings_or(Apply, settings, given))
+
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """How many heads of a treebank, in files or in memory, the automata find."""
+        from spinney.parsing.scoring import evaluated
+
+        return evaluated(self, data, settings_or(Evaluate, settings, given))
 
 
 def _read_automata(file: ModelFile, prefix: str, n_tags: int) -> Automata:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spinney.errors import OptionError, unknown_choice
 from spinney.linalg import truncated_svd
 from spinney.parsing.modifiers import Floats, ModifierSequences, Tables
 from spinney.progress import task
@@ -240,16 +239,3 @@ def padded(found: list[Operators]) -> Automata:
         start[k, :m], matrices[k, :V, :m, :m], stop[k, :m] = one.start, one.matrices[:V], one.stop
     matrices[:, V] = matrices[:, :V].mean(axis=1)
     return Automata(start, matrices, stop)
-
-
-def check_learning(method: str, states: object, boundaries: object) -> None:
-    """Refuse what no estimator takes."""
-    if method not in METHODS:
-        raise unknown_choice("method is one of", method, METHODS)
-    if not isinstance(states, int) or isinstance(states, bool) or states < 1:
-        raise OptionError(f"states is a whole number, at least 1, not {states!r}")
-    if not isinstance(boundaries, bool):
-        raise OptionError(f"boundaries is True or False, not {boundaries!r}")
-
-
-METHODS = ("spectral", "em", "deterministic", "bigram")

@@ -2,7 +2,8 @@
 
 A PCFG with the same rules weighs all labels over all spans, by inside-outside; items whose posterior probability is
 below a threshold are dropped (Charniak and Johnson 2005; with 1e-5 the right items are hardly ever among them). What
-is left is a :class:`~spinney.parsing.forest.Forest`, on which the fine grammar, which costs m³ a rule, can be afforded.
+is left is a :class:`~spinney.parsing.forest.PackedForest`, on which the fine grammar, at m³ for each rule, can be
+afforded.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from spinney.corpus.brackets import Tree
 from spinney.errors import InputError, OptionError
 from spinney.parsing.binarising import label_parts
-from spinney.parsing.forest import Floats, Forest, ForestArrays, Ints, read_only
+from spinney.parsing.forest import Floats, ForestArrays, Ints, PackedForest, read_only
 from spinney.parsing.grammar import Grammar
 
 _LOOSER = 1e-4  # what the threshold is multiplied by when it leaves no derivation
@@ -112,7 +113,7 @@ class Pruner:
 
     def forest(
         self, words: Sequence[str], *, tags: Sequence[str] | None = None, wide: bool = False
-    ) -> Forest | None:
+    ) -> PackedForest | None:
         """The forest of a sentence; None if the grammar has no derivation of it.
 
         With ``tags`` each word has that tag alone, if the grammar knows the tag. With ``wide`` every word may have
@@ -131,7 +132,7 @@ class Pruner:
 
     def _forest_at(
         self, threshold: float, words: Sequence[str], lexical: tuple[Ints, Ints]
-    ) -> tuple[Forest | None, bool]:
+    ) -> tuple[PackedForest | None, bool]:
         """The forest, if the threshold leaves a derivation, and whether there is one at all."""
         from spinney.parsing._coarse_kernels import inside, outside, pack
 
@@ -152,7 +153,7 @@ class Pruner:
         root = index[-1][(index[-1] >= 0) & (grammar.root > 0)]
         if not len(root):
             return None, True
-        return Forest(self.coarse.rules, tuple(words), _arrays(tables, root)), True
+        return PackedForest(self.coarse.rules, tuple(words), _arrays(tables, root)), True
 
     @cached_property
     def tag_labels(self) -> dict[str, list[int]]:

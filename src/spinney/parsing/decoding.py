@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from spinney.corpus.brackets import Tree
 from spinney.errors import OptionError
-from spinney.parsing.forest import Floats, Forest
+from spinney.parsing.forest import Floats, PackedForest
 from spinney.parsing.grammar import Grammar
 from spinney.parsing.inside import Marginals
 
@@ -30,7 +30,7 @@ Signs = Literal["raw", "abs", "normalise", "clip"]
 class EdgeScores:
     """A number for each edge and each root of a forest; -inf for those that no tree may use."""
 
-    forest: Forest
+    forest: PackedForest
     binary: Floats
     unary: Floats
     lexical: Floats
@@ -101,7 +101,7 @@ def mbr_scores(marginals: Marginals, signs: Signs = "abs") -> EdgeScores:
     )
 
 
-def viterbi_scores(grammar: Grammar, forest: Forest) -> EdgeScores:
+def viterbi_scores(grammar: Grammar, forest: PackedForest) -> EdgeScores:
     """Log-probabilities of rules, of a grammar with one state a label: the best tree is the most probable one."""
     if grammar.layout.n_states.max(initial=1) > 1 or grammar.signed:
         raise OptionError(
@@ -176,7 +176,7 @@ def _best_splits(gain: Floats) -> NDArray[np.int64]:
     return split
 
 
-def _bracketed(forest: Forest, label: NDArray[np.int64], split: NDArray[np.int64]) -> Tree:
+def _bracketed(forest: PackedForest, label: NDArray[np.int64], split: NDArray[np.int64]) -> Tree:
     """The tree of labels, bottom and top, over the spans that best splits make; -1 for none."""
     names = forest.rules.labels
     pieces: list[list[Tree]] = []

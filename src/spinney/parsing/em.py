@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.parallel import default_threads, in_order
-from spinney.parsing.grammar import Counts, Floats, Grammar, Rules, Uses
+from spinney.parsing.grammar import Floats, Grammar, RuleCounts, Rules, Uses
 from spinney.parsing.treearrays import TreeArrays
 from spinney.progress import log, task
 
@@ -90,12 +90,14 @@ def beliefs(sample: Sample, grammar: Grammar, threads: int | None = None) -> Bel
     return found
 
 
-def expected_counts(sample: Sample, grammar: Grammar, found: Beliefs, threads: int | None = None) -> Counts:
+def expected_counts(
+    sample: Sample, grammar: Grammar, found: Beliefs, threads: int | None = None
+) -> RuleCounts:
     """The E-step: how often each rule with each states is expected in the trees."""
     from spinney.parsing._em_kernels import expected_binary, expected_unary
 
     trees, layout = sample.trees, grammar.layout
-    counts = Counts.zeros(layout)
+    counts = RuleCounts.zeros(layout)
     states = layout.n_states[trees.label]
     nodes, start = sample.binary
 
@@ -158,13 +160,13 @@ def tree_log_probabilities(trees: TreeArrays, grammar: Grammar) -> Floats:
 
 
 class Smoothing(NamedTuple):
-    """How an M-step smooths (:meth:`~spinney.parsing.grammar.Counts.grammar`)."""
+    """How an M-step smooths (:meth:`~spinney.parsing.grammar.RuleCounts.grammar`)."""
 
     own: float = 1.0
     rules: float = 0.01
     words: float = 0.1
 
-    def grammar(self, counts: Counts) -> Grammar:
+    def grammar(self, counts: RuleCounts) -> Grammar:
         """The M-step."""
         return counts.grammar(own=self.own, alpha=(self.rules, self.words))
 
@@ -180,7 +182,7 @@ def run_em(
     *,
     threads: int | None = None,
     watch: Watch | None = None,
-) -> tuple[Grammar, Counts, list[float]]:
+) -> tuple[Grammar, RuleCounts, list[float]]:
     """EM from a grammar on.
 
     Parameters
@@ -219,7 +221,7 @@ def run_em(
 
 
 def random_grammar(
-    rules: Rules, pcfg: Counts, states: int, rng: np.random.Generator, noise: float = 0.5
+    rules: Rules, pcfg: RuleCounts, states: int, rng: np.random.Generator, noise: float = 0.5
 ) -> Grammar:
     """The PCFG with each label copied ``states`` times and every number disturbed: where EM may begin."""
     from spinney.parsing.states import split_states

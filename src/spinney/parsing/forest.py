@@ -17,7 +17,7 @@ _Kind = TypeVar("_Kind", bound=np.generic)
 
 
 class ForestArrays(NamedTuple):
-    """The items and edges of a forest, as kernels take them; see :class:`Forest`."""
+    """The items and edges of a forest, as kernels take them; see :class:`PackedForest`."""
 
     begin: Ints
     end: Ints
@@ -38,7 +38,7 @@ class ForestArrays(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class PackedForest:
     """The derivations of a sentence: items, and edges that say what an item may be made of.
 
     An *item* is a label over a span of words. Each span has *bottom* items, made by binary rules or from its one word,

@@ -152,7 +152,7 @@ class Numbers:
 
 
 @dataclass
-class Counts(Numbers):
+class RuleCounts(Numbers):
     """How often each rule was used: whole numbers, expectations, or moments.
 
     ``lexical`` holds the tokens of each word with each tag and, apart from them, those of rare words in the rows of
@@ -236,7 +236,7 @@ class Grammar(Numbers):
         return sum(len(one) for one in (self.root, self.binary, self.unary, self.lexical))
 
 
-def smoothed_words(counts: Counts, own: float) -> Floats:
+def smoothed_words(counts: RuleCounts, own: float) -> Floats:
     """Counts of words and classes of words, where few tokens are helped by more.
 
     A rare word w with signature s counts ``(c(w, ·) + own·p(· | s)) · c(w) / (c(w) + own)``: as much as before, but
@@ -278,7 +278,7 @@ def smoothed_words(counts: Counts, own: float) -> Floats:
     return values
 
 
-def pcfg_counts(trees: TreeArrays, rules: Rules, uses: Uses | None = None) -> Counts:
+def pcfg_counts(trees: TreeArrays, rules: Rules, uses: Uses | None = None) -> RuleCounts:
     """How often each rule stands in some trees: one state a label.
 
     Examples
@@ -294,7 +294,7 @@ def pcfg_counts(trees: TreeArrays, rules: Rules, uses: Uses | None = None) -> Co
     """
     uses = rules.used(trees) if uses is None else uses
     layout = Layout.uniform(rules, 1)
-    counts = Counts.zeros(layout)
+    counts = RuleCounts.zeros(layout)
     binary, leaf = trees.right >= 0, trees.left < 0
 
     def counted(of: NDArray[np.int32], size: int) -> Floats:

@@ -288,3 +288,16 @@ WHPP right IN TO FW
 
 #: Collins' rules for the Penn Treebank.
 COLLINS: Final = HeadRules(tuple(_table(_COLLINS)), "right", frozenset({"CC", "CONJP"}))
+
+
+def head_rules(rules: FilePath | HeadRules | None) -> HeadRules:
+    """The rules of a file, or Collins' if there is none.
+
+    Examples
+    --------
+    >>> head_rules(None) is COLLINS
+    True
+    """
+    if isinstance(rules, HeadRules):
+        return rules
+    return COLLINS if rules is None else HeadRules.read(rules)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.errors import OptionError
-from spinney.parsing.forest import Floats, Forest, Ints, read_only
+from spinney.parsing.forest import Floats, Ints, PackedForest, read_only
 from spinney.parsing.grammar import Grammar
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Marginals:
         Of the items and edges of the forest.
     """
 
-    forest: Forest
+    forest: PackedForest
     sign: int
     log_z: float
     items: Floats
@@ -77,7 +77,7 @@ class Marginals:
     lexical: Floats
 
 
-def inside_outside(grammar: Grammar | CompressedGrammar, forest: Forest) -> Marginals:
+def inside_outside(grammar: Grammar | CompressedGrammar, forest: PackedForest) -> Marginals:
     """Sum over all derivations in a forest and all their states.
 
     Examples

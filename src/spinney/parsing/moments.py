@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spinney.errors import OptionError
 from spinney.parallel import default_threads, in_order
 from spinney.parsing.em import Sample, add_rows
-from spinney.parsing.grammar import Counts, Floats, Grammar, Layout, smoothed_words
+from spinney.parsing.grammar import Floats, Grammar, Layout, RuleCounts, smoothed_words
 from spinney.parsing.projection import Projection
 
 _SHARDS = 16  # pieces of work for the threads
@@ -29,7 +29,8 @@ class Backoff(NamedTuple):
     words : float
         ν: the weight of the mean over a word's tokens with a tag; what is left goes to the mean over the tag.
     own : float
-        How many tokens of its signature are added to those of a rare word (:class:`~spinney.parsing.grammar.Counts`).
+        How many tokens of its signature are added to those of a rare word; see
+        :class:`~spinney.parsing.grammar.RuleCounts`.
     """
 
     rules: float = 10.0
@@ -74,7 +75,7 @@ def grammar_of_moments(
     trees, rules = sample.trees, sample.rules
     each = np.ones(len(trees.label)) if weight is None else weight[trees.tree]
     layout = Layout(rules, projection.n_states)
-    counts = Counts.zeros(layout)
+    counts = RuleCounts.zeros(layout)
     count = np.bincount(trees.label, each, rules.n_labels).astype(np.float64)
     mean_Y, mean_Z = (_means(trees.label, each, count, X) for X in (projection.inside, projection.outside))
     vectors = _Vectors(

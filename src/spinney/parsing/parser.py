@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import product
-from typing import Any, Literal, NamedTuple, Self, cast, get_args
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
 from spinney.corpus.brackets import Tree
-from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
+from spinney.errors import InputError, NotFittedError, OptionError
 from spinney.evaluate.parseval import parseval
-from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
-from spinney.model import Structures
+from spinney.files import ModelFile, Parts
+from spinney.model import Applied, Contents, Model, Structures
 from spinney.parallel import default_threads, in_order
 from spinney.parsing.binarising import Binarisation, label_parts
 from spinney.parsing.coarse import Pruner
@@ -29,20 +30,18 @@ from spinney.parsing.decoding import (
     with_signs,
 )
 from spinney.parsing.em import Smoothing
-from spinney.parsing.features import feature_set
-from spinney.parsing.forest import Forest
+from spinney.parsing.forest import PackedForest
 from spinney.parsing.grammar import Grammar, Rules
+from spinney.parsing.headrules import head_rules
 from spinney.parsing.inside import inside_outside
 from spinney.parsing.kbest import k_best
+from spinney.parsing.methods import TrainingTrees, learn
 from spinney.parsing.stored import grammar_tensors, read_grammar, read_rules, rule_tensors
-from spinney.parsing.training import METHODS, Method, Options, Training, learn
 from spinney.progress import task
-
-Decoder = Literal["max-rule", "mbr", "free", "viterbi"]
-DECODERS: tuple[str, ...] = get_args(Decoder)
-SIGNS: tuple[str, ...] = get_args(Signs)
-
-KIND = "parsing/Parser"
+from spinney.settings import Settings, choose, settings_or
+from spinney.settings.parse import GRAMMARS, Apply, Decoder, Evaluate, Inspect, Pcfg
+from spinney.settings.report import Report
+from spinney.views import View
 
 
 class Bracket(NamedTuple):
@@ -54,51 +53,30 @@ class Bracket(NamedTuple):
     probability: float
 
 
-class Parser:
+class Parser(Model):
     """Constituents of sentences, by a probabilistic grammar whose labels have latent states.
 
     Parameters
     ----------
     method
         How the grammar is learnt: ``"clustering"`` of spectral vectors, then a little EM; ``"spectral"`` moments,
-        without iterations; ``"split-merge"`` (EM with states that are split and merged); ``"em"`` with as many states
-        for every label; ``"pivots"``; ``"pcfg"`` without states. Or several with a plus between them, such as
-        ``"spectral+clustering"``, whose grammars decide together.
-    states
-        How many a label has at most; for split-merge it is rounded up to a power of two.
-    grammars
-        So many grammars of each method, from different seeds, that decide together (Petrov 2010).
-    horizontal, vertical, unaries, branching
-        How trees are made binary (:class:`~spinney.parsing.binarising.Binarisation`). ``"auto"`` is what has served
-        best: no sibling and from the left where states learn what to remember; for a PCFG one, from the head.
-    rare
-        Words with at most so many tokens stand for unknown ones.
-    compress
-        The relative error that tensors of binary rules may have when they are replaced by smaller ones
-        (:func:`~spinney.parsing.compression.compressed`): models become smaller and, from 16 states on, a little
-        faster. None leaves them as they are.
-    iterations, polish
-        Of EM: for ``"em"`` at most, and after clustering or pivots.
-    features, kappa
-        Of spectral moments (:func:`~spinney.parsing.spectral.fit_spectral`).
-    decoder
-        Which tree is best: ``"max-rule"`` (the product of posterior probabilities of its rules), ``"mbr"`` (the sum of
-        posteriors of its labels), ``"free"`` (the same without regard to rules; the first grammar alone), ``"viterbi"``
-        (a grammar without states).
-    signs
-        What to do with negative marginals of spectral grammars (:data:`~spinney.parsing.decoding.Signs`).
-    prune
-        Labels over spans that have a smaller posterior in the PCFG are not looked at.
-    random_state, threads
-        Seed; by default as many threads as there are cores.
+        without iterations; ``"split-merge"`` (EM with states that are split and merged); ``"em"`` with the same number
+        of states for every label; ``"pivots"``; ``"pcfg"`` without states. Or several joined by plus signs, such as
+        ``"spectral+clustering"``, whose grammars decide together (Petrov 2010).
+    settings, given
+        Settings of the method (:mod:`spinney.settings.parse`), as one object or by name. Where a phrase is made binary
+        and what its parts remember (``horizontal``, ``branching``), ``"auto"`` is what has served best: no sibling,
+        from the left, where states learn what to remember; for a PCFG one sibling, from the head.
 
     Attributes
     ----------
     grammars_ : list of Grammar
     coarse_ : Grammar
         The PCFG.
-    facts_ : dict
+    facts : dict
         What it was trained on and how.
+    decoder, signs, threads
+        How it parses: as ``settings`` say, unless they are changed.
 
     Examples
     --------
@@ -108,56 +86,18 @@ class Parser:
     (S (NP (DT the) (NN dog)) (VP (VBZ barks)))
     """
 
-    def __init__(
-        self,
-        method: str = "clustering",
-        *,
-        states: int = 16,
-        grammars: int = 1,
-        horizontal: int | Literal["auto"] | None = "auto",
-        vertical: int = 1,
-        unaries: Literal["one", "collapse"] = "one",
-        branching: Literal["auto", "head", "left", "right"] = "auto",
-        rare: int = 5,
-        compress: float | None = None,
-        iterations: int = 60,
-        polish: int = 5,
-        features: str = "full",
-        kappa: float = 5.0,
-        decoder: Decoder = "max-rule",
-        signs: Signs = "abs",
-        prune: float = 1e-5,
-        random_state: int = 0,
-        threads: int | None = None,
-    ) -> None:
-        self.method = method
-        self.states = states
-        self.grammars = grammars
-        self.horizontal = horizontal
-        self.vertical = vertical
-        self.unaries = unaries
-        self.branching = branching
-        self.rare = rare
-        self.compress = compress
-        self.iterations = iterations
-        self.polish = polish
-        self.features = features
-        self.kappa = kappa
-        self.decoder = decoder
-        self.signs = signs
-        self.prune = prune
-        self.random_state = random_state
-        self.threads = threads
+    kind = "parsing/Parser"
+    settings: Pcfg
+
+    def __init__(self, method: str = "clustering", *, settings: Pcfg | None = None, **given: Any) -> None:
+        self.settings = cast(Pcfg, settings or choose(GRAMMARS, {"method": method, **given}))
+        self.decoder: Decoder = self.settings.decoder
+        self.signs: Signs = getattr(self.settings, "signs", "abs")
+        self.threads = self.settings.threads
 
     # -- learning -------------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        trees: Iterable[Tree],
-        *,
-        dev: Sequence[Tree] | None = None,
-        reading: dict[str, Any] | None = None,
-    ) -> Self:
+    def fit(self, trees: Iterable[Tree], *, dev: Sequence[Tree] | None = None) -> Self:
         """Learn from trees, which are taken as they are: :func:`~spinney.parsing.cleaning.clean_tree` first.
 
         Parameters
@@ -166,119 +106,73 @@ class Parser:
             Treebank trees.
         dev
             Held-out trees: EM ends when their F1 no longer rises, and keeps the best.
-        reading
-            How the trees were read, to be kept with the model.
 
         Notes
         -----
-        An interrupt (Ctrl-C) is passed on; what was learnt by then is kept, if it is anything: the grammars that are
-        finished, and the one in work as it was after its last cycle or iteration.
+        An interrupt (Ctrl-C) ends learning early, which ``facts["interrupted"]`` says: the grammars that are finished
+        are kept, and the one in work as it was after its last cycle or iteration. If nothing was learnt by then, the
+        interrupt is passed on.
         """
         started = time.perf_counter()
-        self._check_settings()
+        s: Any = self.settings
         vars(self).pop("grammars_", None)  # a parser whose fit fails has learnt nothing
         trees = list(trees)
-        training = Training.of(trees, self.binarisation, self.rare)
+        training = TrainingTrees.of(trees, self.binarisation, s.rare)
         self._begin(training.rules, training.pcfg.grammar(own=Smoothing().own))
-        facts: list[dict[str, Any]] = []
+        learning: list[dict[str, Any]] = []
         found: list[Grammar | CompressedGrammar] = []
-        self.facts_: dict[str, Any] = {
-            "reading": dict(reading or {}),
-            "trees": training.sample.trees.n_trees,
-            "words": len(training.sample.trees.tokens),
-            "labels": training.rules.n_labels,
-            "binary_rules": len(training.rules.binary),
-            "unary_rules": len(training.rules.unary),
-            "known_words": training.rules.lexicon.n_words,
-            "examples": _examples(trees),
-        }
         judge = None if dev is None else self._judge(dev)
-        interrupted = False
-        for seed, method in product(range(self.grammars), self._methods):
+        compress, interrupted = getattr(s, "compress", None), False
+        for seed, method in product(range(getattr(s, "grammars", 1)), s.method.split("+")):
             try:
-                grammar, told = learn(training, method, self._options, self.random_state + seed, judge)
-                if self.compress is None:
-                    found.append(grammar)
-                else:
-                    found.append(compressed(grammar, tolerance=self.compress))
+                grammar, told = learn(training, method, s, s.seed + seed, judge)
+                found.append(grammar if compress is None else compressed(grammar, tolerance=compress))
             except KeyboardInterrupt:
                 if not found:
                     raise
                 interrupted = True
                 break
-            facts.append(told)
+            learning.append({"states": int(grammar.layout.n_states.sum()), **told})
             interrupted = told.get("interrupted", False)
             if interrupted:
                 break
         self.grammars_: list[Grammar | CompressedGrammar] = found
-        self.facts_ |= {
-            "parameters": sum(grammar.n_parameters for grammar in self.grammars_),
-            "states": [int(grammar.layout.n_states.sum()) for grammar in self.grammars_],
-            "learning": facts,
-            "seconds": time.perf_counter() - started,
+        tokens, seconds = len(training.sample.trees.tokens), time.perf_counter() - started
+        self.facts = {
+            "method": s.method,
+            "sentences": training.sample.trees.n_trees,
+            "tokens": tokens,
+            "words": training.rules.lexicon.n_words,
+            "labels": training.rules.n_labels,
+            "binary_rules": len(training.rules.binary),
+            "unary_rules": len(training.rules.unary),
+            "grammars": len(found),
+            "states": sum(int(grammar.layout.n_states.sum()) for grammar in found),
+            "parameters": sum(grammar.n_parameters for grammar in found),
+            "examples": _examples(trees),
+            "learning": learning,
+            "interrupted": interrupted,
+            "seconds": seconds,
+            "tokens_per_second": tokens / max(seconds, 1e-9),
         }
-        if interrupted:
-            self.facts_["interrupted"] = True
-            raise KeyboardInterrupt
         return self
 
     @property
     def binarisation(self) -> Binarisation:
         """How trees are made binary."""
-        plain = self.method == "pcfg"
-        horizontal = int(plain) if self.horizontal == "auto" else self.horizontal
-        branching: Literal["head", "left", "right"] = "head" if plain else "left"
-        if self.branching != "auto":
-            branching = self.branching
-        return Binarisation(horizontal, self.vertical, self.unaries, branching)
-
-    @property
-    def _methods(self) -> list[Method]:
-        return cast("list[Method]", self.method.split("+"))
-
-    @property
-    def _options(self) -> Options:
-        return Options(
-            states=self.states,
-            cycles=(self.states - 1).bit_length(),
-            iterations=self.iterations,
-            polish=self.polish,
-            features=self.features,
-            kappa=self.kappa,
-            threads=self.threads,
-        )
+        s = self.settings
+        plain = s.method == "pcfg"
+        horizontal = {"auto": int(plain), "all": None}.get(s.horizontal, s.horizontal)  # type: ignore[call-overload]
+        branching = ("head" if plain else "left") if s.branching == "auto" else s.branching
+        return Binarisation(horizontal, s.vertical, s.unaries, branching)
 
     def _begin(self, rules: Rules, coarse: Grammar) -> None:
         self.rules_, self.coarse_ = rules, coarse
-        self._pruner = Pruner(coarse, self.prune)
+        self._pruner = Pruner(coarse, self.settings.prune)
 
     def _judge(self, dev: Sequence[Tree]) -> Callable[[Grammar], float]:
         sentences = [tree.leaves() for tree in dev]
         return lambda grammar: parseval(dev, self._parsed(sentences, None, [grammar])).f1
-
-    def _check_settings(self) -> None:
-        choices: list[tuple[str, str, tuple[str, ...]]]
-        choices = [("decoder", self.decoder, DECODERS), ("signs", self.signs, SIGNS)]
-        choices += [("method", method, METHODS) for method in str(self.method).split("+")]
-        for name, value, known in choices:
-            if value not in known:
-                raise unknown_choice(f"{name} is one of", value, known)
-        for name, least in {"states": 1, "grammars": 1, "rare": 0, "iterations": 1, "polish": 0}.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise OptionError(f"{name} is a whole number, at least {least}, not {value!r}")
-        if self.compress is not None and not (
-            isinstance(self.compress, int | float) and 0 < self.compress < 1
-        ):
-            raise OptionError(f"compress is None or between 0 and 1, not {self.compress!r}")
-        if not isinstance(self.prune, int | float) or not 0 <= self.prune < 1:
-            raise OptionError(f"prune is at least 0 and below 1, not {self.prune!r}")
-        if not isinstance(self.kappa, int | float) or not 0 <= self.kappa < np.inf:
-            raise OptionError(f"kappa is at least 0, not {self.kappa!r}")
-        feature_set(self.features)
-        if self.decoder == "viterbi" and self.method != "pcfg":
-            raise OptionError("decoder 'viterbi' needs a grammar without states: method 'pcfg'")
-        self.binarisation  # noqa: B018  raises if its options are wrong
 
     # -- parsing --------------------------------------------------------------------------------------
 
@@ -353,12 +247,12 @@ class Parser:
         """The tags of the trees."""
         return frozenset(self._pruner.tag_labels)
 
-    def _forest(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Forest | None:
+    def _forest(self, words: Sequence[str], tags: Sequence[str] | None = None) -> PackedForest | None:
         """What the PCFG leaves of a sentence; with more tags for its words if there is nothing otherwise."""
         forest = self._pruner.forest(words, tags=tags)
         return self._pruner.forest(words, wide=True) if forest is None else forest
 
-    def _scores(self, forest: Forest, grammars: Sequence[Grammar | CompressedGrammar]) -> EdgeScores:
+    def _scores(self, forest: PackedForest, grammars: Sequence[Grammar | CompressedGrammar]) -> EdgeScores:
         if self.decoder == "viterbi":
             return viterbi_scores(self.coarse_, forest)
         score = mbr_scores if self.decoder == "mbr" else max_rule_scores
@@ -428,56 +322,80 @@ class Parser:
         if not hasattr(self, "grammars_"):
             raise NotFittedError("this parser has learnt nothing yet: call fit")
 
-    # -- files ----------------------------------------------------------------------------------------
+    # -- what all models have -------------------------------------------------------------------------
 
-    def structures(self) -> Structures:
-        """What it gives to other models: ``parser(head_rules)``, which makes dependency trees of sentences."""
-
-        def parser(head_rules: str | None = None) -> Any:
-            from spinney.parsing.headrules import COLLINS, HeadRules
-            from spinney.parsing.text import dependency_parser
-
-            return dependency_parser(self, COLLINS if head_rules is None else HeadRules.read(head_rules))
-
-        return Structures(parser=lambda: parser)
-
-    def save(self, path: FilePath) -> None:
-        """Write a model file."""
+    def contents(self) -> Contents:
+        """What the model keeps in its file."""
         self._check_fitted()
         tensors, strings = rule_tensors(self.rules_)
-        settings = {name: getattr(self, name) for name in _SETTINGS}
-        # Fewer grammars than were wanted if learning was interrupted.
-        header = {"settings": settings, "facts": self.facts_, "grammars": len(self.grammars_)}
         parts = {"coarse": Parts({}, grammar_tensors(self.coarse_), {})}
-        if self.method != "pcfg":
+        if self.settings.method != "pcfg":
             for i, grammar in enumerate(self.grammars_):
                 parts[f"grammar{i}"] = Parts({"signed": grammar.signed}, grammar_tensors(grammar), {})
-        write_model(path, KIND, header, tensors, strings, parts)
+        # Fewer grammars than were wanted if learning was interrupted.
+        return Contents({"facts": self.facts, "grammars": len(self.grammars_)}, tensors, strings, parts)
 
     @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read a model file."""
-        return cls.from_file(read_model(path, KIND))
-
-    @classmethod
-    def from_file(cls, model: ModelFile) -> Self:
-        """The model that a file holds."""
-        parser = cls(**model.settings(_SETTINGS))
-        with model.checked():
-            parser._check_settings()
-        rules = read_rules(model)
-        parser.facts_ = model.fact("facts", dict)
-        coarse = read_grammar(model.part("coarse"), rules, signed=False)
+    def from_file(cls, file: ModelFile) -> Self:
+        """The parser that a file holds."""
+        with file.checked():
+            parser = cls(**file.fact("fit", dict))
+        rules = read_rules(file)
+        parser.facts = file.fact("facts", dict)
+        coarse = read_grammar(file.part("coarse"), rules, signed=False)
         if not isinstance(coarse, Grammar) or coarse.layout.n_states.max(initial=1) > 1:
-            raise model.error("damaged: its PCFG has states")
+            raise file.error("damaged: its PCFG has states")
         parser._begin(rules, coarse)
         parser.grammars_ = [coarse]
-        if parser.method != "pcfg":
-            parts = [model.part(f"grammar{i}") for i in range(model.fact("grammars", int))]
+        if parser.settings.method != "pcfg":
+            parts = [file.part(f"grammar{i}") for i in range(file.fact("grammars", int))]
             parser.grammars_ = [read_grammar(one, rules, signed=one.fact("signed", bool)) for one in parts]
         if not parser.grammars_:
-            raise model.error("damaged: it has no grammar")
+            raise file.error("damaged: it has no grammar")
         return parser
+
+    def structures(self) -> Structures:
+        """What it gives to other models.
+
+        ``constituents`` gives tokenised sentences their trees; ``parser(head_rules)`` makes a function that gives them
+        dependency trees.
+        """
+        from spinney.parsing.text import dependency_parser, trees_of
+
+        def parser(rules: str | None = None) -> Any:
+            return dependency_parser(self, head_rules(rules))
+
+        return Structures(parser=lambda: parser, constituents=lambda: partial(trees_of, self))
+
+    def summary(self) -> list[View]:
+        """What ``fit`` prints."""
+        from spinney.parsing.views import fit_facts
+
+        return [fit_facts(self.facts)]
+
+    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What ``inspect`` shows: the labels of the grammar, and what the states of some of them stand for."""
+        from spinney.parsing.views import parser_views
+
+        return parser_views(self, settings_or(Inspect, settings, given))
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """The page of the model, perhaps shown on data."""
+        from spinney.parsing.page import parser_page
+
+        return parser_page(self, data, settings_or(Report, settings, {}))
+
+    def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
+        """Trees of the sentences of a file, or of tokenised sentences."""
+        from spinney.parsing.applying import apply_parser
+
+        return apply_parser(self, data, settings_or(Apply, settings, given))
+
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """How many brackets, heads and tags of a treebank, in files or in memory, the parser finds."""
+        from spinney.parsing.scoring import evaluated
+
+        return evaluated(self, data, settings_or(Evaluate, settings, given))
 
 
 def _examples(trees: Sequence[Tree], n: int = 5, shortest: int = 5, longest: int = 12) -> list[list[str]]:
@@ -498,25 +416,3 @@ def _retagged(tree: Tree, tags: Sequence[str], known: frozenset[str]) -> Tree:
             n = len(node.children)
             done[-n:] = [Tree(node.label, done[: -n - 1 : -1])]
     return done[0]
-
-
-_SETTINGS = (
-    "method",
-    "states",
-    "grammars",
-    "horizontal",
-    "vertical",
-    "unaries",
-    "branching",
-    "rare",
-    "compress",
-    "iterations",
-    "polish",
-    "features",
-    "kappa",
-    "decoder",
-    "signs",
-    "prune",
-    "random_state",
-    "threads",
-)

@@ -19,7 +19,7 @@ from spinney.errors import OptionError
 from spinney.parallel import default_threads, in_order, one_blas_thread
 from spinney.parsing.em import Sample, Smoothing, add_rows
 from spinney.parsing.features import FeatureSet, NodeFeatures, node_features
-from spinney.parsing.grammar import Counts, Floats, Grammar, Layout, Rules, Uses
+from spinney.parsing.grammar import Floats, Grammar, Layout, RuleCounts, Rules, Uses
 from spinney.parsing.treearrays import TreeArrays
 
 #: One feature a node and view: the rule or word below, the rule above with the place in it.
@@ -30,7 +30,7 @@ _DESCENTS = 200  # steps on the simplex
 _LAWS = 20  # EM steps for the laws of what is seen outside
 
 
-class Laws(NamedTuple):
+class FeatureLaws(NamedTuple):
     """What is seen of nodes, given their states.
 
     Attributes
@@ -101,7 +101,7 @@ def laws_of_pivots(
     least: int = 30,
     random_state: int = 0,
     threads: int | None = None,
-) -> Laws:
+) -> FeatureLaws:
     """The laws of inside and outside features given the states, label by label.
 
     ``features`` must have one feature a node and view (:data:`SINGLE`).
@@ -111,7 +111,7 @@ def laws_of_pivots(
     if n_labels and wanted.min() < 1:
         raise OptionError(f"a label has at least one state, not {int(wanted.min())}")
     most = int(wanted.max(initial=1))
-    laws = Laws(
+    laws = FeatureLaws(
         np.ones(n_labels, np.int32), np.zeros((n_labels, most)), np.zeros((n, most)), np.zeros((n, most))
     )
 
@@ -228,13 +228,13 @@ def _sums(rows: Floats, group: NDArray[np.integer], n: int) -> Floats:
     return np.asarray(csr_array((np.ones(len(group)), (group, places)), (n, len(group))) @ rows)
 
 
-def _counts(sample: Sample, laws: Laws, iterations: int, threads: int) -> Counts:
+def _counts(sample: Sample, laws: FeatureLaws, iterations: int, threads: int) -> RuleCounts:
     """Expected counts of rules with states: EM for binary and unary rules, posteriors of nodes for words and roots."""
     from spinney.parsing._pivots_kernels import binary_step, unary_step
 
     trees, rules = sample.trees, sample.rules
     layout = Layout(rules, laws.n_states)
-    counts = Counts.zeros(layout)
+    counts = RuleCounts.zeros(layout)
     posterior = laws.inside * laws.outside * laws.prior[trees.label]
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
     for nodes, start, numbers, at in (

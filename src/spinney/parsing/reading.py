@@ -207,7 +207,7 @@ class Reader:
         self._grammar = found if isinstance(found, Grammar) else found.expanded()
         self.signed = self._grammar.signed
         self._rules = parser.rules_
-        trees = parser.facts_.get("trees")
+        trees = parser.facts.get("sentences")
         self._trees = trees if isinstance(trees, int) else 0  # a file may hold anything
         self._coarse = _Law(parser.coarse_)
         # Nothing but sums over the states of a signed grammar means anything: what they are, the PCFG says.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spinney.parsing.em import Sample, Smoothing, beliefs, expected_counts, run_em
-from spinney.parsing.grammar import Counts, Grammar
+from spinney.parsing.grammar import Grammar, RuleCounts
 from spinney.parsing.states import cheapest_merges, merge_losses, merge_states, split_states
 from spinney.progress import log
 
@@ -24,7 +24,7 @@ class Schedule(NamedTuple):
 
 def run_split_merge(
     sample: Sample,
-    pcfg: Counts,
+    pcfg: RuleCounts,
     cycles: int,
     rng: np.random.Generator,
     *,

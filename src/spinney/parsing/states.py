@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.parsing.em import Beliefs, Sample
-from spinney.parsing.grammar import Counts, Floats, Layout
+from spinney.parsing.grammar import Floats, Layout, RuleCounts
 
 
 def split_states(
-    counts: Counts, n_states: NDArray[np.int32], rng: np.random.Generator, noise: float
-) -> tuple[Counts, NDArray[np.int64]]:
+    counts: RuleCounts, n_states: NDArray[np.int32], rng: np.random.Generator, noise: float
+) -> tuple[RuleCounts, NDArray[np.int64]]:
     """Counts for more states a label, each a copy of an old one with its share of the counts.
 
     Returns
@@ -32,7 +32,7 @@ def split_states(
     label = np.repeat(np.arange(len(n_states)), n_states)
     key = old.state_start[label] + source
     copies = np.bincount(key, minlength=int(old.state_start[-1]))[key]
-    larger = Counts.zeros(new)
+    larger = RuleCounts.zeros(new)
     seed_noise(int(rng.integers(2**31)))
     for rules, values, start, new_start, out in _parts(counts, larger):
         split_numbers(
@@ -41,12 +41,12 @@ def split_states(
     return larger, source
 
 
-def merge_states(counts: Counts, target: NDArray[np.int64], n_states: NDArray[np.int32]) -> Counts:
+def merge_states(counts: RuleCounts, target: NDArray[np.int64], n_states: NDArray[np.int32]) -> RuleCounts:
     """Counts for fewer states a label: those with the same target (a number in the label) are added up."""
     from spinney.parsing._grammar_kernels import merge_numbers
 
     old, new = counts.layout, Layout(counts.layout.rules, n_states)
-    smaller = Counts.zeros(new)
+    smaller = RuleCounts.zeros(new)
     for rules, values, start, new_start, out in _parts(counts, smaller):
         merge_numbers(rules, values, start, old.state_start, target, new.state_start, new_start, out)
     return smaller
@@ -95,7 +95,7 @@ def cheapest_merges(
 _Part = tuple[NDArray[np.int32], Floats, NDArray[np.int64], NDArray[np.int64], Floats]
 
 
-def _parts(old: Counts, new: Counts) -> Iterator[_Part]:
+def _parts(old: RuleCounts, new: RuleCounts) -> Iterator[_Part]:
     """Of all kinds of rules: the labels of each, the old numbers, where the old and the new begin, the new numbers."""
     rules = old.layout.rules
     labels = np.arange(rules.n_labels, dtype=np.int32)[:, None]

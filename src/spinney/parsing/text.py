@@ -22,8 +22,14 @@ LONGEST = 80
 _BATCH = 200  # sentences parsed at a time
 
 
+def known_words(parser: Parser) -> frozenset[str]:
+    """The words of the treebank."""
+    lexicon = parser.rules_.lexicon
+    return frozenset(lexicon.rows[: lexicon.n_words])
+
+
 def trees_of(parser: Parser, sentences: Iterable[Sequence[str]], *, longest: int = LONGEST) -> Iterator[Tree]:
-    """The trees of sentences, over their words as they are; empty sentences are passed over.
+    """The trees of sentences, over their words as they are; empty sentences are left out.
 
     Parameters
     ----------
@@ -43,8 +49,7 @@ def trees_of(parser: Parser, sentences: Iterable[Sequence[str]], *, longest: int
     >>> print(*trees_of(parser, [["dogs", "bark"]]))
     (S (NP (N dogs)) (VP (V bark)))
     """
-    lexicon = parser.rules_.lexicon
-    known = frozenset(lexicon.rows[: lexicon.n_words])
+    known = known_words(parser)
     sentences = filter(None, sentences)
     while some := list(islice(sentences, _BATCH)):
         trees = parser.parse([treebank_words(words, known) for words in some], longest=longest)

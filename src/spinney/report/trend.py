@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from spinney.errors import InputError, did_you_mean
 from spinney.report.tables import console, show_rows, tell
 from spinney.structure.words import short
-from spinney.temporal import Comparison, Strand, TimeScores, TrendModel
+from spinney.trend import Comparison, Strand, TimeScores, TrendModel
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _WIDE = 48  # times that a small chart shows; of more, each cell is the mean of some

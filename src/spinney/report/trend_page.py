@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from spinney.report.charts import line_chart, spark
 from spinney.report.page import Html, Page, Section, bars, heading, paragraph, table
 from spinney.report.trend import fact_names
-from spinney.temporal import Strand, TrendModel
+from spinney.trend import Strand, TrendModel
 
 _LINES = 8  # in a chart: as many as there are colours
 _RANKED = {"norm": "largest norms", "steps": "largest steps from time to time"}
@@ -26,7 +26,7 @@ def trend_page(model: TrendModel, title: str, *, top: int = 20) -> Page:
     Examples
     --------
     >>> import numpy as np
-    >>> from spinney.temporal import Documents, FrequentWords, TimeSeriesTextModel
+    >>> from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel
     >>> model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=0.1), FrequentWords(), every=10)
     >>> model = model.fit(Documents(["war war", "war peace", "peace"], times=np.array([193, 194, 195])))
     >>> text = trend_page(model, "speeches").html()

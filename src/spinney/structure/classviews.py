@@ -218,7 +218,8 @@ def sentence_section(
     chances: Sequence[Sequence[float]] | None = None,
 ) -> Section:
     """Sentences with the class of each token (-1: none), and its probability where there is one."""
-    about = f"{len(words):,} sentence{'s' * (len(words) != 1)}. The number below a word is its class: point at it for the words of that class."
+    about = f"{len(words):,} sentence{'s' * (len(words) != 1)}. "
+    about += "The number below a word is its class: point at it for the words of that class."
     views: list[View] = [Note(about)]
     for i, (sentence, numbers) in enumerate(zip(words, classes)):
         tokens = []

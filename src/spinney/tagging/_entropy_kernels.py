@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Entropies of chains and their derivatives, by one pass back and one forth.
 
 Chains are as in ``spinney.inference._kernels``, but scores are logarithms: ``scores[t, y]`` of labels, and for each

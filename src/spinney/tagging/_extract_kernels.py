@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """From columns of symbols to observation numbers: one hash table of exact tuples."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Alignment lattices of words: letter i of m takes 0, 1 or 2 of the n phonemes; state (i, j) has used j of them.
 
 ``emit[letter, e]`` is the probability of emission ``e``: 0 is silence, ``1 + p`` the phoneme ``p``, and

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Training on mistakes, a sentence at a time: decode, and move the weights of what the two labellings differ in.
 
 Weights are the flat vector of :class:`spinney.tagging.support.Shape`: ``w[o·Y + y]`` for μ, then from ``n_mu`` on

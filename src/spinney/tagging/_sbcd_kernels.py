@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Blockwise coordinate descent of CRFs (Sokolovska 2010, Algorithms 8 and 9): sums over a block's sentences, updates.
 
 The arguments are the named tuples of :mod:`spinney.tagging.sbcd`. Messages are scaled, each by its own sum, and cover

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Stochastic training, a sentence at a time: only the weights of what a sentence shows are touched.
 
 ``simple`` says that every token has bigram observation 0 and no other (label bigrams), or that there are none at all,

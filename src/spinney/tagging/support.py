@@ -89,7 +89,7 @@ class Shape:
         return w[self.n_mu :].reshape(self.bigrams, self.labels + self.start, self.labels)
 
 
-class Counts(NamedTuple):
+class EventCounts(NamedTuple):
     """In how many tokens of known label each event occurs; sparse matrices have a row for each observation."""
 
     labels: Floats  # [Y]
@@ -98,7 +98,7 @@ class Counts(NamedTuple):
     labels_after: Floats  # [Y], where y' is known too, or there is none
 
 
-def seen_counts(data: Sequences, shape: Shape) -> Counts:
+def seen_counts(data: Sequences, shape: Shape) -> EventCounts:
     """Tokens in which labels, observations with labels, and observations with pairs of labels are seen."""
     from scipy.sparse import csr_array
 
@@ -119,7 +119,7 @@ def seen_counts(data: Sequences, shape: Shape) -> Counts:
         events = csr_array((np.ones(len(at)), (at, column[at])), shape=(n, width))
         return (seen_in(seen).T @ events).tocsr()
 
-    return Counts(
+    return EventCounts(
         np.bincount(labels[known], minlength=Y).astype(np.float64),
         joint(data.unigrams, known, labels, Y),
         joint(data.bigrams, paired, before * Y + labels, shape.pairs),

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Coordinate updates of DIFF."""
 
 from __future__ import annotations

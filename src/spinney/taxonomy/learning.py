@@ -14,7 +14,7 @@ from spinney.structure import ClassTree
 from spinney.taxonomy import pairing, splitting
 from spinney.taxonomy.growing import bottom_up, top_down
 from spinney.taxonomy.proximity import Form, checked_delta
-from spinney.taxonomy.sources import Classes, Counts, Moments, Samples, Source
+from spinney.taxonomy.sources import Classes, CountedSamples, Moments, ResidualSource, Samples
 from spinney.taxonomy.splitting import Sides
 
 Method = Literal["spec", "canonical", "diff", "obyo", "hung", "conf", "rand", "flat"]
@@ -117,7 +117,7 @@ def word_taxonomy(
     >>> word_taxonomy(vectors, [[9, 8, 0, 1], [0, 1, 7, 9]], ["cat", "dog", "run", "eat"]).to_newick()
     '((cat,dog),(run,eat));'
     """
-    source = Counts(vectors, counts, delta)
+    source = CountedSamples(vectors, counts, delta)
     if len(words) != len(source.sizes):
         raise OptionError(f"{len(words)} words but {len(source.sizes)} columns of counts")
     return _learn(source, words, method, depth, exact, random_state)
@@ -216,7 +216,12 @@ def held_out_confusion(
 
 
 def _learn(
-    source: Source, names: Sequence[str], method: str, depth: int | None, exact: bool, random_state: int
+    source: ResidualSource,
+    names: Sequence[str],
+    method: str,
+    depth: int | None,
+    exact: bool,
+    random_state: int,
 ) -> ClassTree:
     _checked(method, depth)
     if len(names) == 0:

@@ -26,7 +26,7 @@ from spinney.taxonomy.proximity import (
 Classes = NDArray[np.intp]
 
 
-class Source(Protocol):
+class ResidualSource(Protocol):
     """Where residuals come from."""
 
     @property
@@ -62,7 +62,7 @@ class Samples:
         return residual(X, codes, len(classes), *self._how)
 
 
-class Counts:
+class CountedSamples:
     """Vectors, and how often each was seen with each class: samples that repeat, such as the bigrams of a text."""
 
     def __init__(self, vectors: ArrayLike, counts: Any, delta: float) -> None:

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Compiled loops of the penalties: passes over trees, mergeable heaps, sequences and overlapping groups.
 
 A forest is a ``parent`` array sorted so that every parent comes before its children (-1 for a root): a loop

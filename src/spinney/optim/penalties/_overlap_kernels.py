@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels of overlapping groups: their norms, what they pull, and the split of a vector among them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The kernel of ADMM on copies: one copy of a weight for each group that holds it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Passes over the history of L-BFGS: vectors in single precision, sums in double, in pieces that stay in the cache.
 
 Each works on the coordinates from ``first`` to ``last`` and adds its sums to ``out``, if it has any.

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels of group coordinate descent."""
 
 from __future__ import annotations

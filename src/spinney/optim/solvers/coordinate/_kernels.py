@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels of coordinate descent: columns of a design matrix, and elastic-net steps over them.
 
 A design is three flat arrays. Sparse (CSC): the entries of column j are ``data[indptr[j]:indptr[j+1]]`` at rows

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The kernel of multinomial coordinate descent."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels of coordinate descent under overlapping groups.
 
 The state of the groups is kept up to date while coordinates move. It is a matrix with a row, one line of the

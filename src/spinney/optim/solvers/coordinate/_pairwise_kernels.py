@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The kernel of coordinate descent for the pairwise elastic net."""
 
 from __future__ import annotations

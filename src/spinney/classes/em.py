@@ -1,0 +1,151 @@
+"""EM from its beginning to its end: splits, passes, held-out text, checkpoints."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from spinney.classes.learning import Corpus, Pass, shuffled_batches, step_sizes
+from spinney.classes.relations import class_edges
+from spinney.classes.statistics import Statistics, classes_start, random_start, split
+from spinney.classes.stepsize import gamma_scores
+from spinney.errors import OptionError
+from spinney.files import FilePath
+from spinney.progress import Task, log, task
+from spinney.structure import WordClasses
+
+if TYPE_CHECKING:
+    from spinney.classes.hidden import HiddenMarkov
+
+
+class Done(NamedTuple):
+    """How far training has come: passes at the present number of classes, steps of online EM, whether that was all."""
+
+    passes: int = 0
+    steps: int = 0
+    finished: bool = False
+
+
+def beginning(model: HiddenMarkov, corpus: Corpus, init: WordClasses | HiddenMarkov | None) -> Statistics:
+    """The statistics that training begins with."""
+    dtype, kinds, counts = np.dtype(model.how.dtype), len(model.relations_), model.vocabulary_.counts
+    rng = _rng(model, 0)
+    if init is None:
+        size = model.n_classes if model.how.start is None else model.how.start
+        return random_start(counts, size, kinds, rng, dtype)
+    if not isinstance(init, WordClasses):
+        old = init.statistics_
+        return Statistics(old.omega.astype(dtype), old.mass.copy(), old.tau.copy(), old.rho.copy())
+    if not 2 <= init.n_classes <= model.n_classes:
+        raise OptionError(f"{init.n_classes} classes to begin with, but {model.n_classes} are wanted")
+    classes = init.encode(list(model.vocabulary_.words))
+    if np.all(classes < 0):
+        raise OptionError("no word of the text is in the classes to begin with")
+    edges, roots = class_edges(corpus, classes, init.n_classes, kinds)
+    return classes_start(classes, counts, edges, roots, rng, dtype)
+
+
+class EMTraining:
+    """The course of one fit. It changes the model as it goes; whenever it is interrupted, the model is sound."""
+
+    def __init__(
+        self, model: HiddenMarkov, corpus: Corpus, held_out: Corpus | None, checkpoint: FilePath | None
+    ) -> None:
+        self.model, self.corpus, self.held_out, self.checkpoint = model, corpus, held_out, checkpoint
+
+    def search_gamma(self) -> None:
+        """Choose γ on a part of the text."""
+        model = self.model
+        found = gamma_scores(
+            self.corpus,
+            model.statistics_,
+            model._learner,
+            model.how.batch_tokens,
+            model.how.delay,
+            model.random_state,
+        )
+        model.facts["gammas"] = {str(gamma): value for gamma, value in found.items()}
+        model.gamma_ = max(found, key=found.__getitem__)
+
+    def run(self) -> None:
+        """Make all passes that are still to be made."""
+        model = self.model
+        while (size := model.statistics_.n_classes) < model.n_classes:
+            while model._done.passes < model.how.split_passes:
+                self._pass()
+            log.info("%d classes, to be split", size)
+            larger = min(2 * size, model.n_classes)
+            model.statistics_ = split(model.statistics_, larger, _rng(model, size), model.how.noise)
+            model._done = Done()
+        best, waited = -math.inf, 0
+        while model._done.passes < model.how.passes:
+            value = self._pass()
+            if self.held_out is not None and model.how.patience is not None:
+                best, waited = (value, 0) if value > best else (best, waited + 1)
+                if waited >= model.how.patience:
+                    model.facts["stopped_early"] = True
+                    break
+        if model.how.em == "online" and model.how.finish:
+            self._pass(last=True)
+        model._done = model._done._replace(finished=True)
+        if self.checkpoint is not None:
+            model.save(self.checkpoint)
+
+    def _pass(self, last: bool = False) -> float:
+        """One pass over the text; returns the log-likelihood per token: of held-out text if there is some."""
+        model, n, done = self.model, self.corpus.arrays.n_tokens, self.model._done.passes
+        batch, C = last or model.how.em == "batch", model.statistics_.n_classes
+        name = f"{'batch' if batch else 'online'} EM, {C} classes, pass {done + 1}"
+        started = time.perf_counter()
+        with task(name, total=n) as work:
+            found = self._batch_pass(work, last) if batch else self._online_pass(work)
+        model._done = model._done._replace(passes=done if last else done + 1)
+        model.facts["revived"] += found.revived
+        row = {
+            "classes": C,
+            "pass": done + 1,
+            "log_likelihood": found.log_likelihood / n,
+            "support": found.support,
+            "seconds": time.perf_counter() - started,
+        }
+        if self.held_out is not None:
+            value = model._learner.log_likelihood(self.held_out, model.laws_)
+            row["dev"] = value / self.held_out.arrays.n_tokens
+        model.facts["trace"].append(row)
+        told = f", held out {row['dev']:.4f}" if "dev" in row else ""
+        values = name, row["log_likelihood"], told, row["seconds"]
+        log.info("%s: log-likelihood per token %.4f%s, %.1f s", *values)
+        if self.checkpoint is not None and not last:
+            model.save(self.checkpoint)
+        return float(row.get("dev", row["log_likelihood"]))
+
+    def _batch_pass(self, work: Task, last: bool) -> Pass:
+        model = self.model
+        model.statistics_, found = model._learner.batch_pass(self.corpus, model.statistics_, work)
+        if last:  # a class that is brought back now would never be trained
+            return found
+        revived = model.statistics_.revive(_rng(model, model._done.passes, 1), model.how.noise)
+        return found._replace(revived=revived)
+
+    def _online_pass(self, work: Task) -> Pass:
+        model = self.model
+        rng = _rng(model, model._done.passes, model.statistics_.n_classes)
+        batches = shuffled_batches(self.corpus, model.how.batch_tokens, rng)
+        model.statistics_.scaled(self.corpus.arrays.n_tokens / len(batches))
+
+        def watch(t: int) -> None:
+            model._done = model._done._replace(steps=t)
+
+        alpha = step_sizes(model.gamma_, model.how.delay)
+        found = model._learner.online_pass(
+            self.corpus, model.statistics_, batches, alpha, model._done.steps, rng, work, watch
+        )
+        model.statistics_.fold()  # so that a checkpoint holds exactly what goes on
+        return found
+
+
+def _rng(model: Any, *stream: int) -> np.random.Generator:
+    return np.random.default_rng([model.random_state, *stream])

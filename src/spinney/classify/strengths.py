@@ -1,0 +1,188 @@
+"""The strengths of a penalty: what suits groups, what is worth trying, and a search on held-out documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from spinney.classify.documents import Data
+from spinney.classify.tuning import Tuned, tune
+from spinney.errors import SettingError
+from spinney.optim import PENALTIES
+from spinney.structure import Groups
+
+_TRIALS = 30
+#: What is tried on counts of words; on tf-idf, whose values are about a tenth of counts, what is the same for them.
+_VALUES = {
+    "lam": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0],
+    "l1": [0.03, 0.1, 0.3, 1.0],
+    "l2": [0.1, 1.0, 10.0],
+}
+#: Of overlapping groups, what λ times the weights of all groups of a word is to be, on average over words.
+#: On tf-idf the largest is too much, and takes long.
+_BURDENS = [0.005, 0.05, 0.5, 5.0]
+#: What a penalty of overlapping groups has if nothing was said of it.
+_ASSUMED = {"lam": 0.05, "l1": 0.3, "l2": 1.0}
+
+_KEPT = 1000  # trials that a model file keeps
+_TRIAL_TOL = 1e-3  # fits need not be better than that to be compared
+_TRIAL_STEPS = 15  # of coordinate descent under overlapping groups
+
+
+def _scale(penalty: str, strength: str, weighting: str | None) -> float:
+    """Weights of tf-idf are about ten times those of counts, so norms need a tenth, and squares a hundredth."""
+    if weighting != "tfidf":
+        return 1.0
+    return 0.01 if strength == "l2" or penalty == "l2" else 0.1
+
+
+def _burden(groups: Groups | None) -> float:
+    """The weights of all groups that a word is in, on average over words that are in any."""
+    if groups is None:
+        return 1.0
+    return float(groups.weights @ groups.sizes) / max(int((groups.overlap_counts > 0).sum()), 1) or 1.0
+
+
+def overlap_strengths(weighting: str | None, groups: Groups) -> dict[str, float]:
+    """The strengths of overlapping groups that nothing was said of."""
+    values = {name: value * _scale("overlap", name, weighting) for name, value in _ASSUMED.items()}
+    return values | {"lam": _rounded(values["lam"] / _burden(groups))}
+
+
+def default_space(
+    penalty: str, weighting: str | None, groups: Groups | None, search: str
+) -> dict[str, Sequence[float]]:
+    """What to try: the values of a grid, or for the other searches the range that they span."""
+    space: dict[str, Sequence[float]] = {}
+    for name in PENALTIES[penalty].knobs:
+        if name not in _VALUES:
+            continue
+        values = _VALUES[name]
+        if (penalty, name) == ("overlap", "lam"):
+            burdens = _BURDENS[:-1] if weighting == "tfidf" else _BURDENS
+            values = [burden / _burden(groups) for burden in burdens]
+        scaled = [_rounded(value * _scale(penalty, name, weighting)) for value in values]
+        space[name] = scaled if search == "grid" else (scaled[0], scaled[-1])
+    return space
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.1g}")
+
+
+def parsed_space(spec: str) -> dict[str, Sequence[float]]:
+    """The values, or ranges, that a text such as ``lam=0.01,0.1;l2=1..10`` means.
+
+    Examples
+    --------
+    >>> parsed_space("lam=0.01,0.1;l2=1..10")
+    {'lam': [0.01, 0.1], 'l2': (1.0, 10.0)}
+    """
+    space: dict[str, Sequence[float]] = {}
+    for part in spec.split(";"):
+        name, equals, values = (piece.strip() for piece in part.partition("="))
+        if name not in ("lam", "lam_ratio", "l1", "l2", "rho") or not equals:
+            what = "{space}: {part} is not NAME=VALUES, the name lam, lam_ratio, l1, l2 or rho"
+            raise SettingError(what, part=repr(part.strip()))
+        if name in space:
+            raise SettingError("{space} names {name} twice", name=name)
+        ranged = ".." in values
+        try:
+            numbers = [float(value) for value in values.split(".." if ranged else ",")]
+        except ValueError:
+            raise SettingError(
+                "{space}: {part} should be numbers separated by commas, or a range such as 0.01..10",
+                part=f"{name}={values}",
+            ) from None
+        space[name] = tuple(numbers) if ranged else numbers
+    if "lam" in space and "lam_ratio" in space:
+        raise SettingError("{space}: lam and lam_ratio both determine λ: give one")
+    return space
+
+
+@dataclass(frozen=True)
+class Search:
+    """How strengths are to be chosen: by which search, of how many trials, over what."""
+
+    method: str
+    trials: int | None
+    space: Mapping[str, Sequence[float]] | None
+
+    @classmethod
+    def of(cls, s: Any) -> Self | None:
+        """The search that settings ask for; None without held-out documents."""
+        if s.dev is None:
+            return None
+        method = s.tune or "grid"
+        trials = None if method == "grid" else s.trials or _TRIALS
+        return cls(method, trials, None if s.space is None else parsed_space(s.space))
+
+    def space_for(
+        self, penalty: str, data: Data, given: Mapping[str, float | None]
+    ) -> dict[str, Sequence[float]]:
+        """What to try of a penalty; what the user gave is left alone."""
+        fixed = [name for name, value in given.items() if value is not None]
+        if self.space is not None:
+            for name in fixed:
+                if name in self.space:
+                    raise SettingError(f"{{{name}}} and {{space}} both name {name}: give one", name=name)
+            return dict(self.space)
+        fixed += ["lam"] if "lam_ratio" in fixed else []
+        space = default_space(penalty, data.weighting, data.groups, self.method)
+        left = {name: values for name, values in space.items() if name not in fixed}
+        if not left:
+            what = "nothing is left to tune of the penalty {name}: give {space}, or leave out {dev}"
+            raise SettingError(what, name=penalty)
+        return left
+
+    def run(
+        self, estimator: Any, space: Mapping[str, Sequence[float]], data: Data, *, threads: int, seed: int
+    ) -> Tuned:
+        """Try everything; the best fit on the development set, ties going to the sparsest.
+
+        Fits are only as exact as a choice needs; the one that is chosen remains to be finished.
+        """
+        rough = {"tol": max(estimator.tol, _TRIAL_TOL), "threads": 1}
+        if estimator.penalty == "overlap" and estimator.solver in ("auto", "cd"):
+            rough["max_iter"] = min(estimator.max_iter, _TRIAL_STEPS)
+        exact = {name: getattr(estimator, name) for name in rough}
+        tuned = tune(
+            estimator.set_params(**rough),
+            space,
+            data.X,
+            data.y,
+            data.dev_X,
+            data.dev_y,
+            search=self.method,
+            n_trials=self.trials,
+            path="lam_ratio" if "lam_ratio" in space else "lam",
+            threads=threads,
+            random_state=seed,
+        )
+        tuned.estimator.set_params(**exact, warm_start=True)
+        return tuned
+
+
+def tuning_facts(search: Search, tuned: Tuned, data: Data) -> dict[str, Any]:
+    """What a model file keeps of the search, and how well the finished fit does."""
+    return {
+        "search": search.method,
+        "trials": len(tuned.trials),
+        "chosen": dict(tuned.best_params),
+        "dev_documents": len(data.dev_y),
+        "dev_score": float(tuned.estimator.score(data.dev_X, data.dev_y)),
+        "tried": [
+            {**trial.params, "score": trial.score, "active": trial.active} for trial in tuned.trials[:_KEPT]
+        ],
+    }
+
+
+def cv_facts(estimator: Any) -> dict[str, Any]:
+    """What a model file keeps of cross-validation: the mean score over folds at each λ."""
+    means = estimator.scores_.mean(axis=0).tolist()
+    return {
+        "folds": len(estimator.scores_),
+        "score": estimator.score_,
+        "tried": [{"lam": lam, "score": mean} for lam, mean in zip(estimator.lams_.tolist(), means)],
+    }

@@ -1,0 +1,205 @@
+"""From text to a sparse matrix of words: counts, presence or tf-idf, by scikit-learn's vectoriser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+
+from spinney.corpus.lines import fields as split_fields
+from spinney.corpus.raw import split_sentences, tokenize
+from spinney.errors import InputError, OptionError, SettingError, unknown_choice
+from spinney.files import ModelFile, Parts
+
+Weighting = Literal["tfidf", "counts", "binary"]
+Tokens = Literal["words", "all", "spaces"]
+
+
+@dataclass(eq=False, repr=False)
+class TextFeatures:
+    """Words (and n-grams of words) as columns.
+
+    Parameters
+    ----------
+    weighting : {"tfidf", "counts", "binary"}
+        tf-idf with smoothed idf and rows of unit length (as scikit-learn does), plain counts, or presence.
+    ngrams : int
+        The longest n-gram.
+    min_count : int
+        Words in fewer documents are left out.
+    skip_top : int
+        How many of the most frequent words are left out.
+    max_features : int, optional
+        How many of the words that follow are kept, at most.
+    lowercase : bool
+    stop_words : {"english"}, optional
+    tokens : {"words", "all", "spaces"}
+        What a word is: two or more letters or digits (as scikit-learn has it); every token of
+        :func:`spinney.corpus.tokenize`, punctuation and words of one letter too; or what stands between ASCII white
+        space, for text that is tokenized already, such as the leaves of trees; then a line is a sentence.
+
+    Examples
+    --------
+    >>> features = TextFeatures("counts")
+    >>> X = features.fit_transform(["a cat and a dog", "a cat"])
+    >>> features.names, X.toarray().tolist()
+    (['and', 'cat', 'dog'], [[1.0, 1.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> features = TextFeatures("counts", tokens="all")
+    >>> _ = features.fit_transform(["A cat isn't a dog."])
+    >>> features.names
+    ['.', 'a', 'cat', 'dog', 'is', "n't"]
+    """
+
+    weighting: Weighting = "tfidf"
+    _: KW_ONLY
+    ngrams: int = 1
+    min_count: int = 1
+    skip_top: int = 0
+    max_features: int | None = None
+    lowercase: bool = True
+    stop_words: str | None = None
+    tokens: Tokens = "words"
+
+    def __post_init__(self) -> None:
+        if self.weighting not in get_args(Weighting):
+            raise unknown_choice("features are", self.weighting, get_args(Weighting))
+        if self.ngrams < 1 or self.min_count < 1:
+            raise OptionError("ngrams and min_count must be ≥ 1")
+        if self.skip_top < 0 or (self.max_features is not None and self.max_features < 1):
+            raise OptionError("max_features must be ≥ 1, skip_top ≥ 0")
+        if self.stop_words not in (None, "english"):
+            raise unknown_choice("stop_words is", self.stop_words, ("english", "nothing"))
+        if self.tokens not in get_args(Tokens):
+            raise unknown_choice("tokens are", self.tokens, get_args(Tokens))
+        self.names: list[str] = []
+        self.idf: np.ndarray[Any, np.dtype[np.float64]] | None = None
+
+    def fit_transform(self, texts: Iterable[str]) -> Any:
+        """Learn the vocabulary (and idf) and return the matrix of these texts."""
+        self._vectoriser = self._new_vectoriser()
+        try:
+            counts = self._vectoriser.fit_transform(texts)
+        except ValueError as error:
+            what = "no word is left to learn from ({error}): lower {min_count}, or look at the text"
+            raise SettingError(what, error=error) from None
+        self.names = self._vectoriser.get_feature_names_out().tolist()
+        if self.skip_top or self.max_features is not None:
+            counts = self._in_band(counts)
+        if self.weighting == "tfidf":
+            n, containing = counts.shape[0], np.bincount(counts.indices, minlength=counts.shape[1])
+            self.idf = np.log((1.0 + n) / (1.0 + containing)) + 1.0
+        return self._weighted(counts)
+
+    def _in_band(self, counts: Any) -> Any:
+        """The columns of the words whose rank by frequency is wanted; the others are forgotten."""
+        frequency = np.asarray(counts.sum(axis=0)).ravel()
+        ranked = np.argsort(-frequency, kind="stable")[self.skip_top :][: self.max_features]
+        if not len(ranked):
+            raise InputError(f"there are but {len(frequency)} words", remedy="lower skip_top")
+        columns = np.sort(ranked)
+        self.names = [self.names[j] for j in columns]
+        self._vectoriser = self._new_vectoriser(self.names)
+        return counts[:, columns]
+
+    def transform(self, texts: Iterable[str]) -> Any:
+        """The matrix of new texts; words not in the vocabulary are left out."""
+        return self._weighted(self._vectoriser.transform(texts))
+
+    def occurrences(self, texts: Iterable[str]) -> Any:
+        """How often each feature occurs in each text, whatever the weighting (1 for presence alone).
+
+        Examples
+        --------
+        >>> features = TextFeatures()
+        >>> _ = features.fit_transform(["a cat and a dog"])
+        >>> features.occurrences(["cat and cat"]).toarray()
+        array([[1., 2., 0.]])
+        """
+        return self._present(self._vectoriser.transform(texts))
+
+    def tokens_of(self, text: str) -> list[str]:
+        """The tokens that features are made of, in order; those that are :attr:`ignored` too.
+
+        Examples
+        --------
+        >>> TextFeatures().tokens_of("A Cat isn't a dog.")
+        ['cat', 'isn', 'dog']
+        """
+        vectoriser = self._new_vectoriser()
+        tokens: list[str] = vectoriser.build_tokenizer()(vectoriser.build_preprocessor()(text))
+        return tokens
+
+    def sentences_of(self, text: str) -> list[str]:
+        """The sentences of a text: its lines if ``tokens="spaces"``, else as :func:`spinney.corpus.split_sentences`.
+
+        Examples
+        --------
+        >>> TextFeatures().sentences_of("It works. Does it?")
+        ['It works.', 'Does it?']
+        >>> TextFeatures(tokens="spaces").sentences_of("x = f . y\\nreturn x\\n")
+        ['x = f . y', 'return x']
+        """
+        if self.tokens == "spaces":
+            return [line for line in text.split("\n") if split_fields(line)]
+        return split_sentences(text)
+
+    @property
+    def ignored(self) -> frozenset[str]:
+        """The stop words: tokens that are no features, nor parts of any."""
+        return frozenset(self._new_vectoriser().get_stop_words() or ())
+
+    def _new_vectoriser(self, vocabulary: list[str] | None = None) -> Any:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        # Case tells the tokenizer where an abbreviation is, so there it is lowered afterwards.
+        own = {"all": _lowered_tokens if self.lowercase else tokenize, "spaces": split_fields}
+        words = {} if self.tokens == "words" else {"tokenizer": own[self.tokens], "token_pattern": None}
+        return CountVectorizer(
+            **words,
+            lowercase=self.lowercase and self.tokens != "all",
+            stop_words=self.stop_words,
+            ngram_range=(1, self.ngrams),
+            min_df=self.min_count,
+            vocabulary=vocabulary,
+            dtype=np.float64,
+        )
+
+    def _present(self, counts: Any) -> Any:
+        if self.weighting == "binary":
+            counts.data[:] = 1.0
+        return counts
+
+    def _weighted(self, counts: Any) -> Any:
+        if self.idf is None:
+            return self._present(counts)
+        from sklearn.preprocessing import normalize
+
+        counts.data *= self.idf[counts.indices]
+        return normalize(counts, copy=False)
+
+    def parts(self) -> Parts:
+        """For a model file."""
+        header = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Parts(header, {} if self.idf is None else {"idf": self.idf}, {"names": self.names})
+
+    @classmethod
+    def from_parts(cls, model: ModelFile) -> Self:
+        """Out of a model file; settings that an older one does not have are at their defaults."""
+        with model.checked(TypeError):
+            features = cls(**model.header)
+        features.names = model.texts("names")
+        if features.weighting == "tfidf":
+            features.idf = np.asarray(model.tensor("idf", np.float64))
+            if len(features.idf) != len(features.names):
+                raise model.error("damaged: as many idf as names are needed")
+        if not features.names or len(set(features.names)) < len(features.names):
+            raise model.error("damaged: the vocabulary is empty or has a word twice")
+        features._vectoriser = features._new_vectoriser(features.names)
+        return features
+
+
+def _lowered_tokens(text: str) -> list[str]:
+    tokens = tokenize(text)
+    return " ".join(tokens).lower().split(" ") if tokens else tokens

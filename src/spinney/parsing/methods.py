@@ -1,0 +1,206 @@
+"""From trees to grammars: every method of learning behind one function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from spinney.corpus.brackets import Tree
+from spinney.errors import InputError
+from spinney.parsing.binarising import Binarisation
+from spinney.parsing.em import Sample, Smoothing, random_grammar, run_em
+from spinney.parsing.grammar import Grammar, RuleCounts, Rules, pcfg_counts
+from spinney.parsing.splitmerge import Schedule, run_split_merge
+from spinney.parsing.treearrays import TreeArrays
+from spinney.progress import log
+
+#: The F1 of a grammar on held-out trees.
+Judge = Callable[[Grammar], float]
+
+
+@dataclass(frozen=True)
+class TrainingTrees:
+    """Trees as learners take them.
+
+    Attributes
+    ----------
+    sample : Sample
+    pcfg : RuleCounts
+        With one state a label.
+    """
+
+    sample: Sample
+    pcfg: RuleCounts
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree], binarisation: Binarisation, rare: int) -> TrainingTrees:
+        """Binarise trees, number their labels and words, find their rules and count them."""
+        if not trees:
+            raise InputError("no trees to learn from")
+        arrays = TreeArrays.of([binarisation.binarise(tree) for tree in trees])
+        rules = Rules.of(arrays, rare)
+        sample = Sample.of(arrays, rules)
+        return cls(sample, pcfg_counts(arrays, rules, sample.uses))
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the trees."""
+        return self.sample.rules
+
+
+@dataclass
+class Best:
+    """The best grammar that was judged so far; without a judge the last."""
+
+    judge: Judge | None = None
+    every: int = 1
+    patience: int | None = None
+    grammar: Grammar | None = None
+    at: int = 0
+    trace: list[dict[str, float]] = field(default_factory=list)
+
+    def watch(self, step: int, grammar: Grammar, log_likelihood: float | None = None) -> bool:
+        """Judge a grammar; whether patience is at its end."""
+        if self.judge is None:
+            self.grammar, self.at = grammar, step
+            return False
+        if step % self.every:
+            return False
+        f1 = self.judge(grammar)
+        self.trace.append({"step": step, "f1": f1})
+        log.info("step %d: F1 %.2f on held-out trees", step, 100 * f1)
+        if self.grammar is None or f1 > max((row["f1"] for row in self.trace[:-1]), default=-1.0):
+            self.grammar, self.at = grammar, step
+        waited = (step - self.at) // self.every
+        return self.patience is not None and waited >= self.patience
+
+
+def learn(
+    training: TrainingTrees,
+    method: str,
+    s: Any,
+    random_state: int = 0,
+    judge: Judge | None = None,
+) -> tuple[Grammar, dict[str, Any]]:
+    """A grammar of some trees, and facts about how it was learnt.
+
+    Parameters
+    ----------
+    training
+        The trees.
+    method
+        ``"pcfg"``, ``"em"``, ``"split-merge"``, ``"spectral"``, ``"clustering"`` or ``"pivots"``.
+    s
+        Settings of the method (:mod:`spinney.settings.parse`), or of a product of methods.
+    random_state
+        Seed.
+    judge
+        The F1 of a grammar on held-out trees: EM keeps the best of every fifth iteration and split-merge the best
+        cycle; otherwise they keep the last.
+    """
+    learner = {
+        "pcfg": _pcfg,
+        "em": _em,
+        "split-merge": _split_merge,
+        "spectral": _spectral,
+        "clustering": _clustering,
+        "pivots": _pivots,
+    }[method]
+    return learner(training, s, random_state, judge)
+
+
+def _pcfg(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tuple[Grammar, dict[str, Any]]:
+    return training.pcfg.grammar(own=Smoothing().own), {}
+
+
+def _em(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tuple[Grammar, dict[str, Any]]:
+    start = random_grammar(training.rules, training.pcfg, s.states, np.random.default_rng(seed))
+    grammar, told = _polished(training, start, s, s.max_iter, judge)
+    if told.get("interrupted") and not told["iterations"]:
+        raise KeyboardInterrupt  # a random beginning is worth nothing
+    return grammar, told
+
+
+def _polished(
+    training: TrainingTrees, start: Grammar, s: Any, iterations: int, judge: Judge | None
+) -> tuple[Grammar, dict[str, Any]]:
+    """EM from a grammar on; an interrupt ends it early."""
+    if not iterations:
+        return start, {}
+    best, told = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
+    try:
+        run_em(training.sample, start, iterations, Smoothing(), threads=s.threads, watch=best.watch)
+    except KeyboardInterrupt:
+        told["interrupted"] = True
+    assert best.grammar is not None
+    return best.grammar, {"iterations": best.at, "trace": best.trace, **told}
+
+
+def _split_merge(
+    training: TrainingTrees, s: Any, seed: int, judge: Judge | None
+) -> tuple[Grammar, dict[str, Any]]:
+    best, told = Best(judge), dict[str, Any]()
+    last = None
+    try:
+        last = run_split_merge(
+            training.sample,
+            training.pcfg,
+            (s.states - 1).bit_length(),
+            np.random.default_rng(seed),
+            schedule=Schedule(),
+            smoothing=Smoothing(),
+            threads=s.threads,
+            watch=best.watch,
+        )
+    except KeyboardInterrupt:
+        if best.grammar is None:
+            raise
+        told["interrupted"] = True
+    found = best.grammar or last
+    assert found is not None
+    return found, {"cycles": best.at, "trace": best.trace, **told}
+
+
+def _spectral(
+    training: TrainingTrees, s: Any, seed: int, judge: Judge | None
+) -> tuple[Grammar, dict[str, Any]]:
+    from spinney.parsing.spectral import fit_spectral
+
+    told = _of_nodes(training, s, seed)
+    found = fit_spectral(training.sample.trees, training.rules, s.states, **told)
+    return found.grammar, {"seconds_by_step": found.seconds}
+
+
+def _clustering(
+    training: TrainingTrees, s: Any, seed: int, judge: Judge | None
+) -> tuple[Grammar, dict[str, Any]]:
+    from spinney.parsing.clustering import fit_clusters
+
+    told = _of_nodes(training, s, seed)
+    found = fit_clusters(training.sample.trees, training.rules, s.states, **told)
+    return _polished(training, found.grammar, s, s.polish, judge)
+
+
+def _of_nodes(training: TrainingTrees, s: Any, seed: int) -> dict[str, Any]:
+    """What learners from vectors of nodes are told."""
+    return {
+        "features": s.features,
+        "kappa": s.kappa,
+        "uses": training.sample.uses,
+        "random_state": seed,
+        "threads": s.threads,
+    }
+
+
+def _pivots(
+    training: TrainingTrees, s: Any, seed: int, judge: Judge | None
+) -> tuple[Grammar, dict[str, Any]]:
+    from spinney.parsing.pivots import fit_pivots
+
+    found = fit_pivots(
+        training.sample.trees, training.rules, s.states, uses=training.sample.uses, random_state=seed
+    )
+    return _polished(training, found, s, s.polish, judge)

@@ -1,0 +1,258 @@
+"""The page of a parser: its labels and rules, what their states stand for, and the trees of some sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from spinney.corpus.brackets import Tree
+from spinney.corpus.conllu import Sentence
+from spinney.corpus.lines import ReadReport, fields, read_lines
+from spinney.errors import OptionError
+from spinney.evaluate.attachment import attachment
+from spinney.evaluate.parseval import Parseval, bracket_counts, bracket_f1, parseval
+from spinney.evaluate.wrong_nodes import wrong_nodes
+from spinney.formats import guess_format
+from spinney.parsing.automata import HeadAutomata
+from spinney.parsing.automata_reading import describe_heads
+from spinney.parsing.parser import Parser
+from spinney.parsing.ptb import bracket_words
+from spinney.parsing.reading import LabelReading, Reader, StateReading
+from spinney.parsing.reading import Share as NamedShare
+from spinney.parsing.treebanks import dependency_trees, paths_of, phrase_trees
+from spinney.parsing.views import fit_facts
+from spinney.settings.report import Report
+from spinney.structure.words import short
+from spinney.views import Arcs, Columns, Facts, Folded, Note, PhraseTree, Section, Share, Table, View
+
+_RULES = 300
+_LABELS = 400  # whose states are described
+#: The most words of a sentence that is drawn.
+LONGEST = 40
+
+_AXES = 4  # directions of a label
+_ARCS = 25  # words of a sentence with arcs
+_EXAMPLES = 6  # sentences, where none are given
+
+_ABOUT = "A parser: a probabilistic grammar that gives every sentence a tree of phrases."
+_LABELS_TEXT = (
+    "Labels of the grammar. Trees were made binary: @NP is a part of an NP, S+VP an S that holds but a VP, NP^S an NP "
+    "below an S."
+)
+_STATES_TEXT = (
+    "Every label has latent states that training found. A tag's states are read by their words, a phrase's by their "
+    "rules; what tells a state apart is frequent in it and rarer in the label as a whole."
+)
+_SIGNED_TEXT = (
+    "This grammar was learnt from moments: its states are coordinates in an unknown basis and mean nothing one by one. "
+    "Shown are the words and rules of the labels with their total probabilities and, for tags, the words at the two "
+    "ends of the leading directions."
+)
+
+
+def parser_page(parser: Parser, data: Any, s: Report) -> list[View]:
+    """The views of the page; with data, trees of a treebank or lines of words that the parser is shown on."""
+    reader = Reader(parser)
+    rows = reader.table()
+    views: list[View] = [Note(_ABOUT), fit_facts({**parser.facts, "decoder": parser.decoder})]
+    if data is not None:
+        views += _tried(parser, data, s)
+    elif examples := _examples(parser.facts.get("examples")):
+        about = "Some short sentences of the treebank that it was trained on, as this parser parses them."
+        trees = [PhraseTree("", "", str(tree)) for tree in parser.parse(examples)]
+        views.append(Section("Trees", [Note(about), Columns(trees)]))
+    cells = [
+        [
+            row.label, f"part of {row.phrase}" if row.part else row.phrase, row.share, row.states, row.rules, row.words
+        ]
+        for row in rows
+    ]  # fmt: skip
+    header = ["label", "stands for", "share of nodes", "states", "rules", "words"]
+    views.append(Section("Labels", [Note(_LABELS_TEXT), Table("", "", header, cells)]))
+    readings = [reader.label(row.label, s.top) for row in rows[:_LABELS]]
+    views.append(Section("Labels in words", _labels(readings, len(rows), parser)))
+    rules = [
+        [f"{rule.label} → {rule.becomes}", rule.probability, rule.share] for rule in reader.rules(_RULES)
+    ]
+    about = f"The {len(rules):,} rules that are used most, with their probability given the label."
+    header = ["rule", "probability", "share of nodes"]
+    return [*views, Section("Rules", [Note(about), Table("", "", header, rules)])]
+
+
+def automata_page(model: HeadAutomata, data: Any, s: Report) -> list[View]:
+    """The views of the page of head automata; with data, sentences of a treebank that they are shown on."""
+    about = "Head automata: every word draws the words that depend on it."
+    views: list[View] = [Note(about), fit_facts(model.facts)]
+    if data is not None:
+        gold = dependency_trees(data, s, ReadReport(), column=model.column)
+        heads = [found.tolist() for found in model.predict(gold)]
+        scores = attachment(gold, [replace(one, heads=of, deprels=[]) for one, of in zip(gold, heads)])
+        values = {
+            "uas": Share(scores.uas), "exact": Share(scores.exact), "root": Share(scores.root),
+            "tokens": scores.words, "sentences": scores.sentences,
+        }  # fmt: skip
+        names = {
+            "uas": "right heads", "exact": "sentences with all heads right", "root": "right roots", "tokens": "words",
+            "sentences": "sentences",
+        }  # fmt: skip
+        views.append(Section("Scores", [Facts("scores", "", values, names)]))
+        views.append(Section("Sentences", _arcs(model, gold, heads, s.documents)))
+    rows = [
+        [
+            f"{side.head}, {side.side}",
+            "  ·  ".join(f"{modifier.tag} {modifier.expected:.2f}" for modifier in side.modifiers)
+            or "(none)",
+            side.mean,
+            side.none,
+            side.states,
+        ]
+        for side in describe_heads(model, s.top)
+    ]
+    about = (
+        "What depends on each tag, on either side: how many modifiers of each tag there are on average, how many in "
+        "all, and how often there is none. From moments, these sums may be a little off."
+    )
+    header = ["head and side", "modifiers, each with its mean number", "modifiers in all", "none", "states"]
+    return [*views, Section("Heads", [Note(about), Table("", "", header, rows)])]
+
+
+def _arcs(
+    model: HeadAutomata, gold: Sequence[Sentence], heads: Sequence[list[int]], documents: int
+) -> list[View]:
+    chosen = [i for i, one in enumerate(gold) if len(one.forms) <= _ARCS][:documents]
+    about = (
+        f"{len(chosen):,} of {len(gold):,} sentences, none with more than {_ARCS} words. Arcs go from a head to "
+        "what depends on it; wrong ones are set off, with the right ones dashed."
+    )
+    drawn = [
+        Arcs("", "", gold[i].forms, getattr(gold[i], model.column), heads[i], gold[i].heads) for i in chosen
+    ]
+    return [Note(about), *drawn]
+
+
+# ---------------------------------------------------------------------------------------------- labels
+
+
+def _labels(readings: Sequence[LabelReading], of: int, parser: Parser) -> list[View]:
+    about = _SIGNED_TEXT if parser.grammars_[0].signed else _STATES_TEXT
+    if len(parser.grammars_) > 1:
+        about += f" Of {len(parser.grammars_)} grammars, this is the first."
+    if len(readings) < of:
+        about += f" The {len(readings)} most frequent labels are described."
+    return [Note(about), *(Folded(_summary(one), _reading(one)) for one in readings)]
+
+
+def _summary(reading: LabelReading) -> str:
+    states = "one state" if reading.n_states == 1 else f"{reading.n_states} states"
+    return f"{reading.label} · {reading.share:.2%} of nodes · {states}"
+
+
+def _reading(reading: LabelReading) -> list[View]:
+    if reading.signed or reading.n_states == 1:
+        whole = {"words": reading.words, "rules": reading.rules, "below": reading.parents}
+        rows = [[name, _listed(found)] for name, found in whole.items() if found]
+        axes = [[axis.number + 1, _named(axis.high), _named(axis.low)] for axis in reading.directions[:_AXES]]
+        return [
+            Table("", "", ["", "most probable"], rows),
+            Table("", "", ["direction", "one end", "other end"], axes),
+        ]
+    header = ["state", "share", "most probable", "tells it apart", "below"]
+    return [
+        Table(
+            "", "", header, [[f"{reading.label}-{state.number}", *_state(state)] for state in reading.states]
+        )
+    ]
+
+
+def _state(state: StateReading) -> list[object]:
+    # What tells a state apart may be words and rules: a label can be a tag and a phrase.
+    probable = " · ".join(filter(None, (_listed(state.words), _listed(state.rules))))
+    typical = [*state.typical_words, *state.typical_rules]
+    return [state.share, probable, _named(share.name for share in typical), _listed(state.parents[:4])]
+
+
+def _listed(shares: Iterable[NamedShare]) -> str:
+    return " · ".join(f"{short(share.name)} {share.probability:.1%}" for share in shares)
+
+
+def _named(names: Iterable[str]) -> str:
+    return " · ".join(short(name) for name in names)
+
+
+# ----------------------------------------------------------------------------------------------- trees
+
+
+def _tried(parser: Parser, data: Any, s: Report) -> list[View]:
+    """What the parser makes of trees, with scores, or of sentences without trees."""
+    sentences = _sentences(data, s)
+    if sentences is not None:
+        fitting = (words for words in map(bracket_words, sentences) if 0 < len(words) <= LONGEST)
+        # No more of them are parsed than are shown.
+        return [Section("Trees", _trees(parser.parse(islice(fitting, s.documents)), None, s.documents))]
+    how = {"clean": parser.settings.clean, "functions": parser.settings.keep_functions}
+    gold = phrase_trees(data, s, ReadReport(), **how)
+    guess = parser.parse(tree.leaves() for tree in gold)
+    return [_scores(parseval(gold, guess)), Section("Trees", _trees(guess, gold, s.documents))]
+
+
+def _sentences(data: Any, s: Report) -> Iterable[list[str]] | None:
+    """The words of sentences that have no trees; None where there are trees."""
+    files = paths_of(data)
+    if files is None:
+        return None if all(isinstance(one, Tree) for one in data) else data
+    format = guess_format(files[0]) if s.format == "auto" else s.format
+    if format not in ("trees", "folder", "lines"):
+        raise OptionError("the page of a parser shows trees, a folder of trees, or lines of words")
+    if format != "lines":
+        return None
+    return (fields(line) for file in files for _, line in read_lines(file, s.encoding))
+
+
+def _scores(scores: Parseval) -> Section:
+    values = {
+        "f1": Share(scores.f1), "precision": Share(scores.precision), "recall": Share(scores.recall),
+        "exact": Share(scores.exact), "tagging_accuracy": Share(scores.tagging), "sentences": scores.sentences,
+    }  # fmt: skip
+    names = {"f1": "F1", "precision": "precision", "recall": "recall", "exact": "exact trees"}
+    names |= {"tagging_accuracy": "right tags", "sentences": "sentences"}
+    rows = [
+        [label, counts.gold, counts.guessed, counts.precision, counts.recall, counts.f1]
+        for label, counts in scores.labels.items()
+    ]
+    header = ["label", "in the treebank", "in the parses", "precision", "recall", "F1"]
+    return Section("Scores", [Facts("scores", "", values, names), Table("", "", header, rows)])
+
+
+def _trees(guesses: Sequence[Tree], golds: Sequence[Tree] | None, documents: int) -> list[View]:
+    lengths = [len(tree.leaves()) for tree in guesses]
+    chosen = [i for i, n in enumerate(lengths) if n <= LONGEST][:documents]
+    about = f"{len(chosen):,} of {len(lengths):,} sentences, none with more than {LONGEST} words."
+    if golds is None:
+        return [Note(about), *(PhraseTree("", f"Sentence {i + 1}", str(guesses[i])) for i in chosen)]
+    about += " Underlined: phrases and tags that the other tree lacks; punctuation does not count."
+    views: list[View] = [Note(about)]
+    for i in chosen:
+        gold, guess = golds[i], guesses[i]
+        missed, wrong = wrong_nodes(gold, guess)
+        pair = [PhraseTree("", "both", str(guess))]
+        if any(wrong) or any(missed):
+            pair = [
+                PhraseTree("", "the treebank", str(gold), missed, "missed"),
+                PhraseTree("", "the parser", str(guess), wrong),
+            ]
+        f1 = bracket_f1(bracket_counts([gold], [guess]))
+        views.append(Section(f"Sentence {i + 1}: F1 {f1:.1%}", [Columns(pair)]))
+    return views
+
+
+def _examples(found: object) -> list[list[str]]:
+    """Sentences that a file may hold; it may hold anything."""
+    sentences = (
+        [words for words in found if isinstance(words, list) and words] if isinstance(found, list) else []
+    )
+    sound = [
+        words for words in sentences if len(words) <= LONGEST and all(isinstance(word, str) for word in words)
+    ]
+    return sound[:_EXAMPLES]

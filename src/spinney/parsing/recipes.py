@@ -1,0 +1,68 @@
+"""From a treebank and settings to a parser: what ``spinney parse fit`` does, for any program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from spinney.corpus.brackets import Tree
+from spinney.corpus.conllu import Sentence
+from spinney.corpus.lines import ReadReport
+from spinney.errors import about
+from spinney.files import FilePath
+from spinney.parsing.automata import HeadAutomata
+from spinney.parsing.parser import Parser
+from spinney.parsing.treebanks import dependency_trees, named, paths_of, phrase_trees
+from spinney.settings import Settings, choose
+from spinney.settings.parse import FIT, AutomataBaseline
+
+
+def fit(
+    train: FilePath | Iterable[FilePath] | Iterable[Tree] | Iterable[Sentence],
+    settings: Settings | None = None,
+    **given: Any,
+) -> Parser | HeadAutomata:
+    """Learn a parser from a treebank.
+
+    Parameters
+    ----------
+    train
+        Files of bracketed trees, or folders of them; for head automata, files of CoNLL-U. Or the trees themselves.
+    settings
+        Settings of :mod:`spinney.settings.parse`; or give them by name, ``method`` among them.
+
+    Examples
+    --------
+    >>> trees = [Tree.parse("(S (NP-SBJ (DT the) (NN dog)) (VP (VBZ barks)))")] * 3
+    >>> parser = fit(trees, method="pcfg", rare=0)
+    >>> print(parser.parse([["the", "dog", "barks"]])[0])
+    (S (NP (DT the) (NN dog)) (VP (VBZ barks)))
+    """
+    s: Any = settings or choose(FIT, given)
+    data: Any = train if isinstance(train, str) else list(train) if isinstance(train, Iterable) else [train]
+    fitted = _automata if isinstance(s, AutomataBaseline) else _parser
+    report = ReadReport()
+    model, judged = fitted(data, s, report)
+    model.facts |= {"train": paths_of(data), "skipped": report.skipped, "empty": report.empty}
+    if judged is not None and not model.facts.get("interrupted"):
+        name, held_out = judged
+        try:
+            model.facts[name] = model.score(held_out)
+        except KeyboardInterrupt:
+            model.facts["interrupted"] = True  # what was learnt is kept all the same
+    return model
+
+
+def _parser(data: Any, s: Any, report: ReadReport) -> tuple[Any, tuple[str, Any] | None]:
+    how = {"clean": s.clean, "functions": s.keep_functions}
+    trees = phrase_trees(data, s, report, **how)
+    dev = phrase_trees(s.dev, s, ReadReport(), **how) if s.dev else None
+    with about(named(data)):
+        return Parser(settings=s).fit(trees, dev=dev), dev and ("dev_f1", dev)
+
+
+def _automata(data: Any, s: Any, report: ReadReport) -> tuple[Any, tuple[str, Any] | None]:
+    trees = dependency_trees(data, s, report, column=s.column)
+    dev = dependency_trees(s.dev, s, ReadReport(), column=s.column) if s.dev else None
+    with about(named(data)):
+        return HeadAutomata(settings=s).fit(trees), dev and ("dev_uas", dev)

@@ -1,0 +1,313 @@
+"""Settings of parsers: grammars with latent states, products of them, and head automata."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from spinney.errors import SettingError
+from spinney.settings import (
+    DATA,
+    FEATURES,
+    OUTPUT,
+    TRAINING,
+    Above,
+    AtLeast,
+    AtMost,
+    Below,
+    Common,
+    File,
+    Repeated,
+    Settings,
+    methods,
+    settings_of,
+)
+from spinney.settings.text import Decoding
+
+Signs = Literal["abs", "raw", "normalise", "clip"]
+Decoder = Literal["max-rule", "mbr", "free", "viterbi"]
+METHOD = "Method, or several grammars joined by plus signs."
+
+
+@dataclass(frozen=True, kw_only=True)
+class _HeldOut(Decoding):
+    panel = DATA
+    dev: Annotated[
+        tuple[str, ...], Repeated, File, "Held-out trees: the best iteration or cycle on them is kept."
+    ] = ()
+
+
+# ------------------------------------------------------------------------------------------- grammars
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Trees(_HeldOut):
+    """How trees are read."""
+
+    panel = DATA
+    clean: Annotated[bool, "Remove traces, function tags and outer brackets from trees."] = True
+    keep_functions: Annotated[bool, "Keep function tags: NP-SBJ is a label of its own."] = False
+
+    def check(self) -> None:
+        super().check()
+        if self.keep_functions and not self.clean:
+            raise SettingError("without {clean} all of a tree is kept: leave out {keep_functions}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Labels(_Trees):
+    """What the labels of a grammar are."""
+
+    panel = FEATURES
+    horizontal: Annotated[
+        int | Literal["all", "auto"],
+        AtLeast(0),
+        "Siblings that part of a phrase remembers (auto: 0; pcfg: 1).",
+    ] = "auto"
+    vertical: Annotated[
+        int, AtLeast(1), "Phrases in a label: 1 is the phrase itself, 2 adds its parent, and so on."
+    ] = 1
+    unaries: Annotated[
+        Literal["one", "collapse"], "Unary rules: one per span, or none, with chains as labels."
+    ] = "one"
+    branching: Annotated[
+        Literal["auto", "head", "left", "right"],
+        "Where binarisation of a long phrase starts (auto: left; pcfg: head).",
+    ] = "auto"
+    rare: Annotated[int, AtLeast(0), "Words with at most this many tokens stand for unknown words."] = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pcfg(_Labels, Common):
+    """A probabilistic grammar without states."""
+
+    panel = TRAINING
+    method: Annotated[Literal["pcfg"], METHOD] = "pcfg"
+    decoder: Annotated[Decoder, "Which tree is the best."] = "max-rule"
+    prune: Annotated[
+        float, AtLeast(0), Below(1), "Leave out labels that are less probable than this in the PCFG."
+    ] = 1e-5
+
+    def check(self) -> None:
+        super().check()
+        if self.decoder == "viterbi" and self.method != "pcfg":
+            raise SettingError("{decoder} viterbi needs a grammar without states: {method} pcfg")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitMerge(Pcfg):
+    """States that are split and merged again between runs of EM, and what all grammars with states share."""
+
+    panel = TRAINING
+    method: Annotated[Literal["split-merge"], METHOD] = "split-merge"
+    states: Annotated[int, AtLeast(1), "Greatest number of latent states of a label."] = 16
+    grammars: Annotated[
+        int, AtLeast(1), "Grammars from different seeds, of each method, that decide together."
+    ] = 1
+    compress: Annotated[
+        float | None, Above(0), Below(1), "Relative error to which tensors of rules are compressed."
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Em(SplitMerge):
+    """EM from a random start, with the same number of states for every label."""
+
+    panel = TRAINING
+    method: Annotated[Literal["em"], METHOD] = "em"
+    max_iter: Annotated[int, AtLeast(1), "Greatest number of iterations of EM."] = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Nodes(Settings):
+    """What is seen of the nodes of trees."""
+
+    panel = FEATURES
+    features: Annotated[Literal["full", "rule", "fragments"], "Features of the nodes of trees."] = "full"
+    kappa: Annotated[float, AtLeast(0), "Pseudo-count with which features are scaled."] = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Signed(Settings):
+    panel = TRAINING
+    signs: Annotated[Signs, "What to do with negative marginals."] = "abs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spectral(_Nodes, _Signed, SplitMerge):
+    """Spectral moments, without iterations."""
+
+    method: Annotated[Literal["spectral"], METHOD] = "spectral"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pivots(SplitMerge):
+    """States from pivot features, then a little EM."""
+
+    panel = TRAINING
+    method: Annotated[Literal["pivots"], METHOD] = "pivots"
+    polish: Annotated[int, AtLeast(0), "Iterations of EM afterwards."] = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clustering(_Nodes, Pivots):
+    """Clusters of spectral vectors as states, then a little EM."""
+
+    method: Annotated[Literal["clustering"], METHOD] = "clustering"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Product(_Nodes, _Signed, Pivots, Em):
+    """Grammars of several methods that decide together."""
+
+    method: Annotated[str, "Methods of grammars, joined by plus signs."] = "spectral+clustering"
+
+    def check(self) -> None:
+        super().check()
+        if not is_product(self.method):
+            known, wrong = ", ".join(GRAMMARS), repr(self.method)
+            raise SettingError(
+                "{method} must be some of {known}, joined by +, not {wrong}", known=known, wrong=wrong
+            )
+        taken = {s.name for part in self.method.split("+") for s in settings_of(GRAMMARS[part])}
+        for setting in settings_of(type(self)):
+            if setting.name not in taken and getattr(self, setting.name) != setting.default:
+                raise SettingError(
+                    f"{{{setting.name}}} is not a setting of the methods {{several}}", several=self.method
+                )
+
+
+def is_product(method: object) -> bool:
+    """Whether a method is several ones of grammars, joined by plus signs.
+
+    Examples
+    --------
+    >>> is_product("spectral+clustering"), is_product("spectral"), is_product("spectral+magic")
+    (True, False, False)
+    """
+    parts = method.split("+") if isinstance(method, str) else []
+    return len(parts) > 1 and all(part in GRAMMARS for part in parts)
+
+
+class _Methods(dict[str, type[Settings]]):
+    """All methods by name, and products of grammars, whose names are joined by plus signs."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or is_product(name)
+
+    def __missing__(self, name: str) -> type[Settings]:
+        return Product
+
+
+#: Methods of learning a grammar; the first is the default.
+GRAMMARS = _Methods(methods(Clustering, Spectral, SplitMerge, Em, Pivots, Pcfg))
+
+# -------------------------------------------------------------------------------------- head automata
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutomataBaseline(_HeldOut, Common):
+    """Head automata that see no modifier before, or the one before; and what all head automata share."""
+
+    panel = TRAINING
+    method: Annotated[Literal["automata-bigram", "automata-deterministic"], "Method."] = "automata-bigram"
+    column: Annotated[Literal["upos", "xpos"], "Column of CoNLL-U that holds the tags."] = "upos"
+    smoothing: Annotated[float, AtLeast(0), "Weight of the statistics of all heads for those of a head."] = (
+        10.0
+    )
+    single_root: Annotated[bool, "Give every sentence exactly one root."] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutomataEm(AutomataBaseline):
+    """Head automata with hidden states, by EM."""
+
+    panel = TRAINING
+    method: Annotated[Literal["automata-em"], "Method."] = "automata-em"
+    states: Annotated[int, AtLeast(1), "Greatest number of states of an automaton."] = 8
+    max_iter: Annotated[int, AtLeast(0), "Number of iterations of EM."] = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Automata(_Signed, AutomataBaseline):
+    """Head automata with hidden states, from spectral moments."""
+
+    panel = TRAINING
+    method: Annotated[Literal["automata"], "Method."] = "automata"
+    states: Annotated[int, AtLeast(1), "Greatest number of states of an automaton."] = 8
+    shrinkage: Annotated[
+        float, AtLeast(0), "Tokens of a modifier for which half of what came before it counts."
+    ] = 300.0
+    boundaries: Annotated[bool, "Treat the ends of a sequence of modifiers as symbols."] = True
+    pseudo_count: Annotated[float | None, AtLeast(0), "Pseudo-count of the scales before the SVD."] = 0.01
+    cutoff: Annotated[float, AtLeast(0), "Leave out singular values up to this share of the largest one."] = (
+        0.05
+    )
+
+
+AUTOMATA = methods(Automata, AutomataEm, AutomataBaseline)
+
+
+FIT = _Methods({**GRAMMARS, **AUTOMATA})
+
+
+# ---------------------------------------------------------------------------------------- other verbs
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Use(Decoding):
+    """How a parser is used."""
+
+    panel = TRAINING
+    decoder: Annotated[Decoder | None, "Which tree is the best, if not as in fit."] = None
+    head_rules: Annotated[
+        str | None, File, "Rules that find the head of a phrase (default: those of Collins)."
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Apply(_Use, Common):
+    """``apply``: trees of sentences."""
+
+    panel = OUTPUT
+    format: Annotated[
+        Literal["lines", "prose", "tagged", "conllu"] | None,
+        "Format; tagged is word/TAG (default: lines; for head automata conllu).",
+    ] = None
+    what: Annotated[
+        Literal["trees", "conllu", "brackets"] | None,
+        "Trees, dependencies, or labels with probabilities (default: trees).",
+    ] = None
+    nbest: Annotated[int, AtLeast(1), "Number of trees of a sentence, each with rank and score."] = 1
+    least: Annotated[float, AtLeast(0), AtMost(1), "Least probability of brackets."] = 0.01
+    max_length: Annotated[int, AtLeast(1), "Greatest number of words of a sentence."] = 200
+
+    def check(self) -> None:
+        super().check()
+        if self.nbest > 1 and self.what not in (None, "trees"):
+            raise SettingError("{nbest} is for trees, not for {kind}", kind=self.what)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(_Use, Common):
+    """``eval``: how much of a treebank a parser finds."""
+
+    panel = OUTPUT
+    gold_tags: Annotated[bool, "Give the parser the tags of the treebank as well as the words."] = False
+    max_length: Annotated[int | None, AtLeast(1), "Score only sentences of at most this many words."] = None
+    punctuation: Annotated[bool, "Count punctuation in UAS and LAS."] = False
+    against: Annotated[tuple[str, ...], Repeated, File, "Another model: the difference, with a test."] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspect(Common):
+    """``inspect``: the labels of a grammar and their states, or what depends on each tag."""
+
+    panel = OUTPUT
+    label: Annotated[
+        tuple[str, ...], Repeated, "Describe this label, such as NP, or this tag of head automata."
+    ] = ()
+    labels: Annotated[int, AtLeast(1), "Number of labels to show, the most frequent ones."] = 15
+    top: Annotated[int, AtLeast(1), "Number of words, rules and parents of each."] = 8
+    states: Annotated[int, AtLeast(1), "Number of states of a label to show."] = 8
+    grammar: Annotated[int, AtLeast(1), "Which of several grammars, counted from 1."] = 1

@@ -1,0 +1,88 @@
+"""What the commands do, in Python: recipes, models that load by kind, and what models give to others."""
+
+import numpy as np
+import pytest
+
+import spinney
+from spinney.cli.main import run
+from spinney.corpus import Tree, write_conllu, write_trees
+from spinney.parsing import HeadAutomata, Parser, fit, to_dependencies
+from spinney.settings.parse import Product
+from spinney.views import as_json
+
+TREES = [
+    Tree.parse(text)
+    for text in (
+        "(S (NP-SBJ (DT the) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat))) (. .))",
+        "(S (NP-SBJ (NNS dogs)) (VP (VBP bark) (ADVP (RB here))) (. .))",
+        "(S (NP-SBJ (NP (DT the) (NN dog)) (PP (IN in) (NP (NNS parks)))) (VP (VBD saw) (NP (NNS cats))) (. .))",
+    )
+] * 4
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bank")
+    write_trees(folder / "train.mrg", TREES)
+    write_conllu(folder / "train.conllu", [to_dependencies(tree) for tree in TREES])
+    return folder
+
+
+def test_files_and_trees_in_memory_give_the_same(bank):
+    how = {"method": "clustering", "states": 2, "rare": 0}
+    filed, given = fit(str(bank / "train.mrg"), **how), fit(TREES, **how)
+    assert filed.facts["train"] == [str(bank / "train.mrg")]
+    assert given.facts["train"] is None
+    np.testing.assert_array_equal(filed.grammars_[0].binary, given.grammars_[0].binary)
+    assert "NP-SBJ" not in given.rules_.labels  # trees are cleaned, wherever they come from
+
+
+@pytest.mark.parametrize("method", ["em", "spectral+em", "automata", "automata-bigram"])
+def test_a_model_is_made_again_from_its_configuration(bank, tmp_path, method):
+    file, path = bank / ("train.conllu" if "automata" in method else "train.mrg"), tmp_path / "m.spinney"
+    how = {"column": "xpos"} if "automata" in method else {"states": 2, "max_iter": 3, "rare": 0}
+    fit(str(file), method=method, seed=3, **how).save(path)
+    model = spinney.load(path)
+    assert isinstance(model, HeadAutomata if "automata" in method else Parser)
+    (tmp_path / "c.toml").write_text(model.config())
+    command = [
+        "parse",
+        "fit",
+        "--config",
+        str(tmp_path / "c.toml"),
+        "--model",
+        str(tmp_path / "again"),
+        "--quiet",
+    ]
+    assert run(command) == 0
+    again = spinney.load(tmp_path / "again")
+    assert again.settings == model.settings
+    for name, tensor in model.contents().tensors.items():
+        np.testing.assert_array_equal(tensor, again.contents().tensors[name])
+
+
+def test_models_do_what_the_verbs_do(bank):
+    parser = fit(TREES, method="pcfg", rare=0, dev=TREES[:3])
+    assert parser.facts["dev_f1"] == 1.0
+    assert as_json(parser.evaluate(TREES))["f1"] == as_json(parser.evaluate(bank / "train.mrg"))["f1"] == 1.0
+    [parsed] = parser.apply([["the", "dog", "saw", "cats", "."]])
+    assert str(parsed.found).startswith("(S (NP (DT the) (NN dog))")
+    assert parser.decoder == "max-rule"
+    assert as_json(parser.views(label="NP"))["described"][0]["phrase"] == "NP"
+    assert "Labels in words" in parser._repr_html_() or "NP" in parser._repr_html_()
+    automata = fit([to_dependencies(tree) for tree in TREES], method="automata", column="xpos")
+    [found] = automata.apply([to_dependencies(TREES[0])])
+    assert found.found.heads == to_dependencies(TREES[0]).heads
+
+
+def test_what_a_parser_gives_to_others():
+    given = fit(TREES, method="pcfg", rare=0).structures()
+    [tree] = given["constituents"]([["the", "dog", "saw", "cats", "."]])
+    assert tree.label == "S"
+    assert set(given) == {"parser", "constituents"}
+
+
+def test_a_product_knows_the_settings_of_its_parts():
+    settings = Parser("spectral+clustering", polish=2).settings
+    assert isinstance(settings, Product)
+    assert settings.polish == 2
