@@ -64,15 +64,6 @@ def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[
 
 OLD = {
     "trend/TrendModel": "spinney.cli.trend:report_page",
-    "classes/Clustering": "spinney.cli.classes_report:report_page",
-    "classes/HiddenMarkov": "spinney.cli.classes_report:report_page",
-    "embed/Embedding": "spinney.cli.embed_report:report_page",
-    "embed/SpectralHMM": "spinney.cli.embed_report:report_page",
-    "embed/MomentTopics": "spinney.cli.embed_report:report_page",
-    "structure/WordClasses": "spinney.cli.classes_report:structure_report_page",
-    "structure/WordVectors": "spinney.cli.embed_report:structure_report_page",
-    "structure/Groups": "spinney.cli.embed_report:structure_report_page",
-    "structure/ClassTree": "spinney.cli.embed_report:structure_report_page",
 }
 
 
