@@ -43,7 +43,7 @@ lm eval lm.spinney few.txt  | perplexity
 lm inspect lm.spinney  | sizes
 lm sample lm.spinney  | sentences
 lm export lm.spinney few.arpa                                           |
-parse fit few.mrg --model parse.spinney --method pcfg  | trees, parameters, seconds
+parse fit few.mrg --model parse.spinney --method pcfg  | sentences, parameters, seconds
 parse apply parse.spinney words.txt  | sentences
 parse eval parse.spinney few.mrg  | f1, tagging_accuracy
 parse inspect parse.spinney  | labels

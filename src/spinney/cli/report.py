@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from spinney.cli.running import begin, check_target, print_json
 from spinney.cli.verbs import Call, imported
 from spinney.errors import OptionError, SettingError
+from spinney.views import Extra, Facts, View
 
 if TYPE_CHECKING:
     from spinney.report.page import Page
@@ -42,7 +43,7 @@ def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[
     from spinney.files import read_model
     from spinney.model import KINDS, load
     from spinney.report.html import view_page
-    from spinney.views import Extra, Facts, as_json, every
+    from spinney.views import as_json, every
 
     title, kind = os.path.basename(model), read_model(model).kind
     if kind in OLD:  # deleted with the last task that is not made of views
@@ -56,8 +57,15 @@ def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[
         views = file_views(read_model(model))
     else:
         raise OptionError(f"{model} is a model of the unknown kind {kind}, whose page shows no data")
-    known = [view for view in every(views) if isinstance(view, Facts | Extra) and view.key != "facts"]
+    known = [view for view in every(views) if _is_brief(view)]
     return view_page(title, views), {"kind": kind, **as_json(known)}
+
+
+def _is_brief(view: View) -> bool:
+    """Whether a view is about the data rather than the model: scores, and numbers of documents."""
+    if isinstance(view, Extra):
+        return isinstance(view.value, int | None)
+    return isinstance(view, Facts) and view.key not in ("", "facts")
 
 
 # --------------------------------------------------------- pages of tasks that are not made of views yet
