@@ -198,12 +198,12 @@ def tag_page():
 def path_page():
     from spinney.classify import LinearRegressor
     from spinney.classify.views import weight_path
-    from spinney.report.path_page import path_page
+    from spinney.report.html import view_page
 
     X = np.random.default_rng(0).normal(size=(40, 6))
     points = LinearRegressor("l1").path(X, X @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0], n=12)
     scores = {"training R²": [i / 12 for i in range(len(points))]}
-    return path_page(weight_path(points, list("abcdef"), ["value"], scores), "path", "A path.")
+    return view_page("path", weight_path(points, list("abcdef"), ["value"], scores).views())
 
 
 def any_page(tmp_path):

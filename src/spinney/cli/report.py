@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from spinney.cli.running import begin, check_target, print_json
 from spinney.cli.verbs import Call, imported
 from spinney.errors import OptionError, SettingError
-from spinney.views import Extra, Facts, View
 
 if TYPE_CHECKING:
     from spinney.report.page import Page
@@ -57,15 +56,12 @@ def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[
         views = file_views(read_model(model))
     else:
         raise OptionError(f"{model} is a model of the unknown kind {kind}, whose page shows no data")
-    known = [view for view in every(views) if _is_brief(view)]
-    return view_page(title, views), {"kind": kind, **as_json(known)}
+    known = as_json(view for view in every(views) if view.key in _ABOUT_DATA)
+    return view_page(title, views), {"kind": kind, **known}
 
 
-def _is_brief(view: View) -> bool:
-    """Whether a view is about the data rather than the model: scores, and numbers of documents."""
-    if isinstance(view, Extra):
-        return isinstance(view.value, int | None)
-    return isinstance(view, Facts) and view.key not in ("", "facts")
+#: What JSON has of a page: what is said of the data.
+_ABOUT_DATA = ("documents", "sentences", "scores")
 
 
 # --------------------------------------------------------- pages of tasks that are not made of views yet
