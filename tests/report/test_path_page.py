@@ -6,8 +6,17 @@ import pytest
 from spinney.classify import LinearClassifier
 from spinney.classify.views import weight_path
 from spinney.optim.paths import Path, how_chosen
-from spinney.report.html import html, view_page
+from spinney.report.html import view_page
 from spinney.views import Note
+
+
+def path_page(path, title, about):
+    return view_page(title, [Note(about), *path.views()])
+
+
+def chosen_section(*tried):
+    return view_page("", how_chosen(*tried)).sections
+
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -17,10 +26,6 @@ def numbers():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5))
     return X, np.array(list("abc"))[np.argmax(X[:, :3], axis=1)]
-
-
-def path_page(path, title, about):
-    return view_page(title, [Note(about), *path.views()])
 
 
 def test_the_paths_of_a_classifier(numbers):
@@ -54,20 +59,20 @@ def test_a_path_of_nothing():
     path = weight_path([], [], [], {})
     assert path.best is None
     assert "<h2>Models</h2>" in path_page(path, "none", "").html()
-    assert path_page(Path([1.0], [0], [1.0], [0.0], [0.1]), "one", "").known == {"models": 1}
+    assert path_page(Path([1.0], [0], [1.0], [0.0], [0.1]), "one", "").sections
 
 
 def test_how_a_strength_was_chosen():
     tried = [
         {"lam": lam, "l1": l1, "score": lam + l1, "active": 3} for lam in (0.1, 1.0) for l1 in (0.0, 2.0)
     ]
-    [section] = how_chosen(tried, "accuracy", 0.1)
-    text = html(section.views)
+    [section] = chosen_section(tried, "accuracy", 0.1)
+    text = "".join(section.blocks)
     assert "4 settings" in text
     assert "λ = 0.1 was chosen" in text
     assert text.count('<figure class="chart"') == 2
     assert text.count("l1 = 2 ") == 2  # a line for each, in both charts
     nested = [{"params": {"lam": 0.1 * i}, "score": 0.5} for i in (1, 2)]
-    assert how_chosen(nested)
+    assert chosen_section(nested)
     for nothing in (None, [], [{"lam": 1.0, "score": 2.0}], {"lam": 1}, ["x", 3], [{"lam": "a"}] * 2):
-        assert len(how_chosen(nothing)) <= 1
+        assert len(chosen_section(nothing)) <= 1
