@@ -121,6 +121,7 @@ def solve(
         monitor.grad,
         interrupted,
         monitor.trace,
+        monitor.primal_dual,
     )
 
 
