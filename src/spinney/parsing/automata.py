@@ -268,11 +268,11 @@ class HeadAutomata(Model):
 
         return automata_views(self, settings_or(Inspect, settings, given))
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """The page of the model, perhaps shown on data."""
         from spinney.parsing.page import automata_page
 
-        return automata_page(self, data, settings_or(Report, settings, {}))
+        return automata_page(self, data, settings_or(Report, settings, given))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Heads for the sentences of a file, or for sentences of CoNLL-U in memory."""

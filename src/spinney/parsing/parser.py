@@ -379,11 +379,11 @@ class Parser(Model):
 
         return parser_views(self, settings_or(Inspect, settings, given))
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """The page of the model, perhaps shown on data."""
         from spinney.parsing.page import parser_page
 
-        return parser_page(self, data, settings_or(Report, settings, {}))
+        return parser_page(self, data, settings_or(Report, settings, given))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Trees of the sentences of a file, or of tokenised sentences."""

@@ -19,7 +19,7 @@ from spinney.trend.rolling import RollingRow, candidates, rolling_origin, signed
 from spinney.trend.words import FrequentWords
 
 _EVEN = np.logaddexp(0.0, 0.0)  # the loss of a class that is as probable as the other
-_TESTS = 4  # test times unless told; as many as the thesis has
+_TESTS = 4  # test times by default, as many as in the thesis
 #: λ, in the units of the likelihood: a document is one class or number, but many words.
 _STRENGTHS = {"text": [1.0, 10.0, 100.0, 1000.0]}
 _OTHER_STRENGTHS = [0.1, 1.0, 10.0, 100.0]
@@ -182,14 +182,14 @@ def _test_times(times: NDArray[Any], first_test: Any, model: TrendModel) -> list
     seen = np.unique(times)
     if first_test is None:
         first_test = seen[-min(_TESTS, max(len(seen) - 2, 1))]
-    told = bin_label(first_test, model.every)
+    label = bin_label(first_test, model.every)
     tests = [time for time in seen.tolist() if time >= first_test]
     if not tests:
-        raise InputError(f"no documents at the test time {told} or after", remedy="test earlier times")
+        raise InputError(f"no documents at the test time {label} or after", remedy="test earlier times")
     earlier = len(seen) - len(tests)
     if earlier < 2:
         what = "no documents" if not earlier else "documents of one time only"
-        raise InputError(f"{what} before the first test time {told}", remedy="test later times")
+        raise InputError(f"{what} before the first test time {label}", remedy="test later times")
     return tests
 
 

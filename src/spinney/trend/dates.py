@@ -20,7 +20,7 @@ _DATE = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?(?![\d-])")
 
 
 def parse_time(text: str) -> Time:
-    """A whole number, or a date as ISO has it (what follows a date, such as a time of day, is passed over).
+    """A whole number, or a date as ISO has it (what follows a date, such as a time of day, is ignored).
 
     Examples
     --------

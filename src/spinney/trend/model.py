@@ -243,8 +243,9 @@ class TrendModel:
         for time in np.unique(documents.times).tolist():
             rows = documents.times == time
             loss = float(losses[rows].sum()) / max(float(parts[rows].sum()), 1.0)
-            told = bin_label(time, self.every)
-            by_time.append({"time": told, "documents": int(np.count_nonzero(rows)), "loss": loss})
+            by_time.append(
+                {"time": bin_label(time, self.every), "documents": int(np.count_nonzero(rows)), "loss": loss}
+            )
         not_later = int(np.count_nonzero(documents.times <= self.series.times_[-1]))
         return found | {"measure": MEASURES[self.task], "by_time": by_time, "not_later": not_later}
 
