@@ -9,8 +9,8 @@ from typing import Any
 
 from spinney.corpus.brackets import Tree
 from spinney.corpus.conllu import Sentence
+from spinney.corpus.labelled import guess_format
 from spinney.corpus.lines import ReadReport, fields, read_lines
-from spinney.corpus.reading import guess_format
 from spinney.errors import OptionError
 from spinney.evaluate.attachment import attachment
 from spinney.evaluate.parseval import Parseval, bracket_counts, bracket_f1, parseval
