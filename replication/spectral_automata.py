@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from methods.close_trees import close_trees
 from methods.latent_trees import LatentTrees
 
 from spinney.corpus import read_conllu
 from spinney.corpus.conllu import Sentence
 from spinney.parsing import HeadAutomata
-from spinney.parsing.eisner import close_trees
 from spinney.parsing.modifiers import tags_of
 
 

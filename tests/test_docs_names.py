@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spinney.cli.main import command as command_line
+from spinney.cli.tasks import TASKS
+from spinney.settings import settings_of
 
 ROOT = Path(__file__).parent.parent
 BUILT = {"_build", "generated"}  # of Sphinx
@@ -63,17 +64,22 @@ def _options(words):
 
 @cache
 def _tree():
-    """The options of every command, by its words: ``("tag", "fit") -> {"--model", …}``."""
-    found = {}
-
-    def gather(command, path):
-        found[path] = {name for option in command.params for name in [*option.opts, *option.secondary_opts]}
-        found[path] |= {"--help"}
-        for name, child in getattr(command, "commands", {}).items():
-            gather(child, (*path, name))
-
-    gather(command_line(), ())
+    """The options of every command, by its words: ``("tag", "fit") -> {"--model", …}``, of all methods together."""
+    every = {"--help", "--json", "--quiet", "--config", "--version"}
+    found = {(): every}
+    for task, declared in TASKS.items():
+        found[task,] = set(every)
+        for verb, each in declared.verbs.items():
+            classes = [each.settings] if isinstance(each.settings, type) else each.settings.values()
+            names = [*each.output, *(setting for cls in classes for setting in settings_of(cls))]
+            flags = {flag for setting in names for flag in _flags(setting)}
+            found[(task, verb) if verb else (task,)] = flags | every
     return found
+
+
+def _flags(setting):
+    flag = setting.name.replace("_", "-")
+    return {f"--{flag}", f"--no-{flag}"} if setting.kind is bool else {f"--{flag}"}
 
 
 def _script_options(script):

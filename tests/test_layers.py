@@ -26,7 +26,7 @@ LAYERS = [
     {"compiling"},
     {"files", "progress"},
     {"settings", "views"},
-    {"errors"},
+    {"errors", "formats"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

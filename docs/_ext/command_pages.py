@@ -1,14 +1,13 @@
-"""A page for each task of the command line, written from the commands themselves before the pages are read."""
+"""A page for each task of the command line, written from the declared settings before the pages are read."""
 
 import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from spinney.cli.main import command as command_line
-
-#: What every verb has; said once, on the page that leads to the others.
-COMMON = {"--help", "--json", "--quiet", "--seed", "--threads"}
+from spinney.cli.help import option_help, option_name
+from spinney.cli.tasks import TASKS
+from spinney.settings import COMMON, settings_of
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -32,63 +31,51 @@ def write_pages(app: Sphinx) -> None:
 
 def task_pages():
     """The names and texts of all pages."""
-    for name, command in sorted(command_line().commands.items()):
-        verbs = getattr(command, "commands", None)
-        if verbs is None:
-            yield name, f"# spinney {name}\n\n" + about(f"spinney {name}", command)
-            continue
-        parts = [f"# spinney {name}\n", paragraphs(command.help)]
-        for verb, each in verbs.items():
-            parts += [f"## {name} {verb}\n", about(f"spinney {name} {verb}", each)]
+    for name, task in sorted(TASKS.items()):
+        parts = [f"# spinney {name}\n", cell(task.help) + "\n"]
+        for verb, declared in task.verbs.items():
+            title = f"{name} {verb}".strip()
+            parts += [f"## {title}\n", *about(f"spinney {title}", declared)]
         yield name, "\n".join(parts)
 
 
-def about(path, command) -> str:
-    """Usage, help, arguments and options of a command."""
-    shown = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
-    arguments = [parameter for parameter in shown if parameter.param_type_name == "argument"]
-    options = [p for p in shown if p.param_type_name == "option" and not COMMON & set(p.opts)]
-    usage = " ".join([path, *map(argument_usage, arguments), *(["[OPTIONS]"] if options else [])])
-    lines = [f"```text\n{usage}\n```\n", paragraphs(command.help)]
-    if arguments or options:
-        lines += ["| | | default |", "|---|---|---|"]
-        lines += [row(f"`{argument_name(p)}`", p) for p in arguments]
-        lines += [row(option_names(p), p) for p in options]
-    return "\n".join(lines) + "\n"
+def about(path, verb):
+    """Usage, help, arguments and options of a verb; those that not all of its methods have come by method."""
+    usage = " ".join([path, *(argument.metavar for argument in verb.arguments), "[OPTIONS]"])
+    yield f"```text\n{usage}\n```\n"
+    yield cell(verb.help) + "\n"
+    rows = [f"| `{argument.metavar}` | {cell(argument.help)} |" for argument in verb.arguments]
+    if isinstance(verb.settings, type):
+        yield table([*rows, *map(row, [*verb.output, *own(verb.settings)])])
+        return
+    classes = dict.fromkeys(verb.settings.values())
+    names = [{setting.name for setting in settings_of(cls)} for cls in classes]
+    common = set.intersection(*names) - {"method"}
+    first = next(iter(classes))
+    yield f"Methods: {', '.join(f'`{method}`' for method in verb.settings)}.\n"
+    yield table([*rows, *map(row, [*verb.output, *(s for s in own(first) if s.name in common)])])
+    for cls in classes:
+        further = [setting for setting in own(cls) if setting.name not in common | {"method"}]
+        if further:
+            named = ", ".join(f"`--method {method}`" for method, one in verb.settings.items() if one is cls)
+            yield f"{named}: {cell((cls.__doc__ or '').partition(chr(10))[0])}\n"
+            yield table(map(row, further))
 
 
-def argument_name(argument) -> str:
-    name = argument.metavar or argument.name
-    return re.sub(r"[\[\]{}.]", "", name).upper() if " " not in name else name
+def own(cls):
+    """The settings of a class but for those of every command, which the page that leads here tells once."""
+    return [setting for setting in settings_of(cls) if setting.panel != COMMON and not setting.hidden]
 
 
-def argument_usage(argument) -> str:
-    name = argument_name(argument) + ("…" if argument.nargs == -1 else "")
-    return name if argument.required else f"[{name}]"
+def table(rows) -> str:
+    return "\n".join(["| | |", "|---|---|", *rows]) + "\n"
 
 
-def option_names(option) -> str:
-    names = sorted(option.opts, key=len, reverse=True) + option.secondary_opts
-    value = f" {option.metavar}" if option.metavar else ""
-    return ", ".join(f"`{name}{value if name == names[0] else ''}`" for name in names)
-
-
-def row(name, parameter) -> str:
-    default = parameter.default
-    if callable(default) or default is None or default is False or default == () or default == []:
-        default = "required" if parameter.required else ""
-    elif default is True:
-        default = f"`{max(parameter.opts, key=len)}`"
-    else:
-        default = f"`{default}`"
-    return f"| {name} | {cell(parameter.help or '')} | {default} |"
+def row(setting) -> str:
+    return f"| `{option_name(setting)}` | {cell(option_help(setting))} |"
 
 
 def cell(text: str) -> str:
     """Help as text of a table: nothing in it is markup but options, which are code."""
     text = re.sub(r"([\\|*_<>`\[\]$#])", r"\\\1", " ".join(text.split()))
     return re.sub(r"(?<![\w-])(--[a-z][a-z0-9-]*)", r"`\1`", text)
-
-
-def paragraphs(text: str | None) -> str:
-    return "\n\n".join(cell(part) for part in (text or "").split("\n\n")) + "\n"

@@ -213,3 +213,29 @@ def _checked(features: ArrayLike, q: ArrayLike, eta: ArrayLike) -> tuple[Vector,
     if np.any(q < 0) or np.any(eta < 0) or not np.allclose(eta.sum(axis=1), 1.0):
         raise OptionError("q must be ≥ 0, and the rows of eta laws: ≥ 0 and of sum 1")
     return X, q, eta
+
+
+def shimodaira_weights(strata: ArrayLike, q_test: ArrayLike, q_train: ArrayLike) -> Vector:
+    """The weight q_test(xᵢ)/q_train(xᵢ) of each labelled example (Shimodaira 2000).
+
+    :func:`~spinney.inference.strata.stratum_weights` tends to these (over n) without knowing ``q_train``, and its
+    estimator varies less.
+
+    Parameters
+    ----------
+    strata : int array of shape (n,)
+        The stratum of each labelled example.
+    q_test, q_train : arrays of shape (m,)
+        The shares of the strata where the model will be used, and where the examples come from.
+
+    Examples
+    --------
+    >>> shimodaira_weights([0, 1, 1], q_test=[0.2, 0.8], q_train=[0.5, 0.5]).tolist()
+    [0.4, 1.6, 1.6]
+    """
+    q1, q0, x = np.asarray(q_test, np.float64), np.asarray(q_train, np.float64), np.asarray(strata)
+    if len(q1) != len(q0):
+        raise OptionError(f"q_test has {len(q1)} strata, q_train {len(q0)}")
+    if not np.all(q0[x] > 0):
+        raise InputError(f"an example lies in stratum {int(x[np.argmin(q0[x])])}, where q_train is 0")
+    return np.asarray(q1[x] / q0[x])

@@ -105,15 +105,15 @@ class SettingError(OptionError):
     >>> error = SettingError("{max_iter} must be at least 1, not {value}", value=0)
     >>> print(error)
     max_iter must be at least 1, not 0
-    >>> error.told(lambda name: "--" + name.replace("_", "-"))
+    >>> error.message(lambda name: "--" + name.replace("_", "-"))
     '--max-iter must be at least 1, not 0'
     """
 
     def __init__(self, what: str, **values: object) -> None:
         self.what, self.values = what, values
-        super().__init__(self.told(str))
+        super().__init__(self.message(str))
 
-    def told(self, name_of: Callable[[str], str]) -> str:
+    def message(self, name_of: Callable[[str], str]) -> str:
         """The message, with settings named by a function of theirs."""
         return self.what.format_map(_Names(self.values, name_of))
 

@@ -2,7 +2,7 @@
 
 A model has a ``kind`` (``"lm/BackoffModel"``), the ``settings`` that it was fitted with, and ``facts`` about the fit,
 whose names are the same in all tasks (:data:`FACTS`). It is written by ``save`` and read by ``load``, it gives
-``structures`` to other models and ``views`` to people, and it does in Python what the commands ``apply`` and ``eval`` do.
+``structures`` to other models and ``views`` to people, and it does in Python what ``apply`` and ``eval`` do.
 """
 
 from __future__ import annotations

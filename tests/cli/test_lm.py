@@ -83,7 +83,7 @@ def test_facts_of_a_fit(facts, data, tmp_path):
     found = facts(
         "fit", data / "train.txt", "--model", tmp_path / "m", "--order", 3, "--dev", data / "dev.txt"
     )
-    assert found["path"] == str(tmp_path / "m")
+    assert found["model"] == str(tmp_path / "m")
     assert (found["method"], found["order"]) == ("mkn", 3)
     assert (found["sentences"], found["tokens"], found["words"]) == (150, 750, 13)
     assert found["grams"][0] == 14  # the words, <unk> among them, and the end
@@ -178,7 +178,7 @@ def test_another_vocabulary(facts, refused, data, tmp_path):
     command = ["fit", tmp_path / "other.txt", "--model", tmp_path / "m", "--order", 2, "--method", "wb"]
     facts(*command)
     mix = ["mix", data / "mkn", tmp_path / "m", "--dev", data / "dev.txt", "--model", tmp_path / "mix"]
-    assert f"--vocabulary {data / 'mkn'}" in refused(*mix)
+    assert f"the vocabulary of {data / 'mkn'}" in refused(*mix)
     facts(*command, "--vocabulary", data / "mkn")
     model = load_language_model(tmp_path / "m")
     assert model.vocabulary.words == load_language_model(data / "mkn").vocabulary.words
@@ -186,7 +186,9 @@ def test_another_vocabulary(facts, refused, data, tmp_path):
     assert facts(*mix)["dev_perplexity"] < 5
     (tmp_path / "words").write_text("dog\na\n\n")
     assert facts(*command, "--vocabulary", tmp_path / "words")["words"] == 3
-    assert "have no part in it" in refused(*command, "--vocabulary", tmp_path / "words", "--min-count", 2)
+    assert "says which words there are" in refused(
+        *command, "--vocabulary", tmp_path / "words", "--min-count", 2
+    )
     missing = refused(*command, "--vocabulary", tmp_path / "words", "--closed")
     assert "other.txt: 'sees' is not in the vocabulary" in missing
     (tmp_path / "words").write_text("dog\na cat\n")
@@ -216,31 +218,40 @@ def test_formats(facts, tmp_path):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["--method", "nonsense"], "--method is one of mkn, kn"),
-        (["--lam", 0.5], "--lam is not for --method mkn"),
-        (["--method", "kn", "--sweeps", 3], "--sweeps is not for --method kn"),
+        (["--method", "nonsense"], "--method must be one of mkn, wb"),
+        (["--lam", 0.5], "--lam is a setting of the methods loglinear and hierarchical, not of mkn"),
+        (
+            ["--method", "kn", "--sweeps", 3],
+            "--sweeps is a setting of the methods pitman-yor and memoizer, not of kn",
+        ),
         (
             ["--method", "loglinear", "--max-iter", 3, "--memory", "2G"],
-            "--memory is not for --method loglinear",
+            ", not of loglinear",
         ),
-        (["--order", 0], "--order is a number from 1 or unbounded, not '0'"),
-        (["--order", "many"], "--order is a number from 1 or unbounded"),
-        (["--order", "unbounded"], "--order unbounded is for --method memoizer"),
+        (["--order", 0], "--order must be at least 1, not 0"),
+        (["--order", "many"], "--order must be a whole number, not 'many'"),
+        (["--order", "unbounded"], "--order must be a whole number, not 'unbounded'"),
         (["--method", "loglinear", "--lam", "1,2"], "give --dev"),
         (["--method", "loglinear", "--alpha", "1,2"], "give --dev"),
-        (["--method", "loglinear", "--lam", "1,x"], "--lam is a number, or several parted by commas"),
-        (["--method", "loglinear", "--lam", "-1"], "--lam is a number, or several parted by commas"),
-        (["--method", "loglinear", "--solver", "newton"], "--solver is one of words, fista, ista, sage"),
-        (["--method", "loglinear", "--penalty", "l7"], "the penalty is one of"),
+        (
+            ["--method", "loglinear", "--lam", "1,x"],
+            "--lam must be a number (or several, separated by commas)",
+        ),
+        (["--method", "loglinear", "--lam", "-1"], "--lam must be at least 0, not -1"),
+        (
+            ["--method", "loglinear", "--solver", "newton"],
+            "--solver must be words, fista, ista or sage, not 'newton'",
+        ),
+        (["--method", "loglinear", "--penalty", "l7"], "--penalty must be "),
         (["--method", "loglinear", "--collapse"], "contexts cannot share a weight under tree-l2"),
         (["--method", "class"], "--method class needs --classes"),
         (["--method", "hierarchical", "--tree", "classes"], "--tree classes needs --classes"),
-        (["--method", "hierarchical", "--tree", "huffman", "--classes", "x"], "give one"),
-        (["--memory", "much"], "--memory is a number of bytes such as 500M or 2G"),
+        (["--method", "hierarchical", "--tree", "taxonomy", "--classes", "x"], "give one"),
+        (["--memory", "much"], "--memory must be a number of bytes such as 500M or 2G"),
         (["--closed", "--min-count", 2], "--closed keeps every word"),
-        (["--method", "kn", "--discount", 2], "the discount must be between 0 and 1"),
-        (["--method", "additive", "--add", 0], "d must be above 0"),
-        (["--on-error", "ignore"], "--on-error is raise or skip"),
+        (["--method", "kn", "--discount", 2], "--discount must be at most 1, not 2"),
+        (["--method", "additive", "--add", 0], "--add must be greater than 0, not 0"),
+        (["--on-error", "ignore"], "--on-error must be raise or skip"),
     ],
 )
 def test_bad_options_of_fit(refused, data, tmp_path, words, error):
@@ -346,7 +357,7 @@ def test_unseen_words(facts, refused, data, tmp_path):
     assert (closed["unknown"], closed["skipped"], closed["scored"]) == (1, 1, 11)
     assert facts("apply", tmp_path / "m", data / "new.txt")["sentences"][0]["log10"][1] is None
     brief = facts("apply", tmp_path / "m", data / "new.txt", "--sentences")["sentences"]
-    assert brief[0] == {"log10": None, "words": 5, "perplexity": None}
+    assert brief[0] == {"number": 1, "log10": None, "words": 5, "perplexity": None}
     (tmp_path / "foreign.txt").write_text("xyzzy plugh\n")
     for model in (data / "mkn", tmp_path / "m"):
         assert "not one word is in the vocabulary" in refused("eval", model, tmp_path / "foreign.txt")
@@ -443,8 +454,8 @@ def test_mixtures(facts, refused, data, tmp_path):
     assert list(facts("mix", data / "mkn", data / "mkn", *dev)["parts"]) == ["mkn", "mkn-2"]
     assert facts("mix", data / "mkn", "--cache-words", 20, *dev)["dev_perplexity"] < 5
     assert "needs two models" in refused("mix", data / "mkn", *dev)
-    assert "--by is all, depth or rule" in refused("mix", data / "mkn", data / "kn", *dev, "--by", "x")
-    assert "one exponent a model" in refused(
+    assert "--by must be all, depth or rule" in refused("mix", data / "mkn", data / "kn", *dev, "--by", "x")
+    assert "one exponent for each model" in refused(
         "mix", data / "mkn", data / "kn", *dev, "--by", "rule", "--log-linear"
     )
     assert "go with --cache-words" in refused("mix", data / "mkn", data / "kn", *dev, "--cache-decay", 0.5)
@@ -516,7 +527,7 @@ def test_sample(facts, spinney, data, name):
 
 
 def test_a_temperature_of_nothing(refused, data):
-    assert "the temperature must be above 0" in refused("sample", data / "mkn", "--temperature", 0)
+    assert "--temperature must be greater than 0" in refused("sample", data / "mkn", "--temperature", 0)
 
 
 @pytest.mark.parametrize("name", BACKOFF)
@@ -530,7 +541,7 @@ def test_arpa_files(facts, data, tmp_path, name):
 
 @pytest.mark.parametrize("name", sorted(set(ALL) - set(BACKOFF)))
 def test_what_has_no_arpa_file(refused, data, tmp_path, name):
-    assert "is no back-off model" in refused("export", data / name, tmp_path / "m.arpa")
+    assert "hold back-off models only" in refused("export", data / name, tmp_path / "m.arpa")
     assert not (tmp_path / "m.arpa").exists()
 
 

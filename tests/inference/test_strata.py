@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from spinney.errors import InputError, OptionError
-from spinney.inference.strata import row_strata, shimodaira_weights, stratum_weights
+from spinney.errors import OptionError
+from spinney.inference.strata import row_strata, stratum_weights
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(0, 1000))
@@ -18,15 +18,6 @@ def test_weights_are_the_definition(strata, seed):
     np.testing.assert_allclose(weights, by_hand, rtol=1e-12)
     seen = sorted(set(strata))
     np.testing.assert_allclose(weights.sum(), q[seen].sum(), rtol=1e-12)  # "weights sum to Σ_seen q ≤ 1"
-
-
-def test_stratified_weights_tend_to_those_of_shimodaira():
-    rng = np.random.default_rng(0)
-    q0, q1 = np.array([0.6, 0.3, 0.1]), np.array([0.1, 0.2, 0.7])
-    strata = rng.choice(3, size=200_000, p=q0)
-    ours, ratio = stratum_weights(strata, q1) * len(strata), shimodaira_weights(strata, q1, q0)
-    spread = np.sqrt((1 - q0) / (q0 * len(strata)))  # relative standard error of a count
-    assert np.all(np.abs(ours / ratio - 1) < 5 * spread[strata])
 
 
 @given(st.integers(0, 10_000))
@@ -51,7 +42,3 @@ def test_bad_input_is_refused():
         stratum_weights([0.5], [0.5, 0.5])
     with pytest.raises(OptionError, match="≥ 0"):
         stratum_weights([0], [-0.5, 0.5])
-    with pytest.raises(OptionError, match="q_train 1"):
-        shimodaira_weights([0], [0.5, 0.5], [1.0])
-    with pytest.raises(InputError, match="stratum 1"):
-        shimodaira_weights([0, 1], [0.5, 0.5], [1.0, 0.0])

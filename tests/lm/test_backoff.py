@@ -180,7 +180,7 @@ def test_no_damage_crashes(tmp_path_factory, data):
         bad = load_language_model(folder / "bad")
     except ModelFileError:
         return
-    assert bad.kind == "BackoffModel"
+    assert bad.kind == "lm/BackoffModel"
     bad.logprob(["a", "b", "c", "x", "a"])
     bad.next_words(["a", "b"])
     bad.match_depths(bad.stream([["a", "b", "c"]]))

@@ -9,10 +9,10 @@ import pytest
 
 from spinney.corpus import Tree
 from spinney.errors import OptionError
-from spinney.parsing.clustering import cluster_nodes, fit_clusters, grammar_of_states, hard_counts
+from spinney.parsing.clustering import cluster_nodes, fit_clusters, grammar_of_states
 from spinney.parsing.em import Sample
 from spinney.parsing.features import node_features
-from spinney.parsing.grammar import Rules, pcfg_counts
+from spinney.parsing.grammar import Layout, RuleCounts, Rules, pcfg_counts
 from spinney.parsing.moments import Backoff
 from spinney.parsing.projection import project
 from spinney.parsing.treearrays import TreeArrays
@@ -35,6 +35,30 @@ def some_states(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     n_states = rng.integers(1, 4, len(sample.trees.labels)).astype(np.int32)
     return rng.integers(0, n_states[sample.trees.label]).astype(np.int32), n_states
+
+
+def hard_counts(sample, state, n_states):
+    """How often each rule stands in the trees with each states, if the states of all nodes are known."""
+    trees, layout = sample.trees, Layout(sample.rules, n_states)
+    counts = RuleCounts.zeros(layout)
+    state, m = state.astype(np.int64), n_states.astype(np.int64)[trees.label]
+
+    def add(numbers, places):
+        numbers += np.bincount(places, minlength=len(numbers))
+
+    nodes, _ = sample.binary
+    b, c = trees.left[nodes], trees.right[nodes]
+    inner = (state[nodes] * m[b] + state[b]) * m[c] + state[c]
+    add(counts.binary, layout.binary_start[sample.uses.rule[nodes]] + inner)
+    nodes, _ = sample.unary
+    b = trees.left[nodes]
+    add(counts.unary, layout.unary_start[sample.uses.rule[nodes]] + state[nodes] * m[b] + state[b])
+    leaves = trees.leaves
+    for entries in (sample.uses.rule[leaves], sample.uses.rare[leaves]):
+        known = entries >= 0
+        add(counts.lexical, layout.entry_start[entries[known]] + state[leaves[known]])
+    add(counts.root, layout.state_start[trees.label[trees.roots]] + state[trees.roots])
+    return counts
 
 
 def test_hard_counts_count(sample):

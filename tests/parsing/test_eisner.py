@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods.close_trees import close_trees
 
 from spinney.errors import InputError
-from spinney.parsing.eisner import close_trees, eisner, is_projective
+from spinney.parsing.eisner import eisner, is_projective
 
 
 def all_trees(n, single_root=True):

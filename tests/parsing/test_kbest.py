@@ -9,8 +9,7 @@ from parsing_derivations import WORDS, derivations, toy_grammar, toy_rules
 from spinney.errors import OptionError
 from spinney.parsing.coarse import Pruner
 from spinney.parsing.decoding import EdgeScores, best_tree, viterbi_scores
-from spinney.parsing.inside import inside_outside
-from spinney.parsing.kbest import folded, k_best, unfolded
+from spinney.parsing.kbest import k_best
 
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)
 
@@ -69,21 +68,3 @@ def test_long_sentences_do_not_recurse():
     found = k_best(viterbi_scores(coarse, forest), 20)
     assert len({str(tree) for _, tree in found}) == 20
     assert all(tree.leaves() == words for _, tree in found)
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), st.integers(0, 10_000))
-def test_states_as_labels(words, seed):
-    coarse, grammar = toy(seed, [2, 1, 3, 2])
-    forest = Pruner(coarse, 0.0).forest(words)
-    if forest is None:
-        return
-    flat = unfolded(grammar)
-    states = Pruner(flat, 0.0).forest(words)
-    assert inside_outside(flat, states).log_z == pytest.approx(inside_outside(grammar, forest).log_z)
-    # The best derivations with their states, against each tree of the plain grammar with each choice of states.
-    weights = sorted((way.weight for way in derivations(flat, words)), reverse=True)[:10]
-    found = k_best(viterbi_scores(flat, states), 10)
-    assert [np.exp(score) for score, _ in found] == pytest.approx(weights)
-    plain = {str(way.tree) for way in derivations(grammar, words)}
-    assert {str(folded(tree)) for _, tree in found} <= plain

@@ -11,13 +11,14 @@ from methods.asymptotics import (
     exact_error,
     exact_risk,
     log_model,
+    shimodaira_weights,
 )
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
 from spinney.errors import InputError, OptionError
-from spinney.inference.strata import shimodaira_weights, stratum_weights
+from spinney.inference.strata import stratum_weights
 
 
 def _world(seed, m=12, d=3, K=3, well_specified=False):
@@ -219,3 +220,16 @@ def test_bad_input_is_refused():
         asymptotics(np.ones((12, 2)), q, eta)
     with pytest.raises(InputError, match="separable"):
         best_fit([[1.0], [-1.0]], [0.5, 0.5], [1.0, 0.0], max_iter=5)
+
+
+def test_stratified_weights_tend_to_those_of_shimodaira():
+    rng = np.random.default_rng(0)
+    q0, q1 = np.array([0.6, 0.3, 0.1]), np.array([0.1, 0.2, 0.7])
+    strata = rng.choice(3, size=200_000, p=q0)
+    ours, ratio = stratum_weights(strata, q1) * len(strata), shimodaira_weights(strata, q1, q0)
+    spread = np.sqrt((1 - q0) / (q0 * len(strata)))  # relative standard error of a count
+    assert np.all(np.abs(ours / ratio - 1) < 5 * spread[strata])
+    with pytest.raises(OptionError, match="q_train 1"):
+        shimodaira_weights([0], [0.5, 0.5], [1.0])
+    with pytest.raises(InputError, match="stratum 1"):
+        shimodaira_weights([0, 1], [0.5, 0.5], [1.0, 0.0])

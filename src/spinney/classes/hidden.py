@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -412,10 +412,7 @@ class HiddenMarkov:
         return fitted
 
 
-_SETTINGS = (
-    "n_classes", "structure", "typed", "method", "passes", "k_best", "epsilon", "batch_tokens", "gamma", "delay",
-    "finish", "start", "split_passes", "noise", "smoothing", "backoff", "patience", "dtype", "random_state",
-)  # fmt: skip
+_SETTINGS = tuple(field.name for field in fields(HiddenMarkov) if field.name != "threads")
 
 
 _DTYPES = ("float32", "float64")

@@ -1,7 +1,6 @@
 """Linear classifiers and regressors, with any penalty, of matrices and of text."""
 
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
-from spinney.classify.features import TextFeatures
 from spinney.classify.grouping import (
     Families,
     cluster_groups,
@@ -19,6 +18,7 @@ from spinney.classify.readout import group_status, sentence_log_odds
 from spinney.classify.semisupervised import SemiSupervisedClassifier, density_ratio, semi_supervised_weights
 from spinney.classify.topics import Topics, lda_topics, read_topics
 from spinney.classify.tuning import THESIS_GRIDS, Grid, Trial, Tuned, tune
+from spinney.corpus.text_features import TextFeatures
 
 __all__ = [
     "THESIS_GRIDS",

@@ -21,8 +21,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.classify.features import TextFeatures
 from spinney.corpus.brackets import Tree
+from spinney.corpus.text_features import TextFeatures
 from spinney.errors import OptionError
 from spinney.structure import Groups, WordClasses, WordVectors
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
-from spinney.classify.features import TextFeatures
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor
 from spinney.classify.selection import family_counts, foremost, selection
+from spinney.corpus.text_features import TextFeatures
 from spinney.errors import InputError
 from spinney.files import FilePath, ModelFile, csr_tensors, read_model, write_model
 from spinney.structure import ClassTree, Groups

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.classify.features import TextFeatures
 from spinney.classify.model import TextModel
 from spinney.classify.selection import Floats, family_counts, foremost, largest, selection
+from spinney.corpus.text_features import TextFeatures
 from spinney.errors import InputError, OptionError
 from spinney.optim.base import GroupArrays
 

@@ -127,7 +127,8 @@ def _documents(path: str, source: Source, report: ReadReport) -> Iterator[tuple[
     """Each document: its name, or its number from 1, and its words."""
     from spinney.corpus import read_tokenized, tokenized_sentences
     from spinney.corpus.lines import Block, parse_blocks, read_stanza_blocks
-    from spinney.corpus.reading import document_sentences, guess_format
+    from spinney.corpus.reading import document_sentences
+    from spinney.formats import guess_format
 
     how: dict[str, Any] = {"encoding": source.encoding, "on_error": source.on_error, "report": report}
     format = guess_format(path) if source.format == "auto" else source.format

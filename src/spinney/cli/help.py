@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | None) -> str:
     """The help of a verb: its usage, what it does, its arguments, and its options by panels."""
-    from spinney.cli.verbs import CONFIG, JSON, QUIET, SHORT
+    from spinney.cli.verbs import CONFIG, JSON, QUIET
 
     usage = f"Usage: {path} {' '.join(argument.metavar for argument in verb.arguments)} [OPTIONS]"
     about = verb.help
@@ -26,7 +26,7 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
         panels["Arguments"].append((argument.metavar, argument.help))
     for setting in (*verb.output, *settings):
         if not setting.hidden:
-            panels[setting.panel].append((_name(setting, SHORT), _help(setting)))
+            panels[setting.panel].append((option_name(setting), option_help(setting)))
     panels[OUTPUT if panels[OUTPUT] else COMMON].append(("--config FILE", CONFIG))
     panels[COMMON] += [("--json", JSON), ("-q, --quiet", QUIET)]
     return _rendered(usage, about, panels)
@@ -37,16 +37,20 @@ def group_help(path: str, about: str, panels: Mapping[str, Iterable[tuple[str, s
     return _rendered(f"Usage: {path} COMMAND …", about, {name: list(rows) for name, rows in panels.items()})
 
 
-def _name(setting: Setting, short: Mapping[str, str]) -> str:
+def option_name(setting: Setting) -> str:
+    """An option as help names it, with what stands for its value."""
+    from spinney.cli.verbs import SHORT
+
     flag = "--" + setting.name.replace("_", "-")
     if setting.kind is bool:
         flag = flag if setting.default is False else f"--[no-]{flag[2:]}"
     elif not (setting.choices and not setting.open):
         flag += f" {setting.metavar}"
-    return f"{short[setting.name]}, {flag}" if setting.name in short else flag
+    return f"{SHORT[setting.name]}, {flag}" if setting.name in SHORT else flag
 
 
-def _help(setting: Setting) -> str:
+def option_help(setting: Setting) -> str:
+    """What help says of an option: its line, its choices, and its default."""
     said = setting.help
     if setting.choices and setting.choices != (setting.default,):
         said += f" [{', '.join(setting.choices)}]"

@@ -91,7 +91,7 @@ def run(arguments: list[str]) -> int:
         code = _command_for(arguments)(arguments, prog_name="spinney", standalone_mode=False)
         sys.stdout.flush()
     except SettingError as error:
-        return _complain(error.told(lambda name: "--" + name.replace("_", "-")), 2)
+        return _complain(error.message(lambda name: "--" + name.replace("_", "-")), 2)
     except SpinneyError as error:
         return _complain(str(error), 2)
     except click.UsageError as error:

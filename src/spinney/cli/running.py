@@ -70,6 +70,11 @@ def inspect(call: Call) -> int:
 def show(call: Call) -> int:
     """Any other verb that shows something: the function of the library takes the arguments and the settings."""
     begin(call)
+    output = call.arguments.get("output")
+    if output == "-" and call.json:
+        raise OptionError("JSON and the output cannot both go to standard output: name a file for the output")
+    if output not in (None, "-"):
+        check_target(output)
     emit(call, call.library()(*call.arguments.values(), call.settings))
     return 0
 

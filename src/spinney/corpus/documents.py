@@ -6,13 +6,16 @@ import csv
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from spinney.corpus.compressed import FilePath, content_suffix, explained
 from spinney.corpus.lines import Block, OnError, ReadReport, check_on_error, read_blocks
+from spinney.corpus.opening import open_text
 from spinney.errors import InputError, OptionError, did_you_mean
+from spinney.formats import FORMATS, reader
 
 Column = str | int
+Row = tuple[int, list[str]]
 
 
 class Document(NamedTuple):
@@ -80,6 +83,7 @@ def read_table(
     label: Column | None = None,
     id: Column | None = None,
     *,
+    format: str | None = None,
     header: bool = True,
     delimiter: str | None = None,
     quotes: bool | None = None,
@@ -87,7 +91,7 @@ def read_table(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
 ) -> Iterator[Document]:
-    """The rows of a CSV or TSV file as documents.
+    """The rows of a table (CSV, TSV, …) as documents.
 
     Parameters
     ----------
@@ -96,6 +100,8 @@ def read_table(
     text, label, id
         Columns by name, or by number from 0. Several text columns are joined by a space. The ``id`` is by
         default the number of the row's first line.
+    format
+        A format of :data:`spinney.formats.FORMATS` that gives rows; by default CSV or TSV, by the name of the file.
     delimiter
         By default a tab if the name ends in ``.tsv``, ``.tab`` or ``.txt`` (before a compression suffix),
         else a comma.
@@ -114,10 +120,13 @@ def read_table(
     """
     check_on_error(on_error)
     report = ReadReport() if report is None else report
-    if delimiter is None:
-        delimiter = "\t" if content_suffix(path) in (".tsv", ".tab", ".txt") else ","
-    lines = _Lines(path, encoding, on_error)
-    rows = _rows(lines, delimiter, delimiter != "\t" if quotes is None else quotes, on_error, report)
+    if format is not None:
+        rows = reader(format, "rows")(path, encoding=encoding, on_error=on_error, report=report)
+    else:
+        if delimiter is None:
+            delimiter = "\t" if content_suffix(path) in (".tsv", ".tab", ".txt") else ","
+        quotes = delimiter != "\t" if quotes is None else quotes
+        rows = _rows(_Lines(path, encoding, on_error), delimiter, quotes, on_error, report)
     line, first = next(rows, (0, None))
     if first is None:
         raise InputError("the file is empty", path=os.fspath(path))
@@ -137,9 +146,8 @@ def read_table(
     for line, row in rows:
         if len(row) != len(first):
             what = f"{len(row)} columns where the first line has {len(first)}"
-            error = InputError(
-                what, path=os.fspath(path), line=line, remedy=f"the delimiter is {delimiter!r}"
-            )
+            remedy = None if delimiter is None else f"the delimiter is {delimiter!r}"
+            error = InputError(what, path=os.fspath(path), line=line, remedy=remedy)
             if on_error == "raise":
                 raise error
             report.skip(error)
@@ -147,9 +155,50 @@ def read_table(
         yield _counted(document(line, row), report)
 
 
+def csv_rows(path: FilePath, *, encoding: str, on_error: OnError, report: ReadReport) -> Iterator[Row]:
+    """The rows of a file with commas, whose fields may be quoted."""
+    return _rows(_Lines(path, encoding, on_error), ",", True, on_error, report)
+
+
+def tsv_rows(path: FilePath, *, encoding: str, on_error: OnError, report: ReadReport) -> Iterator[Row]:
+    """The rows of a file with tabs, where quote marks are plain text."""
+    return _rows(_Lines(path, encoding, on_error), "\t", False, on_error, report)
+
+
+def read_lines_as_documents(
+    path: FilePath, *, encoding: str = "utf-8", on_error: OnError = "raise", report: ReadReport | None = None
+) -> Iterator[Document]:
+    """Each line of a file as a document without label."""
+    with open_text(path, encoding=encoding) as lines:
+        for number, line in enumerate(lines, start=1):
+            yield Document(line.rstrip("\r\n"), None, str(number))
+
+
+def read_documents(
+    path: FilePath,
+    format: str,
+    *,
+    text: str = "text",
+    label: str | None = None,
+    header: bool = True,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+) -> Iterator[Document]:
+    """Documents out of a file of any format that has some; columns of tables by name, or by number without header."""
+    how: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "report": report}
+    if not FORMATS[format].rows:
+        documents: Iterator[Document] = reader(format, "documents")(path, **how)
+        return documents
+    columns: list[Any] = [
+        int(name) if name is not None and not header and name.isdigit() else name for name in (text, label)
+    ]
+    return read_table(path, *columns, format=format, header=header, **how)
+
+
 def _rows(
     lines: _Lines, delimiter: str, quotes: bool, on_error: OnError, report: ReadReport
-) -> Iterator[tuple[int, list[str]]]:
+) -> Iterator[Row]:
     """Rows with the numbers of their first lines; blank lines are passed over."""
     reader: Iterator[list[str]]
     if quotes:

@@ -7,26 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spinney import formats
 from spinney.errors import InputError, OptionError, did_you_mean, did_you_mean_file, unknown_choice
+from spinney.formats import DOCUMENTS
 
 if TYPE_CHECKING:
     from spinney.corpus import Tree
-
-FORMATS = ("auto", "folder", "csv", "tsv", "trees", "svmlight", "lines")
-_SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".mrg": "trees",
-    ".ptb": "trees",
-}
-_COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 
 #: How a tree begins: a bracket, a label or none, and another bracket or a word and the end of its bracket.
 _TREE = re.compile(rb"\s*\(\s*[^()\s]*\s*(\(|[^()\s]+\s*\))")
@@ -45,10 +33,10 @@ class InputOptions:
     labels: Mapping[str, str] = field(default_factory=dict)  # other names of labels; none: dropped
 
     def __post_init__(self) -> None:
-        if self.format not in FORMATS:
-            raise unknown_choice("--format is one of", self.format, FORMATS)
+        if self.format not in ("auto", *DOCUMENTS):
+            raise unknown_choice("the format is one of", self.format, ("auto", *DOCUMENTS))
         if self.on_error not in ("raise", "skip"):
-            raise unknown_choice("--on-error is", self.on_error, ("raise", "skip"))
+            raise unknown_choice("on_error is", self.on_error, ("raise", "skip"))
 
     def format_of(self, path: str) -> str:
         """The format of a file or folder."""
@@ -86,12 +74,8 @@ class Inputs:
 
 
 def guess_format(path: str) -> str:
-    """The format that a path suggests, or else how the file begins."""
-    if path != "-" and Path(path).is_dir():
-        return "folder"
-    name = Path(path)
-    suffix = Path(name.stem).suffix if name.suffix in _COMPRESSED else name.suffix
-    return _SUFFIXES.get(suffix.lower()) or ("trees" if _begins_with_tree(path) else "lines")
+    """The format of documents that a path suggests, or else how the file begins."""
+    return formats.guess_format(path, DOCUMENTS, "") or ("trees" if _begins_with_tree(path) else "lines")
 
 
 def _begins_with_tree(path: str) -> bool:
@@ -111,9 +95,9 @@ def renaming(spec: str | None) -> dict[str, str]:
     for item in (spec or "").split(",") if spec else []:
         old, equals, new = (part.strip() for part in item.partition("="))
         if not equals or not old:
-            raise OptionError(f"--labels: {item.strip()!r} is not OLD=NEW (or OLD= to drop)")
+            raise OptionError(f"labels: {item.strip()!r} is not OLD=NEW (or OLD= to drop)")
         if old in names:
-            raise OptionError(f"--labels: {old!r} twice")
+            raise OptionError(f"labels: {old!r} twice")
         names[old] = new
     return names
 
@@ -135,7 +119,7 @@ def read_inputs(path: str, how: InputOptions, *, need_labels: bool) -> Inputs:
     if need_labels:
         read = _renamed(read, how.labels)
     if not len(read):
-        dropped = f": --labels drops all {read.dropped}" if read.dropped else ""
+        dropped = f": all were dropped by their labels: {read.dropped}" if read.dropped else ""
         raise InputError(f"no documents{dropped}", path=path)
     return read
 
@@ -164,44 +148,30 @@ def _texts(path: str, format: str, how: InputOptions, need_labels: bool) -> Inpu
         raise InputError(
             f"document {read.ids[full.index(False)]} is empty",
             path=path,
-            remedy="remove it, or pass over such with --on-error skip",
+            remedy="remove it, or skip such documents (on_error='skip')",
         )
     return replace(read.only(full), skipped=skipped + full.count(False))
 
 
 def _documents(path: str, format: str, how: InputOptions, need_labels: bool) -> tuple[list[Any], int]:
-    from spinney.corpus import Document, ReadReport, open_text, read_folder, read_table
+    from spinney.corpus import ReadReport
+    from spinney.corpus.documents import read_documents
 
+    if format == "lines" and need_labels:
+        raise InputError(
+            "lines of text carry no labels",
+            path=path,
+            remedy="give a folder, a table, bracketed trees or an svmlight file, or say which format it is",
+        )
     report = ReadReport()
     reading: dict[str, Any] = {"encoding": how.encoding, "on_error": how.on_error, "report": report}
-    if format == "folder":
-        documents = list(read_folder(path, **reading))
-        if need_labels and all(document.label is None for document in documents):
-            raise InputError(
-                "documents without labels", path=path, remedy="put each class into a folder of its own"
-            )
-    elif format in ("csv", "tsv"):
-        named = (how.text, how.label)
-        columns: list[Any] = [int(name) if not how.header and name.isdigit() else name for name in named]
-        documents = list(
-            read_table(
-                path,
-                columns[0],
-                columns[1] if need_labels else None,
-                header=how.header,
-                delimiter="\t" if format == "tsv" else ",",
-                **reading,
-            )
+    if formats.FORMATS[format].rows:
+        reading |= {"text": how.text, "label": how.label if need_labels else None, "header": how.header}
+    documents = list(read_documents(path, format, **reading))
+    if format == "folder" and need_labels and all(document.label is None for document in documents):
+        raise InputError(
+            "documents without labels", path=path, remedy="put each class into a folder of its own"
         )
-    else:
-        if need_labels:
-            raise InputError(
-                "lines of text carry no labels",
-                path=path,
-                remedy="give a folder, a CSV, TSV or svmlight file, bracketed trees, or --format",
-            )
-        with open_text(path, encoding=how.encoding) as lines:
-            documents = [Document(line.rstrip("\r\n"), None, str(i)) for i, line in enumerate(lines, start=1)]
     return documents, report.skipped
 
 
@@ -214,7 +184,7 @@ def _bracketed(path: str, how: InputOptions, need_labels: bool) -> Inputs:
         raise InputError(
             f"tree {bare} has no label at its root",
             path=path,
-            remedy="if these are parses of labelled documents, give the documents, and the trees as --parses",
+            remedy="if these are parses of labelled documents, give the documents, and the trees as their parses",
         )
     texts = [" ".join(tree.leaves()) for tree in trees]
     labels = [tree.label for tree in trees] if need_labels else None
@@ -256,7 +226,7 @@ def refuse_unseen(read: Inputs, known: Sequence[str], path: str, on_error: str) 
             f"label {label!r} ({count} documents) was never seen in training",
             path=path,
             remedy=did_you_mean(label, known)
-            or "use the labels of training, or pass over such documents with --on-error skip",
+            or "use the labels of training, or skip such documents (on_error='skip')",
         )
     if unseen.total() == len(read):
         raise InputError("no document has a label that was seen in training", path=path)

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from spinney.corpus.arrays import TokenArrays
 from spinney.corpus.batches import Batch, ColumnName, cut_long, drop_long, sentence_batches
 from spinney.corpus.building import Cut, collected
 from spinney.corpus.columns import column_batches
-from spinney.corpus.compressed import FilePath, content_suffix
+from spinney.corpus.compressed import FilePath
 from spinney.corpus.conllu import conllu_batches
 from spinney.corpus.dependencies import (
     PARSED_COLUMNS,
@@ -24,16 +24,14 @@ from spinney.corpus.dependencies import (
     parse_dependencies,
     parsed_batches,
 )
-from spinney.corpus.documents import Document, read_folder, read_table
+from spinney.corpus.documents import Document, read_documents
 from spinney.corpus.lines import OnError, ReadReport
 from spinney.corpus.pairing import Pairing
-from spinney.corpus.raw import read_prose, read_tokenized, tokenized_sentences
+from spinney.corpus.raw import tokenized_sentences
 from spinney.corpus.vocabulary import Folding, Numbering, Vocabulary
 from spinney.errors import InputError, OptionError, unknown_choice
+from spinney.formats import FORMATS, TEXT, guess_format, reader
 
-Format = Literal["auto", "lines", "prose", "columns", "conllu", "folder", "csv", "tsv"]
-
-_SUFFIXES: Final[dict[str, Format]] = {".conllu": "conllu", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv"}
 _WORDS: Final = "words"
 _RELATION: Final = "deprel"
 _STEP = 1 << 22  # numbers looked at at a time
@@ -43,22 +41,9 @@ _TAG = re.compile(
 )
 
 
-def guess_format(path: FilePath) -> Format:
-    """The format that a path suggests, compressed or not.
-
-    Examples
-    --------
-    >>> guess_format("train.conllu.xz"), guess_format("reviews.tsv"), guess_format("news.txt.gz")
-    ('conllu', 'tsv', 'lines')
-    """
-    if path != "-" and os.path.isdir(path):
-        return "folder"
-    return _SUFFIXES.get(content_suffix(path), "lines")
-
-
 def read_text(
     paths: FilePath | Sequence[FilePath],
-    format: Format = "auto",
+    format: str = "auto",
     *,
     tree: bool = False,
     parser: str | DependencyParser | None = None,
@@ -201,7 +186,7 @@ class _Words:
         if lowercase:
             self.tables[0] = Folding(lambda w: w if w == unknown else w.lower(), self.tables[0])
 
-    def columns(self, format: Format, parsed: bool) -> list[ColumnName]:
+    def columns(self, format: str, parsed: bool) -> list[ColumnName]:
         """How a file of that format calls the columns."""
         if parsed and not set(self.names) <= set(PARSED_COLUMNS):
             raise OptionError(f"no {'+'.join(self.names)} in parsed text: only {', '.join(PARSED_COLUMNS)}")
@@ -240,15 +225,15 @@ class _Reader:
     report: ReadReport
     parser: Any  # a function, or the name of a spaCy pipeline, then the pipeline
 
-    def parses(self, format: Format) -> bool:
+    def parses(self, format: str) -> bool:
         """Whether text of that format must be parsed to give what is wanted."""
         wanted = self.tree or bool(self.relations) or self.words.names != ["form"]
         return self.parser is not None and wanted and format not in ("conllu", "columns")
 
-    def check(self, format: Format) -> None:
+    def check(self, format: str) -> None:
         """Refuse what the format does not have."""
-        if format not in get_args(Format):
-            raise unknown_choice("format must be", format, get_args(Format))
+        if format not in TEXT:
+            raise unknown_choice("format must be", format, ("auto", *TEXT))
         if (self.tree or self.relations) and format != "conllu" and not self.parses(format):
             what = "heads" if self.tree else "relations"
             remedy = (
@@ -257,18 +242,16 @@ class _Reader:
             raise OptionError(f"no {what} in {format}: only conllu has them; {remedy}")
         if self.relations and _RELATION in self.words.names:
             raise OptionError("relations are a column of their own, or part of the words, not both")
-        if format in ("csv", "tsv"):
+        if FORMATS[format].rows:
             self._text_column()
         self.words.columns(format, self.parses(format))
 
-    def _text_column(self) -> str | int:
+    def _text_column(self) -> str:
         if self.text is None and not self.header:
             raise OptionError("without a header, say which column holds the text, by number from 0")
-        if not self.header and isinstance(self.text, str) and self.text.isdigit():
-            return int(self.text)
-        return "text" if self.text is None else self.text
+        return "text" if self.text is None else str(self.text)
 
-    def all_batches(self, files: Sequence[tuple[FilePath, Format]]) -> Iterator[Batch]:
+    def all_batches(self, files: Sequence[tuple[FilePath, str]]) -> Iterator[Batch]:
         """The batches of all files; an error if they hold no sentence."""
         n = 0
         for path, format in files:
@@ -299,7 +282,7 @@ class _Reader:
         symbol = self.needed.unknown
         return symbol is None or bool(np.any(ids != self.needed[symbol]))
 
-    def _fitting(self, path: FilePath, format: Format) -> Iterator[Batch]:
+    def _fitting(self, path: FilePath, format: str) -> Iterator[Batch]:
         """The batches of a file, with sentences that are not too long."""
         columns = self.words.columns(format, self.parses(format))
         shorten = drop_long if self.tree else cut_long
@@ -313,23 +296,17 @@ class _Reader:
             yield batch
 
     def _batches(
-        self, path: FilePath, format: Format, tables: dict[ColumnName, Mapping[str, int]]
+        self, path: FilePath, format: str, tables: dict[ColumnName, Mapping[str, int]]
     ) -> Iterator[Batch]:
         if format == "conllu":
             return conllu_batches(path, tables | self.relations, heads=self.tree, **self.how)
         if format == "columns":
             return column_batches(path, tables, **self.how)
-        sentences: Iterable[list[str]]
-        if format == "lines":
-            sentences = read_tokenized(path, **self.how)
-        elif format == "prose":
-            sentences = read_prose(path, **self.how)
-        elif format == "folder":
-            sentences = document_sentences(read_folder(path, **self.how))
+        if FORMATS[format].sentences:
+            sentences: Iterable[list[str]] = reader(format, "sentences")(path, **self.how)
         else:
-            delimiter = "\t" if format == "tsv" else ","
-            rows = read_table(path, self._text_column(), header=self.header, delimiter=delimiter, **self.how)
-            sentences = document_sentences(rows)
+            table = {"text": self._text_column(), "header": self.header} if FORMATS[format].rows else {}
+            sentences = document_sentences(read_documents(path, format, **table, **self.how))
         if self.parses(format):
             trees = parse_dependencies(sentences, self.parser, report=self.report)
             how = {"on_error": self.how["on_error"], "report": self.report}

@@ -12,16 +12,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
+from spinney.formats import COMPRESSED, FORMATS, TEXT, guess_format, reader
 
 if TYPE_CHECKING:
     from spinney.corpus import Document, ReadReport, Sentence, TokenArrays, Vocabulary
     from spinney.corpus.dependencies import DependencyParser
 
-FORMATS = ("auto", "lines", "prose", "columns", "conllu", "folder", "csv", "tsv")
-
 #: Text beyond so many bytes is numbered in files rather than in memory.
 LARGE = 200_000_000
-_COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 _SENTENCES = 1000  # worked on at a time
 _NOTE = "read.json"
 
@@ -100,7 +98,7 @@ class Source:
 
     def __post_init__(self) -> None:
         if self.on_error not in ("raise", "skip"):
-            raise unknown_choice("--on-error is", self.on_error, ("raise", "skip"))
+            raise unknown_choice("on_error is", self.on_error, ("raise", "skip"))
 
     @property
     def name(self) -> str:
@@ -109,8 +107,6 @@ class Source:
 
     def format_of(self, file: str) -> str:
         """The format that was given, or that the file's name suggests."""
-        from spinney.corpus.reading import guess_format
-
         return guess_format(file) if self.format == "auto" else self.format
 
     def read(
@@ -169,7 +165,7 @@ def numbered(
     from spinney.corpus import TokenArrays
 
     if cache is None:
-        sizes = [size * (5 if path.endswith(_COMPRESSED) else 1) for path, size, _ in source.sizes()]
+        sizes = [size * (5 if path.endswith(COMPRESSED) else 1) for path, size, _ in source.sizes()]
         if sum(sizes) <= LARGE:
             yield source.read(reading, report, vocabulary=vocabulary, **cut)
             return
@@ -267,28 +263,21 @@ def _sentences(
 
 
 def _plain_sentences(path: str, format: str, source: Source, how: dict[str, Any]) -> Iterator[list[str]]:
-    from spinney.corpus import read_prose, read_tokenized
     from spinney.corpus.reading import document_sentences
 
-    if format == "lines":
-        return read_tokenized(path, **how)
-    if format == "prose":
-        return read_prose(path, **how)
+    if format in TEXT and FORMATS[format].sentences:
+        sentences: Iterator[list[str]] = reader(format, "sentences")(path, **how)
+        return sentences
     return document_sentences(documents(path, format, source, how))
 
 
 def documents(path: str, format: str, source: Source, how: dict[str, Any]) -> Iterator[Document]:
     """The documents of a folder or of a table."""
-    from spinney.corpus import read_folder, read_table
+    from spinney.corpus.documents import read_documents
 
-    if format == "folder":
-        return read_folder(path, **how)
-    if format not in ("csv", "tsv"):
-        raise unknown_choice("--format is", format, FORMATS)
-    column: Any = source.text or "text"
-    column = int(column) if not source.header and column.isdigit() else column
-    delimiter = "\t" if format == "tsv" else ","
-    return read_table(path, column, header=source.header, delimiter=delimiter, **how)
+    if format not in TEXT:
+        raise unknown_choice("the format is", format, ("auto", *TEXT))
+    return read_documents(path, format, text=source.text or "text", header=source.header, **how)
 
 
 def _parsed(sentence: Sentence, reading: Reading, path: str) -> Tokens:

@@ -4,7 +4,7 @@
 :class:`SpectralHMM` and :class:`MomentTopics` learn latent-variable models from moments, without iterations.
 """
 
-from spinney.embed.cca import CCA, CanonicalRegression, PrincipalRegression
+from spinney.embed.cca import CCA
 from spinney.embed.counts import ContextCounts, count_contexts, window
 from spinney.embed.embedding import Embedding
 from spinney.embed.sparse_coding import SparseCoding
@@ -15,11 +15,9 @@ from spinney.embed.weighting import correlations, pmi
 
 __all__ = [
     "CCA",
-    "CanonicalRegression",
     "ContextCounts",
     "Embedding",
     "MomentTopics",
-    "PrincipalRegression",
     "SparseCoding",
     "SpectralHMM",
     "StochasticCoding",

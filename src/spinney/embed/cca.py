@@ -1,4 +1,4 @@
-"""Canonical correlation of two views, and regression on what one view tells of the other.
+"""Canonical correlation of two views.
 
 Views may be dense or sparse; a sparse one is never made dense, its mean is taken off within the products.
 """
@@ -17,11 +17,8 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
-    RegressorMixin,
     TransformerMixin,
-    clone,
 )
-from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
 from spinney.errors import InputError, OptionError, unknown_choice
@@ -143,134 +140,6 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
-
-
-class CanonicalRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Linear regression with canonical shrinkage: what the views do not agree on is shrunk.
-
-    In the projections x_i of the first view, white and correlated λ_i with the second, βᵢ = λᵢ · mean(xᵢ z)
-    (Kakade and Foster 2007). That is the least squares fit under the penalty Σ ((1 - λᵢ)/λᵢ) βᵢ². If either view is
-    enough to predict z, little is lost, and few labels are needed.
-
-    Parameters
-    ----------
-    cca : CCA
-        Fitted, or to be fitted to unlabelled examples. Take many components: the shrinkage chooses among them.
-        There is an intercept if it centres.
-
-    Attributes
-    ----------
-    cca_ : CCA
-        The fitted one.
-    shrunk_ : array [k]
-        β, the weights of the projections.
-    coef_, intercept_ : the same model, in the features.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> z = rng.standard_normal(1000)
-    >>> X, Y = (z[:, None] + rng.standard_normal((1000, 5)) for _ in range(2))
-    >>> model = CanonicalRegression(CCA(5)).fit(X[:20], z[:20], X_unlabelled=X, Y_unlabelled=Y)
-    >>> model.coef_.shape, round(model.score(X[20:], z[20:]), 1)
-    ((5,), 0.8)
-    """
-
-    def __init__(self, cca: Any) -> None:
-        self.cca = cca
-
-    def fit(self, X: Any, z: Any, *, X_unlabelled: Any = None, Y_unlabelled: Any = None) -> Self:
-        """Fit the weights to labelled examples, and the views to unlabelled ones, unless they are fitted."""
-        if (X_unlabelled is None) != (Y_unlabelled is None):
-            raise OptionError("X_unlabelled and Y_unlabelled are two views of the same examples: give both")
-        if X_unlabelled is not None:
-            self.cca_ = clone(self.cca).fit(X_unlabelled, Y_unlabelled)
-        elif hasattr(self.cca, "correlations_"):
-            self.cca_ = self.cca
-        else:
-            raise OptionError("the CCA is not fitted: fit it, or give X_unlabelled and Y_unlabelled")
-        X, z = validate_data(self, X, z, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True)
-        x, z = self.cca_.transform(X), np.asarray(z, float)
-        z_mean, x_mean = (z.mean(), x.mean(axis=0)) if self.cca_.center else (0.0, np.zeros(x.shape[1]))
-        lam = np.minimum(self.cca_.correlations_, 1.0)
-        self.shrunk_ = lam * ((z - z_mean) @ x) / len(z)
-        self.coef_ = self.cca_.x_weights_ @ self.shrunk_
-        self.intercept_ = float(z_mean - x_mean @ self.shrunk_ - self.cca_.x_mean_ @ self.coef_)
-        return self
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The expected z of each example."""
-        return _predicted(self, X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-class PrincipalRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Least squares on principal components: what canonical regression is compared with.
-
-    It keeps the directions that vary most, whether or not another view confirms them, and may miss all signal
-    (Foster and Kakade 2006).
-
-    Parameters
-    ----------
-    n_components : int
-        Directions to keep, at most as many as there are features or examples.
-    random_state : int
-        Where the decomposition of large data begins.
-
-    Attributes
-    ----------
-    coef_, intercept_ : the model, in the features.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((100, 3)) * [3, 2, 1]
-    >>> model = PrincipalRegression(2).fit(X, X[:, 0] + X[:, 2])
-    >>> np.abs(model.coef_).round(1).tolist()  # the third feature varies least: it is not seen
-    [1.0, 0.0, 0.0]
-    """
-
-    def __init__(self, n_components: int = 2, *, random_state: int = 0) -> None:
-        self.n_components = n_components
-        self.random_state = random_state
-
-    def fit(self, X: Any, z: Any, *, X_unlabelled: Any = None) -> Self:
-        """Fit the weights to labelled examples; the components, to unlabelled ones if there are any."""
-        if self.n_components < 1:
-            raise OptionError(f"n_components must be at least 1, not {self.n_components}")
-        X, z = validate_data(
-            self, X, z, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True, ensure_min_samples=2
-        )
-        source = X
-        if X_unlabelled is not None:
-            source = validate_data(
-                self, X_unlabelled, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False
-            )
-        centred = _centred(_view(source, center=True))
-        V = truncated_svd(centred, self.n_components, random_state=self.random_state).V
-        regression = LinearRegression().fit(X @ V, z)
-        self.coef_, self.intercept_ = V @ regression.coef_, float(regression.intercept_)
-        return self
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The expected z of each example."""
-        return _predicted(self, X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.regressor_tags.poor_score = True  # of few components
-        return tags
-
-
-def _predicted(model: Any, X: Any) -> NDArray[np.float64]:
-    check_is_fitted(model)
-    X = validate_data(model, X, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
-    return np.asarray(X @ model.coef_ + model.intercept_)
 
 
 def _checked_view(Y: Any) -> Any:

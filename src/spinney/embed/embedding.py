@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -354,11 +354,7 @@ class Embedding:
         return embedding
 
 
-_SETTINGS = (
-    "method", "dimensions", "window", "weighting", "positional", "edges", "n_contexts", "transform", "pseudo",
-    "context_exponent", "center", "floor", "shift", "min_pair", "exponent", "rows", "whitening", "variant", "rates",
-    "passes", "lam", "branching", "coding", "epochs", "svd", "power", "random_state",
-)  # fmt: skip
+_SETTINGS = tuple(field.name for field in fields(Embedding) if field.name != "threads")
 
 
 def _describe(states: WindowStates | SmoothedStates) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -9,7 +9,7 @@ laws of one, two and three words in a row; when these are exact, so are all prob
 from __future__ import annotations
 
 import time
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -443,10 +443,7 @@ class SpectralHMM:
         self.basis_, self.singular_values_, self.unigram_ = basis, s, unigram
 
 
-_SETTINGS = (
-    "n_states", "variant", "scaling", "pseudo_count", "shrinkage", "interpolation", "cutoff", "ridge", "power",
-    "random_state",
-)  # fmt: skip
+_SETTINGS = tuple(field.name for field in fields(SpectralHMM) if field.name != "threads")
 _ARRAYS = {"b0": 1, "b_inf": 1, "stationary": 1, "readout": 2, "matrices": 3}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Self
@@ -442,9 +442,7 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return tags
 
 
-_SETTINGS = (
-    "n_topics", "alpha0", "smoothing", "polish", "restarts", "iterations", "threads", "random_state",
-)  # fmt: skip
+_SETTINGS = tuple(field.name for field in fields(MomentTopics))
 
 
 def _mean_log(gamma: Matrix) -> Matrix:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import OptionError
 
 Vector = NDArray[np.float64]
 
@@ -44,32 +44,6 @@ def stratum_weights(strata: ArrayLike, population: ArrayLike) -> Vector:
     q = _checked_law("population", population)
     x = _checked_strata(strata, len(q))
     return np.asarray(q[x] / np.bincount(x, minlength=len(q))[x])
-
-
-def shimodaira_weights(strata: ArrayLike, q_test: ArrayLike, q_train: ArrayLike) -> Vector:
-    """The weight q_test(xᵢ)/q_train(xᵢ) of each labelled example (Shimodaira 2000).
-
-    :func:`stratum_weights` tends to these (over n) without knowing ``q_train``, and its estimator varies less.
-
-    Parameters
-    ----------
-    strata : int array of shape (n,)
-        The stratum of each labelled example.
-    q_test, q_train : arrays of shape (m,)
-        The shares of the strata where the model will be used, and where the examples come from.
-
-    Examples
-    --------
-    >>> shimodaira_weights([0, 1, 1], q_test=[0.2, 0.8], q_train=[0.5, 0.5]).tolist()
-    [0.4, 1.6, 1.6]
-    """
-    q1, q0 = _checked_law("q_test", q_test), _checked_law("q_train", q_train)
-    if len(q1) != len(q0):
-        raise OptionError(f"q_test has {len(q1)} strata, q_train {len(q0)}")
-    x = _checked_strata(strata, len(q1))
-    if not np.all(q0[x] > 0):
-        raise InputError(f"an example lies in stratum {int(x[np.argmin(q0[x])])}, where q_train is 0")
-    return np.asarray(q1[x] / q0[x])
 
 
 def row_strata(X: Any) -> NDArray[np.intp]:

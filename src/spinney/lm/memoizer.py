@@ -26,19 +26,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney import progress
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.files import ModelFile, Parts
 from spinney.lm.model import LanguageModel, Vector
 from spinney.lm.pitman_yor import (
-    Average,
     Method,
     PitmanYor,
     Restaurants,
     Sweep,
     check_sweeps,
     one_table_customers,
+    sampled_means,
 )
 from spinney.lm.storedtrie import stored_trie, trie_header, trie_tensors
 from spinney.lm.stream import Ids, Stream, refuse_marks, stream_of
@@ -265,9 +264,17 @@ def sequence_memoizer(
         customers, tables = one_table_customers(trie).astype(np.float64), np.ones(trie.n_grams)
         d = leaving_one_out_discounts(trie, customers, len(given)) if discounts is None else given
     elif method == "gibbs":
-        burn_in = check_sweeps(sweeps, burn_in)
-        customers, tables, d, interrupted = _sampled(
-            trie, given, sweeps, burn_in, resample, random_state, callback
+        rng = np.random.default_rng(random_state)
+        lengths, zero = Lengths(trie, len(given)), np.zeros(trie.n_contexts)
+        seated = Restaurants(trie, node_discounts(trie, given), zero, rng)
+        (customers, tables, d, _), interrupted = sampled_means(
+            seated,
+            (given, np.zeros(len(given))),
+            at_nodes=lambda d, _: (node_discounts(trie, d), zero),
+            draw=(lambda d, theta: (draw_discounts(seated, lengths, d, rng), theta)) if resample else None,
+            sweeps=sweeps,
+            burn_in=check_sweeps(sweeps, burn_in),
+            callback=callback,
         )
     else:
         raise unknown_choice("the method is", method, ("gibbs", "one-table"))
@@ -278,40 +285,6 @@ def sequence_memoizer(
 
 
 _FIRST_DISCOUNTS = (0.75, 0.8, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9)
-
-
-def _sampled(
-    trie: SuffixTrie,
-    d: Vector,
-    sweeps: int,
-    burn_in: int,
-    resample: bool,
-    random_state: int,
-    callback: Callable[[Sweep], object] | None,
-) -> tuple[Vector, Vector, Vector, bool]:
-    """Mean customers, tables and discounts; and whether Ctrl-C ended the sweeps."""
-    rng = np.random.default_rng(random_state)
-    zero = np.zeros(trie.n_contexts)
-    lengths = Lengths(trie, len(d))
-    seated = Restaurants(trie, node_discounts(trie, d), zero, rng)
-    mean, interrupted = Average(), False
-    with progress.task("seating", sweeps) as bar:
-        try:
-            for number in range(1, sweeps + 1):
-                seated.sweep(node_discounts(trie, d), zero)
-                if resample:
-                    d = draw_discounts(seated, lengths, d, rng)
-                if number > burn_in:
-                    mean.add(seated.customers, seated.tables, d)
-                bar.update()
-                if callback is not None:
-                    callback(Sweep(number, d, np.zeros(len(d)), int(seated.laid.sum())))
-        except KeyboardInterrupt:  # what was sampled so far is a model too
-            interrupted = True
-    if not mean.n:
-        mean.add(seated.customers, seated.tables, d)
-    customers, tables, d = mean.means()
-    return customers, tables, d, interrupted
 
 
 def _fall(trie: SuffixTrie, discounts: Vector) -> Vector:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import TokenArrays, Vocabulary, sentence_arrays
-from spinney.errors import InputError, OptionError
+from spinney.corpus.text import Reading
+from spinney.errors import InputError, OptionError, about
 from spinney.files import FilePath, ModelFile, Parts
 from spinney.lm.stream import END, START, Ids, Stream, stream_of
 from spinney.model import KINDS, Applied, Contents, Model, load_task
@@ -249,6 +250,8 @@ class LanguageModel(Model, ABC):
         with file.checked():
             model = class_of(file.kind, file).from_parts(file, Vocabulary(tuple(words), counts, unknown))
         model.facts = file.fact("facts", dict)
+        with about(str(file.path)):
+            Reading.of(model.facts)  # refuses what no reading is
         return model
 
     # -- what people see and the commands do ----------------------------------------------------------

@@ -307,24 +307,61 @@ def sampled_model(
     _check(d, theta)
     rng = np.random.default_rng(random_state)
     seated = Restaurants(trie, d[trie.depth], theta[trie.depth], rng)
+    (customers, tables, d, theta), interrupted = sampled_means(
+        seated,
+        (d, theta),
+        at_nodes=lambda d, theta: (d[trie.depth], theta[trie.depth]),
+        draw=(lambda d, theta: draw_parameters(seated, d, theta, rng)) if resample else None,
+        sweeps=sweeps,
+        burn_in=burn_in,
+        callback=callback,
+    )
+    return PitmanYor(trie, customers, tables, d[trie.depth], theta[trie.depth], interrupted)
+
+
+def sampled_means(
+    seated: Restaurants,
+    parameters: tuple[Vector, Vector],
+    *,
+    at_nodes: Callable[[Vector, Vector], tuple[Vector, Vector]],
+    draw: Callable[[Vector, Vector], tuple[Vector, Vector]] | None,
+    sweeps: int,
+    burn_in: int,
+    callback: Callable[[Sweep], object] | None,
+) -> tuple[list[Vector], bool]:
+    """Seat all customers anew, sweep after sweep, and draw the parameters.
+
+    Parameters
+    ----------
+    parameters
+        Discounts and concentrations by the length of contexts.
+    at_nodes
+        The discount and the concentration of each node, given the parameters.
+    draw
+        New parameters, given the old ones; without it they stay as they are.
+
+    Returns
+    -------
+    means, interrupted
+        The mean customers, tables, discounts and concentrations; and whether Ctrl-C ended the sweeps.
+    """
     mean, interrupted = Average(), False
     with progress.task("seating", sweeps) as bar:
         try:
             for number in range(1, sweeps + 1):
-                seated.sweep(d[trie.depth], theta[trie.depth])
-                if resample:
-                    d, theta = draw_parameters(seated, d, theta, rng)
+                seated.sweep(*at_nodes(*parameters))
+                if draw is not None:
+                    parameters = draw(*parameters)
                 if number > burn_in:
-                    mean.add(seated.customers, seated.tables, d, theta)
+                    mean.add(seated.customers, seated.tables, *parameters)
                 bar.update()
                 if callback is not None:
-                    callback(Sweep(number, d, theta, int(seated.laid.sum())))
+                    callback(Sweep(number, *parameters, int(seated.laid.sum())))
         except KeyboardInterrupt:  # what was sampled so far is a model too
             interrupted = True
     if not mean.n:
-        mean.add(seated.customers, seated.tables, d, theta)
-    customers, tables, d, theta = mean.means()
-    return PitmanYor(trie, customers, tables, d[trie.depth], theta[trie.depth], interrupted)
+        mean.add(seated.customers, seated.tables, *parameters)
+    return mean.means(), interrupted
 
 
 def draw_parameters(

@@ -199,7 +199,7 @@ class _Training:
         if how.get("solver", "words") != "words":
             how.setdefault("collapse", False)  # the general solvers know no shared weights
         how["penalty"] = self.s.penalty or ("tree-linf" if unbounded else "tree-l2")
-        lams, alphas = list(self.s.lam), list(self.s.alpha or (1.0 if unbounded else 1.1,))
+        lams, alphas = list(self.s.lam or (0.7,)), list(self.s.alpha or (1.0 if unbounded else 1.1,))
         if self.s.method == "hierarchical":
             return self._hierarchical(text, lams, alphas, how)
         if len(lams) * len(alphas) > 1 and self.held_out is not None:

@@ -15,7 +15,7 @@ from spinney.errors import unknown_choice
 from spinney.parallel import default_threads, in_order, one_blas_thread
 from spinney.parsing.em import Sample
 from spinney.parsing.features import FeatureSet, node_features
-from spinney.parsing.grammar import Floats, Grammar, Layout, RuleCounts, Rules, Uses
+from spinney.parsing.grammar import Floats, Grammar, RuleCounts, Rules, Uses
 from spinney.parsing.headrules import COLLINS, HeadRules
 from spinney.parsing.moments import Backoff, grammar_of_moments
 from spinney.parsing.projection import Projection, project
@@ -157,42 +157,6 @@ def _points(projection: Projection, label: int, nodes: NDArray[np.int64], view: 
         parts.append(projection.outside[nodes, :m] * s)
     parts = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-300) for part in parts]
     return np.hstack(parts).round(9)
-
-
-def hard_counts(sample: Sample, state: NDArray[np.integer], n_states: NDArray[np.int32]) -> RuleCounts:
-    """How often each rule stands in the trees with each states, if the states of all nodes are known.
-
-    Examples
-    --------
-    >>> from spinney.corpus import Tree
-    >>> trees = TreeArrays.of([Tree.parse("(S (N dogs) (V bark))"), Tree.parse("(S (N dogs) (V stop))")])
-    >>> [trees.labels[a] for a in trees.label]
-    ['V', 'N', 'S', 'V', 'N', 'S']
-    >>> sample = Sample.of(trees, Rules.of(trees, rare=0))
-    >>> counts = hard_counts(sample, np.array([0, 0, 0, 1, 0, 0]), np.array([2, 1, 1], np.int32))
-    >>> counts.tensor(0).tolist()
-    [[[1.0, 1.0]]]
-    """
-    trees, layout = sample.trees, Layout(sample.rules, n_states)
-    counts = RuleCounts.zeros(layout)
-    state, m = state.astype(np.int64), n_states.astype(np.int64)[trees.label]
-
-    def add(numbers: Floats, places: NDArray[np.int64]) -> None:
-        numbers += np.bincount(places, minlength=len(numbers))
-
-    nodes, _ = sample.binary
-    b, c = trees.left[nodes], trees.right[nodes]
-    inner = (state[nodes] * m[b] + state[b]) * m[c] + state[c]
-    add(counts.binary, layout.binary_start[sample.uses.rule[nodes]] + inner)
-    nodes, _ = sample.unary
-    b = trees.left[nodes]
-    add(counts.unary, layout.unary_start[sample.uses.rule[nodes]] + state[nodes] * m[b] + state[b])
-    leaves = trees.leaves
-    for entries in (sample.uses.rule[leaves], sample.uses.rare[leaves]):
-        known = entries >= 0
-        add(counts.lexical, layout.entry_start[entries[known]] + state[leaves[known]])
-    add(counts.root, layout.state_start[trees.label[trees.roots]] + state[trees.roots])
-    return counts
 
 
 def grammar_of_states(

@@ -2,8 +2,8 @@
 
 The settings of a method are one frozen dataclass. Its annotations say everything that anyone needs to know about a
 field: the type, the choices (``Literal``), the range (``AtLeast(0)``), and a line of help. Checks, the parameters of
-recipes and estimators, model files, configuration files, command-line options, help and shell completion are all derived
-from it.
+recipes and estimators, model files, configuration files, command-line options, help and shell completion are all
+derived from it.
 
 >>> @dataclass(frozen=True, kw_only=True)
 ... class Smoothing(Settings):

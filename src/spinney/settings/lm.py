@@ -143,7 +143,9 @@ class _Penalised(Vocabulary):
         Literal["tree-l2", "tree-linf", "l1", "l2", "none"] | None,
         "Penalty (default: tree-l2; if the order is unbounded, tree-linf).",
     ] = None
-    lam: Annotated[tuple[float, ...], AtLeast(0), "Strength; the best of several is chosen on dev."] = (0.7,)
+    lam: Annotated[
+        tuple[float, ...] | None, AtLeast(0), "Strength; the best of several is chosen on dev (default: 0.7)."
+    ] = None
     alpha: Annotated[
         tuple[float, ...] | None,
         AtLeast(0),
@@ -152,7 +154,9 @@ class _Penalised(Vocabulary):
 
     def check(self) -> None:
         super().check()
-        if self.dev is None and max(len(self.lam), len(self.alpha or ())) > 1:
+        if self.penalty == "none" and self.lam is not None:
+            raise SettingError("{penalty} none has no strength: leave out {lam}")
+        if self.dev is None and max(len(self.lam or ()), len(self.alpha or ())) > 1:
             raise SettingError(
                 "the best of several values of {lam} or {alpha} is chosen on held-out text: give {dev}"
             )

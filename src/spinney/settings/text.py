@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from spinney.settings import DATA, AtLeast, File, Settings
-
-TextFormat = Literal["auto", "lines", "prose", "columns", "conllu", "folder", "csv", "tsv"]
+from spinney.formats import TEXT
+from spinney.settings import DATA, AtLeast, File, OneOf, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +23,7 @@ class TextFiles(Decoding):
     """Files of text."""
 
     panel = DATA
-    format: Annotated[TextFormat, "Format; auto goes by the name of the file."] = "auto"
+    format: Annotated[str, OneOf(("auto", *TEXT)), "Format; auto goes by the name of the file."] = "auto"
     text: Annotated[str | None, "Column of a table that holds the text."] = None
     header: Annotated[bool, "Whether the first line of a table names its columns."] = True
 

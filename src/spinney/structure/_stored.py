@@ -102,3 +102,25 @@ class Words:
             return np.fromiter((place.get(token, -1) for token in tokens), np.int32, len(tokens))
         found = (self.find(token) for token in tokens)
         return np.fromiter((-1 if i is None else i for i in found), np.int32, len(tokens))
+
+
+class OfWords(Stored):
+    """A structure that says something of each of its words."""
+
+    _words: Words
+
+    @property
+    def words(self) -> list[str]:
+        """The words, in the order of what is known of them."""
+        return self._words.list
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether a word that is not known is looked up in lower case."""
+        return self._words.lowercase
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return self._words.find(word) is not None

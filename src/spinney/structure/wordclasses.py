@@ -15,12 +15,12 @@ from spinney.corpus.opening import writing
 from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, Parts
 from spinney.structure._json import read_json, write_json
-from spinney.structure._stored import Stored, Words, frozen
+from spinney.structure._stored import OfWords, Words, frozen
 
 Default = TypeVar("Default")
 
 
-class WordClasses(Stored):
+class WordClasses(OfWords):
     """Each word's class; never changes once made.
 
     Parameters
@@ -94,24 +94,8 @@ class WordClasses(Stored):
             if len(set(self.paths)) < len(self.paths):
                 raise OptionError("two classes have the same path")
 
-    @property
-    def words(self) -> list[str]:
-        """The words, in the order of ``ids``."""
-        return self._words.list
-
-    @property
-    def lowercase(self) -> bool:
-        """Whether a word that has no class is looked up in lower case."""
-        return self._words.lowercase
-
-    def __len__(self) -> int:
-        return len(self.words)
-
     def __repr__(self) -> str:
         return f"WordClasses({len(self)} words, {self.n_classes} classes)"
-
-    def __contains__(self, word: object) -> bool:
-        return self._words.find(word) is not None
 
     def __getitem__(self, word: str) -> int:
         """The class of ``word``; KeyError if it has none."""

@@ -13,7 +13,7 @@ from spinney.corpus.compressed import content_suffix
 from spinney.errors import InputError, OptionError, did_you_mean
 from spinney.files import FilePath, ModelFile, Parts, csr_tensors
 from spinney.structure import _word2vec
-from spinney.structure._stored import Stored, Words
+from spinney.structure._stored import OfWords, Words
 from spinney.structure.wordclasses import WordClasses
 
 Metric = Literal["cosine", "dot", "hellinger"]
@@ -23,7 +23,7 @@ _QUERIES_AT_ONCE = 256  # enough to make the product of matrices as fast as it g
 _CHUNK = 512  # scores whose largest is looked at before they are
 
 
-class WordVectors(Stored):
+class WordVectors(OfWords):
     """A vector for each word; never changes once made.
 
     Parameters
@@ -58,29 +58,13 @@ class WordVectors(Stored):
             raise OptionError(f"{len(self)} words but {self.matrix.shape[0]} vectors")
 
     @property
-    def words(self) -> list[str]:
-        """The words, in the order of the rows."""
-        return self._words.list
-
-    @property
-    def lowercase(self) -> bool:
-        """Whether a word that has no vector is looked up in lower case."""
-        return self._words.lowercase
-
-    @property
     def dimension(self) -> int:
         """The length of a vector."""
         return int(self.matrix.shape[1])
 
-    def __len__(self) -> int:
-        return len(self.words)
-
     def __repr__(self) -> str:
         kind = "sparse" if self.is_sparse else str(self.matrix.dtype)
         return f"WordVectors({len(self)} words, {self.dimension} dimensions, {kind})"
-
-    def __contains__(self, word: object) -> bool:
-        return self._words.find(word) is not None
 
     def __getitem__(self, word: str) -> NDArray[Any]:
         """The vector of ``word``, dense; KeyError if it has none."""

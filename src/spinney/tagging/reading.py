@@ -6,15 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from spinney.corpus import ReadReport, read_conllu, read_crfsuite, read_lines, read_tokenized
+from spinney.corpus import ReadReport, read_conllu, read_crfsuite, read_lines
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.lines import OnError
 from spinney.corpus.vocabulary import Numbering
 from spinney.errors import OptionError
+from spinney.formats import giving, reader
 from spinney.tagging.columns import Columns, read_all, read_column_batches
 from spinney.tagging.g2p import cmudict_sentences, nettalk_sentences
 
-FORMATS = ("columns", "conllu", "crfsuite", "lines", "letters", "nettalk", "nettalk-stress", "cmudict")
+LABELLED = giving("tagged")
+FORMATS = (*LABELLED, "lines", "letters")
 SENTENCES = 1000  # read at a time
 POOL = 1 << 20  # strings remembered while an endless input is labelled
 
@@ -69,28 +71,48 @@ def read_batches_of(
 def _sentences(
     path: FilePath, format: str, encoding: str, on_error: OnError, report: ReadReport | None
 ) -> Iterable[Rows]:
-    how: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "report": report}
-    if format == "conllu":
-        return (list(zip(sentence.forms, sentence.upos)) for sentence in read_conllu(path, **how))
-    if format == "crfsuite":
-        items = read_crfsuite(path, **how)
-        return ([(attribute_cell(seen), label) for label, seen in sentence] for sentence in items)
-    if format == "lines":
-        return ([(word,) for word in sentence] for sentence in read_tokenized(path, **how))
-    if format == "letters":
-        return ([(letter,) for letter in word] for word in _words(path, encoding))
-    if format in ("nettalk", "nettalk-stress"):
-        return nettalk_sentences(path, joint_stress=format.endswith("stress"))
-    if format == "cmudict":
-        return cmudict_sentences(path)
-    raise OptionError(
-        f"there is no format {format!r}; there are {', '.join(FORMATS)}", given=format, known=FORMATS
+    if format not in FORMATS:
+        raise OptionError(
+            f"there is no format {format!r}; there are {', '.join(FORMATS)}", given=format, known=FORMATS
+        )
+    what = "tagged" if format in LABELLED else "sentences"
+    sentences: Iterable[Rows] = reader(format, what)(
+        path, encoding=encoding, on_error=on_error, report=report
+    )
+    return sentences if what == "tagged" else ([(token,) for token in sentence] for sentence in sentences)  # type: ignore[misc]
+
+
+def conllu_rows(path: FilePath, **how: Any) -> Iterator[Rows]:
+    """Forms and universal parts of speech of CoNLL-U."""
+    return (list(zip(sentence.forms, sentence.upos)) for sentence in read_conllu(path, **how))
+
+
+def crfsuite_rows(path: FilePath, **how: Any) -> Iterator[Rows]:
+    """Attributes as one cell, then the label."""
+    return (
+        [(attribute_cell(seen), label) for label, seen in sentence] for sentence in read_crfsuite(path, **how)
     )
 
 
-def _words(path: FilePath, encoding: str) -> Iterator[str]:
+def letters(path: FilePath, encoding: str = "utf-8", **how: Any) -> Iterator[str]:
+    """Words, whose letters are the tokens."""
     for _, line in read_lines(path, encoding=encoding):
         yield from line.split()
+
+
+def nettalk_rows(path: FilePath, **how: Any) -> list[Rows]:
+    """Letters and sounds of NETtalk."""
+    return nettalk_sentences(path)
+
+
+def nettalk_stress_rows(path: FilePath, **how: Any) -> list[Rows]:
+    """Letters, and sounds with their stress, of NETtalk."""
+    return nettalk_sentences(path, joint_stress=True)
+
+
+def cmudict_rows(path: FilePath, **how: Any) -> Iterable[Rows]:
+    """Letters and sounds of CMUdict."""
+    return cmudict_sentences(path)
 
 
 def attribute_cell(seen: dict[str, Any]) -> str:

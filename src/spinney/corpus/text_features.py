@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from spinney.corpus.lines import fields
+from spinney.corpus.lines import fields as split_fields
 from spinney.corpus.raw import split_sentences, tokenize
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.files import ModelFile, Parts
 
 Weighting = Literal["tfidf", "counts", "binary"]
 Tokens = Literal["words", "all", "spaces"]
-_SETTINGS = ("weighting", "ngrams", "min_count", "lowercase", "stop_words", "tokens")
 
 
+@dataclass(eq=False, repr=False)
 class TextFeatures:
     """Words (and n-grams of words) as columns.
 
@@ -28,6 +29,10 @@ class TextFeatures:
         The longest n-gram.
     min_count : int
         Words in fewer documents are left out.
+    skip_top : int
+        How many of the most frequent words are left out.
+    max_features : int, optional
+        How many of the words that follow are kept, at most.
     lowercase : bool
     stop_words : {"english"}, optional
     tokens : {"words", "all", "spaces"}
@@ -47,30 +52,27 @@ class TextFeatures:
     ['.', 'a', 'cat', 'dog', 'is', "n't"]
     """
 
-    def __init__(
-        self,
-        weighting: Weighting = "tfidf",
-        *,
-        ngrams: int = 1,
-        min_count: int = 1,
-        lowercase: bool = True,
-        stop_words: str | None = None,
-        tokens: Tokens = "words",
-    ) -> None:
-        if weighting not in ("tfidf", "counts", "binary"):
-            raise unknown_choice("features are", weighting, ("tfidf", "counts", "binary"))
-        if ngrams < 1 or min_count < 1:
+    weighting: Weighting = "tfidf"
+    _: KW_ONLY
+    ngrams: int = 1
+    min_count: int = 1
+    skip_top: int = 0
+    max_features: int | None = None
+    lowercase: bool = True
+    stop_words: str | None = None
+    tokens: Tokens = "words"
+
+    def __post_init__(self) -> None:
+        if self.weighting not in get_args(Weighting):
+            raise unknown_choice("features are", self.weighting, get_args(Weighting))
+        if self.ngrams < 1 or self.min_count < 1:
             raise OptionError("ngrams and min_count must be ≥ 1")
-        if stop_words not in (None, "english"):
-            raise unknown_choice("stop_words is", stop_words, ("english", "nothing"))
-        if tokens not in ("words", "all", "spaces"):
-            raise unknown_choice("tokens are", tokens, ("words", "all", "spaces"))
-        self.weighting = weighting
-        self.ngrams = ngrams
-        self.min_count = min_count
-        self.lowercase = lowercase
-        self.stop_words = stop_words
-        self.tokens = tokens
+        if self.skip_top < 0 or (self.max_features is not None and self.max_features < 1):
+            raise OptionError("max_features must be ≥ 1, skip_top ≥ 0")
+        if self.stop_words not in (None, "english"):
+            raise unknown_choice("stop_words is", self.stop_words, ("english", "nothing"))
+        if self.tokens not in get_args(Tokens):
+            raise unknown_choice("tokens are", self.tokens, get_args(Tokens))
         self.names: list[str] = []
         self.idf: np.ndarray[Any, np.dtype[np.float64]] | None = None
 
@@ -81,16 +83,29 @@ class TextFeatures:
             counts = self._vectoriser.fit_transform(texts)
         except ValueError as error:
             raise InputError(
-                f"no word is left to learn from: {error}", remedy="lower --min-count, or look at the text"
+                f"no word is left to learn from: {error}", remedy="lower min_count, or look at the text"
             ) from None
         self.names = self._vectoriser.get_feature_names_out().tolist()
+        if self.skip_top or self.max_features is not None:
+            counts = self._in_band(counts)
         if self.weighting == "tfidf":
             n, containing = counts.shape[0], np.bincount(counts.indices, minlength=counts.shape[1])
             self.idf = np.log((1.0 + n) / (1.0 + containing)) + 1.0
         return self._weighted(counts)
 
+    def _in_band(self, counts: Any) -> Any:
+        """The columns of the words whose rank by frequency is wanted; the others are forgotten."""
+        frequency = np.asarray(counts.sum(axis=0)).ravel()
+        ranked = np.argsort(-frequency, kind="stable")[self.skip_top :][: self.max_features]
+        if not len(ranked):
+            raise InputError(f"there are but {len(frequency)} words", remedy="lower skip_top")
+        columns = np.sort(ranked)
+        self.names = [self.names[j] for j in columns]
+        self._vectoriser = self._new_vectoriser(self.names)
+        return counts[:, columns]
+
     def transform(self, texts: Iterable[str]) -> Any:
-        """The matrix of new texts; words not in the vocabulary are passed over."""
+        """The matrix of new texts; words not in the vocabulary are left out."""
         return self._weighted(self._vectoriser.transform(texts))
 
     def occurrences(self, texts: Iterable[str]) -> Any:
@@ -103,7 +118,7 @@ class TextFeatures:
         >>> features.occurrences(["cat and cat"]).toarray()
         array([[1., 2., 0.]])
         """
-        return self._vectoriser.transform(texts)
+        return self._present(self._vectoriser.transform(texts))
 
     def tokens_of(self, text: str) -> list[str]:
         """The tokens that features are made of, in order; those that are :attr:`ignored` too.
@@ -128,7 +143,7 @@ class TextFeatures:
         ['x = f . y', 'return x']
         """
         if self.tokens == "spaces":
-            return [line for line in text.split("\n") if fields(line)]
+            return [line for line in text.split("\n") if split_fields(line)]
         return split_sentences(text)
 
     @property
@@ -140,7 +155,7 @@ class TextFeatures:
         from sklearn.feature_extraction.text import CountVectorizer
 
         # Case tells the tokenizer where an abbreviation is, so there it is lowered afterwards.
-        own = {"all": _lowered_tokens if self.lowercase else tokenize, "spaces": fields}
+        own = {"all": _lowered_tokens if self.lowercase else tokenize, "spaces": split_fields}
         words = {} if self.tokens == "words" else {"tokenizer": own[self.tokens], "token_pattern": None}
         return CountVectorizer(
             **words,
@@ -148,14 +163,18 @@ class TextFeatures:
             stop_words=self.stop_words,
             ngram_range=(1, self.ngrams),
             min_df=self.min_count,
-            binary=self.weighting == "binary",
             vocabulary=vocabulary,
             dtype=np.float64,
         )
 
+    def _present(self, counts: Any) -> Any:
+        if self.weighting == "binary":
+            counts.data[:] = 1.0
+        return counts
+
     def _weighted(self, counts: Any) -> Any:
         if self.idf is None:
-            return counts
+            return self._present(counts)
         from sklearn.preprocessing import normalize
 
         counts.data *= self.idf[counts.indices]
@@ -163,12 +182,12 @@ class TextFeatures:
 
     def parts(self) -> Parts:
         """For a model file."""
-        header = {name: getattr(self, name) for name in _SETTINGS}
+        header = {field.name: getattr(self, field.name) for field in fields(self)}
         return Parts(header, {} if self.idf is None else {"idf": self.idf}, {"names": self.names})
 
     @classmethod
     def from_parts(cls, model: ModelFile) -> Self:
-        """Out of a model file; one written before there was a choice of tokens has words."""
+        """Out of a model file; settings that an older one does not have are at their defaults."""
         with model.checked(TypeError):
             features = cls(**model.header)
         features.names = model.texts("names")

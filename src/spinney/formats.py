@@ -1,0 +1,124 @@
+"""The formats of files, in one table: what each can give, which reader gives it, and how it is recognised.
+
+To add a format is to write its reader and to add a line here; every task that wants what it gives then reads it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
+
+
+class Format(NamedTuple):
+    """A format: for each thing that it can give, ``"module:function"`` of the reader, or nothing.
+
+    All readers take a path and the keywords ``encoding``, ``on_error`` and ``report``, and are iterators.
+    """
+
+    help: str
+    #: What names of files end in.
+    suffixes: tuple[str, ...] = ()
+    #: Sentences: lists of tokens, or for ``columns`` and ``conllu`` rows of more than forms.
+    sentences: str = ""
+    #: Documents, with labels where the format has some.
+    documents: str = ""
+    #: ``(line, cells)`` of a table, the first being the names of its columns; gives documents, labels and dates, too.
+    rows: str = ""
+    #: Bracketed trees.
+    trees: str = ""
+    #: Sentences of rows whose last cell is the label of the token, for taggers.
+    tagged: str = ""
+    #: Numbers: a matrix of features and targets.
+    matrix: str = ""
+
+
+FORMATS = {
+    "lines": Format(
+        "one sentence per line, with spaces between tokens",
+        sentences="spinney.corpus.raw:read_tokenized",
+        documents="spinney.corpus.documents:read_lines_as_documents",
+    ),
+    "prose": Format(
+        "running text, which is split into sentences and tokens", sentences="spinney.corpus.raw:read_prose"
+    ),
+    "columns": Format(
+        "one token per line, in columns, with blank lines between sentences",
+        sentences="spinney.corpus.columns:read_columns",
+        tagged="spinney.corpus.columns:read_columns",
+    ),
+    "conllu": Format(
+        "CoNLL-U",
+        (".conllu",),
+        sentences="spinney.corpus.conllu:read_conllu",
+        tagged="spinney.tagging.reading:conllu_rows",
+    ),
+    "folder": Format(
+        "a folder of documents, in a folder for each class", documents="spinney.corpus.documents:read_folder"
+    ),
+    "csv": Format("a table with commas", (".csv",), rows="spinney.corpus.documents:csv_rows"),
+    "tsv": Format("a table with tabs", (".tsv", ".tab"), rows="spinney.corpus.documents:tsv_rows"),
+    "jsonl": Format("JSON Lines", (".jsonl", ".ndjson"), rows="spinney.corpus.jsonl:jsonl_rows"),
+    "trees": Format("bracketed trees", (".mrg", ".ptb"), trees="spinney.corpus.brackets:read_trees"),
+    "svmlight": Format(
+        "numbers, as of svmlight",
+        (".svm", ".svmlight", ".libsvm"),
+        matrix="spinney.corpus.svmlight:read_svmlight",
+    ),
+    "crfsuite": Format(
+        "labels and attributes, as of CRFsuite", tagged="spinney.tagging.reading:crfsuite_rows"
+    ),
+    "nettalk": Format("letters and sounds of NETtalk", tagged="spinney.tagging.reading:nettalk_rows"),
+    "nettalk-stress": Format(
+        "letters, sounds and stress of NETtalk", tagged="spinney.tagging.reading:nettalk_stress_rows"
+    ),
+    "cmudict": Format("letters and sounds of CMUdict", tagged="spinney.tagging.reading:cmudict_rows"),
+    "letters": Format("words, whose letters are the tokens", sentences="spinney.tagging.reading:letters"),
+}
+#: Formats that taggers alone read.
+_OF_TAGGERS = ("letters",)
+
+
+def giving(*what: str) -> tuple[str, ...]:
+    """The names of the formats that give one of these things.
+
+    Examples
+    --------
+    >>> giving("rows", "trees")
+    ('csv', 'tsv', 'jsonl', 'trees')
+    """
+    return tuple(name for name, format in FORMATS.items() if any(getattr(format, one) for one in what))
+
+
+#: What models of words read, and what models of documents do.
+TEXT = tuple(name for name in giving("sentences", "documents", "rows") if name not in _OF_TAGGERS)
+DOCUMENTS = tuple(name for name in giving("documents", "rows", "trees", "matrix"))
+
+
+def reader(format: str, what: str) -> Callable[..., Any]:
+    """The function that reads a thing out of files of a format."""
+    module, _, name = getattr(FORMATS[format], what).partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
+
+
+def guess_format(
+    path: str | os.PathLike[str], known: Collection[str] = TEXT, otherwise: str = "lines"
+) -> str:
+    """The format that the name of a file suggests, compressed or not, among those that are ``known``.
+
+    Examples
+    --------
+    >>> guess_format("train.conllu.xz"), guess_format("reviews.tsv"), guess_format("news.txt.gz")
+    ('conllu', 'tsv', 'lines')
+    """
+    if path != "-" and os.path.isdir(path) and "folder" in known:
+        return "folder"
+    name = Path(path)
+    suffix = Path(name.stem).suffix if name.suffix in COMPRESSED else name.suffix
+    found = (format for format in known if suffix.lower() in FORMATS[format].suffixes)
+    return next(found, otherwise)
