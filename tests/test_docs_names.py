@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spinney.cli.tasks import TASKS
-from spinney.settings import settings_of
+from spinney.cli.tasks import TASKS, every_verb
+from spinney.cli.verbs import names_of
 
 ROOT = Path(__file__).parent.parent
 BUILT = {"_build", "generated"}  # of Sphinx
@@ -66,20 +66,10 @@ def _options(words):
 def _tree():
     """The options of every command, by its words: ``("tag", "fit") -> {"--model", …}``, of all methods together."""
     every = {"--help", "--json", "--quiet", "--config", "--version"}
-    found = {(): every}
-    for task, declared in TASKS.items():
-        found[task,] = set(every)
-        for verb, each in declared.verbs.items():
-            classes = [each.settings] if isinstance(each.settings, type) else each.settings.values()
-            names = [*each.output, *(setting for cls in classes for setting in settings_of(cls))]
-            flags = {flag for setting in names for flag in _flags(setting)}
-            found[(task, verb) if verb else (task,)] = flags | every
+    found = {(): every} | {(task,): set(every) for task in TASKS}
+    for words, verb in every_verb().items():
+        found[words] = {name for s in (*verb.output, *verb.every_setting()) for name in names_of(s)} | every
     return found
-
-
-def _flags(setting):
-    flag = setting.name.replace("_", "-")
-    return {f"--{flag}", f"--no-{flag}"} if setting.kind is bool else {f"--{flag}"}
 
 
 def _script_options(script):

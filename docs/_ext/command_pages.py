@@ -6,7 +6,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from spinney.cli.help import option_help, option_name
-from spinney.cli.tasks import TASKS
+from spinney.cli.tasks import COMMANDS, TASKS
 from spinney.settings import COMMON, settings_of
 
 
@@ -34,9 +34,10 @@ def task_pages():
     for name, task in sorted(TASKS.items()):
         parts = [f"# spinney {name}\n", cell(task.help) + "\n"]
         for verb, declared in task.verbs.items():
-            title = f"{name} {verb}".strip()
-            parts += [f"## {title}\n", *about(f"spinney {title}", declared)]
+            parts += [f"## {name} {verb}\n", *about(f"spinney {name} {verb}", declared)]
         yield name, "\n".join(parts)
+    for name, verb in COMMANDS.items():
+        yield name, "\n".join([f"# spinney {name}\n", *about(f"spinney {name}", verb)])
 
 
 def about(path, verb):

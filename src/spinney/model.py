@@ -119,7 +119,7 @@ class Model:
         """What a person sees of the model."""
         return [Facts("facts", self.kind, self.facts)]
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """What the page of the model shows: a note that says what the model is, facts, and sections.
 
         With data, the page shows what the model makes of them; ``settings`` are of
@@ -129,11 +129,11 @@ class Model:
             raise OptionError(f"the page of a model of the kind {self.kind} shows no data")
         return self.views()
 
-    def apply(self, data: Any, settings: Settings | None = None, **changes: Any) -> Applied:
+    def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Apply the model to data: files, or what its task has in memory."""
         raise OptionError(f"a model of the kind {self.kind} cannot be applied to data")
 
-    def evaluate(self, data: Any, settings: Settings | None = None, **changes: Any) -> list[View]:
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
         """Measure the model on data: files, or what its task has in memory."""
         raise OptionError(f"a model of the kind {self.kind} cannot be evaluated")
 

@@ -81,6 +81,35 @@ def _for_people(key: str, value: Any) -> Any:
     return round(value) if key.endswith("_per_second") and isinstance(value, float) else value
 
 
+_DEEP, _LONG = 3, 300  # how deep facts may lie in others and still be shown, and how many characters of one
+
+
+def flat_facts(header: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[tuple[str, object]]:
+    """Facts, and facts inside facts, by their names; what is long is cut.
+
+    Examples
+    --------
+    >>> list(flat_facts({"lam": 0.5, "reading": {"lowercase": True}}))
+    [('lam', 0.5), ('reading · lowercase', True)]
+    """
+    for name, value in header.items():
+        called = before + name.replace("_", " ")
+        if isinstance(value, dict) and depth < _DEEP:
+            yield from flat_facts(value, f"{called} · ", depth + 1)
+        elif isinstance(value, list):
+            plain = [_cut(item, 24) for item in value[:8] if not isinstance(item, list | dict)]
+            yield called, ", ".join([*plain, *(["…"] if len(plain) < len(value) else [])])
+        elif isinstance(value, dict):
+            yield called, "…"
+        else:
+            yield called, _cut(value, _LONG) if isinstance(value, str) else value
+
+
+def _cut(value: object, n: int) -> str:
+    text = str(value)
+    return text if len(text) <= n else text[: n - 1] + "…"
+
+
 @dataclass(frozen=True)
 class Table(View):
     """Rows of values below a header; ``keys`` are the names of the columns in JSON, where they differ from it.

@@ -5,7 +5,7 @@ import pytest
 from spinney.corpus import sentence_arrays
 from spinney.lm.smoothing import fit_ngram
 from spinney.report.charts import heat_map, line_chart
-from spinney.report.lm_page import lm_page
+from spinney.report.html import view_page
 from spinney.report.maps import Point, word_map
 from spinney.report.outline import Node, grown, outline
 from spinney.report.page import Page, Section, table
@@ -247,7 +247,7 @@ def test_the_explorer_of_a_language_model_finds_a_context(opened):
     text = sentence_arrays(
         [["a", "rose", "is", "red"], ["the", "rose", "is", "a", "rose"]] * 3, unknown="<unk>"
     )
-    with opened(lm_page(fit_ngram(text, "witten-bell", order=3), "roses").html()) as page:
+    with opened(view_page("roses", fit_ngram(text, "witten-bell", order=3).report_views()).html()) as page:
         explorer = page.locator(".explorer")
         explorer.locator("input").fill("never seen rose is")
         assert "rose is" in explorer.locator(".readout").text_content()

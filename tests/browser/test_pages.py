@@ -153,9 +153,10 @@ def trend_page():
 @cache
 def language_page():
     from spinney.lm.smoothing import fit_ngram
-    from spinney.report.lm_page import lm_page
+    from spinney.report.html import view_page
 
-    return lm_page(fit_ngram(text(), "witten-bell", order=3), "words.spinney")
+    model = fit_ngram(text(), "witten-bell", order=3)
+    return view_page("words.spinney", model.report_views(sentences()))
 
 
 TREES = [
@@ -205,10 +206,11 @@ def path_page():
 
 
 def any_page(tmp_path):
-    from spinney.report.model_page import model_page
+    from spinney.report.html import view_page
+    from spinney.report.model_file import file_views
 
     clustering().classes.save(tmp_path / "m")
-    return model_page(read_model(tmp_path / "m"), "any.spinney")
+    return view_page("any.spinney", file_views(read_model(tmp_path / "m")))
 
 
 PAGES = {

@@ -10,8 +10,10 @@ import pytest
 from spinney.corpus import sentence_arrays
 from spinney.lm.cache import CacheModel
 from spinney.lm.classbased import fit_class_targets
+from spinney.lm.explorer import explorer
 from spinney.lm.loglinear import fit_loglinear
 from spinney.lm.mixture import LinearMixture
+from spinney.lm.report import ReadText
 from spinney.lm.scores import TextScores
 from spinney.lm.smoothing import fit_ngram
 from spinney.lm.views import (
@@ -24,12 +26,16 @@ from spinney.lm.views import (
     strongest,
     weight_view,
 )
-from spinney.report.lm_explorer import exploration, explorer
-from spinney.report.lm_page import ReadText, lm_page
+from spinney.report.html import html as drawn
+from spinney.report.html import view_page
 from spinney.structure import WordClasses
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 TEXT = [["a", "rose", "is", "a", "rose"], ["a", "rose", "is", "red"], ["is", HOSTILE, "red"]]
+
+
+def lm_page(model, title, data=None, **given):
+    return view_page(title, model.report_views(data, **given))
 
 
 @pytest.fixture(scope="module")
@@ -150,12 +156,12 @@ def test_scores_agree_with_the_library(text, model):
 
 
 def test_what_the_explorer_holds_is_what_the_model_says(model):
-    found = exploration(model, 3)
-    words = found["words"]
+    found = explorer(model, 3)
+    words = found.words
     assert len(set(words)) == len(words)
-    assert found["contexts"][0][0] == []  # what any context falls back to
-    assert [words[i] for i in found["contexts"][1][0]] == ["<s>"]
-    for context, following, chances in found["contexts"]:
+    assert found.contexts[0][0] == []  # what any context falls back to
+    assert [words[i] for i in found.contexts[1][0]] == ["<s>"]
+    for context, following, chances in found.contexts:
         symbols = [words[i] for i in context]
         for start in range(len(symbols) + 1):  # the whole of it, then fewer words, then none
             some = symbols[start:]
@@ -168,7 +174,9 @@ def test_what_the_explorer_holds_is_what_the_model_says(model):
 
 
 def test_the_explorer_of_a_hostile_text(model):
-    block = explorer(exploration(model), lowercase=True)
+    model.facts["reading"] = {"lowercase": True}
+    block = drawn([explorer(model)])
+    del model.facts["reading"]
     assert "<img" not in block
     found = json.loads(html.unescape(re.search('data-explorer="([^"]*)"', block)[1]))
     assert found["lowercase"] is True
@@ -178,7 +186,7 @@ def test_the_explorer_of_a_hostile_text(model):
 def test_a_text_on_the_page(text, model):
     sentences = [["a", "rose", "is", HOSTILE], ["a", "thorn"]]
     read = ReadText.of(model, sentences)
-    page = lm_page(model, "roses", read)
+    page = lm_page(model, "roses", sentences)
     whole = page.html()
     assert "<img" not in whole
     assert [section.title for section in page.sections[:2]] == ["Text", "Losses"]
@@ -187,17 +195,17 @@ def test_a_text_on_the_page(text, model):
     np.testing.assert_allclose(bits, -model.logprob(["a", "thorn"]) / np.log(2))
     assert depths == model.match_depths(model.stream([["a", "thorn"]])).tolist()
     assert "matched context: &lt;s&gt; a&quot;" in whole.replace('"', "&quot;")
-    assert whole.count('class="losses"') == 2
-    assert lm_page(model, "roses", read, documents=1).html().count('class="losses"') == 1
+    assert whole.count('class="losses"') == 3  # with the legend
+    assert lm_page(model, "roses", sentences, documents=1).html().count('class="losses"') == 2
 
 
 def test_a_text_for_models_without_depth_or_counts(text, model):
     cache = CacheModel(text.vocabulary)
     read = ReadText.of(cache, [["a", "rose", "a"]])
     assert read.depths is None
-    assert "<h2>Losses</h2>" in lm_page(cache, "cache", read).html()
+    assert "<h2>Losses</h2>" in lm_page(cache, "cache", [["a", "rose", "a"]]).html()
     closed = fit_ngram(sentence_arrays(TEXT), "witten-bell", order=2)
-    page = lm_page(closed, "closed", ReadText.of(closed, [["a", "thorn"]])).html()
+    page = lm_page(closed, "closed", [["a", "thorn"]]).html()
     assert "impossible" in page
 
 

@@ -19,8 +19,9 @@ from spinney.files import read_model, write_model
 from spinney.report import classify as terminal
 from spinney.report.charts import heat_map, line_chart, nice_ticks
 from spinney.report.classify_page import classify_page, evidence
+from spinney.report.html import view_page
 from spinney.report.maps import Point, word_map
-from spinney.report.model_page import model_page
+from spinney.report.model_file import file_views
 from spinney.report.outline import Node, grown, outline
 from spinney.report.page import (
     Html,
@@ -318,7 +319,7 @@ def test_a_page_for_any_model_file(tmp_path):
         "list": list(range(50)),
     }
     write_model(tmp_path / "m", "lm/Toy", header, {"w": np.zeros((2, 3))}, {"words": ["a", HOSTILE[:-2]] * 9})
-    tree = Tree(model_page(read_model(tmp_path / "m"), "m").html())
+    tree = Tree(view_page("m", file_views(read_model(tmp_path / "m"))).html())
     assert "img" not in tree.tags
     assert "2 × 3" in tree.text
     assert "deep · a · b" in tree.text

@@ -141,7 +141,7 @@ def _inspect_tree(
 
 def told_facts(fitted: TextModel) -> dict[str, Any]:
     """The facts of a model for people."""
-    from spinney.report.model_page import flat_facts
+    from spinney.views import flat_facts
 
     told: dict[str, Any] = {}
     for name, value in fitted.facts.items():

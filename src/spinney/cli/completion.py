@@ -7,14 +7,13 @@ one, could become, one candidate a line with its help after a tab. Nothing print
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Final
+from typing import Final
 
-import typer
-
-from spinney.cli.options import Json, Quiet, Seed, Threads, emit
-from spinney.errors import OptionError, unknown_choice
+from spinney.cli.running import print_json
+from spinney.cli.tasks import COMMANDS, TASKS
+from spinney.cli.verbs import CONFIG, JSON, QUIET, Call, Command, Verb, names_of
+from spinney.errors import OptionError, SpinneyError
 
 _BASH: Final = r"""
 _spinney_complete() {
@@ -52,23 +51,17 @@ complete --command spinney --no-files --arguments '(__spinney_complete)'
 SCRIPTS: Final = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
-def completion(
-    shell: Annotated[
-        str | None, typer.Argument(help="bash, zsh or fish (default: that of $SHELL).", show_default=False)
-    ] = None,
-    threads: Threads = None,
-    seed: Seed = 0,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Print a script that teaches a shell to complete this command: eval "$(spinney completion bash)"."""
-    name = shell or os.path.basename(os.environ.get("SHELL", ""))
-    if shell is None and name not in SCRIPTS:
-        raise OptionError(f"say for which shell: {', '.join(SCRIPTS)}")
+def completion(call: Call) -> int:
+    """Print the script for a shell."""
+    name = call.arguments["shell"] or os.path.basename(os.environ.get("SHELL", ""))
     if name not in SCRIPTS:
-        raise unknown_choice("the shell is", name, SCRIPTS)
+        raise OptionError(f"say for which shell: {', '.join(SCRIPTS)}")
     script = SCRIPTS[name].strip()
-    emit(as_json, {"shell": name, "script": script}, lambda: print(script))
+    if call.json:
+        print_json({"shell": name, "script": script})
+    else:
+        print(script)
+    return 0
 
 
 def answer(words: Sequence[str]) -> None:
@@ -82,8 +75,8 @@ def candidates(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
     Examples
     --------
-    >>> [value for value, _ in candidates(["tag", "fit", "train.txt", "--solver", "s"])]
-    ['sgd', 'sbcd']
+    >>> [value for value, _ in candidates(["lm", "fit", "train.txt", "--method", "kn"])]
+    ['kn', 'kn-backoff']
     """
     # Bash parts --option=value into three words.
     *before, begun = [word for word in words if word != "="] + [""] * (not words or words[-1] == "=")
@@ -94,66 +87,46 @@ def candidates(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _possible(before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
-    from spinney.cli.main import COMMANDS, TASKS, command
-
-    known = (*TASKS, *COMMANDS)
     if not before:
-        yield from ((name, "") for name in (*known, "--help", "--version"))
+        yield from ((name, _first_sentence(task.help)) for name, task in TASKS.items())
+        yield from ((name, _first_sentence(verb.help)) for name, verb in COMMANDS.items())
+        yield from (("--help", ""), ("--version", ""))
         return
-    if before[0] not in known:
-        return
-    here = command(before[0]).commands[before[0]]
-    rest = list(before[1:])
-    if hasattr(here, "commands"):
+    first, *rest = before
+    verb = COMMANDS.get(first)
+    if first in TASKS:
+        verbs = TASKS[first].verbs
         if not rest:
-            yield from ((name, _first_sentence(verb.help)) for name, verb in here.commands.items())
+            yield from ((name, _first_sentence(one.help)) for name, one in verbs.items())
             return
-        if rest[0] not in here.commands:
-            return
-        here = here.commands[rest.pop(0)]
-    options = [option for option in here.params if option.param_type_name == "option"]
-    asked = _named(options, rest[-1]) if rest else None
-    if asked is not None and not asked.is_flag:
-        yield from ((value, "") for value in choices(asked.help))
+        verb = verbs.get(rest.pop(0))
+    if verb is not None:
+        yield from _of_verb(verb, rest, begun)
+
+
+def _of_verb(verb: Verb, before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
+    """Options, those of the method that was given if there is one; or the values of one; or those of an argument."""
+    try:
+        settings = Command("", verb, before if "--method" in before else None).settings
+    except SpinneyError:  # a method or a file that does not exist
+        settings = verb.every_setting()
+    options = [setting for setting in (*verb.output, *settings) if not setting.hidden]
+    asked = next((s for s in options if before and before[-1] in names_of(s) and s.kind is not bool), None)
+    if asked is not None:
+        choices = (
+            tuple(verb.settings)
+            if asked.name == "method" and not isinstance(verb.settings, type)
+            else asked.choices
+        )
+        yield from ((value, "") for value in choices)
     elif begun.startswith("-"):
-        for option in options:
-            yield from (
-                (name, _first_sentence(option.help)) for name in _spellings(option) if name[:2] == "--"
-            )
-    elif here.name == "completion":
-        yield from ((name, "") for name in SCRIPTS)
+        for setting in options:
+            said = _first_sentence(setting.help)
+            yield from ((name, said) for name in names_of(setting) if name.startswith("--"))
+        yield from (("--config", CONFIG), ("--json", JSON), ("--quiet", QUIET), ("--help", ""))
+    elif not (before and before[-1] == "--config"):
+        yield from ((value, "") for argument in verb.arguments for value in argument.choices)
 
 
-def _spellings(option: Any) -> list[str]:
-    return [*option.opts, *option.secondary_opts]
-
-
-def _named(options: Sequence[Any], name: str) -> Any:
-    return next((option for option in options if name in _spellings(option)), None)
-
-
-def _first_sentence(text: str | None) -> str:
-    return " ".join((text or "").split()).partition(". ")[0].removesuffix(".")
-
-
-_WORD: Final = r"[a-z0-9][\w+-]*"
-_LISTED: Final = re.compile(
-    rf"(?:^|: )((?:{_WORD}, )*{_WORD}(?:, or | or ){_WORD}|{_WORD}(?:, {_WORD})+(?=[.;]|, …|$))"
-)
-
-
-def choices(help_text: str | None) -> list[str]:
-    """The values of an option, which its help names where they are few: "brown, exchange or hmm".
-
-    Examples
-    --------
-    >>> choices("hmm: online (default) or batch EM.")
-    ['online', 'batch']
-    >>> choices("loglinear, hierarchical: words (default), fista, ista or sage.")
-    ['words', 'fista', 'ista', 'sage']
-    >>> choices("Seed of everything random.")
-    []
-    """
-    plain = re.sub(r" ?\([^()]*\)|\[.*", "", help_text or "")
-    listed = _LISTED.search(plain)
-    return [word for word in re.split(r", or | or |, ", listed.group(1)) if word != "a"] if listed else []
+def _first_sentence(text: str) -> str:
+    return " ".join(text.split()).partition(". ")[0].removesuffix(".")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from spinney import progress
-from spinney.cli.options import Json, Quiet, Seed, Threads, begin, emit
+from spinney.cli.running import begin, emit, print_json
+from spinney.cli.verbs import Call
 from spinney.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,36 +27,23 @@ _SHOWN = (
 )
 
 
-def demo(
-    folder: Annotated[
-        str, typer.Argument(help="Where to leave the texts, the models and the report of the tour.")
-    ] = "spinney-demo",
-    texts: Annotated[
-        str | None,
-        typer.Option(help="No tour: write its texts into this folder, to try the other commands on."),
-    ] = None,
-    threads: Threads = None,
-    seed: Seed = 0,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+def demo(call: Call) -> int:
     """The tour: sparse and structured models of Python's own manual, and what they learnt."""
-    begin(quiet)
+    begin(call)
+    folder, texts = call.arguments["folder"], call.settings.texts
     if texts is not None:
         from spinney.corpus.sample_files import write_sample_files
+        from spinney.views import Extra, Lines
 
         written = write_sample_files(texts)
-        emit(
-            as_json,
-            {"texts": texts, "files": written},
-            lambda: print(f"Wrote {texts}: {', '.join(written)}"),
-        )
-        return
+        lines = Lines("", "", [f"Wrote {texts}: {', '.join(written)}"])
+        emit(call, [Extra("texts", "", texts), Extra("files", "", written), lines])
+        return 0
     from spinney.cli.tour import Tour
 
     progress.log.setLevel("WARNING")  # the tour speaks for itself
     _make_folder(folder)
-    tour = Tour(folder, seed, talk=not as_json)
+    tour = Tour(folder, call.settings.seed, talk=not call.json)
     facts = {
         "corpus": tour.corpus(),
         "classifier": tour.classifier(),
@@ -75,7 +61,11 @@ def demo(
         "folder": folder,
     }
     report = _report(folder)
-    emit(as_json, facts | {"report": report}, lambda: _farewell(tour, report))
+    if call.json:
+        print_json(facts | {"report": report})
+    else:
+        _farewell(tour, report)
+    return 0
 
 
 def _make_folder(folder: str) -> None:
@@ -96,11 +86,13 @@ def _report(folder: str) -> str:
     from spinney.cli.report import page_of
     from spinney.corpus import writing
     from spinney.report.page import combined_page
+    from spinney.settings.report import Report
 
     pages = []
     for name, title, data in _SHOWN:
         tried = None if data is None else os.path.join(folder, *data.split("/"))
-        pages.append(replace(page_of(os.path.join(folder, name), tried, documents=5), title=title))
+        page, _ = page_of(os.path.join(folder, name), tried, Report(documents=5))
+        pages.append(replace(page, title=title))
     path = os.path.join(folder, "report.html")
     about = "What the models of the tour learnt from the manual and the library that every Python has on its disk."
     with writing(path) as file:
@@ -123,8 +115,8 @@ def _farewell(tour: Tour, report: str) -> None:
         f"embed neighbours {vectors} list tuple",
         f"lm sample {language}",
         f"parse apply {parser} {code} | head -3",
-        f"classes fit {manual} --model my.spinney --method hmm          (any text, a sentence a line)",
-        "classify fit FOLDER --model my.spinney --penalty l1 --cv 5     (one folder a class)",
+        f"classes fit {manual} --model my.spinney --method hmm          (any text, one sentence per line)",
+        "classify fit FOLDER --model my.spinney --penalty l1 --cv 5     (one folder per class)",
         "report my.spinney",
     ):
         tour.say(f"  spinney {line}")

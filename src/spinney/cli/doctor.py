@@ -7,14 +7,14 @@ import platform
 import sys
 from importlib import metadata
 from importlib.util import find_spec
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any, Final
 
 import spinney
-from spinney.cli.options import Json, Quiet, Seed, Threads, begin, emit
+from spinney.cli.running import begin, emit
+from spinney.cli.verbs import Call
+from spinney.views import Extra, Facts, Note, View
 
-_PARTS: Final = ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "typer", "rich")
+_PARTS: Final = ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "click", "rich")
 #: What each extra brings, by the module that shows that it is there.
 _EXTRAS: Final = {
     "zst": ("zstandard", "files that end in .zst"),
@@ -26,24 +26,19 @@ _EXTRAS: Final = {
 _LITTLE: Final = 500_000_000  # bytes of free space below which large text does not fit
 
 
-def doctor(
-    compile_all: Annotated[
-        bool,
-        typer.Option("--compile", help="Compile all kernels now, so that no command waits for it (minutes)."),
-    ] = False,
-    threads: Threads = None,
-    seed: Seed = 0,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+def doctor(call: Call) -> int:
     """Versions, processors, compiled kernels, extras and folders; and problems, with what helps."""
-    begin(quiet)
-    compiled = _compile_all(threads, seed) if compile_all else None
-    begin(quiet)  # the commands within were quiet
+    begin(call)
+    compiled = None
+    if call.settings.compile:
+        from spinney.cli.doctor_compile import compile_all
+
+        compiled = compile_all(call.settings.threads, call.settings.seed)
+        begin(call)  # the commands within were quiet
     facts: dict[str, Any] = {
         "versions": _versions(),
         "platform": _platform(),
-        "processors": _processors(threads),
+        "processors": _processors(call.settings.threads),
         "kernels": _kernels(),
         "extras": _extras(),
         "folders": _folders(),
@@ -52,15 +47,8 @@ def doctor(
     if compiled is not None:
         facts["compiled"] = compiled
     facts["problems"] = _problems(facts)
-    emit(as_json, facts, lambda: _show(facts))
-    if any(problem["broken"] for problem in facts["problems"]):
-        raise typer.Exit(1)
-
-
-def _compile_all(threads: int | None, seed: int) -> dict[str, Any]:
-    from spinney.cli.doctor_compile import compile_all
-
-    return compile_all(threads, seed)
+    emit(call, [Extra(key, "", value) for key, value in facts.items()] + _views(facts))
+    return int(any(problem["broken"] for problem in facts["problems"]))
 
 
 def _versions() -> dict[str, str | None]:
@@ -239,29 +227,26 @@ def _size(size: int | None) -> str:
     return "?" if size is None else f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
 
 
-def _show(facts: dict[str, Any]) -> None:
-    from spinney.report.tables import show_facts
-
-    show_facts("Versions", {name: version or "not installed" for name, version in facts["versions"].items()})
-    show_facts("Platform", facts["platform"])
+def _views(facts: dict[str, Any]) -> list[View]:
+    """What people see."""
     processors = dict(facts["processors"])
     for pool in processors.pop("blas", []):
         processors[f"{pool['library']} {pool['version'] or ''}".strip()] = f"{pool['threads']} threads"
-    show_facts("Processors and threads", processors)
-    show_facts("Kernels", _kernels_told(facts["kernels"], facts.get("compiled")))
-    extras = {
-        name: f"{'installed' if extra['installed'] else extra['install']} ({extra['for']})"
-        for name, extra in facts["extras"].items()
+    shown = {
+        "Versions": {name: version or "not installed" for name, version in facts["versions"].items()},
+        "Platform": facts["platform"],
+        "Processors and threads": processors,
+        "Kernels": _kernels_told(facts["kernels"], facts.get("compiled")),
+        "Extras": {
+            name: f"{'installed' if extra['installed'] else extra['install']} ({extra['for']})"
+            for name, extra in facts["extras"].items()
+        },
+        "Folders": {name: _folder_told(folder) for name, folder in facts["folders"].items()},
+        "Terminal": {key: facts["terminal"][key] for key in ("colour", "width", "encoding")},
+        "Problems, and what helps": {problem["what"]: problem["remedy"] for problem in facts["problems"]},
     }
-    show_facts("Extras", extras)
-    show_facts("Folders", {name: _folder_told(folder) for name, folder in facts["folders"].items()})
-    terminal = facts["terminal"]
-    show_facts("Terminal", {key: terminal[key] for key in ("colour", "width", "encoding")})
-    if facts["problems"]:
-        told = {problem["what"]: problem["remedy"] for problem in facts["problems"]}
-        show_facts("Problems, and what helps", told)
-    else:
-        print("\nNo problems found.")
+    views: list[View] = [Facts("", title, values) for title, values in shown.items() if values]
+    return views if facts["problems"] else [*views, Note("No problems found.")]
 
 
 def _kernels_told(kernels: dict[str, Any], compiled: dict[str, Any] | None) -> dict[str, Any]:
@@ -281,8 +266,4 @@ def _kernels_told(kernels: dict[str, Any], compiled: dict[str, Any] | None) -> d
 def _folder_told(folder: dict[str, Any]) -> str:
     if folder["path"] is None:
         return "not set"
-    return (
-        f"{folder['path']} ({_size(folder['free_bytes'])} free)"
-        if folder["exists"]
-        else f"{folder['path']} (none)"
-    )
+    return f"{folder['path']} ({_size(folder['free_bytes']) + ' free' if folder['exists'] else 'none'})"

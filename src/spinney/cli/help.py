@@ -18,7 +18,8 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
 
     usage = f"Usage: {path} {' '.join(argument.metavar for argument in verb.arguments)} [OPTIONS]"
     about = verb.help
-    if not isinstance(verb.settings, type):
+    several = not isinstance(verb.settings, type)
+    if several:
         chosen = method or next(iter(verb.settings))
         about += f"\n\nThese are the options of --method {chosen}; add --help to another method for its own."
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
@@ -26,7 +27,8 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
         panels["Arguments"].append((argument.metavar, argument.help))
     for setting in (*verb.output, *settings):
         if not setting.hidden:
-            panels[setting.panel].append((option_name(setting), option_help(setting)))
+            methods = verb.settings if setting.name == "method" and several else ()
+            panels[setting.panel].append((option_name(setting), option_help(setting, tuple(methods))))
     panels[OUTPUT if panels[OUTPUT] else COMMON].append(("--config FILE", CONFIG))
     panels[COMMON] += [("--json", JSON), ("-q, --quiet", QUIET)]
     return _rendered(usage, about, panels)
@@ -49,11 +51,11 @@ def option_name(setting: Setting) -> str:
     return f"{SHORT[setting.name]}, {flag}" if setting.name in SHORT else flag
 
 
-def option_help(setting: Setting) -> str:
-    """What help says of an option: its line, its choices, and its default."""
-    said = setting.help
-    if setting.choices and setting.choices != (setting.default,):
-        said += f" [{', '.join(setting.choices)}]"
+def option_help(setting: Setting, methods: tuple[str, ...] = ()) -> str:
+    """What help says of an option: its line, its choices (all methods, if it chooses one), and its default."""
+    said, choices = setting.help, methods or setting.choices
+    if choices and choices != (setting.default,):
+        said += f" [{', '.join(choices)}]"
     if setting.default is REQUIRED:
         return f"{said} (required)"
     plain = setting.default not in (None, (), "", False) and setting.kind is not bool

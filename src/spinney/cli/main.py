@@ -7,69 +7,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from functools import cache
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import Any
 
 import click
-import typer
 
 import spinney
-from spinney.cli.tasks import TASKS as DECLARED
-from spinney.cli.verbs import Command
-from spinney.errors import OptionError, SettingError, SpinneyError, did_you_mean
-
-# Typer brings its own copy of click in some versions and uses the installed one in others.
-UsageError: Any = typer.BadParameter.__bases__[0]
-
-#: Each is a module of this package: with an ``app`` of verbs, or with a function of its own name.
-TASKS = ("classes", "classify", "embed", "lm", "parse", "tag", "trend")
-COMMANDS = ("completion", "demo", "doctor", "report")
-
-
-def application(*names: str) -> typer.Typer:
-    """The command line with these tasks and commands, or with all.
-
-    Examples
-    --------
-    >>> [group.name for group in application("tag", "lm").registered_groups]
-    ['tag', 'lm']
-    """
-    app = typer.Typer(
-        name="spinney",
-        help="Small, sparse, readable models of text.",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    for name in names or (*TASKS, *COMMANDS):
-        if name in DECLARED:
-            continue
-        module = import_module(f"spinney.cli.{name}")
-        if name in TASKS:
-            app.add_typer(module.app, name=name)
-        else:
-            app.command(name=name)(getattr(module, name))
-    app.callback()(_root)
-    return app
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"spinney {spinney.__version__}")
-        raise typer.Exit
-
-
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
-    ] = False,
-) -> None:
-    """Small, sparse, readable models of text."""
+from spinney.cli.tasks import COMMANDS, TASKS, Task
+from spinney.cli.verbs import Command, Verb
+from spinney.errors import OptionError, SettingError, SpinneyError
 
 
 def main() -> None:
@@ -95,19 +42,12 @@ def run(arguments: list[str]) -> int:
     except SpinneyError as error:
         return _complain(str(error), 2)
     except click.UsageError as error:
-        return _complain(error.format_message() + _hint(error), 2)
-    except UsageError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":
-            print(error.format_message())
-            return 2
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
-        return _complain(_message(error) + hint, 2)
-    except typer.Exit as end:
-        return int(end.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
+        return _complain(error.format_message() + hint, 2)
+    except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", 130)
     except (BrokenPipeError, SystemExit):
-        # The reader has gone (`spinney … | head`), which Typer tells by an exit: nobody is left to tell.
+        # The reader has gone (`spinney … | head`): nobody is left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
@@ -118,77 +58,160 @@ def run(arguments: list[str]) -> int:
         return _complain(
             "no place to keep compiled kernels (NUMBA_CACHE_DIR=FOLDER, one that can be written)", 1
         )
-    if (
-        code == 130
-    ):  # Typer's way of telling an interruption, and that of fits that have kept what they learnt
+    if code == 130:  # a fit that was interrupted and has kept what it learnt
         return _complain("interrupted", 130)
     return code if isinstance(code, int) else 0
 
 
-@cache
-def command(*names: str) -> Any:
-    """These tasks with their options, or all; to put all together takes longer than most of them run."""
-    return typer.main.get_command(application(*names))
+def _complain(line: str, code: int) -> int:
+    print("spinney: " + " ".join(line.split()), file=sys.stderr)
+    return code
 
 
-def _command_for(arguments: list[str]) -> Any:
-    """The part of the command line that the arguments speak to; an error if they name what does not exist."""
-    if not arguments or arguments[0].startswith("-"):
-        return command()
-    first = arguments[0]
-    if first not in (*TASKS, *COMMANDS):
-        known = (*TASKS, *COMMANDS)
-        raise OptionError(f"no command {first!r}; there are {', '.join(known)}", given=first, known=known)
-    if first in DECLARED:
-        return _declared(first, arguments[1:])
-    found = command(first)
-    verbs = getattr(found.commands[first], "commands", None)
-    if verbs and len(arguments) > 1 and not arguments[1].startswith("-") and arguments[1] not in verbs:
-        what = f"{first} has no verb {arguments[1]!r}; it has {', '.join(verbs)}"
-        raise OptionError(what, given=arguments[1], known=verbs)
-    return found
+# ----------------------------------------------------------------------------------------- the commands
 
 
 class Group(click.Group):
     """A task, or the whole command."""
 
     def __init__(self, name: str, about: str, commands: Mapping[str, click.Command]) -> None:
-        super().__init__(name, commands=dict(commands), help=about)
+        super().__init__(name, commands=dict(commands), help=about, no_args_is_help=False)
         self.context_settings = {"help_option_names": ["-h", "--help"]}
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Without a command, show which there are."""
+        if not args:
+            print(self.get_help(ctx))
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """A command that does not exist is an error with the one that was probably meant."""
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            names = ", ".join(self.commands)
+            what = f"no command {args[0]!r}; there are {names}"
+            if ctx.parent is not None:
+                what = f"{self.name} has no verb {args[0]!r}; it has {names}"
+            raise OptionError(what, given=args[0], known=self.commands)
+        return super().resolve_command(ctx, args)
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Help in a panel."""
+        """Help in panels: tasks, and other commands."""
         from spinney.cli.help import group_help
 
-        rows = [(name, inner.help or "") for name, inner in self.commands.items()]
-        formatter.write(group_help(ctx.command_path, self.help or "", {"Commands": rows}))
+        tasks = [
+            (name, inner.help or "") for name, inner in self.commands.items() if isinstance(inner, Group)
+        ]
+        verbs = [
+            (name, inner.help or "") for name, inner in self.commands.items() if not isinstance(inner, Group)
+        ]
+        panels = {"Tasks": tasks, "Commands": verbs}
+        formatter.write(group_help(ctx.command_path, self.help or "", panels))
 
 
-def _declared(task: str, words: list[str]) -> Any:
-    """A task whose verbs declare their settings; the verb that the words name knows its method."""
-    verbs = DECLARED[task].verbs
-    if words and not words[0].startswith("-") and words[0] not in verbs:
-        what = f"{task} has no verb {words[0]!r}; it has {', '.join(verbs)}"
-        raise OptionError(what, given=words[0], known=verbs)
-    commands = {
-        name: Command(name, verb, words[1:] if words[:1] == [name] else ()) for name, verb in verbs.items()
+def command(words: Sequence[str] | None = None) -> Group:
+    """The whole command line; the verb that the words name has the options of its method.
+
+    The others have no options then, since to put all together takes longer than most of them run. Without words, all
+    have all options of all methods.
+
+    Examples
+    --------
+    >>> list(command(["lm", "fit", "--method", "kn"]).commands["lm"].commands)[:2]
+    ['fit', 'apply']
+    """
+    tasks: dict[str, click.Command] = {
+        name: _task(name, task, _after(words, name)) for name, task in TASKS.items()
     }
-    return Group("spinney", "", {task: Group(task, DECLARED[task].help, commands)})
+    verbs = {name: _verb(name, verb, _after(words, name)) for name, verb in COMMANDS.items()}
+    root = Group("spinney", "Small, sparse, readable models of text.", {**tasks, **old_tasks(words), **verbs})
+    about = "Print the version and exit."
+    root.params.append(
+        click.Option(
+            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version, help=about
+        )
+    )
+    return root
 
 
-def _hint(error: click.UsageError) -> str:
-    return f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+def _task(name: str, task: Task, words: Sequence[str] | None) -> Group:
+    return Group(
+        name, task.help, {verb: _verb(verb, one, _after(words, verb)) for verb, one in task.verbs.items()}
+    )
+
+
+def _verb(name: str, verb: Verb, words: Sequence[str] | None) -> click.Command:
+    return click.Command(name, help=verb.help) if words is _OTHER else Command(name, verb, words)
+
+
+_OTHER: Sequence[str] = ("",)  # the words after a command that was not given
+
+
+def _after(words: Sequence[str] | None, name: str) -> Sequence[str] | None:
+    if words is None:
+        return None
+    return words[1:] if list(words[:1]) == [name] else _OTHER
+
+
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        print(f"spinney {spinney.__version__}")
+        ctx.exit()
+
+
+# ----------------- tasks that declare no settings yet, by Typer: to be deleted, with the calls in run and command
+
+
+def old_tasks(words: Sequence[str] | None) -> dict[str, Any]:
+    from importlib import import_module
+
+    import typer
+
+    found = {}
+    for name in ("classes", "classify", "embed", "parse", "tag", "trend"):
+        if name not in TASKS:
+            if words is None or list(words[:1]) == [name]:
+                found[name] = typer.main.get_command(import_module(f"spinney.cli.{name}").app)
+            else:
+                found[name] = Group(name, "", {})
+    return found
+
+
+def _command_for(words: list[str]) -> Any:
+    return _OldTask(words) if words and words[0] in old_tasks([]) else command(words)
+
+
+class _OldTask:
+    def __init__(self, words: list[str]) -> None:
+        self.name = words[0]
+        self.command = old_tasks(words)[words[0]]
+
+    def __call__(self, words: list[str], prog_name: str, standalone_mode: bool) -> Any:
+        import typer
+
+        verbs = self.command.commands
+        if len(words) > 1 and not words[1].startswith("-") and words[1] not in verbs:
+            what = f"{self.name} has no verb {words[1]!r}; it has {', '.join(verbs)}"
+            raise OptionError(what, given=words[1], known=verbs)
+        try:
+            return self.command(words[1:], prog_name=f"spinney {self.name}", standalone_mode=False)
+        except typer.Exit as end:
+            return int(end.exit_code)
+        except typer.Abort:
+            raise KeyboardInterrupt from None
+        except typer.BadParameter.__bases__[0] as error:  # type: ignore[misc]
+            if type(error).__name__ == "NoArgsIsHelpError":
+                print(error.format_message())
+                return 2
+            hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+            raise OptionError(_message(error) + hint) from None
 
 
 def _message(error: Any) -> str:
-    """What is wrong with the options, with the option that is spelt most like an unknown one."""
+    from spinney.errors import did_you_mean
+
     if not hasattr(error, "possibilities"):
         return str(error.format_message())
     known = [name for option in error.ctx.command.params for name in (*option.opts, *option.secondary_opts)]
     meant = did_you_mean(error.option_name, [name for name in known if name.startswith("--")])
     return f"no option {error.option_name}" + (f" ({meant})" if meant else "")
-
-
-def _complain(line: str, code: int) -> int:
-    print("spinney: " + " ".join(line.split()), file=sys.stderr)
-    return code

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spinney.cli.verbs import Argument, Verb, option
-from spinney.settings import Common, Methods, Settings
+from spinney.settings import DATA, Common, Methods, Settings
 from spinney.settings import lm as lm_settings
 from spinney.settings import parse as parse_settings
+from spinney.settings.commands import Demo, Doctor
+from spinney.settings.report import Report
 
 MODEL = Argument("model", "Model file.")
 TRAIN = Argument("train", "Training files or folders; - is standard input.", several=True)
@@ -18,10 +20,29 @@ OUTPUT = option("output", "Where to write; - is standard output.", default="-")
 
 @dataclass(frozen=True)
 class Task:
-    """A task: what it is about, and its verbs."""
+    """A task: what it is about, and its verbs; to those of a task that can be fitted belongs ``init-config``."""
 
     help: str
     verbs: dict[str, Verb]
+
+    def __post_init__(self) -> None:
+        if "fit" in self.verbs:
+            object.__setattr__(self, "verbs", {**self.verbs, "init-config": init_config(self.verbs["fit"])})
+
+
+def init_config(fit: Verb) -> Verb:
+    """The verb that writes a configuration file for ``fit``."""
+    methods = () if isinstance(fit.settings, type) else tuple(fit.settings)
+    options = (
+        [option("method", "Method whose settings to write.", choices=methods, default=methods[0])]
+        if methods
+        else []
+    )
+    return Verb(
+        "Write a configuration file for fit --config: all settings with their defaults, or those that made a model.",
+        "spinney.cli.config:init_config",
+        output=(*options, option("from", "Model whose configuration to write."), OUTPUT),
+    )
 
 
 def fit(help: str, settings: type[Settings] | Methods, uses: str, train: Argument = TRAIN) -> Verb:
@@ -130,3 +151,40 @@ TASKS: dict[str, Task] = {
         },
     ),
 }
+
+SHELLS = ("bash", "zsh", "fish")
+#: The commands that belong to no task.
+COMMANDS: dict[str, Verb] = {
+    "report": Verb(
+        "Write what a model learnt on one HTML page that needs nothing else: no network, no other file.",
+        "spinney.cli.report:report",
+        Report,
+        (Argument("model", "Model file of any task."),),
+        (
+            option("data", "Data to show the model on: documents, text, trees or columns.", panel=DATA),
+            option("output", "Where to write the page; - is standard output.", default="report.html"),
+        ),
+    ),
+    "demo": Verb(
+        "Take a tour: sparse and structured models of Python's own manual, and what they learnt.",
+        "spinney.cli.demo:demo",
+        Demo,
+        (Argument("folder", "Where to leave the texts, the models and the report.", default="spinney-demo"),),
+    ),
+    "doctor": Verb(
+        "Show versions, processors, compiled kernels, extras and folders, and problems with their remedies.",
+        "spinney.cli.doctor:doctor",
+        Doctor,
+    ),
+    "completion": Verb(
+        'Print a script that teaches a shell to complete this command: eval "$(spinney completion bash)".',
+        "spinney.cli.completion:completion",
+        arguments=(Argument("shell", "Shell (default: that of $SHELL).", default=None, choices=SHELLS),),
+    ),
+}
+
+
+def every_verb() -> dict[tuple[str, ...], Verb]:
+    """All verbs by their words: ``("lm", "fit")``, ``("report",)``."""
+    verbs = {(task, name): verb for task, of in TASKS.items() for name, verb in of.verbs.items()}
+    return verbs | {(name,): verb for name, verb in COMMANDS.items()}

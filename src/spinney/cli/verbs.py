@@ -15,7 +15,14 @@ from typing import Any
 
 import click
 
-from spinney.errors import InputError, OptionError, did_you_mean, did_you_mean_file
+from spinney.errors import (
+    InputError,
+    OptionError,
+    SettingError,
+    did_you_mean,
+    did_you_mean_file,
+    unknown_choice,
+)
 from spinney.settings import (
     OUTPUT,
     REQUIRED,
@@ -24,6 +31,7 @@ from spinney.settings import (
     Setting,
     Settings,
     choose,
+    no_such_setting,
     not_of_method,
     settings_class,
     settings_of,
@@ -38,12 +46,20 @@ class Argument:
     help: str
     several: bool = False
     default: Any = REQUIRED
+    choices: tuple[str, ...] = ()
 
     @property
     def metavar(self) -> str:
         """What stands for it in help."""
         name = f"{self.name.upper()}…" if self.several else self.name.upper()
         return name if self.default is REQUIRED else f"[{name}]"
+
+    def check(self, value: Any) -> Any:
+        """The value that a configuration file gives it."""
+        values = value if isinstance(value, list) and self.several else [value]
+        if not all(isinstance(one, str) for one in values):
+            raise SettingError(f"{{{self.name}}} must be text, not {{value}}", value=repr(value))
+        return value
 
 
 @dataclass(frozen=True)
@@ -64,6 +80,12 @@ class Verb:
     def settings_for(self, method: Any = None) -> type[Settings]:
         """The settings class of a method, or the only one."""
         return self.settings if isinstance(self.settings, type) else settings_class(self.settings, method)
+
+    def every_setting(self) -> list[Setting]:
+        """The settings of all methods, those of the first one first."""
+        classes = [self.settings] if isinstance(self.settings, type) else self.settings.values()
+        found = {setting.name: setting for cls in classes for setting in settings_of(cls)}
+        return list(found.values())
 
 
 @dataclass(frozen=True)
@@ -88,11 +110,13 @@ def imported(name: str) -> Any:
     return getattr(import_module(module), inner)
 
 
-def option(name: str, help: str, *, file: bool = True, default: Any = None) -> Setting:
-    """An option that only the command line has, for :attr:`Verb.output`."""
+def option(
+    name: str, help: str, *, choices: Sequence[str] = (), default: Any = None, panel: str = OUTPUT
+) -> Setting:
+    """An option that only the command line has, for :attr:`Verb.output`: a file, or one of some choices."""
     return Setting(
-        name=name, kind=str, choices=(), open=True, optional=True, several=False, repeated=False, file=file,
-        hidden=False, bounds=(), help=help, panel=OUTPUT, default=default,
+        name=name, kind=str, choices=tuple(choices), open=not choices, optional=True, several=False, repeated=False,
+        file=not choices, hidden=False, bounds=(), help=help, panel=panel, default=default,
     )  # fmt: skip
 
 
@@ -103,13 +127,16 @@ CONFIG = "Settings from a TOML file; options override it."
 
 
 class Command(click.Command):
-    """A verb, for the method that the command line or its configuration names."""
+    """A verb, for the method that the command line or its configuration names; without words, for all methods."""
 
-    def __init__(self, name: str, verb: Verb, words: Sequence[str] = ()) -> None:
+    def __init__(self, name: str, verb: Verb, words: Sequence[str] | None = ()) -> None:
         self.verb = verb
-        self.config = _config(_value(words, "--config"))
-        self.method = _value(words, "--method") or self.config.get("method")
-        self.settings = settings_of(verb.settings_for(self.method))
+        self.config_path = _value(words or (), "--config")
+        self.config = _config(self.config_path)
+        self.method = _value(words or (), "--method") or self.config.get("method")
+        self.settings = (
+            verb.every_setting() if words is None else list(settings_of(verb.settings_for(self.method)))
+        )
         super().__init__(name, params=list(self._parameters()), help=verb.help)
         self.context_settings = {"help_option_names": ["-h", "--help"]}
 
@@ -154,17 +181,15 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Check everything that was given, and run the verb."""
         given = {name: value for name, value in ctx.params.items() if value not in (None, ())}
-        config = {name: value for name, value in self.config.items() if name not in given}
+        config = self._checked_config(given)
         arguments = {a.name: _argument(a, given | config, ctx.command_path) for a in self.verb.arguments}
-        output = {s.name: _parsed(s, given, config) for s in self.verb.output}
-        own = {
-            s.name: _parsed(s, given, config) for s in self.settings if s.name in given or s.name in config
-        }
-        spent = {*arguments, *output, *own, "task", "verb"}
+        found = {s.name: _parsed(s, given) for s in (*self.verb.output, *self.settings) if s.name in given}
+        output = {s.name: (config | found).get(s.name, s.default) for s in self.verb.output}
+        own = {s.name: (config | found)[s.name] for s in self.settings if s.name in found or s.name in config}
         if isinstance(self.verb.settings, type):
-            settings: Settings = self.verb.settings.of(own | _left(config, spent))
+            settings: Settings = self.verb.settings.of(own)
         else:
-            settings = choose(self.verb.settings, own | _left(config, spent) | _method(self.method))
+            settings = choose(self.verb.settings, own | ({"method": self.method} if self.method else {}))
         call = Call(
             self.verb, arguments, settings, given.get("as_json", False), given.get("quiet", False), output
         )
@@ -173,32 +198,51 @@ class Command(click.Command):
         except KeyboardInterrupt:  # of which Click would make more words
             return 130
 
+    def _checked_config(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What the configuration file says, but for what was given; an error names the file."""
+        known = {setting.name: setting for setting in (*self.verb.output, *self.settings)}
+        arguments = {argument.name: argument for argument in self.verb.arguments}
+        found = {}
+        try:
+            for name, value in self.config.items():
+                if name in known:
+                    found[name] = known[name].check(value)
+                elif name in arguments:
+                    found[name] = arguments[name].check(value)
+                elif isinstance(self.verb.settings, type):
+                    raise no_such_setting(name, {*known, *arguments})
+                else:
+                    raise not_of_method(self.verb.settings, name, self.method)
+        except SettingError as error:
+            raise InputError(str(error), path=self.config_path) from None
+        return {name: value for name, value in found.items() if name not in given}
 
-def _left(config: Mapping[str, Any], spent: set[str]) -> dict[str, Any]:
-    """What a configuration holds besides: settings that do not exist, which the settings class refuses."""
-    return {name: value for name, value in config.items() if name not in spent}
 
+def names_of(setting: Setting) -> list[str]:
+    """What an option is called on the command line.
 
-def _method(name: str | None) -> dict[str, str]:
-    return {} if name is None else {"method": name}
+    Examples
+    --------
+    >>> names_of(option("output", "Where to write."))
+    ['--output', '-o']
+    """
+    flag = "--" + setting.name.replace("_", "-")
+    opposite = [f"--no-{flag[2:]}"] if setting.kind is bool and setting.default is not False else []
+    return [flag, *opposite, *([SHORT[setting.name]] if setting.name in SHORT else [])]
 
 
 def _names(setting: Setting) -> list[str]:
-    flag = "--" + setting.name.replace("_", "-")
-    if setting.kind is bool and setting.default is not False:
-        flag = f"{flag}/--no-{flag[2:]}"
-    return [flag, *([SHORT[setting.name]] if setting.name in SHORT else []), setting.name]
+    """The names as Click wants them: an option with its opposite in one, and the parameter last."""
+    flag, *more = names_of(setting)
+    opposite = [f"{flag}/{name}" for name in more if name.startswith("--no-")]
+    return [*(opposite or [flag]), *(name for name in more if not name.startswith("--no-")), setting.name]
 
 
 def _flag(setting: Setting) -> dict[str, Any]:
     return {"is_flag": True} if setting.kind is bool else {"type": str}
 
 
-def _parsed(setting: Setting, given: Mapping[str, Any], config: Mapping[str, Any]) -> Any:
-    if setting.name in config:
-        return setting.check(config[setting.name])
-    if setting.name not in given:
-        return setting.default
+def _parsed(setting: Setting, given: Mapping[str, Any]) -> Any:
     value = given[setting.name]
     if setting.repeated:
         return tuple(setting.parse(one)[0] for one in value)
@@ -209,6 +253,8 @@ def _argument(argument: Argument, given: Mapping[str, Any], command: str) -> Any
     value = given.get(argument.name, argument.default)
     if value is REQUIRED:
         raise OptionError(f"{argument.name.upper()} is missing (see {command} --help)")
+    if argument.choices and value is not None and value not in argument.choices:
+        raise unknown_choice(f"{argument.name.upper()} is", value, argument.choices)
     if argument.several:
         return [value] if isinstance(value, str) else list(value)
     return value

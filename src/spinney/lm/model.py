@@ -19,6 +19,7 @@ from spinney.lm.stream import END, START, Ids, Stream, stream_of
 from spinney.model import KINDS, Applied, Contents, Model, load_task
 from spinney.settings import Settings, settings_or
 from spinney.settings.lm import Apply, Evaluate, Inspect
+from spinney.settings.report import Report
 from spinney.views import View
 
 Vector = NDArray[np.float64]
@@ -268,6 +269,12 @@ class LanguageModel(Model, ABC):
 
         s = settings_or(Inspect, settings, given)
         return inspection(self, s.top) if s.context is None else continuations(self, s.context, s.top)
+
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What the page shows; with data, a file of text or sentences, the losses of their words, too."""
+        from spinney.lm.report import report
+
+        return report(self, data, settings_or(Report, settings, given))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """The log10 probability of each word of a file of text."""

@@ -28,7 +28,6 @@ from spinney.classify.ways import tree_ways
 from spinney.evaluate import classification_scores, regression_scores
 from spinney.report.charts import heat_map
 from spinney.report.classify_tree import tree_sections, tree_size, way_rows
-from spinney.report.model_page import flat_facts
 from spinney.report.page import (
     Html,
     Mark,
@@ -46,6 +45,7 @@ from spinney.report.page import (
     table,
 )
 from spinney.report.path_page import chosen_section
+from spinney.views import flat_facts
 
 _CLASSES = 50  # classes whose words are shown
 _MATRIX = 40  # classes that a confusion matrix has at most

@@ -1,0 +1,44 @@
+"""``spinney TASK init-config``: configuration files for ``fit --config``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spinney.cli.running import begin, print_json
+from spinney.cli.verbs import Call, Verb
+from spinney.settings import REQUIRED, settings_of, toml_lines
+
+
+def init_config(call: Call) -> int:
+    """Write all settings of a method with their defaults and their help, or the settings that made a model."""
+    begin(call)
+    from spinney.corpus import writing
+
+    path, output = call.output["from"], call.output["output"]
+    if path is None:
+        text = "\n".join(_defaults(_fit_of(call.verb), call.output.get("method"))) + "\n"
+    else:
+        from spinney.model import load
+
+        text = load(path).config()
+    if call.json:
+        print_json({"config": text})
+        return 0
+    with writing(output) as file:
+        file.write(text)
+    return 0
+
+
+def _fit_of(verb: Verb) -> Verb:
+    """The ``fit`` beside this verb."""
+    from spinney.cli.tasks import TASKS
+
+    return next(task.verbs["fit"] for task in TASKS.values() if task.verbs.get("init-config") is verb)
+
+
+def _defaults(fit: Verb, method: str | None) -> Iterator[str]:
+    yield from (f"# {argument.name} =  # {argument.help}" for argument in fit.arguments)
+    yield from (f"# {setting.name} =  # {setting.help}" for setting in fit.output)
+    cls = fit.settings_for(method)
+    values = {s.name: None if s.default is REQUIRED else s.default for s in settings_of(cls) if not s.hidden}
+    yield from toml_lines(values | ({"method": method} if method else {}), cls)
