@@ -233,10 +233,7 @@ class Settings:
         found = {}
         for name, value in self.values().items():
             value = list(value) if isinstance(value, tuple) else value
-            if all(
-                isinstance(one, str | int | float | None)
-                for one in (value if isinstance(value, list) else [value])
-            ):
+            if is_plain(value):
                 found[name] = value
         return found
 
@@ -250,7 +247,21 @@ class Settings:
         return cls(**given)
 
 
+def is_plain(value: Any) -> bool:
+    """Whether a value is one that JSON has, not an object of Python.
+
+    Examples
+    --------
+    >>> is_plain(["a", 1, None]), is_plain([object()])
+    (True, False)
+    """
+    if isinstance(value, list):
+        return all(map(is_plain, value))
+    return isinstance(value, str | bool | int | float | None)
+
+
 S = TypeVar("S", bound=Settings)
+E = TypeVar("E", bound=type)
 
 
 def settings_or(cls: type[S], settings: Settings | None, given: Mapping[str, Any]) -> S:
@@ -447,39 +458,43 @@ def _escaped(letter: str) -> str:
     return f"\\u{ord(letter):04x}" if ord(letter) < 1 << 16 else f"\\U{ord(letter):08x}"
 
 
-def takes(cls: type[Settings]) -> Callable[[type], type]:
+def takes(cls: type[Settings], *first: str, without: Iterable[str] = ()) -> Callable[[E], E]:
     """Give an estimator a constructor whose parameters are these settings, stored as attributes of their names.
 
-    That is what scikit-learn expects of an estimator: ``__init__`` stores, and ``fit`` checks (by ``cls.of``).
+    That is what scikit-learn expects of an estimator: ``__init__`` stores, and ``fit`` checks (by ``cls.of``). The
+    parameters that are named ``first`` may also be given by position; those ``without`` are left out.
 
     Examples
     --------
-    >>> @takes(Common)
+    >>> @takes(Common, "seed")
     ... class Estimator: ...
-    >>> Estimator(seed=4).seed
+    >>> Estimator(4).seed
     4
     """
     from inspect import Parameter, Signature
 
-    found = settings_of(cls)
+    found = {s.name: s.default for s in settings_of(cls) if s.default is not REQUIRED}
+    names = [*first, *(name for name in found if name not in first)]
     own = [
-        Parameter(s.name, Parameter.KEYWORD_ONLY, default=s.default)
-        for s in found
-        if s.default is not REQUIRED
+        Parameter(
+            name,
+            Parameter.POSITIONAL_OR_KEYWORD if name in first else Parameter.KEYWORD_ONLY,
+            default=found[name],
+        )
+        for name in names
+        if name not in without
     ]
 
-    def __init__(self: Any, **given: Any) -> None:
-        for name, value in signature.bind(self, **given).arguments.items():
-            if name != "self":
-                setattr(self, name, value)
+    def __init__(self: Any, *values: Any, **given: Any) -> None:
+        bound = signature.bind(self, *values, **given)
+        bound.apply_defaults()
         for parameter in own:
-            if parameter.name not in given:
-                setattr(self, parameter.name, parameter.default)
+            setattr(self, parameter.name, bound.arguments[parameter.name])
 
     signature = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *own])
     __init__.__signature__ = signature  # type: ignore[attr-defined]
 
-    def decorate(estimator: type) -> type:
+    def decorate(estimator: E) -> E:
         estimator.__init__ = __init__  # type: ignore[misc]
         return estimator
 
