@@ -74,7 +74,10 @@ FIT = methods(Ridge, Other)
         ({"lam": "1"}, "lam must be a number (or several, separated by commas), not '1'"),
         ({"share": 1}, "share must be less than 1, not 1"),
         ({"share": 0}, "share must be greater than 0, not 0"),
-        ({"order": "unbound"}, "order must be unbounded or a whole number, not 'unbound' (did you mean unbounded?)"),
+        (
+            {"order": "unbound"},
+            "order must be unbounded or a whole number, not 'unbound' (did you mean unbounded?)",
+        ),
         ({"order": 2.5}, "order must be unbounded or a whole number, not 2.5"),
         ({"order": True}, "order must be unbounded or a whole number, not True"),
         ({"fast": 1}, "fast must be true or false, not 1"),

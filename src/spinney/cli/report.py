@@ -67,7 +67,6 @@ OLD = {
     "classify/TreeClassifier": "spinney.cli.old_pages:classify_page",
     "classify/LinearRegressor": "spinney.cli.old_pages:classify_page",
     "tagging/Tagger": "spinney.cli.tag_report:report_page",
-    "trend/TrendModel": "spinney.cli.trend:report_page",
     "classes/Clustering": "spinney.cli.classes_report:report_page",
     "classes/HiddenMarkov": "spinney.cli.classes_report:report_page",
     "embed/Embedding": "spinney.cli.embed_report:report_page",

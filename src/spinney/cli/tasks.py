@@ -8,6 +8,7 @@ from spinney.cli.verbs import Argument, Verb, option
 from spinney.settings import DATA, Common, Methods, Settings
 from spinney.settings import lm as lm_settings
 from spinney.settings import parse as parse_settings
+from spinney.settings import trend as trend_settings
 from spinney.settings.commands import Demo, Doctor
 from spinney.settings.report import Report
 
@@ -75,7 +76,7 @@ def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -
     return Verb(help, "spinney.cli.running:make", settings, arguments, (MODEL_OUT,), uses)
 
 
-_LM, _PARSE = lm_settings, parse_settings
+_LM, _PARSE, _TREND = lm_settings, parse_settings, trend_settings
 TASKS: dict[str, Task] = {
     "lm": Task(
         "Language models: smoothed n-grams, Pitman-Yor, log-linear, class-based and mixed models.",
@@ -147,6 +148,44 @@ TASKS: dict[str, Task] = {
                 "Show the labels of a grammar and what their states stand for, or what depends on each tag.",
                 _PARSE.Inspect,
                 "parse",
+            ),
+        },
+    ),
+    "trend": Task(
+        "Trends: words whose weights change over time, fitted, forecast and shown.",
+        {
+            "fit": fit(
+                "Fit series of weights to dated documents: to numbers, two classes, or the words alone.",
+                _TREND.FIT,
+                "spinney.trend.recipes:fit",
+                Argument(
+                    "train", "CSV or TSV files, or folders of years; - is standard input.", several=True
+                ),
+            ),
+            "apply": apply(
+                "Forecast the number or class of each document, or how surprising its words are (nats: −ln p).",
+                _TREND.Apply,
+                "trend",
+                Argument("data", "CSV or TSV file, folder, or lines; - is standard input.", default="-"),
+            ),
+            "eval": evaluate(
+                "Score the forecasts of a model on later documents, over all and by time.",
+                _TREND.Evaluate,
+                "trend",
+                Argument("data", "Dated documents; - is standard input."),
+            ),
+            "compare": show(
+                "Compare methods by rolling origin: each test time is forecast from strictly earlier ones. The first "
+                "one also chooses the settings, so the line without it is the fair one. A setting that is not at its "
+                "default is not varied.",
+                _TREND.Compare,
+                "spinney.trend.recipes:comparison",
+                Argument("data", "Dated documents; - is standard input."),
+            ),
+            "inspect": inspect(
+                "Show the strongest series, those that changed most, how stiff they are, and what is expected next.",
+                _TREND.Inspect,
+                "trend",
             ),
         },
     ),

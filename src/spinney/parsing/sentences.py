@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from spinney.corpus.conllu import Sentence, read_conllu
 from spinney.corpus.lines import ReadReport, fields, read_blocks
-from spinney.corpus.reading import read_prose
+from spinney.corpus.raw import read_prose
 from spinney.errors import InputError
 from spinney.parsing.ptb import bracket_words, treebank_words
 
