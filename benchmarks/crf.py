@@ -94,7 +94,7 @@ def _spinney(
     from spinney.tagging.training import train as fit
 
     columns = Columns.from_sentences(train)
-    tagger = Tagger("chunk", labels="observed" if observed else "all", start=False, threads=threads)
+    tagger = Tagger("chunk", weights="observed" if observed else "all", start_label=False, threads=threads)
     reached: list[tuple[float, float]] = []
     started = time.perf_counter()
 
@@ -102,7 +102,8 @@ def _spinney(
         reached.append((step.objective, time.perf_counter() - started))
         return bool(step.objective <= target)
 
-    _, loss, penalty = tagger._prepared(columns)
+    problem = tagger.problem(columns)
+    loss, penalty = problem.loss, problem.penalty
     fit(loss, penalty, Plan(tol=0.0, max_iter=max_iter), watch=watch)
     return reached[-1]
 
@@ -139,7 +140,7 @@ def _labelling(train: list[Sentence], test: list[Sentence], model: str) -> tuple
 
     text = "".join("".join(f"{w} {p} {y}\n" for w, p, y in sentence) + "\n" for sentence in test)
     tokens = sum(map(len, test))
-    tagger = Tagger("chunk", start=False, tol=1e-2, threads=1).fit(
+    tagger = Tagger("chunk", start_label=False, tol=1e-2, threads=1).fit(
         [[row[:2] for row in s] for s in train], [[row[2] for row in s] for s in train]
     )
     peer = pycrfsuite.Tagger()
@@ -192,7 +193,7 @@ def _passes(train: list[Sentence]) -> str:
 
     columns, best = Columns.from_sentences(train), []
     for threads in (1, 2):
-        loss = Tagger("chunk", start=False, threads=threads)._prepared(columns)[1]
+        loss = Tagger("chunk", start_label=False, threads=threads).problem(columns).loss
         w = np.zeros(loss.n_params)
         loss.value_and_grad(w)
         rounds = []
@@ -215,7 +216,8 @@ def _memory(train: list[Sentence]) -> str:
     from spinney.tagging.training import Plan
     from spinney.tagging.training import train as fit
 
-    _, loss, penalty = Tagger("chunk", start=False, threads=1)._prepared(Columns.from_sentences(train))
+    problem = Tagger("chunk", start_label=False, threads=1).problem(Columns.from_sentences(train))
+    loss, penalty = problem.loss, problem.penalty
     loss.shards, loss.columns, loss.gold_pairs  # noqa: B018 (the data in the form that the loss wants)
     tracemalloc.start()
     fit(loss, penalty, Plan(tol=0.0, max_iter=8))

@@ -126,7 +126,7 @@ def unlabelled(quick: bool) -> str:
     rows = []
     for criterion in (None, "weighted", "shift", "entropy", "self-training"):
         tagger = Tagger(
-            "Uw:%x[0,0]\nUp:%x[0,1]\nUq:%x[-1,1]\nUr:%x[1,1]\nB", criterion=criterion or "weighted"
+            "Uw:%x[0,0]\nUp:%x[0,1]\nUq:%x[-1,1]\nUr:%x[1,1]\nB", criterion=criterion
         )
         tagger.fit_columns(known, unlabelled=None if criterion is None else more)
         rows.append([criterion or "supervised", None, f"{error(tagger, test):.2f}", tagger.facts_["seconds"]])

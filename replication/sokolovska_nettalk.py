@@ -106,9 +106,11 @@ def features(quick: bool, seed: int) -> str:
 
 def _features_row(row: Features, cuts: list[Fold], quick: bool) -> list[Any]:
     """Means over the folds."""
-    how = {"lam": RHO_2, "tol": 1e-2, "max_iter": 30 if quick else 200} | row.options
+    how: dict[str, Any] = {"tol": 1e-2, **row.options}
+    if "solver" not in row.options:
+        how = {"lam": RHO_2, "max_iter": 30 if quick else 200} | how
     if row.big and quick:
-        how["labels"] = "observed"
+        how["weights"] = "observed"
     measure = phoneme_error if row.stress else error
     found = []
     for train, test in cuts:

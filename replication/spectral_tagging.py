@@ -140,10 +140,10 @@ def _outcome(task: Task, learner: str, embedding: Embedding, kind: str, seed: in
     """Train and test with one of the `KINDS` of features."""
     width = len(task.train[0][0])
     patterns = PRESETS[task.preset]
-    structures: dict[str, WordVectors] = {}
+    vectors: dict[str, WordVectors] = {}
     if kind:
         patterns += "".join(f"Uv{at:+d}:%vector[{at},0,v]\n" for at in (-1, 0, 1))
-        structures["v"] = embedding.word_vectors()
+        vectors["v"] = embedding.word_vectors()
     parts = [task.train, task.test]
     if kind == KINDS[2]:
         patterns += f"Us:%value[0,{width - 1}]\n"
@@ -153,7 +153,7 @@ def _outcome(task: Task, learner: str, embedding: Embedding, kind: str, seed: in
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # stopped early is no news
-        tagger = Tagger(patterns, structures=structures, random_state=seed, **options).fit_columns(train)
+        tagger = Tagger(patterns, vectors=vectors, seed=seed, **options).fit_columns(train)
     seconds = time.perf_counter() - started
     gold = [[row[-1] for row in sentence] for sentence in task.test]
     found = tagger.label_columns(test.without_last())

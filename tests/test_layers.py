@@ -12,7 +12,8 @@ ROOT = Path(spinney.__file__).parent
 LAYERS = [
     {"cli"},
     {"report"},
-    {"tagging", "classify", "trend", "lm", "parsing", "classes", "embed"},
+    {"tagging", "classify", "trend", "lm", "parsing"},
+    {"classes", "embed"},  # they learn structure that the tasks above use
     {"taxonomy"},
     {"evaluate"},
     {"structure"},

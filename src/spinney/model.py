@@ -43,13 +43,15 @@ FACTS = {
 class Applied:
     """What ``apply`` gives: a record for each sentence, document or word, made as they are asked for.
 
-    ``text`` turns a record into the lines that a file gets; ``facts`` is complete once all records were drawn.
+    ``text`` turns a record into the lines that a file gets, below the ``header``; ``facts`` is complete once all
+    records were drawn.
     """
 
     key: str
     records: Iterator[Any]
     text: Callable[[Any], str]
     facts: dict[str, Any] = field(default_factory=dict)
+    header: str = ""
 
     def __iter__(self) -> Iterator[Any]:
         return self.records
@@ -99,7 +101,12 @@ class Model:
     def save(self, path: FilePath) -> None:
         """Write the model file."""
         header, tensors, strings, parts = self.contents()
-        fitted_with = {} if self.settings is None else {"fit": self.settings.as_dict()}
+        fitted_with = {}
+        if self.settings is not None:
+            written = self.settings.as_dict()
+            # What holds objects of Python cannot be written whole, and a part of it would be other settings.
+            if len(written) == len(self.settings.values()):
+                fitted_with = {"fit": written}
         write_model(path, self.kind, {**header, **fitted_with}, tensors, strings, parts)
 
     @classmethod
@@ -141,8 +148,8 @@ class Model:
         """The configuration, as TOML, from which ``fit`` makes this model again."""
         if self.settings is None:
             raise OptionError("the model does not know the settings that it was fitted with")
-        train = self.facts.get("train")
-        return "\n".join(toml_lines({"train": train} | self.settings.as_dict(), type(self.settings))) + "\n"
+        train = {"train": self.facts["train"]} if "train" in self.facts else {}
+        return "\n".join(toml_lines(train | self.settings.as_dict(), type(self.settings))) + "\n"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the views of the model."""

@@ -132,13 +132,12 @@ def class_tree_page():
 
 def classify_page():
     from spinney.classify import LinearClassifier, TextFeatures, TextModel
-    from spinney.report.classify_page import classify_page, evidence
+    from spinney.report.html import view_page
 
     documents = sample_documents()
     texts, labels = [d.text[:800] for d in documents], [d.label for d in documents]
     model = TextModel(LinearClassifier("l1", lam=0.3), TextFeatures("counts")).fit(texts, labels)
-    tried = evidence(model, texts[:6], [d.id for d in documents[:6]], labels[:6])
-    return classify_page(model, "themes.spinney", tried)
+    return view_page("themes.spinney", model.report_views((texts[:6], labels[:6])))
 
 
 def trend_page():
@@ -188,22 +187,24 @@ def automata_page():
 
 
 def tag_page():
-    from spinney.report.tag_page import tag_page
+    from spinney.report.html import view_page
     from spinney.tagging import Tagger
 
     words = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "old", "cat", "sees", "a", "dog"]] * 3
     labels = [["DET", "N", "V"], ["DET", "N", "V"], ["DET", "ADJ", "N", "V", "DET", "N"]] * 3
-    return tag_page(Tagger("U:%x[0,0]\nU:%x[-1,0]\nB", lam=0.1).fit(words, labels), "tags.spinney")
+    tagger = Tagger("U:%x[0,0]\nU:%x[-1,0]\nB", lam=0.1).fit(words, labels)
+    return view_page("tags.spinney", tagger.report_views())
 
 
 def path_page():
     from spinney.classify import LinearRegressor
-    from spinney.report.path_page import classifier_path, path_page
+    from spinney.classify.views import weight_path
+    from spinney.report.html import view_page
 
     X = np.random.default_rng(0).normal(size=(40, 6))
     points = LinearRegressor("l1").path(X, X @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0], n=12)
     scores = {"training R²": [i / 12 for i in range(len(points))]}
-    return path_page(classifier_path(points, list("abcdef"), ["value"], scores), "path", "A path.")
+    return view_page("path", weight_path(points, list("abcdef"), ["value"], scores).views())
 
 
 def any_page(tmp_path):

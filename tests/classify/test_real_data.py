@@ -37,7 +37,7 @@ def test_twenty_newsgroups_with_l1(newsgroups, tmp_path, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert facts["documents"] == 11_314
     assert facts["violation"] < 1e-4
-    assert facts["n_active"] < 0.01 * facts["parameters"]
+    assert facts["active"] < 0.01 * facts["parameters"]
     assert run(["classify", "eval", model, test, "--encoding", "latin-1", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)
     assert scores["documents"] == 7_532

@@ -9,6 +9,7 @@ from spinney.classify.readout import model_groups
 from spinney.corpus import sample_documents, tokenize
 from spinney.errors import InputError, ModelFileError, OptionError
 from spinney.files import write_model
+from spinney.optim import ElasticNet, PenaltySpec
 from spinney.structure import Groups
 
 TEXTS = ["good fun", "great fun indeed", "dull film", "bad and dull", "Good film"]
@@ -145,5 +146,13 @@ def test_bad_features():
         TextFeatures("tf")
     with pytest.raises(OptionError, match="min_count"):
         TextFeatures(min_count=0)
-    with pytest.raises(InputError, match="no word"):
+    with pytest.raises(OptionError, match="no word"):
         TextFeatures(min_count=9).fit_transform(TEXTS)
+
+
+def test_a_penalty_object_comes_back_as_what_it_was(tmp_path):
+    model = TextModel(LinearClassifier(ElasticNet(0.02, l2=0.1)), TextFeatures())
+    model.fit(["good film", "bad film", "good plot", "bad plot"], ["pos", "neg", "pos", "neg"])
+    model.save(tmp_path / "m")
+    again = TextModel.load(tmp_path / "m")
+    assert again.estimator.penalty == PenaltySpec("elasticnet", 0.02, l2=0.1)

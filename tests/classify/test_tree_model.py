@@ -66,7 +66,7 @@ def test_facts():
     assert facts["penalty"] == "elasticnet, ℓ2 = 0.5, at each node"
     assert (facts["tree_depth"], facts["tree_nodes"], facts["outputs"]) == (2, 3, 5)
     assert 2 <= facts["dot_products"] <= 5
-    assert {"objective", "violation", "n_iter", "n_active", "converged"} <= facts.keys()
+    assert {"objective", "violation", "iterations", "active", "converged"} <= facts.keys()
     chosen = fitted(policy="indep", lams=[0.1, 10.0], folds=2).facts
     assert "lam" in chosen or chosen["lam_least"] < chosen["lam_most"]
 

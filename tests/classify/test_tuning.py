@@ -90,10 +90,10 @@ def test_choice_of_a_scikit_learn_loop(name, which, request):
         ranks.append((accuracy, active > 0, -active, strength))
     best = max(ranks)
     assert tuned.best_score == best[0]
-    assert tuned.best.n_active == -best[2]
+    assert tuned.best.active == -best[2]
     assert tuned.best_params == {"penalty": "l1" if name == "lasso" else "l2", "lam": best[3]}
     assert [trial.score for trial in tuned.trials] == [rank[0] for rank in ranks]
-    assert [trial.n_active for trial in tuned.trials] == [-rank[2] for rank in ranks]
+    assert [trial.active for trial in tuned.trials] == [-rank[2] for rank in ranks]
 
 
 def test_best_estimator_is_the_fitted_one(cancer):
@@ -106,7 +106,7 @@ def test_best_estimator_is_the_fitted_one(cancer):
     assert not tuned.estimator.warm_start
     cold = LinearClassifier("l1", tuned.best_params["lam"], tol=1e-9).fit(X, y)
     np.testing.assert_allclose(tuned.estimator.coef_, cold.coef_, atol=1e-6)
-    assert tuned.best.n_active == cold.n_active_ == tuned.estimator.n_active_
+    assert tuned.best.active == cold.n_active_ == tuned.estimator.n_active_
 
 
 def test_warm_and_cold_chains_agree_at_convergence(cancer):
@@ -213,10 +213,8 @@ def test_chains_go_from_strong_to_weak():
 def test_another_path_parameter(cancer):
     grid = {"penalty": ["l1"], "lam_ratio": [0.01, 0.1, 1.0]}
     tuned = tune(LinearClassifier(), grid, *cancer, path="lam_ratio")
-    assert [trial.n_active for trial in tuned.trials] == sorted(
-        (t.n_active for t in tuned.trials), reverse=True
-    )
-    assert tuned.trials[-1].n_active == 0
+    assert [trial.active for trial in tuned.trials] == sorted((t.active for t in tuned.trials), reverse=True)
+    assert tuned.trials[-1].active == 0
 
 
 def test_early_stop_leaves_a_chain():

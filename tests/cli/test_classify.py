@@ -61,7 +61,7 @@ def test_a_folder_from_fit_to_inspect(spinney, folder, tmp_path):
     assert code == 0
     facts = json.loads(out)
     assert facts["violation"] <= 1e-5
-    assert 0 < facts["n_active"] < facts["parameters"]
+    assert 0 < facts["active"] < facts["parameters"]
     code, out, _ = spinney("classify", "eval", path, folder, "--json")
     scores = json.loads(out)
     assert code == 0
@@ -95,7 +95,7 @@ def test_cross_validation_and_resuming(spinney, folder, tmp_path):
         "classify", "fit", folder, "--model", tmp_path / "b.spinney", "--lam", lam, "--init", path, "--json"
     )
     assert code == 0
-    assert json.loads(out)["n_iter"] <= 1  # nothing was left to do
+    assert json.loads(out)["iterations"] <= 1  # nothing was left to do
 
 
 def test_path(spinney, folder):
@@ -104,7 +104,7 @@ def test_path(spinney, folder):
     assert code == 0
     assert len(rows) == 6
     assert rows[0]["active"] == 0
-    assert rows[-1]["dev"] > 0.9
+    assert rows[-1]["dev_accuracy"] > 0.9
 
 
 def test_apply_to_lines_tables_and_standard_input(spinney, model, table, tmp_path, monkeypatch):
@@ -205,7 +205,7 @@ def test_mistakes_get_one_line(spinney, table, folder, model, tmp_path):
     _refused(fit(tmp_path / "nowhere.csv"), "nowhere.csv")
     _refused(fit(file("empty.csv", "")), "empty.csv", "empty")
     _refused(fit(file("header.csv", "text,label\n")), "header.csv", "no documents")
-    _refused(fit(file("hole.csv", "text,label\na,x\n,y\n")), "hole.csv", "empty", "--on-error skip")
+    _refused(fit(file("hole.csv", "text,label\na,x\n,y\n")), "hole.csv", "empty", "on_error")
     _refused(fit(file("one.csv", "text,label\nsome words,x\nmore words,x\n")), "one class")
     _refused(fit(file("ragged.csv", "text,label\na b,x\nc d,y,z\n")), "ragged.csv:3")
     _refused(
@@ -217,11 +217,11 @@ def test_mistakes_get_one_line(spinney, table, folder, model, tmp_path):
     _refused(fit(file("nan.svm", "1 1:nan\n0 1:2\n")), "nan.svm")
     _refused(fit(file("bad.svm", "1 1:2\n0 x:2\n")), "bad.svm:2")
     _refused(fit(file("notes.txt", "no labels here\n")), "notes.txt", "labels")
-    _refused(fit(table, "--lam", -1), "≥ 0")
+    _refused(fit(table, "--lam", -1), "--lam must be at least 0, not -1")
     _refused(fit(table, "--lam", 1, "--cv", 3), "--cv")
     _refused(fit(table, "--penalty", "lasso"), "no penalty 'lasso'")
     _refused(fit(table, "--penalty", "group"), "needs groups")
-    _refused(fit(table, "--solver", "magic"), "no solver 'magic'")
+    _refused(fit(table, "--solver", "magic"), "--solver must be auto, cd", "'magic'")
     _refused(fit(table, "--features", "words"), "tfidf")
     _refused(fit(table, "--min-count", 99), "--min-count")
     _refused(fit(table, "--regression"), "not a number")
@@ -251,7 +251,7 @@ def test_mistakes_with_models(spinney, table, model, folder, tmp_path):
     truncated = tmp_path / "half.spinney"
     truncated.write_bytes(model.read_bytes()[:100])
     _refused(spinney("classify", "inspect", truncated), "half.spinney")
-    _refused(spinney("classify", "eval", model, folder), "never seen", "--on-error skip")
+    _refused(spinney("classify", "eval", model, folder), "never seen", "on_error")
     (tmp_path / "d.svm").write_text("1 1:2\n")
     _refused(spinney("classify", "apply", model, tmp_path / "d.svm"), "d.svm", "text")
 

@@ -1,13 +1,14 @@
-"""``spinney classify fit --tree``: every tree from fit to inspect, and one line for each mistake."""
+"""``spinney classify fit --method tree``: every tree from fit to inspect, and one line for each mistake."""
 
 import json
 
 import pytest
 
 from spinney.classify import TextModel
-from spinney.cli.classify_tree import METHODS
-from spinney.report.classify_page import classify_page, evidence
+from spinney.report.html import view_page
+from spinney.settings.classify import CLASS_TREES
 from spinney.structure import ClassTree
+from spinney.views import as_json
 
 TASK = "classify"
 WORDS = {
@@ -36,17 +37,29 @@ def fit(table, tmp_path, facts):
     def call(tree, *options):
         path = tmp_path / "m.spinney"
         told = facts(
-            "fit", table, "--model", path, "--features", "counts", "--lam", 0.05, "--tree", tree, *options
+            "fit",
+            table,
+            "--model",
+            path,
+            "--features",
+            "counts",
+            "--lam",
+            0.05,
+            "--method",
+            "tree",
+            "--class-tree",
+            tree,
+            *options,
         )
         return path, told
 
     return call
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", CLASS_TREES)
 def test_methods_from_fit_to_inspect(fit, facts, table, method):
     path, told = fit(method)
-    assert told["tree"] == method
+    assert told["class_tree"] == method
     assert told["converged"]
     assert told["dot_products"] >= 2
     scores = facts("eval", path, table)
@@ -77,7 +90,20 @@ def test_a_folder(facts, tmp_path):
         for i in range(5):
             (tmp_path / "docs" / label / f"{i}.txt").write_text(" ".join(words[i % 2 :]))
     path = tmp_path / "m.spinney"
-    facts("fit", tmp_path / "docs", "--model", path, "--tree", "spec", "--penalty", "l2", "--lam", 0.01)
+    facts(
+        "fit",
+        tmp_path / "docs",
+        "--model",
+        path,
+        "--method",
+        "tree",
+        "--class-tree",
+        "spec",
+        "--penalty",
+        "l2",
+        "--lam",
+        0.01,
+    )
     assert facts("eval", path, tmp_path / "docs")["accuracy"] == 1.0
 
 
@@ -85,7 +111,18 @@ def test_numbers(facts, tmp_path):
     (tmp_path / "d.svm").write_text("1 1:1 3:1\n2 1:1 4:1\n10 2:1 3:1\n" * 4)
     (tmp_path / "t.nwk").write_text("(10,(1,2));")
     path = tmp_path / "m.spinney"
-    facts("fit", tmp_path / "d.svm", "--model", path, "--tree", tmp_path / "t.nwk", "--lam", 0.01)
+    facts(
+        "fit",
+        tmp_path / "d.svm",
+        "--model",
+        path,
+        "--method",
+        "tree",
+        "--class-tree",
+        tmp_path / "t.nwk",
+        "--lam",
+        0.01,
+    )
     assert facts("eval", path, tmp_path / "d.svm")["accuracy"] == 1.0
 
 
@@ -100,6 +137,13 @@ def test_files(fit, facts, tmp_path, suffix):
     assert facts("inspect", path)["newick"] == "((oak,elm),(dog,cat));"
 
 
+def test_the_tree_of_another_model(fit, facts):
+    path, _ = fit("diff")
+    newick = facts("inspect", path)["newick"]
+    again, _ = fit(path)
+    assert facts("inspect", again)["newick"] == newick
+
+
 def test_groups(fit, facts, table):
     path, told = fit("spec", "--groups", "sentence", "--l1", 0.01)
     assert told["penalty"].startswith("overlap")
@@ -112,13 +156,22 @@ def test_tables_for_people(spinney, fit, table):
     path, _ = fit("balanced")
     code, out, _ = spinney("inspect", path, "--top", 1)
     assert code == 0
-    assert "node 0\n  node 1\n    cat\n    dog\n  node 2\n    elm\n    oak\n" in out
+    lines = [line.partition("  (")[0] for line in out.splitlines()]
+    place = lines.index("node 0")
+    assert lines[place + 1 : place + 7] == [
+        "  node 1",
+        "    cat",
+        "    dog",
+        "  node 2",
+        "    elm",
+        "    oak",
+    ]
     assert "at the first 1 of 3 nodes" in out
     assert "elm, oak" in out
     code, out, _ = spinney("eval", path, table)
     assert code == 0
-    assert "dot_products" in out
-    code, out, _ = spinney("fit", table, "--model", path, "--tree", "huffman")
+    assert "dot products" in out
+    code, out, _ = spinney("fit", table, "--model", path, "--method", "tree", "--class-tree", "huffman")
     assert code == 0
     assert "tree depth" in out
 
@@ -138,13 +191,14 @@ def test_the_ways_of_documents(fit, facts, spinney, table):
 def test_the_page(fit):
     path, _ = fit("balanced")
     model = TextModel.load(path)
-    text = classify_page(model, "m").html()
-    assert "<pre>node 0\n  node 1\n    cat\n" in text
+    text = view_page("m", model.report_views()).html()
+    assert "node 0" in text
+    assert "4 classes, 3 inner nodes, depth 2." in text
     assert "<h3>Node 2</h3>" in text
     assert "meow" in text
-    tried = evidence(model, ["meow <b>fur</b>", "acorn"], ["1", "2"], ["cat", "oak"])
-    text = classify_page(model, "m", tried).html()
-    assert tried.scores["dot_products"] == 2
+    views = model.report_views((["meow <b>fur</b>", "acorn"], ["cat", "oak"]))
+    text = view_page("m", views).html()
+    assert as_json(views)["scores"]["dot_products"] == 2
     assert "<h2>Scores</h2>" in text
     assert "The way of a document down the tree" in text
     assert "<b>fur" not in text
@@ -153,13 +207,13 @@ def test_the_page(fit):
 def test_a_hostile_class_name_on_the_page(facts, table, tmp_path):
     table.write_text(table.read_text().replace(",cat", ",<img src=x>"))
     path = tmp_path / "m.spinney"
-    facts("fit", table, "--model", path, "--tree", "balanced", "--lam", 0.05)
-    text = classify_page(TextModel.load(path), "m").html()
+    facts("fit", table, "--model", path, "--method", "tree", "--class-tree", "balanced", "--lam", 0.05)
+    text = view_page("m", TextModel.load(path).report_views()).html()
     assert "<img" not in text
     assert "&lt;img" in text
 
 
-def test_mistakes_get_one_line(refused, fit, table, tmp_path):
+def test_mistakes_get_one_line(refused, spinney, fit, table, tmp_path):
     def file(name, text):
         path = tmp_path / name
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -167,7 +221,7 @@ def test_mistakes_get_one_line(refused, fit, table, tmp_path):
 
     def never(tree, *options, train=table):
         target = tmp_path / "never.spinney"
-        line = refused("fit", train, "--model", target, "--tree", tree, *options)
+        line = refused("fit", train, "--model", target, "--method", "tree", "--class-tree", tree, *options)
         assert not target.exists()
         return line
 
@@ -176,7 +230,7 @@ def test_mistakes_get_one_line(refused, fit, table, tmp_path):
         ["--trials", 3], ["--space", "lam=1"], ["--rho", 1], ["--init", tmp_path / "m.spinney"],
     ):  # fmt: skip
         line = never("spec", *options)
-        assert f"{options[0]} does not go with --tree" in line
+        assert f"{options[0]} is a setting of the method linear, not of tree" in line
     assert "did you mean spec?" in never("sepc")
     assert "neither a file nor a method" in never(tmp_path / "nowhere.nwk")
     assert "neither a file nor a method" in never(tmp_path)
@@ -189,12 +243,14 @@ def test_mistakes_get_one_line(refused, fit, table, tmp_path):
     assert "bytes.nwk" in never(file("bytes.nwk", b"\xff\xfe\x00((a,b));"))
     assert "twice" in never(file("twice.nwk", "((cat,dog),(elm,oak,cat));"))
     one = file("one.csv", "text,label\nsome words,x\nmore words,x\n")
-    for method in METHODS:
+    for method in CLASS_TREES:
         assert "one class" in never(method, train=one)
     assert "no penalty" in never("spec", "--penalty", "lasso")
     assert "needs groups" in never("spec", "--penalty", "group")
     path, _ = fit("spec")
-    assert "ClassTree" in never(path)  # a model, but of another kind
+    flat = tmp_path / "flat.spinney"
+    assert spinney("fit", table, "--model", flat)[0] == 0
+    assert "no word classes" in never(flat)  # a model, but one without a tree
     assert "was trained on text" in refused("inspect", path, "--data", file("n.svm", "1 1:0.5\n"))
     assert "along a tree" in refused("fit", table, "--model", tmp_path / "b.spinney", "--init", path)
     strangers = file("strangers.csv", "text,label\nleaf,yew\n")

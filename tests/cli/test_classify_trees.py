@@ -2,8 +2,8 @@
 
 import pytest
 
-from spinney.cli.inputs import guess_format
 from spinney.cli.main import run
+from spinney.corpus.labelled import guess_format
 
 TASK = "classify"
 
@@ -115,7 +115,7 @@ def test_mistakes(trees, refused, tmp_path):
 
     assert "'0' is not OLD=NEW" in fails(trees, "--labels", "0")
     assert "'0' twice" in fails(trees, "--labels", "0=a,0=b")
-    assert "no documents: --labels drops all 15" in fails(trees, "--labels", "0=,1=,2=,3=,4=")
+    assert "no documents: all were dropped by their labels: 15" in fails(trees, "--labels", "0=,1=,2=,3=,4=")
     assert "--keep 7: the labels in the trees are 0, 1, 2" in fails(trees, "--groups", "parse", "--keep", "7")
     open_bracket = tmp_path / "open.txt"
     open_bracket.write_text("(3 (2 a) (4 joy))\n(3 (2 a)\n(3 (2 a) (4 joy))\n")
@@ -123,4 +123,4 @@ def test_mistakes(trees, refused, tmp_path):
     bare = tmp_path / "bare.mrg"
     bare.write_text("( (S (NN dog) (VB barks)))\n")
     assert "tree 1 has no label at its root" in fails(bare)
-    assert "tokens are words, all or spaces" in fails(trees, "--tokens", "letters")
+    assert "--tokens must be words, all or spaces" in fails(trees, "--tokens", "letters")

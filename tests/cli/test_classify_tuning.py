@@ -37,9 +37,9 @@ def test_a_grid_on_a_file(fit, facts, manual, tmp_path):
     assert told["violation"] <= 1e-4
     trials = told["trials"]
     best = max(trial["score"] for trial in trials)
-    fewest = min(trial["n_active"] for trial in trials if trial["score"] == best and trial["n_active"])
+    fewest = min(trial["active"] for trial in trials if trial["score"] == best and trial["active"])
     chosen = next(trial for trial in trials if trial["params"] == told["tuning"]["chosen"])
-    assert (chosen["score"], chosen["n_active"]) == (best, fewest)
+    assert (chosen["score"], chosen["active"]) == (best, fewest)
     scores = facts("eval", tmp_path / "m.spinney", manual / "dev.tsv")
     assert scores["accuracy"] == pytest.approx(told["tuning"]["dev_score"])
     assert scores["documents"] == told["tuning"]["dev_documents"]
@@ -124,19 +124,19 @@ def test_mistakes(refused, manual, tmp_path):
 
     assert "give --dev" in fails("--tune", "grid")
     assert "give --dev" in fails("--space", "lam=1")
-    assert "--tune is one of" in fails("--dev", 0.2, "--tune", "guess")
+    assert "--tune must be grid, random or optuna" in fails("--dev", 0.2, "--tune", "guess")
     assert "--trials is for random" in fails("--dev", 0.2, "--trials", 5)
     assert "no such file" in fails("--dev", tmp_path / "none.tsv")
     assert "between 0 and 1" in fails("--dev", 1.5)
-    assert "that is none" in fails("--dev", 0.0001)
+    assert "is none: give a larger share" in fails("--dev", 0.0001)
     assert "--cv does not go with --dev" in fails("--dev", 0.2, "--cv", 3)
     assert "nothing is left to tune" in fails("--dev", 0.2, "--penalty", "none")
     assert "nothing is left to tune" in fails("--dev", 0.2, "--lam", 1)
     assert "'l3=1' is not NAME=VALUES" in fails("--dev", 0.2, "--space", "l3=1")
     assert "lam=x should be numbers" in fails("--dev", 0.2, "--space", "lam=x")
-    assert "both speak of lam" in fails("--dev", 0.2, "--space", "lam=1", "--lam", 1)
+    assert "both name lam" in fails("--dev", 0.2, "--space", "lam=1", "--lam", 1)
     assert "lam is a range" in fails("--dev", 0.2, "--space", "lam=1..10")
-    assert "lam twice" in fails("--dev", 0.2, "--space", "lam=1;lam=2")
+    assert "names lam twice" in fails("--dev", 0.2, "--space", "lam=1;lam=2")
     unseen = tmp_path / "unseen.tsv"
     unseen.write_text("text\tlabel\nwords\tother\n")
     assert "'other' (1 documents) was never seen" in fails("--dev", unseen)

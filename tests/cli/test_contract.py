@@ -4,8 +4,11 @@ import json
 
 import pytest
 
-from spinney.cli.main import command as the_commands
+from spinney.cli.completion import candidates
 from spinney.cli.main import run
+from spinney.cli.tasks import TASKS as DECLARED
+from spinney.cli.tasks import every_verb
+from spinney.cli.verbs import Command, names_of
 from spinney.corpus.sample_files import write_sample_files
 
 #: One line for each promise: what is run, in the order of the tasks, and keys that its JSON object holds.
@@ -16,7 +19,7 @@ tag eval tag.spinney few.col  | token_error, sequence_error, accuracy, active
 tag eval chunks.spinney chunks.col  | precision, recall, f1
 tag inspect tag.spinney  | strongest, active_by_pattern
 tag path few.col --preset pos --lams 4,2  | points
-classify fit few --model classify.spinney --penalty l1 --lam 0.1  | documents, parameters, n_active, violation, seconds
+classify fit few --model classify.spinney --penalty l1 --lam 0.1  | documents, parameters, active, violation, seconds
 classify apply classify.spinney few --proba  | predictions
 classify eval classify.spinney few  | accuracy, f1
 classify fit numbers.csv --regression --model numbers.spinney  | objective
@@ -40,7 +43,7 @@ lm eval lm.spinney few.txt  | perplexity
 lm inspect lm.spinney  | sizes
 lm sample lm.spinney  | sentences
 lm export lm.spinney few.arpa                                           |
-parse fit few.mrg --model parse.spinney --method pcfg  | trees, parameters, seconds
+parse fit few.mrg --model parse.spinney --method pcfg  | sentences, parameters, seconds
 parse apply parse.spinney words.txt  | sentences
 parse eval parse.spinney few.mrg  | f1, tagging_accuracy
 parse inspect parse.spinney  | labels
@@ -125,38 +128,68 @@ def test_json_holds_what_is_promised(folder, monkeypatch, capsys):
     assert not wrong, "\n".join(wrong)
 
 
-def _commands():
-    for task, command in the_commands().commands.items():
-        for verb, inner in getattr(command, "commands", {"": command}).items():
-            yield f"{task} {verb}".strip(), inner
+VERBS_OF = every_verb()
+
+
+def _methods(verb):
+    """The words that choose each method of a verb."""
+    return [[]] if isinstance(verb.settings, type) else [["--method", method] for method in verb.settings]
 
 
 def test_every_task_has_its_verbs():
-    names = {name for name, _ in _commands()}
-    wanted = {f"{task} {verb}" for task in TASKS for verb in [*VERBS, *MORE.get(task, [])]}
-    assert wanted | {"report", "demo", "doctor"} <= names
+    assert set(DECLARED) <= set(TASKS)
+    for task in DECLARED:
+        wanted = {*VERBS, *MORE.get(task, []), "init-config"}
+        assert wanted <= set(DECLARED[task].verbs), task
+    assert {("report",), ("demo",), ("doctor",), ("completion",)} <= set(VERBS_OF)
 
 
-@pytest.mark.parametrize(
-    ("name", "command"), list(_commands()), ids=lambda value: value if isinstance(value, str) else ""
-)
-def test_every_verb_has_the_common_options(name, command):
-    options = {option for parameter in command.params for option in parameter.opts}
-    missing = {"--json", "--quiet", "--threads", "--seed"} - options
-    assert not missing, f"{name} lacks {', '.join(sorted(missing))}"
-    for parameter in command.params:
-        assert getattr(parameter, "help", None), f"{name} {parameter.name} has no help"
-        assert not parameter.help or parameter.help.rstrip().endswith((".", "]", "…", ")")), (
-            f"{name} {parameter.name}"
-        )
+@pytest.mark.parametrize("words", VERBS_OF, ids=" ".join)
+def test_every_verb_has_the_common_options(words):
+    verb = VERBS_OF[words]
+    for method in _methods(verb):
+        options = {name for parameter in Command("", verb, method).params for name in parameter.opts}
+        missing = {"--json", "--quiet", "--threads", "--seed", "--config"} - options
+        assert not missing, f"{words} {method} lacks {', '.join(sorted(missing))}"
+
+
+@pytest.mark.parametrize("words", VERBS_OF, ids=" ".join)
+def test_everything_has_help_that_is_a_sentence(words):
+    verb = VERBS_OF[words]
+    for said in [verb, *verb.arguments, *verb.output, *verb.every_setting()]:
+        assert said.help, said
+        assert said.help[0].isupper() or not said.help[0].isalpha() or said.help[0] in "αλκ", said.help
+        assert said.help.endswith((".", "]", "…", ")")), said.help
+
+
+@pytest.mark.parametrize("words", VERBS_OF, ids=" ".join)
+def test_help_fits_80_columns(words, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for method in _methods(VERBS_OF[words]):
+        assert run([*words, *method, "--help"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 80, method
+        assert len(lines) <= 90, method  # one screen or two, not a manual
+
+
+@pytest.mark.parametrize("words", VERBS_OF, ids=" ".join)
+def test_completion_offers_every_option_and_every_choice(words):
+    verb = VERBS_OF[words]
+    settings = [setting for setting in (*verb.output, *verb.every_setting()) if not setting.hidden]
+    names = {name for setting in settings for name in names_of(setting) if name.startswith("--")}
+    assert names <= {value for value, _ in candidates([*words, "--"])}
+    for method in _methods(verb):
+        for setting in Command("", verb, method).settings:
+            if setting.choices and not setting.hidden:
+                offered = {value for value, _ in candidates([*words, *method, names_of(setting)[0], ""])}
+                assert set(setting.choices) <= offered, setting.name
 
 
 def test_a_model_comes_first_and_fit_takes_model():
-    for name, command in _commands():
-        verb = name.split()[-1]
-        arguments = [p.name for p in command.params if p.param_type_name == "argument"]
-        if verb == "fit":
-            assert arguments[0] in ("train", "data"), name
-            assert any("--model" in p.opts for p in command.params), name
-        elif verb in ("apply", "inspect") or (verb == "eval" and name != "trend eval"):
-            assert arguments[0] == "model", name
+    for words, verb in VERBS_OF.items():
+        arguments = [argument.name for argument in verb.arguments]
+        if words[-1] == "fit":
+            assert arguments[0] in ("train", "data"), words
+            assert any(setting.name == "model" for setting in verb.output), words
+        elif words[-1] in ("apply", "inspect") or (words[-1] == "eval" and words != ("trend", "eval")):
+            assert arguments[0] == "model", words

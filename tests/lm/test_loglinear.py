@@ -12,12 +12,11 @@ from spinney.lm.hierarchical import decisions, fit_hierarchical
 from spinney.lm.loglinear import fit_loglinear, fit_loglinear_path, starting_scores
 from spinney.lm.model import load_language_model
 from spinney.lm.stream import stream_of
-from spinney.lm.suffixloss import SuffixTrieLoss
+from spinney.lm.suffixloss import SuffixTrieLoss, word_scale
 from spinney.lm.suffixtrie import suffix_trie
-from spinney.lm.training import word_scale, words_fista
-from spinney.lm.triepenalty import TriePenalty
+from spinney.lm.triepenalty import trie_penalty, trie_spec
 from spinney.lm.wordtree import fitting, huffman_tree, tree_of_classes
-from spinney.optim import ElasticNet, GroupL2, TreeL2
+from spinney.optim import ElasticNet, GroupL2, PenaltySpec, TreeL2, solve
 from spinney.structure import ClassTree, Groups, WordClasses
 
 # Few of these fits are run to their end.
@@ -95,8 +94,25 @@ def test_any_penalty_of_the_core(text):
     for model in (elastic, grouped):
         assert model.facts["converged"]
         assert model.distribution(model.history(["the"], start=True)).sum() == pytest.approx(1.0)
-    with pytest.raises(OptionError, match="by name only"):
-        fit_loglinear(text, penalty=lambda trie: TreeL2(0.3, trie.up), solver="words")
+    with pytest.raises(OptionError, match="no prox in a metric"):
+        fit_loglinear(text, penalty=words, solver="words")
+    by_words = fit_loglinear(text, penalty=lambda trie: TreeL2(0.3, trie.up), solver="words", **options)
+    assert by_words.facts["objective"] == pytest.approx(by_name.facts["objective"], rel=1e-9)
+    same = fit_loglinear(text, penalty=PenaltySpec("elasticnet", 0.3, l2=0.1), **options)
+    assert same.facts["objective"] == pytest.approx(elastic.facts["objective"], rel=1e-9)
+
+
+def test_what_a_trie_cannot_offer_is_refused_before_any_work(text):
+    with pytest.raises(
+        OptionError, match="the penalty overlap needs groups, which a log-linear language model"
+    ):
+        fit_loglinear(text, 3, penalty="overlap")
+    with pytest.raises(OptionError, match="there is no penalty 'l7'"):
+        fit_loglinear(text, 3, penalty="l7")
+    with pytest.raises(OptionError, match="group_factor must be 1"):
+        fit_loglinear(text, 3, penalty="l0", group_factor=1.2)
+    with pytest.raises(OptionError, match="needs the whole trie"):
+        fit_loglinear(text, 3, penalty="l1", alpha=1.0, solver="fista", collapse=True)
 
 
 def test_sage_comes_close(text):
@@ -175,10 +191,10 @@ def test_prox_of_the_metric_is_the_prox_of_scaled_groups(text):
     scale = word_scale(loss)
     rng = np.random.default_rng(0)
     for name in ("tree-l2", "tree-linf", "l1", "l2"):
-        penalty = TriePenalty(name, 0.7, trie, np.ones(trie.n_grams), scale)
+        penalty = trie_penalty(trie_spec(name, 0.7), trie, np.ones(trie.n_grams))
         v = rng.normal(size=trie.n_grams)
-        u = np.maximum(v, 0.0)
-        penalty.prox(u, 2.0)
+        u = v.copy()
+        penalty.prox_in_metric(scale)(u, 2.0)
 
         def objective(u, v=v, penalty=penalty):
             return 0.5 * scale @ (u - v) ** 2 + 2.0 * penalty.value(u)
@@ -194,8 +210,8 @@ def test_the_certificate_is_zero_at_the_optimum_only(text):
     trie = suffix_trie(stream_of(text), len(text.vocabulary), 2)
     loss = SuffixTrieLoss(trie, np.ones(trie.n_grams))
     scale = word_scale(loss)
-    penalty = TriePenalty("tree-l2", 0.3, trie, np.ones(trie.n_grams), scale)
-    solution = words_fista(loss, penalty, scale, tol=1e-8, max_iter=5000)
+    penalty = trie_penalty(trie_spec("tree-l2", 0.3), trie, np.ones(trie.n_grams))
+    solution = solve(loss, penalty, "fista", metric=scale, check_every=10, tol=1e-8, max_iter=5000)
     assert solution.converged
     residual = penalty.residual(solution.w, loss.value_and_grad(solution.w)[1])
     assert np.abs(residual).max() < 1e-6

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from spinney.corpus import sentence_arrays
 from spinney.lm.stream import stream_of
-from spinney.lm.suffixloss import SuffixTrieLoss
+from spinney.lm.suffixloss import SuffixTrieLoss, word_scale
 from spinney.lm.suffixtrie import suffix_trie, trie_of_events
-from spinney.lm.training import word_scale
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abc"), max_size=6), min_size=1, max_size=6)
 

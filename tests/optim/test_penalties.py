@@ -22,7 +22,6 @@ from spinney.optim.penalties import (
     L0,
     L1,
     L2,
-    PENALTIES,
     ElasticNet,
     FlatGroups,
     Fused,
@@ -35,6 +34,7 @@ from spinney.optim.penalties import (
     OverlappingGroups,
     PairwiseElasticNet,
     Partial,
+    Slope,
     TimeSeries,
     TraceLasso,
     TreeL2,
@@ -110,6 +110,14 @@ CASES: dict[str, Case] = {
         lambda lam: ElasticNet(lam, 0.3, WEIGHTS),
         lambda w: float(WEIGHTS @ np.abs(w)) + 0.15 * squares(w),
         norm=False,
+    ),
+    "slope": Case(
+        lambda lam: Slope(lam, q=0.3),
+        lambda w: float(Slope(1.0, q=0.3).sequence(N) @ np.sort(np.abs(w))[::-1]),
+    ),
+    "oscar": Case(
+        lambda lam: Slope(lam, weights=np.linspace(1.0, 0.0, N)),
+        lambda w: float(np.linspace(1.0, 0.0, N) @ np.sort(np.abs(w))[::-1]),
     ),
     "group": Case(
         lambda lam: GroupL2(lam, DISJOINT),
@@ -696,11 +704,3 @@ def test_partial_leaves_the_last_alone() -> None:
     np.testing.assert_allclose(proxed(Partial(L1(1.0), 0), w, 1.0), [2.0, 0.0, 6.0])
     with pytest.raises(OptionError, match="n_free"):
         Partial(L1(1.0), -1)
-
-
-def test_the_table_names_every_penalty() -> None:
-    assert set(PENALTIES) >= {
-        "none", "l2", "l1", "elasticnet", "l0", "group", "tree-l2", "tree-linf", "overlap", "latent", "fused",
-        "timeseries", "nuclear", "trace", "pairwise",
-    }  # fmt: skip
-    assert all(issubclass(penalty, Penalty) for penalty in PENALTIES.values())

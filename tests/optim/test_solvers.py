@@ -12,8 +12,10 @@ from spinney.errors import OptionError
 from spinney.optim import (
     L1,
     L2,
+    SOLVERS,
     ConvergenceWarning,
     ElasticNet,
+    FlatGroups,
     GroupL2,
     LatentGroups,
     LogisticLoss,
@@ -25,6 +27,7 @@ from spinney.optim import (
     SquaredLoss,
     TreeL2,
     TreeLinf,
+    choose_solver,
     lambda_max,
     path,
     solve,
@@ -337,3 +340,101 @@ def test_results_repeat_bit_for_bit():
     for solver in ("cd", "owlqn", "sgd", "sage"):
         first, second = (solve(loss, ElasticNet(0.5, 0.5), solver, max_iter=20).w for _ in range(2))
         np.testing.assert_array_equal(first, second)
+
+
+class _Untouched:
+    """A loss that must not be asked for anything."""
+
+    n_params, n_free = 12, 0
+
+    def value_and_grad(self, w):
+        raise AssertionError("work was done")
+
+
+@pytest.mark.parametrize(
+    ("solver", "penalty", "match"),
+    [
+        ("cd", L1(1.0), "the solver cd needs a linear loss with an elastic-net penalty"),
+        (
+            "newton",
+            L2(1.0),
+            "the solver newton needs a loss with Hessian-vector products with a smooth penalty",
+        ),
+        ("sgd", L1(1.0), "the solver sgd needs a loss with mini-batches with an elastic-net penalty"),
+        ("rda", L1(1.0), "the solver rda needs a loss with mini-batches; for ℓ1, λ = 1 use owlqn or fista"),
+        ("lars", L1(1.0), "the solver lars needs a squared loss with a plain l1 penalty"),
+        ("subgradient", L1(1.0), "needs a penalty with a subgradient"),
+    ],
+)
+def test_solvers_say_what_they_need_before_any_work(solver, penalty, match):
+    with pytest.raises(OptionError, match=match):
+        solve(_Untouched(), penalty, solver)
+
+
+def test_options_and_metrics_that_do_not_fit_are_refused_before_any_work():
+    with pytest.raises(
+        OptionError, match="the solver fista has no option 'rho'; it takes accelerate, metric"
+    ):
+        solve(_Untouched(), L1(1.0), "fista", rho=1.0)
+    with pytest.raises(OptionError, match="the solver owlqn has no option 'metric'"):
+        solve(_Untouched(), L1(1.0), "owlqn", metric=np.ones(12))
+    groups = GroupL2(1.0, FlatGroups.of([[0, 1]], 12))
+    with pytest.raises(OptionError, match="no prox in a metric for group"):
+        solve(_Untouched(), groups, "fista", metric=np.ones(12))
+
+
+def test_every_declared_pair_is_one_that_the_solver_solves():
+    """And ``auto`` takes no solver that does not declare the pair."""
+    groups = FlatGroups.of([[0, 1, 2], [3, 4]], 12)
+    penalties = [NoPenalty(), L2(0.5), L1(0.3), ElasticNet(0.3, 0.2), TreeL2(0.3, np.full(12, -1))]
+    penalties += [GroupL2(0.3, groups), OverlappingGroups(0.3, groups)]
+    for loss in _losses().values():
+        k = loss.n_outputs if loss.n_outputs > 1 else 1
+        for penalty in penalties:
+            if k > 1 and not hasattr(penalty, "l1_l2"):
+                continue
+            assert SOLVERS[choose_solver(loss, penalty)].fits(loss, penalty)
+            for name, solver in SOLVERS.items():
+                if solver.fits(loss, penalty):
+                    assert np.isfinite(solve(loss, penalty, name, max_iter=3).objective)
+                else:
+                    with pytest.raises(OptionError, match=f"the solver {name} needs"):
+                        solve(loss, penalty, name)
+
+
+@pytest.mark.parametrize("solver", ["fista", "ista"])
+def test_a_metric_changes_the_way_and_not_the_optimum(solver):
+    rng = np.random.default_rng(0)
+    widths = np.logspace(-1.5, 1.5, 10)
+    X = rng.standard_normal((200, 10)) * widths
+    y = X @ (rng.standard_normal(10) / widths) + rng.standard_normal(200)
+    loss = SquaredLoss(X, y, intercept=False)
+    lasso, net = (solve(loss, made, "cd", tol=1e-12).objective for made in (L1(2.0), ElasticNet(2.0, 0.5)))
+    alone = TreeL2(2.0, np.full(10, -1))  # trees of one weight each: the Lasso
+    for penalty, best in (
+        (L1(2.0), lasso),
+        (ElasticNet(2.0, 0.5), net),
+        (alone, lasso),
+        (NonNegative(L1(2.0)), None),
+    ):
+        metric = np.square(X).sum(axis=0)
+        found = solve(loss, penalty, solver, metric=metric, tol=1e-10, max_iter=20_000)
+        assert found.converged
+        assert found.n_iter < 1000
+        assert np.max(np.abs(penalty.residual(found.w, found.grad)) / np.sqrt(metric)) < 1e-6
+        if best is not None:
+            assert found.objective == pytest.approx(best, rel=1e-10)
+        rare = solve(loss, penalty, solver, metric=metric, tol=1e-10, max_iter=20_000, check_every=7)
+        assert found.n_iter <= rare.n_iter < found.n_iter + 7
+        assert rare.n_iter % 7 == 0
+        assert len(rare.trace) == rare.n_iter // 7 + 1
+
+
+def test_a_metric_is_constant_on_each_tree():
+    with pytest.raises(OptionError, match="constant on each tree"):
+        TreeL2(1.0, [-1, 0]).prox_in_metric(np.array([1.0, 2.0]))
+    w = np.array([3.0, 4.0, 5.0])
+    TreeL2(1.0, [-1, 0, -1]).prox_in_metric(np.array([2.0, 2.0, 4.0]))(w, 1.0)
+    other = np.array([3.0, 4.0, 5.0])
+    TreeL2(1.0, [-1, 0, -1], weights=[0.5, 0.5, 0.25]).prox(other, 1.0)
+    np.testing.assert_allclose(w, other)

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spinney.classify import LinearClassifier, LinearRegressor, TextFeatures, TextModel
-from spinney.classify.readout import group_status, model_size, sentence_log_odds, words_in
+from spinney.classify.readout import group_status, model_size, sentence_log_odds
+from spinney.classify.report import evidence, page_views
+from spinney.classify.views import DocumentViews, group_views
 from spinney.errors import OptionError
 from spinney.files import read_model, write_model
-from spinney.report import classify as terminal
 from spinney.report.charts import heat_map, line_chart, nice_ticks
-from spinney.report.classify_page import classify_page, evidence
 from spinney.report.html import view_page
 from spinney.report.maps import Point, word_map
 from spinney.report.model_file import file_views
@@ -39,6 +39,7 @@ from spinney.report.page import (
     scored_lines,
     table,
 )
+from spinney.report.terminal import show_views
 from spinney.structure import Groups
 
 HOSTILE = '</script></style></title><img src=x onerror="alert(1)">\'"&<!--\x00\ud800'
@@ -259,6 +260,10 @@ def grouped(labels):
     return TextModel(estimator, features).fit_matrix(X, labels)
 
 
+def classify_page(model, title, tried=None, **shown):
+    return view_page(title, page_views(model, tried, **shown))
+
+
 @pytest.mark.parametrize("labels", [TRUTH, ["a", "b", "<b>", "<b>", "a"]])
 def test_the_page_of_a_classifier(labels):
     model = grouped(labels)
@@ -272,7 +277,7 @@ def test_the_page_of_a_classifier(labels):
     status = group_status(model.coef, model.estimator.groups, model.names, model.outputs)
     assert status.n_selected
     assert status.n_removed
-    assert f"{status.n_selected} selected, {status.n_removed} removed." in shown
+    assert f"{status.n_selected} groups selected, {status.n_removed} removed." in shown
     size = model_size(model)
     assert f"{size.active} of {size.parameters} weights are not 0 ({size.share:.2%})" in shown
     for title in ("Training and size", "Words", "Groups", "Scores", "Confusions", "Documents"):
@@ -329,15 +334,13 @@ def test_a_page_for_any_model_file(tmp_path):
 # -------------------------------------------------------------------------------------- terminal
 
 
-def test_the_terminal_shows_size_groups_and_documents(capsys):
+def test_the_terminal_shows_groups_and_documents(capsys):
     model = grouped(TRUTH)
     status = group_status(model.coef, model.estimator.groups, model.names, model.outputs)
-    terminal.show_size(model_size(model))
-    terminal.show_groups(status, model.outputs)
     odds = sentence_log_odds(model, "A [bold]dull[/bold] film. I saw it.")
-    terminal.show_document("doc", odds, [words_in(s, model) for s in odds.sentences], model.outputs)
+    show_views([*group_views(model, status), DocumentViews(model).view("doc", odds)])
     out = capsys.readouterr().out
-    assert f"{status.n_selected} selected, {status.n_removed} removed" in out
+    assert f"{status.n_selected} groups selected, {status.n_removed} removed" in out
     assert "initial" in out
     assert "neg: dull" in out
     assert "A [bold]dull[/bold] film." in out

@@ -4,9 +4,19 @@ import numpy as np
 import pytest
 
 from spinney.classify import LinearClassifier
-from spinney.report.path_page import Path, TaggerPath, chosen_section, classifier_path, path_page
-from spinney.tagging import Tagger
-from spinney.tagging.tagger import labelled_columns
+from spinney.classify.views import weight_path
+from spinney.optim.paths import Path, how_chosen
+from spinney.report.html import view_page
+from spinney.views import Note
+
+
+def path_page(path, title, about):
+    return view_page(title, [Note(about), *path.views()])
+
+
+def chosen_section(*tried):
+    return view_page("", how_chosen(*tried)).sections
+
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -22,7 +32,7 @@ def test_the_paths_of_a_classifier(numbers):
     X, y = numbers
     points = LinearClassifier("l1").path(X, y, n=5)
     names = [HOSTILE, "one", "two", "three", "four"]
-    path = classifier_path(points, names, ["a", "b", "c"], {"dev accuracy": [0.1, 0.5, 0.9, 0.9, 0.8]})
+    path = weight_path(points, names, ["a", "b", "c"], {"dev accuracy": [0.1, 0.5, 0.9, 0.9, 0.8]})
     assert path.active == [point.active for point in points]
     assert path.best == 2  # of equals the first, which is the sparsest
     for k, label in enumerate("abc"):
@@ -42,40 +52,14 @@ def test_the_paths_of_a_classifier(numbers):
 def test_two_classes_share_their_weights(numbers):
     X, y = numbers
     points = LinearClassifier("l1").path(X, y == "a", n=3)
-    assert set(classifier_path(points, list("vwxyz"), ["False", "True"], {}).weights) <= set("vwxyz")
-
-
-def test_the_paths_of_a_tagger_are_its_weights():
-    """At each λ, the line of a weight has what the tagger itself has at that λ."""
-    X = [["the", "dog", "sees"], ["a", "cat", "sees"], ["the", "cat"]]
-    y = [["D", "N", "V"], ["D", "N", "V"], ["D", "N"]]
-    data = labelled_columns(X, y)
-    tagger, collected, weights = Tagger("U:%x[0,0]\nB", penalty="l1"), TaggerPath(), []
-    for point in tagger.path(data, [2.0, 0.5, 0.1]):
-        collected.add(tagger, point, {"dev token error": 1.0 / point.lam})
-        full, shape = tagger.weights_.full(), tagger.weights_.shape
-        here = {}
-        for o, name in enumerate(tagger.extractor_.names("u")):
-            here |= {f"{name} → {label}": shape.mu(full)[o, i] for i, label in enumerate(tagger.labels_)}
-        for b, name in enumerate(tagger.extractor_.names("b")):
-            for z, before in enumerate([*tagger.labels_, "(start)"]):
-                here |= {
-                    f"{name}: {before} → {w}": shape.lam(full)[b, z, i] for i, w in enumerate(tagger.labels_)
-                }
-        weights.append(here)
-    path = collected.path()
-    assert any(": " in name.removeprefix("U:") for name in path.weights)
-    for name, line in path.weights.items():
-        assert line == [here.get(name, 0.0) for here in weights]
-    assert path.best == 0  # of errors, the least
-    assert path.active[-1] == np.count_nonzero(list(weights[-1].values()))
+    assert set(weight_path(points, list("vwxyz"), ["False", "True"], {}).weights) <= set("vwxyz")
 
 
 def test_a_path_of_nothing():
-    path = classifier_path([], [], [], {})
+    path = weight_path([], [], [], {})
     assert path.best is None
     assert "<h2>Models</h2>" in path_page(path, "none", "").html()
-    assert path_page(Path([1.0], [0], [1.0], [0.0], [0.1]), "one", "").known == {"models": 1}
+    assert path_page(Path([1.0], [0], [1.0], [0.0], [0.1]), "one", "").sections
 
 
 def test_how_a_strength_was_chosen():

@@ -6,11 +6,12 @@ import re
 import numpy as np
 import pytest
 
-from spinney.report.tag_page import Tagged, has_labels, tag_page
+from spinney.report.html import view_page
 from spinney.structure import WordClasses, WordVectors
 from spinney.tagging import Tagger
 from spinney.tagging.columns import Columns
 from spinney.tagging.hmm import HMM
+from spinney.tagging.report import Tagged, has_labels
 from spinney.tagging.summary import hmm_laws, label_pairs
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -26,6 +27,10 @@ def sentences(n, seed):
     return [[*phrase(), (rng.choice(["sees", "hears"]), "B-VP"), *phrase(), (".", "O")] for _ in range(n)]
 
 
+def tag_page(tagger, title, tried=None, **how):
+    return view_page(title, tagger.report_views(tried, **how))
+
+
 def split(some):
     return [[word for word, _ in s] for s in some], [[label for _, label in s] for s in some]
 
@@ -36,8 +41,8 @@ def taggers():
     plain = "U:%x[0,0]\nB"
     return {
         "crf": Tagger(plain, lam=0.1).fit(X, y),
-        "memm": Tagger(plain, model="memm", lam=0.1).fit(X, y),
-        "hmm": Tagger(plain, model="hmm").fit(X, y),
+        "memm": Tagger(plain, method="memm", lam=0.1).fit(X, y),
+        "hmm": Tagger(plain, method="hmm").fit(X, y),
     }
 
 
@@ -131,7 +136,7 @@ def test_structures_are_named():
     vectors = WordVectors(["the", "dog"], np.eye(2))
     X, y = split(sentences(5, 1))
     patterns = "U1:%class[0,0,brown]\nU2:%vector[0,0,cca]\nB"
-    tagger = Tagger(patterns, structures={"brown": classes, "cca": vectors}, lam=0.1).fit(X, y)
+    tagger = Tagger(patterns, classes={"brown": classes}, vectors={"cca": vectors}, lam=0.1).fit(X, y)
     text = tag_page(tagger, "m").html()
     assert "word classes: 4 words, 2 classes" in text
     assert "word vectors: 2 words, 2 numbers each" in text

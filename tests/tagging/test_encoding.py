@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from spinney.errors import InputError, ModelFileError, OptionError
 from spinney.evaluate import chunks, convert
 from spinney.files import read_model, write_model
+from spinney.tagging import Tagger, labelled_columns
 from spinney.tagging.classifier import CRFClassifier
 from spinney.tagging.columns import Columns
 from spinney.tagging.encoding import SCHEMES, Encoding
-from spinney.tagging.tagger import Tagger, labelled_columns
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\nB"
 X = [
@@ -40,7 +40,7 @@ def written(scheme):
 
 
 def fitted(own, inner, **options):
-    return Tagger(TEMPLATE, encode=inner, lam=0.1, **options).fit(X, written(own))
+    return Tagger(TEMPLATE, encode=inner, **({"lam": 0.1} | options)).fit(X, written(own))
 
 
 @pytest.fixture(scope="module")
@@ -160,13 +160,15 @@ def test_sentences_of_one_token_have_a_labelling():
     assert model.predict([["New", "York"], ["York"], []]) == [["B", "I"], ["O"], []]
 
 
-@pytest.mark.parametrize("options", [{"model": "memm"}, {"solver": "pa"}, {"decoding": "posterior"}])
+@pytest.mark.parametrize(
+    "options", [{"method": "memm"}, {"solver": "pa", "lam": 1.0}, {"decoding": "posterior"}]
+)
 def test_other_ways_to_learn_and_label(options):
     assert fitted("iob1", "bioes", **options).predict(X) == written("iob1")
 
 
 def test_an_hmm():
-    model = Tagger("U:%x[0,0]\nB", model="hmm", encode="bioes").fit(X, written("iob2"))
+    model = Tagger("U:%x[0,0]\nB", method="hmm", encode="bioes").fit(X, written("iob2"))
     assert model.predict(X)[0] == written("iob2")[0]
 
 
@@ -197,7 +199,7 @@ def test_bad_labels_and_options():
         Tagger(TEMPLATE, encode="bioes").fit([["a", "dog"]], [["O", "N"]])
     with pytest.raises(OptionError, match="iob9"):
         fitted("iob2", "iob9")
-    with pytest.raises(OptionError, match="half-known"):
+    with pytest.raises(OptionError, match="known in part"):
         fitted("iob2", "bioes", partial=True)
 
 

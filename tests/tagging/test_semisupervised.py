@@ -75,9 +75,9 @@ def test_self_training_uses_what_it_is_sure_of(data):
 
 def test_bad_options(data):
     X, y = [["a", "b"], ["b"]], [["A", "B"], ["B"]]
-    with pytest.raises(OptionError, match="no criterion 'magic'"):
+    with pytest.raises(OptionError, match=r"criterion must be .*, not 'magic'"):
         Tagger("U:%x[0,0]\nB", criterion="magic").fit(X, y, unlabelled=X)
     with pytest.raises(InputError, match="no unlabelled sentences"):
         Tagger("U:%x[0,0]\nB").fit(X, y, unlabelled=[])
-    with pytest.raises(OptionError, match="crf only"):
-        Tagger("U:%x[0,0]\nB", model="memm").fit(X, y, unlabelled=X)
+    with pytest.raises(OptionError, match="unlabelled is a setting of the method crf, not of memm"):
+        Tagger("U:%x[0,0]\nB", method="memm").fit(X, y, unlabelled=X)

@@ -14,12 +14,22 @@ from sklearn.base import clone
 
 from spinney.errors import InputError, ModelFileError, NotFittedError, OptionError
 from spinney.inference.decoding import path_scores
-from spinney.optim import L2, ConvergenceWarning, gradient_scale
+from spinney.optim import (
+    L1,
+    L2,
+    ConvergenceWarning,
+    ElasticNet,
+    FlatGroups,
+    GroupL2,
+    PenaltySpec,
+    gradient_scale,
+)
 from spinney.structure import WordClasses, WordVectors
+from spinney.tagging import Tagger, labelled_columns
+from spinney.tagging.carrying import carried_over
 from spinney.tagging.columns import Columns, read_all
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.sequences import Sequences
-from spinney.tagging.tagger import Tagger, labelled_columns
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%suffix[0,0,2]\nB"
 
@@ -85,7 +95,7 @@ def brute_force(tagger, sentence):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"start": False}, {"penalty": "l1", "lam": 0.5}, {"labels": "observed"}]
+    "options", [{}, {"start_label": False}, {"penalty": "l1", "lam": 0.5}, {"weights": "observed"}]
 )
 def test_decoding_by_brute_force(options):
     tagger = Tagger("U0:%x[0,0]\nB0:%x[0,0]\nB", **({"lam": 2.0} | options)).fit(X, Y)
@@ -153,7 +163,7 @@ def test_odd_sentences(tagger):
 def test_batches_change_nothing(tagger, monkeypatch):
     expected = tagger.predict([[], *X, []])
     marginals = tagger.predict_marginals(X)
-    monkeypatch.setattr("spinney.tagging.tagger.BATCH", 7)
+    monkeypatch.setattr("spinney.tagging.decoding.BATCH", 7)
     assert tagger.predict([[], *X, []]) == expected
     for one, other in zip(tagger.predict_marginals(X), marginals, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
@@ -199,7 +209,7 @@ def test_min_count():
 
 def test_observed_labels_have_weights_where_they_were_seen():
     every, seen = (
-        Tagger("U0:%x[0,0]\nB", lam=0.1, labels=labels).fit(X, Y) for labels in ("all", "observed")
+        Tagger("U0:%x[0,0]\nB", lam=0.1, weights=labels).fit(X, Y) for labels in ("all", "observed")
     )
     assert seen.facts_["parameters"] < every.facts_["parameters"]
     pairs = {(f"U0:{word}", label) for sentence, gold in zip(X, Y) for word, label in zip(sentence, gold)}
@@ -207,7 +217,7 @@ def test_observed_labels_have_weights_where_they_were_seen():
     for o, name in enumerate(seen.extractor_.names("u")):
         assert {(name, seen.labels_[y]) for y in np.flatnonzero(mu[o])} <= pairs
     assert seen.score(X, Y) > 0.95
-    sparse = Tagger("U0:%x[0,0]\nB", penalty="l1", lam=0.1, labels="observed", tol=1e-5).fit(X, Y)
+    sparse = Tagger("U0:%x[0,0]\nB", penalty="l1", lam=0.1, weights="observed", tol=1e-5).fit(X, Y)
     assert sparse.facts_["converged"]
     assert sparse.score(X, Y) > 0.95
 
@@ -273,13 +283,13 @@ def test_starting_from_another_tagger(tmp_path, tagger):
     more = [["the", "unicorn", "dreams", "alone"], *X], [["B-NP", "I-NP", "O", "ADV"], *Y]
     columns = labelled_columns(*more)
     fresh = Tagger("U0:%x[0,0]\nU9:%x[1,0]\nB", lam=0.3)
-    _, loss, _ = fresh._prepared(columns)
-    w = loaded._carried_over(fresh.extractor_, fresh.labels_, loss)
-    mu, lam = loss.shape.mu(w), loss.shape.lam(w)
+    problem = fresh.problem(columns)
+    w = carried_over(loaded.weights_, loaded.extractor_, loaded.labels_, problem)
+    mu, lam = problem.loss.shape.mu(w), problem.loss.shape.lam(w)
     old_mu = tagger.weights_.shape.mu(tagger.weights_.full())
     old_lam = tagger.weights_.shape.lam(tagger.weights_.full())
-    assert fresh.labels_ == ["ADV", "B-NP", "I-NP", "O"]
-    names = {name: o for o, name in enumerate(fresh.extractor_.names("u"))}
+    assert problem.labels == ["ADV", "B-NP", "I-NP", "O"]
+    names = {name: o for o, name in enumerate(problem.extractor.names("u"))}
     olds = {name: o for o, name in enumerate(tagger.extractor_.names("u"))}
     np.testing.assert_array_equal(mu[names["U0:cat"], 1:], old_mu[olds["U0:cat"]])
     assert not mu[names["U0:unicorn"]].any()
@@ -291,7 +301,7 @@ def test_starting_from_another_tagger(tmp_path, tagger):
     assert not lam[0, :, 0].any()
     fitted = fresh.fit(*more, init=loaded)
     assert fitted.score(*more) == 1.0
-    for options in ({"labels": "observed"}, {"start": False}, {"penalty": "l1", "lam": 0.1}):
+    for options in ({"weights": "observed"}, {"start_label": False}, {"penalty": "l1", "lam": 0.1}):
         assert Tagger(TEMPLATE, **options).fit(*more, init=loaded).score(*more) > 0.98
 
 
@@ -323,7 +333,7 @@ def test_the_path_falls_and_grows():
     lams = [point.lam for point in points]
     assert lams == sorted(lams, reverse=True)
     assert len(lams) == 6
-    active = [point.n_active for point in points]
+    active = [point.active for point in points]
     assert active[0] <= 3
     assert active[-1] > 5
     assert active == sorted(active)
@@ -379,7 +389,7 @@ def test_fits_in_parallel_threads():
 def test_the_optimum_is_that_of_the_whole_problem(tagger):
     columns = labelled_columns(X, Y)
     fresh = Tagger(TEMPLATE, lam=0.3)
-    _, loss, _ = fresh._prepared(columns)
+    loss = fresh.problem(columns).loss
     assert isinstance(loss, CRFLoss)
     assert loss.n_params == len(tagger.weights_.full())
     value, gradient = loss.value_and_grad(tagger.weights_.full())
@@ -395,12 +405,12 @@ def test_the_optimum_is_that_of_the_whole_problem(tagger):
 
 
 def test_memm_and_hmm(tmp_path):
-    for model in ("memm", "hmm"):
-        tagger = Tagger("U0:%x[0,0]\nB", model=model, lam=0.1).fit(X, Y)
+    for method, options in (("memm", {"lam": 0.1}), ("hmm", {})):
+        tagger = Tagger("U0:%x[0,0]\nB", method=method, **options).fit(X, Y)
         assert tagger.score(X, Y) > 0.9
-        tagger.save(tmp_path / model)
-        assert Tagger.load(tmp_path / model).predict(X) == tagger.predict(X)
-    sparse = Tagger("U0:%x[0,0]\nB", model="memm", penalty="l1", lam=0.3).fit(X, Y)
+        tagger.save(tmp_path / method)
+        assert Tagger.load(tmp_path / method).predict(X) == tagger.predict(X)
+    sparse = Tagger("U0:%x[0,0]\nB", method="memm", penalty="l1", lam=0.3).fit(X, Y)
     assert sparse.score(X, Y) > 0.9
     assert sparse.facts_["active"] < sparse.facts_["parameters"] / 2
 
@@ -410,7 +420,13 @@ def test_memm_and_hmm(tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"penalty": "l1", "lam": 0.5}, {"start": False}, {"scheme": "iob2"}, {"decoding": "posterior"}],
+    [
+        {},
+        {"penalty": "l1", "lam": 0.5},
+        {"start_label": False},
+        {"scheme": "iob2"},
+        {"decoding": "posterior"},
+    ],
 )
 def test_files_keep_everything(tmp_path, options):
     tagger = Tagger(TEMPLATE, **({"lam": 0.3} | options)).fit(X, Y)
@@ -423,8 +439,8 @@ def test_files_keep_everything(tmp_path, options):
         np.testing.assert_array_equal(one, other)
     assert loaded.facts_ == tagger.facts_
     assert loaded.labels_ == tagger.labels_
-    assert {k: v for k, v in loaded.get_params().items() if k not in ("patterns", "structures")} == {
-        k: v for k, v in tagger.get_params().items() if k not in ("patterns", "structures")
+    assert {k: v for k, v in loaded.get_params().items() if k not in ("patterns", "classes", "vectors")} == {
+        k: v for k, v in tagger.get_params().items() if k not in ("patterns", "classes", "vectors")
     }
     loaded.save(tmp_path / "again")
     Tagger.load(tmp_path / "again").save(path)
@@ -438,9 +454,8 @@ def test_structures_are_in_the_file(tmp_path):
     words = sorted({word for sentence in X for word in sentence})
     classes = WordClasses([*words, "unicorn"], [*[len(w) % 3 for w in words], len("unicorn") % 3])
     vectors = WordVectors([*words, "unicorn"], np.random.default_rng(0).normal(size=(len(words) + 1, 4)))
-    structures = {"k": classes, "v": vectors}
     template = "U0:%class[0,0,k]\nU1:%vector[0,0,v]\nU2:%class[-1,0,k]\nB"
-    tagger = Tagger(template, structures=structures, lam=0.1).fit(X, Y)
+    tagger = Tagger(template, classes={"k": classes}, vectors={"v": vectors}, lam=0.1).fit(X, Y)
     tagger.save(tmp_path / "model")
     loaded = Tagger.load(tmp_path / "model")
     unseen = [["a", "unicorn", "sings"], ["unicorn"]]
@@ -520,22 +535,22 @@ def test_bad_input():
     "options",
     [
         {"patterns": "no-such-set"},
-        {"model": "svm"},
+        {"method": "svm"},
         {"penalty": "l3"},
         {"solver": "magic"},
-        {"labels": "some"},
+        {"weights": "some"},
         {"lam": -1.0},
         {"lam": float("nan")},
         {"penalty": "elasticnet", "l2": -1.0},
         {"scheme": "biology"},
         {"decoding": "guess"},
         {"threads": 0},
-        {"labels": "observed", "penalty": "tree"},
-        {"labels": "observed", "penalty": "group-symbol"},
-        {"labels": "observed", "solver": "perceptron"},
+        {"weights": "observed", "penalty": "tree"},
+        {"weights": "observed", "penalty": "group-symbol"},
+        {"weights": "observed", "solver": "perceptron"},
         {"penalty": "l1", "solver": "lbfgs"},
-        {"model": "memm", "labels": "observed"},
-        {"model": "memm", "solver": "sgd"},
+        {"method": "memm", "weights": "observed"},
+        {"method": "memm", "solver": "sgd"},
         {"solver": "sgd", "step": 0.0},
         {"solver": "sgd", "step": -1.0},
     ],
@@ -582,3 +597,29 @@ def test_prune_and_margins():
     tagger.prune(tau)
     assert tagger.weights_.n_active == tagger.facts_["active"] == np.count_nonzero(np.abs(w) > tau)
     assert tagger.predict([["a", "dog"]]) == [["D", "N"]]
+
+
+@pytest.mark.parametrize(
+    "penalty", [L1(0.2), ElasticNet(0.2, l2=0.1), PenaltySpec("group", 0.2, l1=0.05, grouping="pattern")]
+)
+def test_a_penalty_object_comes_back_as_what_it_was(penalty, tmp_path):
+    sentences, labels = [["the", "cat"], ["the", "dog"]], [["D", "N"], ["D", "N"]]
+    tagger = Tagger("U:%x[0,0]\nB", penalty=penalty).fit(sentences, labels)
+    tagger.save(tmp_path / "m")
+    again = Tagger.load(tmp_path / "m")
+    assert again.penalty == PenaltySpec.of(penalty)
+    again.fit(sentences, labels)
+    assert again.facts_["penalty"] == tagger.facts_["penalty"]
+    assert again.facts_["objective"] == tagger.facts_["objective"]
+
+
+def test_a_penalty_with_groups_of_its_own_comes_back_by_name_and_is_not_replaced(tmp_path):
+    sentences, labels = [["the", "cat"], ["the", "dog"]], [["D", "N"], ["D", "N"]]
+    groups = FlatGroups.of([list(range(6))], n_features=12)
+    tagger = Tagger("U:%x[0,0]\nB", penalty=GroupL2(0.2, groups)).fit(sentences, labels)
+    tagger.save(tmp_path / "m")
+    again = Tagger.load(tmp_path / "m")
+    assert again.penalty == PenaltySpec("group", 0.2, own="groups")
+    assert again.predict([["the", "dog"]]) == [["D", "N"]]
+    with pytest.raises(OptionError, match="groups of its own, which are not stored: give it again"):
+        again.fit(sentences, labels)

@@ -340,9 +340,7 @@ def test_words_of_a_class_stand_or_fall_together():
     sentences = [["the", "cat"], ["the", "dog"], ["cat", "dog"], ["the", "owl"], ["owl", "cat"]]
     labels = [["D" if word == "the" else "N" for word in words] for words in sentences]
     patterns = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%prefix[0,0,2]\nU3:%x[0,0]/%x[1,0]\nB"
-    tagger = Tagger(patterns, structures={"c": classes}, penalty="group-class", lam=1e-3).fit(
-        sentences, labels
-    )
+    tagger = Tagger(patterns, classes={"c": classes}, penalty="group-class", lam=1e-3).fit(sentences, labels)
     class_of = dict(zip(tagger.extractor_.names("u"), tagger.extractor_.class_of("u").tolist()))
     # Only what one pattern sees as a whole word has its class: neither a prefix that is spelt like a word, nor pairs.
     assert {name: c for name, c in class_of.items() if c >= 0} == {
@@ -502,3 +500,22 @@ def test_what_does_not_go_together():
         make_penalty(
             "l3", 1.0, 0, 0, loss.shape, (np.zeros(29, np.int32), np.zeros(1, np.int32)), np.array([-1])
         )
+
+
+@pytest.mark.parametrize("name", ["tree-l2", "tree-linf", "group-linf:label", "sparse-group:symbol"])
+def test_any_penalty_by_name(name):
+    tagger = Tagger("U:%x[0,0]\nB:%x[0,0]", penalty=name, lam=0.05, tol=1e-4, max_iter=5000)
+    tagger.fit([["the", "cat"], ["the", "dog"], ["cat", "dog"]], [["D", "N"], ["D", "N"], ["N", "N"]])
+    assert tagger.facts_["solver"] == "fista"
+    assert tagger.predict([["the", "cat"]]) == [["D", "N"]]
+
+
+def test_what_a_tagger_cannot_offer_is_refused_before_any_work():
+    for name, what in (
+        ("trace", "needs a design matrix, which a tagger does not have"),
+        ("fused", "needs weights in an order, which a tagger does not have"),
+        ("group", "needs a grouping: group:pattern"),
+        ("group:colour", "no grouping 'colour' in a tagger"),
+    ):
+        with pytest.raises(OptionError, match=what):
+            Tagger("no such file", penalty=name).fit([["a"]], [["A"]])

@@ -15,6 +15,7 @@ from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor, PathPoint
 from spinney.classify.model import TextModel
 from spinney.classify.readout import group_status, sentence_log_odds
+from spinney.classify.recipes import fit, path
 from spinney.classify.semisupervised import SemiSupervisedClassifier, density_ratio, semi_supervised_weights
 from spinney.classify.topics import Topics, lda_topics, read_topics
 from spinney.classify.tuning import THESIS_GRIDS, Grid, Trial, Tuned, tune
@@ -41,9 +42,11 @@ __all__ = [
     "constituent_groups",
     "density_ratio",
     "document_groups",
+    "fit",
     "group_status",
     "lda_topics",
     "neighbour_groups",
+    "path",
     "read_topics",
     "semi_supervised_weights",
     "sentence_groups",

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 from spinney.classify.linear import LinearClassifier, LinearRegressor, LinearSettings
 from spinney.errors import OptionError
 from spinney.optim import lambda_grid, lambda_max
-from spinney.optim.base import Penalty, Vector
+from spinney.optim.base import Penalty, PenaltySpec, Vector
 from spinney.parallel import map_reduce
 
 
@@ -21,7 +21,7 @@ from spinney.parallel import map_reduce
 class _CrossValidated(LinearSettings):
     """Adds the choice of λ to a linear model: the best mean score over folds, ties going to the larger λ."""
 
-    penalty: str | Penalty = "l1"
+    penalty: str | PenaltySpec | Penalty = "l1"
     _: KW_ONLY
     n_lams: int = 20
     lam_min_ratio: float = 1e-2

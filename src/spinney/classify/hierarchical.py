@@ -23,7 +23,7 @@ from spinney import progress
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import make_penalty
 from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
-from spinney.optim import Penalty, Solution, path, solve, warn_unless_converged
+from spinney.optim import Penalty, PenaltySpec, Solution, path, solve, warn_unless_converged
 from spinney.optim.base import GroupArrays, Vector
 from spinney.optim.losses import LinearLoss
 from spinney.parallel import in_order, one_blas_thread
@@ -93,7 +93,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     gamma: tuple[float, float] = (2.0, 1.0)
     lams: Sequence[float] | None = None
     folds: int = 3
-    penalty: str | Penalty = "l2"
+    penalty: str | PenaltySpec | Penalty = "l2"
     l1: float = 0.0
     l2: float = 0.0
     groups: GroupArrays | None = None
@@ -218,7 +218,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise OptionError(f"gamma is a shape above 1 and a rate above 0, not {a:g} and {b:g}")
             if self.penalty != "l2":
                 raise OptionError("the policy gamma goes with the penalty l2")
-        if self.policy != "single" and isinstance(self.penalty, Penalty):
+        if self.policy != "single" and not isinstance(self.penalty, str):
             raise OptionError(f"the policy {self.policy} needs a penalty by its name")
         if self.folds < 2:
             raise OptionError(f"folds must be at least 2, not {self.folds}")

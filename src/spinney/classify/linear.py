@@ -24,6 +24,7 @@ from spinney.optim import (
     LogisticLoss,
     MultinomialLoss,
     Penalty,
+    PenaltySpec,
     Solution,
     SquaredLoss,
     lambda_grid,
@@ -52,7 +53,7 @@ class PathPoint(NamedTuple):
 class LinearSettings:
     """The parameters of all linear models, with a given strength or a chosen one."""
 
-    penalty: str | Penalty = "l2"
+    penalty: str | PenaltySpec | Penalty = "l2"
     _: KW_ONLY
     l1: float = 0.0
     l2: float = 0.0
@@ -227,11 +228,10 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
 
     Parameters
     ----------
-    penalty : str or Penalty
-        ``none``, ``l2`` (ridge), ``l1`` (Lasso), ``elasticnet``, ``l0``, ``fused``, ``trace``, ``pairwise``,
-        ``nuclear``; with ``groups`` also ``group``, ``sparse-group``, ``group-linf``, ``tree-l2``, ``tree-linf``,
-        ``overlap``, ``latent``; or an object of :mod:`spinney.optim`, which brings its own strength: then ``lam``,
-        ``l1``, ``l2``, ``groups`` and ``feature_weights`` are not used (``lam_ratio`` is).
+    penalty : str, PenaltySpec or Penalty
+        A name in :data:`spinney.optim.PENALTIES`, such as ``l2`` (ridge), ``l1`` (Lasso) or ``elasticnet``, or with
+        ``groups`` ``group``, ``tree-l2`` or ``overlap``; or an object of :mod:`spinney.optim`, which brings its own
+        strength: then ``lam``, ``l1``, ``l2``, ``groups`` and ``feature_weights`` are not used (``lam_ratio`` is).
     lam : float
         The strength λ, in the units of the sum (not the mean) of losses.
     lam_ratio : float, optional
@@ -241,7 +241,7 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     groups : Groups, optional
         Sets of features for the grouped penalties.
     feature_weights : array, optional
-        A weight ≥ 0 for each feature in ``l1`` and ``elasticnet`` (adaptive Lasso).
+        A weight ≥ 0 for each feature in ``l1``, ``l2`` and ``elasticnet`` (adaptive Lasso).
     solver : str
         ``auto``, or a name in :data:`spinney.optim.SOLVERS`.
     fit_intercept : bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -11,14 +11,25 @@ from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor
 from spinney.classify.selection import family_counts, foremost, selection
+from spinney.classify.tuning import Tuned
 from spinney.corpus.text_features import TextFeatures
 from spinney.errors import InputError
-from spinney.files import FilePath, ModelFile, csr_tensors, read_model, write_model
+from spinney.files import FilePath, ModelFile, csr_tensors
+from spinney.model import Applied, Contents, Model, Structures, load_task
+from spinney.optim import PenaltySpec
+from spinney.settings import Settings, settings_or
+from spinney.settings.classify import Apply, Evaluate, Inspect
+from spinney.settings.report import Report
 from spinney.structure import ClassTree, Groups
+from spinney.views import View
 
 Estimator = LinearClassifier | LinearRegressor | TreeClassifier
-FACTS = ("lam_", "objective_", "violation_", "n_iter_", "n_active_", "solver_", "converged_")
-TREE_FACTS = ("objective_", "violation_", "n_iter_", "n_active_", "converged_")  # that trees have, too
+#: Facts, and the attributes of estimators that hold them: those that all have, and those of linear models.
+TREE_FACTS = {
+    "objective": "objective_", "violation": "violation_", "iterations": "n_iter_", "active": "n_active_",
+    "converged": "converged_",
+}  # fmt: skip
+FACTS = {"lam": "lam_", "solver": "solver_", **TREE_FACTS}
 
 MOST_MEMBERSHIPS = 2_000_000  # of groups that a model file holds all of
 MOST_GROUPS = 10_000  # selected ones, and as many removed ones, that it holds where there are more
@@ -38,7 +49,7 @@ class NodeWords(NamedTuple):
     branches: list[Branch]
 
 
-class TextModel:
+class TextModel(Model):
     """Text in, labels (or numbers) out.
 
     Parameters
@@ -61,6 +72,15 @@ class TextModel:
         self.estimator = estimator
         self.features = features
         self.facts: dict[str, Any] = {}
+        #: What a search for strengths tried; files do not keep it.
+        self.tuned: Tuned | None = None
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """The task and the kind of estimator."""
+        if isinstance(self.estimator, TreeClassifier):
+            return "classify/TreeClassifier"
+        return "classify/LinearClassifier" if self.is_classifier else "classify/LinearRegressor"
 
     def fit(self, inputs: Any, targets: Sequence[Any]) -> Self:
         """Learn from texts (or a matrix, without ``features``) and their labels or numbers."""
@@ -88,7 +108,7 @@ class TextModel:
         if isinstance(self.estimator, TreeClassifier):
             self.facts |= _tree_facts(self.estimator, X)
         else:
-            self.facts |= {name.rstrip("_"): getattr(self.estimator, name) for name in FACTS}
+            self.facts |= {name: getattr(self.estimator, attribute) for name, attribute in FACTS.items()}
             self.facts["penalty"] = self.estimator.penalty_.describe()
         if isinstance(self.estimator.groups, Groups):
             self.facts["groups"] = _counted(self.estimator.groups, self.coef)
@@ -208,20 +228,21 @@ class TextModel:
             found.append(NodeWords(v, branches))
         return found
 
-    def save(self, path: FilePath) -> None:
-        """Write the model file.
+    def contents(self) -> Contents:
+        """What the model keeps in its file.
 
-        It holds all groups as long as they have at most 2,000,000 members together. Of more it holds 10,000 selected
-        ones with the largest norms and 10,000 removed ones with the largest weights; ``facts["groups"]`` tells
+        That is all groups as long as they have at most 2,000,000 members together. If there are more, it is 10,000
+        selected ones with the largest norms and 10,000 removed ones with the largest weights; ``facts["groups"]`` says
         how many there were in all and, as ``stored``, how many are left.
         """
         from scipy.sparse import csr_array
 
         estimator = self.estimator
         plain = str | int | float | None
-        parameters = {
+        parameters: dict[str, Any] = {
             name: value for name, value in estimator.get_params().items() if isinstance(value, plain)
         }
+        parameters["penalty"] = PenaltySpec.stored(estimator.penalty)
         facts, groups = self.facts, estimator.groups
         if isinstance(groups, Groups) and len(groups.members) > MOST_MEMBERSHIPS:
             counts = facts.get("groups") or _counted(groups, self.coef)
@@ -242,17 +263,15 @@ class TextModel:
         parts = {"features": self.features.parts()} if self.features else {}
         if isinstance(groups, Groups):
             parts["groups"] = groups.parts()
-        name = "LinearClassifier" if self.is_classifier else "LinearRegressor"
         if isinstance(estimator, TreeClassifier):
-            name = "TreeClassifier"
             tensors["lams"] = estimator.lams_
             parts["tree"] = estimator.tree_.parts()
-        write_model(path, f"classify/{name}", header, tensors, strings, parts)
+        return Contents(header, tensors, strings, parts)
 
     @classmethod
     def load(cls, path: FilePath) -> Self:
-        """Read what :meth:`save` wrote."""
-        return cls.from_file(read_model(path, "classify"))
+        """Read a model file of any of the three kinds."""
+        return cast(Self, load_task(path, "classify"))
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
@@ -269,6 +288,47 @@ class TextModel:
                 raise file.error(f"damaged: groups over {groups.n_features} features, but {width} weights")
             model.estimator.set_params(groups=groups)
         return model
+
+    # -- for others, and for people -------------------------------------------------------------------
+
+    def structures(self) -> Structures:
+        """What it gives to other models: its groups of features and its tree of classes, if it has them."""
+        found: dict[str, Any] = {}
+        if isinstance(self.estimator.groups, Groups):
+            found["groups"] = lambda: self.estimator.groups
+        if self.tree is not None:
+            found["tree"] = lambda: self.tree
+        return Structures(**found)
+
+    def summary(self) -> list[View]:
+        """What ``fit`` prints."""
+        from spinney.classify import views
+
+        return views.summary(self)
+
+    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What ``inspect`` shows: facts, size, words, groups or the tree, and how the model sees documents."""
+        from spinney.classify.views import inspection
+
+        return inspection(self, settings_or(Inspect, settings, given))
+
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What the page of the model shows; see :func:`spinney.classify.report.report`."""
+        from spinney.classify.report import report
+
+        return report(self, data, settings_or(Report, settings, given))
+
+    def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
+        """The label (or number) of each document: of a file or folder, of texts, or of the rows of a matrix."""
+        from spinney.classify.scoring import applied
+
+        return applied(self, data, settings_or(Apply, settings, given))
+
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """How well it does on labelled documents: of a file or folder, or a pair of texts (or a matrix) and labels."""
+        from spinney.classify.scoring import evaluated
+
+        return evaluated(self, data, settings_or(Evaluate, settings, given))
 
 
 def _strongest(row: Any, names: Sequence[str], k: int, signed: bool = True) -> list[tuple[str, float]]:
@@ -292,7 +352,7 @@ def _tree_facts(estimator: TreeClassifier, X: Any) -> dict[str, Any]:
     told += [f"{name} = {value:g}" for name, value in (("ℓ1", estimator.l1), ("ℓ2", estimator.l2)) if value]
     return {
         **strengths,
-        **{name.rstrip("_"): getattr(estimator, name) for name in TREE_FACTS},
+        **{name: getattr(estimator, attribute) for name, attribute in TREE_FACTS.items()},
         "solver": estimator.solver,
         "penalty": ", ".join(told) + ", at each node",
         "tree_depth": estimator.tree_.depth,
@@ -352,6 +412,8 @@ def _rebuilt_estimator(file: ModelFile) -> Estimator:
     if len(coef) != len(intercept) or not len(coef):
         raise file.error("damaged: as many intercepts as rows of weights are needed")
     parameters = file.fact("parameters", dict)
+    with file.checked():
+        parameters["penalty"] = PenaltySpec.restored(parameters.get("penalty", "l2"))
     if file.kind == "classify/TreeClassifier":
         return _rebuilt_tree(file, parameters, coef, intercept)
     classifier = file.kind == "classify/LinearClassifier"
@@ -366,8 +428,8 @@ def _rebuilt_estimator(file: ModelFile) -> Estimator:
             raise file.error("damaged: as many classes as rows of weights are needed")
     estimator._store(coef, intercept)
     estimator.n_features_in_ = coef.shape[1]
-    for name in FACTS:
-        setattr(estimator, name, file.fact("facts", dict).get(name.rstrip("_")))
+    for name, attribute in FACTS.items():
+        setattr(estimator, attribute, file.fact("facts", dict).get(name))
     return estimator  # type: ignore[no-any-return]
 
 
@@ -391,8 +453,8 @@ def _rebuilt_tree(file: ModelFile, parameters: dict[str, Any], coef: Any, interc
     estimator.set_params(tree=tree)
     estimator.classes_, estimator.tree_, estimator.lams_ = classes, tree, lams
     estimator.coef_, estimator.intercept_, estimator.n_features_in_ = coef, intercept, coef.shape[1]
-    for name in TREE_FACTS:
-        setattr(estimator, name, file.fact("facts", dict).get(name.rstrip("_")))
+    for name, attribute in TREE_FACTS.items():
+        setattr(estimator, attribute, file.fact("facts", dict).get(name))
     return estimator
 
 

@@ -144,7 +144,7 @@ class Trial(NamedTuple):
 
     params: Params
     score: float
-    n_active: int
+    active: int
     seconds: float
     violation: float
     converged: bool
@@ -251,7 +251,7 @@ def tune(
     >>> tuned = tune(LinearClassifier(), "lasso", X[:400], y[:400], X[400:], y[400:])
     >>> tuned.best_params, len(tuned.trials), tuned.estimator.n_active_
     ({'penalty': 'l1', 'lam': 100.0}, 6, 2)
-    >>> [(trial.params["lam"], trial.n_active) for trial in tuned.trials if trial.score == tuned.best_score]
+    >>> [(trial.params["lam"], trial.active) for trial in tuned.trials if trial.score == tuned.best_score]
     [(1.0, 15), (10.0, 7), (100.0, 2)]
     """
     grid = _grid(space, estimator, path)
@@ -295,7 +295,7 @@ class _Rules(NamedTuple):
         """Larger is better, and no two trials are equal."""
         score = -math.inf if math.isnan(trial.score) else trial.score
         strength = trial.params.get(self.path, 0.0)
-        return score, trial.n_active >= self.min_active, -trial.n_active, strength, -number
+        return score, trial.active >= self.min_active, -trial.active, strength, -number
 
     def chains(self, cells: list[Numbered]) -> list[list[Numbered]]:
         """Trials that differ in the path parameter alone, from the strongest on; the rest one by one."""
@@ -318,7 +318,7 @@ class _Patience:
         self.limit, self.best, self.idle = limit, -math.inf, 0
 
     def ends_after(self, trial: Trial) -> bool:
-        if trial.n_active > 0:
+        if trial.active > 0:
             better = trial.score > self.best
             self.best = trial.score if better else self.best
             self.idle = 0 if better else self.idle + 1

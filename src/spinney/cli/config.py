@@ -12,28 +12,22 @@ from spinney.settings import REQUIRED, settings_of, toml_lines
 def init_config(call: Call) -> int:
     """Write all settings of a method with their defaults and their help, or the settings that made a model."""
     begin(call)
+    from spinney.cli.tasks import TASKS
     from spinney.corpus import writing
 
     path, output = call.output["from"], call.output["output"]
     if path is None:
-        text = "\n".join(_defaults(_fit_of(call.verb), call.output.get("method"))) + "\n"
+        text = "\n".join(_defaults(TASKS[call.verb.uses].verbs["fit"], call.output.get("method"))) + "\n"
     else:
-        from spinney.model import load
+        from spinney.model import load_task
 
-        text = load(path).config()
+        text = load_task(path, call.verb.uses).config()
     if call.json:
         print_json({"config": text})
         return 0
     with writing(output) as file:
         file.write(text)
     return 0
-
-
-def _fit_of(verb: Verb) -> Verb:
-    """The ``fit`` beside this verb."""
-    from spinney.cli.tasks import TASKS
-
-    return next(task.verbs["fit"] for task in TASKS.values() if task.verbs.get("init-config") is verb)
 
 
 def _defaults(fit: Verb, method: str | None) -> Iterator[str]:

@@ -89,10 +89,10 @@ _COMMANDS: Final = """
     tag fit roles.col --preset pos --model x --passes 2 --solver pa --penalty none
     tag fit roles.col --preset pos --model x --max-iter 2 --penalty group-pattern
     tag fit roles.col --preset pos --model x --max-iter 2 --penalty tree
-    tag fit roles.col --preset pos --model x --max-iter 2 --kind memm
+    tag fit roles.col --preset pos --model x --max-iter 2 --method memm
     tag fit roles.col --preset pos --model x --max-iter 2 --weights observed
     tag fit roles.col --preset pos --model x --max-iter 2 --unlabelled roles.col --criterion entropy
-    tag fit roles.col --model x --kind hmm
+    tag fit roles.col --model x --method hmm
     tag fit sounds.tsv --format cmudict --model x --max-iter 2
     classify fit manual --model doc.spinney --min-count 3
     classify apply doc.spinney manual --proba
@@ -107,8 +107,8 @@ _COMMANDS: Final = """
     classify fit manual --model x --min-count 3 --max-iter 5 --groups sentence
     classify fit manual --model x --min-count 3 --max-iter 5 --groups sentence --solver admm
     classify fit manual --model x --min-count 3 --max-iter 5 --penalty fused --lam-ratio 0.5
-    classify fit manual --model x --min-count 3 --max-iter 5 --tree spec
-    classify fit manual --model x --min-count 3 --max-iter 5 --tree diff
+    classify fit manual --model x --min-count 3 --max-iter 5 --method tree --class-tree spec
+    classify fit manual --model x --min-count 3 --max-iter 5 --method tree --class-tree diff
     classify fit numbers.csv --model x --min-count 3 --max-iter 5 --regression --label y
     classify fit numbers.csv --model x --min-count 3 --max-iter 5 --regression --label y --penalty pairwise
     classify fit numbers.csv --model x --max-iter 5 --regression --label y --penalty group --groups pairs.json

@@ -18,17 +18,17 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
 
     usage = f"Usage: {path} {' '.join(argument.metavar for argument in verb.arguments)} [OPTIONS]"
     about = verb.help
-    several = not isinstance(verb.settings, type)
-    if several:
-        chosen = method or next(iter(verb.settings))
-        about += f"\n\nThese are the options of --method {chosen}; add --help to another method for its own."
+    methods = () if isinstance(verb.settings, type) else tuple(verb.settings)
+    if methods:
+        chosen = method or methods[0]
+        about += f"\nThese are the options of --method {chosen}; each method has its own."
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
     for argument in verb.arguments:
         panels["Arguments"].append((argument.metavar, argument.help))
     for setting in (*verb.output, *settings):
         if not setting.hidden:
-            methods = verb.settings if setting.name == "method" and several else ()
-            panels[setting.panel].append((option_name(setting), option_help(setting, tuple(methods))))
+            said = option_help(setting, methods if setting.name == "method" else ())
+            panels[setting.panel].append((option_name(setting), said))
     panels[OUTPUT if panels[OUTPUT] else COMMON].append(("--config FILE", CONFIG))
     panels[COMMON] += [("--json", JSON), ("-q, --quiet", QUIET)]
     return _rendered(usage, about, panels)
@@ -54,8 +54,13 @@ def option_name(setting: Setting) -> str:
 def option_help(setting: Setting, methods: tuple[str, ...] = ()) -> str:
     """What help says of an option: its line, its choices (all methods, if it chooses one), and its default."""
     said, choices = setting.help, methods or setting.choices
-    if choices and choices != (setting.default,):
-        said += f" [{', '.join(choices)}]"
+    default = methods[0] if methods else setting.default
+    if choices and choices != (default,):
+        said += (
+            f" [{', '.join(f'{choice} (default)' if choice == default else choice for choice in choices)}]"
+        )
+        if default in choices:
+            return said
     if setting.default is REQUIRED:
         return f"{said} (required)"
     plain = setting.default not in (None, (), "", False) and setting.kind is not bool

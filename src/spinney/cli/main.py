@@ -120,9 +120,7 @@ def command(words: Sequence[str] | None = None) -> Group:
     >>> list(command(["lm", "fit", "--method", "kn"]).commands["lm"].commands)[:2]
     ['fit', 'apply']
     """
-    tasks: dict[str, click.Command] = {
-        name: _task(name, task, _after(words, name)) for name, task in TASKS.items()
-    }
+    tasks = {name: _task(name, task, _after(words, name)) for name, task in TASKS.items()}
     verbs = {name: _verb(name, verb, _after(words, name)) for name, verb in COMMANDS.items()}
     root = Group("spinney", "Small, sparse, readable models of text.", {**tasks, **old_tasks(words), **verbs})
     about = "Print the version and exit."

@@ -63,10 +63,6 @@ def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[
 # --------------------------------------------------------- pages of tasks that are not made of views yet
 
 OLD = {
-    "classify/LinearClassifier": "spinney.cli.old_pages:classify_page",
-    "classify/TreeClassifier": "spinney.cli.old_pages:classify_page",
-    "classify/LinearRegressor": "spinney.cli.old_pages:classify_page",
-    "tagging/Tagger": "spinney.cli.tag_report:report_page",
     "classes/Clustering": "spinney.cli.classes_report:report_page",
     "classes/HiddenMarkov": "spinney.cli.classes_report:report_page",
     "embed/Embedding": "spinney.cli.embed_report:report_page",

@@ -41,6 +41,7 @@ def apply(call: Call) -> int:
             print_json({applied.key: records, **applied.facts})
             return 0
         with writing(output) as file:
+            file.write(applied.header)
             for record in applied:
                 file.write(applied.text(record))
                 if file is sys.stdout:
@@ -73,9 +74,40 @@ def show(call: Call) -> int:
     output = call.arguments.get("output")
     if output == "-" and call.json:
         raise OptionError("JSON and the output cannot both go to standard output: name a file for the output")
-    if output not in (None, "-"):
-        check_target(output)
-    emit(call, call.library()(*call.arguments.values(), call.settings))
+    report = call.output.get("report")
+    for target_file in (output, report):
+        if target_file not in (None, "-"):
+            check_target(target_file)
+    views = list(call.library()(*call.arguments.values(), call.settings))
+    if report is not None:
+        write_page(report, named(next(iter(call.arguments.values()))), views)
+    emit(call, views, first={} if report is None else {"report": report})
+    return 0
+
+
+def write_page(path: str, title: str, views: Iterable[Any]) -> None:
+    """Write views as a page of HTML."""
+    from spinney.corpus import writing
+    from spinney.report.html import view_page
+
+    with writing(path) as file:
+        file.write(view_page(title, views).html())
+
+
+def path(call: Call) -> int:
+    """``path``: models at falling strengths of the penalty; the best may be kept, and a page written."""
+    begin(call)
+    written = {name: file for name, file in call.output.items() if file is not None}
+    if "model" in written and call.settings.dev is None:
+        raise SettingError("{model} keeps the best model on held-out data: give {dev}")
+    for file in written.values():
+        check_target(file)
+    found = call.library()(call.arguments["train"], call.settings)
+    if "model" in written:
+        found.best.save(written["model"])
+    if "report" in written:
+        write_page(written["report"], f"Path of {named(call.arguments['train'])}", found.report_views())
+    emit(call, found.views(), first=written)
     return 0
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spinney.cli.verbs import Argument, Verb, option
-from spinney.settings import DATA, Common, Methods, Settings
+from spinney.settings import DATA, Common, Methods, Setting, Settings
+from spinney.settings import classify as classify_settings
 from spinney.settings import lm as lm_settings
 from spinney.settings import parse as parse_settings
+from spinney.settings import tag as tag_settings
 from spinney.settings import trend as trend_settings
 from spinney.settings.commands import Demo, Doctor
 from spinney.settings.report import Report
@@ -17,21 +19,18 @@ TRAIN = Argument("train", "Training files or folders; - is standard input.", sev
 TEXT = Argument("data", "Text; - is standard input.", default="-")
 MODEL_OUT = option("model", "Where to write the model.")
 OUTPUT = option("output", "Where to write; - is standard output.", default="-")
+PAGE = option("report", "Write an HTML page, too.")
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task: what it is about, and its verbs; to those of a task that can be fitted belongs ``init-config``."""
+    """A task: what it is about, and its verbs."""
 
     help: str
     verbs: dict[str, Verb]
 
-    def __post_init__(self) -> None:
-        if "fit" in self.verbs:
-            object.__setattr__(self, "verbs", {**self.verbs, "init-config": init_config(self.verbs["fit"])})
 
-
-def init_config(fit: Verb) -> Verb:
+def init_config(task: str, fit: Verb) -> Verb:
     """The verb that writes a configuration file for ``fit``."""
     methods = () if isinstance(fit.settings, type) else tuple(fit.settings)
     options = (
@@ -43,6 +42,7 @@ def init_config(fit: Verb) -> Verb:
         "Write a configuration file for fit --config: all settings with their defaults, or those that made a model.",
         "spinney.cli.config:init_config",
         output=(*options, option("from", "Model whose configuration to write."), OUTPUT),
+        uses=task,
     )
 
 
@@ -66,9 +66,11 @@ def inspect(help: str, settings: type[Settings], task: str) -> Verb:
     return Verb(help, "spinney.cli.running:inspect", settings, (MODEL,), (), task)
 
 
-def show(help: str, settings: type[Settings], uses: str, *arguments: Argument) -> Verb:
-    """Another verb that shows views."""
-    return Verb(help, "spinney.cli.running:show", settings, arguments, (), uses)
+def show(
+    help: str, settings: type[Settings], uses: str, *arguments: Argument, output: tuple[Setting, ...] = ()
+) -> Verb:
+    """Another verb that shows views; with :data:`PAGE` among its output, also as a page."""
+    return Verb(help, "spinney.cli.running:show", settings, arguments, output, uses)
 
 
 def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -> Verb:
@@ -76,8 +78,51 @@ def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -
     return Verb(help, "spinney.cli.running:make", settings, arguments, (MODEL_OUT,), uses)
 
 
-_LM, _PARSE, _TREND = lm_settings, parse_settings, trend_settings
+def path(help: str, settings: type[Settings], uses: str, *output: Setting) -> Verb:
+    """A ``path``: the recipe ``uses`` gives models at falling strengths of the penalty."""
+    return Verb(help, "spinney.cli.running:path", settings, (TRAIN,), (*output, PAGE), uses)
+
+
+_CLASSIFY, _LM, _PARSE = classify_settings, lm_settings, parse_settings
+_TAG, _TREND = tag_settings, trend_settings
+_LABELLED = "Labelled documents: a folder, table, trees or numbers."
+_TAGGED = Argument("train", "Files of labelled sentences.", several=True)
 TASKS: dict[str, Task] = {
+    "classify": Task(
+        "Classifiers and regressors of text: sparse linear models with any penalty.",
+        {
+            "fit": fit(
+                "Train a classifier of documents (or, with --regression, a regressor).",
+                _CLASSIFY.FIT,
+                "spinney.classify.recipes:fit",
+                Argument("train", _LABELLED),
+            ),
+            "apply": apply(
+                "Label documents: a line for each, with its id and its label or number.",
+                _CLASSIFY.Apply,
+                "classify",
+                Argument("data", "Documents: as for fit, or lines; - is standard input.", default="-"),
+            ),
+            "eval": evaluate(
+                "Measure accuracy, F1 and log loss; for a regressor, errors and R².",
+                _CLASSIFY.Evaluate,
+                "classify",
+                Argument("data", _LABELLED),
+            ),
+            "inspect": inspect(
+                "Show the size of a model, the words of each class, its groups or tree, and how it sees documents.",
+                _CLASSIFY.Inspect,
+                "classify",
+            ),
+            "path": show(
+                "Show the regularisation path: active weights, objective and score as the strength falls.",
+                _CLASSIFY.Path,
+                "spinney.classify.recipes:path",
+                Argument("train", _LABELLED),
+                output=(PAGE,),
+            ),
+        },
+    ),
     "lm": Task(
         "Language models: smoothed n-grams, Pitman-Yor, log-linear, class-based and mixed models.",
         {
@@ -151,6 +196,40 @@ TASKS: dict[str, Task] = {
             ),
         },
     ),
+    "tag": Task(
+        "Sequence taggers: conditional random fields with any penalty, sparse and structured.",
+        {
+            "fit": fit(
+                "Train a tagger on sentences whose last column is the label.",
+                _TAG.FIT,
+                "spinney.tagging.recipes:fit",
+                _TAGGED,
+            ),
+            "apply": apply(
+                "Label sentences: each line comes back with its label added. Endless input is read as it comes.",
+                _TAG.Apply,
+                "tag",
+                Argument("data", "Sentences; - is standard input.", default="-"),
+            ),
+            "eval": evaluate(
+                "Measure the errors of tokens and sentences, and the scores of phrases.",
+                _TAG.Evaluate,
+                "tag",
+                Argument("data", "Files of labelled sentences.", several=True),
+            ),
+            "inspect": inspect(
+                "Show the strongest observations and transitions, and what is active under each pattern.",
+                _TAG.Inspect,
+                "tag",
+            ),
+            "path": path(
+                "Train taggers at falling strengths λ, each from the one before: errors, sizes and times.",
+                _TAG.Path,
+                "spinney.tagging.recipes:path",
+                option("model", "Where to write the model with the lowest error on dev."),
+            ),
+        },
+    ),
     "trend": Task(
         "Trends: words whose weights change over time, fitted, forecast and shown.",
         {
@@ -190,6 +269,8 @@ TASKS: dict[str, Task] = {
         },
     ),
 }
+for _name, _task in TASKS.items():
+    _task.verbs["init-config"] = init_config(_name, _task.verbs["fit"])
 
 SHELLS = ("bash", "zsh", "fish")
 #: The commands that belong to no task.

@@ -266,8 +266,8 @@ class Tour:
         test = slice(4, None, 5)
         train = [i for i in range(len(statements)) if i % 5 != 4][:200]
         accuracy = {}
-        for name, structures in (("alone", {}), ("with classes", {"brown": clusters.classes})):
-            tagger = Tagger("pos", structures=structures, tol=1e-2)
+        for name, classes in (("alone", {}), ("with classes", {"brown": clusters.classes})):
+            tagger = Tagger("pos", classes=classes, tol=1e-2)
             tagger.fit([words[i] for i in train], [roles[i] for i in train])
             accuracy[name] = tagger.score(words[test], roles[test])
         tagger.save(self.place("roles.spinney"))
@@ -303,7 +303,7 @@ class Tour:
         model.save(self.place("sentences.spinney"))
         status = group_status(model.coef, groups, model.names, model.outputs, top=3)
         self.say(
-            f"   {len(groups):,} sentences overlap in {len(groups.members):,} places; {model.facts['n_active']:,} of "
+            f"   {len(groups):,} sentences overlap in {len(groups.members):,} places; {model.facts['active']:,} of "
             f"{X.shape[1]:,} words are left, and {status.n_removed:,} sentences are removed whole."
         )
         for view in status.selected[:2]:
@@ -314,7 +314,7 @@ class Tour:
             "groups": len(groups),
             "memberships": len(groups.members),
             "removed": status.n_removed,
-            "active": model.facts["n_active"],
+            "active": model.facts["active"],
             "violation": model.facts["violation"],
         }
 
@@ -433,7 +433,7 @@ class Tour:
         facts = model.facts
         return {
             "accuracy": sum(a == b for a, b in zip(truth, predicted)) / len(truth),
-            "active": facts["n_active"],
+            "active": facts["active"],
             "parameters": facts["parameters"],
             "violation": facts["violation"],
         }

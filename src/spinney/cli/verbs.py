@@ -205,6 +205,8 @@ class Command(click.Command):
         found = {}
         try:
             for name, value in self.config.items():
+                if name in given:
+                    continue
                 if name in known:
                     found[name] = known[name].check(value)
                 elif name in arguments:
@@ -215,7 +217,7 @@ class Command(click.Command):
                     raise not_of_method(self.verb.settings, name, self.method)
         except SettingError as error:
             raise InputError(str(error), path=self.config_path) from None
-        return {name: value for name, value in found.items() if name not in given}
+        return found
 
 
 def names_of(setting: Setting) -> list[str]:

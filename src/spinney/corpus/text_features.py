@@ -10,7 +10,7 @@ import numpy as np
 
 from spinney.corpus.lines import fields as split_fields
 from spinney.corpus.raw import split_sentences, tokenize
-from spinney.errors import InputError, OptionError, unknown_choice
+from spinney.errors import InputError, OptionError, SettingError, unknown_choice
 from spinney.files import ModelFile, Parts
 
 Weighting = Literal["tfidf", "counts", "binary"]
@@ -82,9 +82,8 @@ class TextFeatures:
         try:
             counts = self._vectoriser.fit_transform(texts)
         except ValueError as error:
-            raise InputError(
-                f"no word is left to learn from: {error}", remedy="lower min_count, or look at the text"
-            ) from None
+            what = "no word is left to learn from ({error}): lower {min_count}, or look at the text"
+            raise SettingError(what, error=error) from None
         self.names = self._vectoriser.get_feature_names_out().tolist()
         if self.skip_top or self.max_features is not None:
             counts = self._in_band(counts)

@@ -33,9 +33,9 @@ from spinney.lm.model import LanguageModel, Vector
 from spinney.lm.storedtrie import trie_header, trie_tensors
 from spinney.lm.stream import Ids, Stream, refuse_marks, stream_of
 from spinney.lm.suffixtrie import Counts, SuffixTrie, trie_of_events
-from spinney.lm.triepenalty import PenaltyName
+from spinney.lm.triepenalty import trie_spec
 from spinney.lm.wordtree import fitting, huffman_tree
-from spinney.optim import warn_unless_converged
+from spinney.optim import PenaltySpec, warn_unless_converged
 from spinney.structure import ClassTree
 
 
@@ -140,11 +140,11 @@ def fit_hierarchical(
     order: int | None = 3,
     *,
     tree: ClassTree | None = None,
-    penalty: PenaltyName = "tree-l2",
+    penalty: str | PenaltySpec = "tree-l2",
     lam: float = 0.7,
     alpha: float = 1.1,
     group_factor: float = 1.0,
-    solver: SolverName = "words",
+    solver: SolverName | None = None,
     collapse: bool | None = None,
     start: Literal["kneser-ney", "zero"] = "kneser-ney",
     tol: float = 1e-4,
@@ -173,13 +173,14 @@ def fit_hierarchical(
     if order is not None and order < 1:
         raise OptionError(f"the order must be at least 1, not {order}")
     tree = huffman_tree(text.vocabulary, len(text)) if tree is None else fitting(tree, text.vocabulary)
-    together = collapses(penalty, alpha, group_factor, collapse)
+    spec = trie_spec(penalty, lam)
+    together = collapses(spec.name, alpha, group_factor, collapse, solver)
     plan, depth = _plan(text, tree, order, alpha, group_factor, together, start)
-    solution = solved(plan, penalty, lam, solver, tol, max_iter, plan.w0, options)
+    solution = solved(plan, plan.penalty(spec), solver, tol, max_iter, plan.w0, options)
     warn_unless_converged(solution, tol)
     settings = {
-        "penalty": penalty, "lam": lam, "alpha": alpha, "group_factor": group_factor, "solver": solver,
-        "decisions_a_token": depth,
+        "penalty": spec.name, "lam": spec.lam, "alpha": alpha, "group_factor": group_factor,
+        "solver": solution.solver, "decisions_a_token": depth,
     }  # fmt: skip
     facts = training_facts(text, order, plan, solution, settings)
     return HierarchicalModel(text.vocabulary, tree, *pruned(text, plan, solution), order, facts)

@@ -7,8 +7,8 @@ training starts from Kneser-Ney and only has to improve on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -20,14 +20,14 @@ from spinney.files import ModelFile, Parts
 from spinney.lm.model import LanguageModel, Vector
 from spinney.lm.storedtrie import stored_trie, trie_header, trie_tensors
 from spinney.lm.stream import Ids, Stream, refuse_marks, stream_of
-from spinney.lm.suffixloss import SuffixTrieLoss, normalise, silent_symbols
+from spinney.lm.suffixloss import SuffixTrieLoss, normalise, silent_symbols, word_scale
 from spinney.lm.suffixtrie import Counts, SuffixTrie, suffix_trie
-from spinney.lm.training import word_scale, words_fista
 from spinney.lm.trie_kneser_ney import trie_kneser_ney
-from spinney.lm.triepenalty import COLLAPSIBLE, PenaltyName, TriePenalty
-from spinney.optim import NonNegative, Penalty, Solution, solve, warn_unless_converged
+from spinney.lm.triepenalty import COLLAPSIBLE, trie_penalty, trie_spec
+from spinney.optim import NonNegative, Penalty, PenaltySpec, Solution, solve, warn_unless_converged
 
 _LARGEST_SCORE = 600.0  # its exponential is still a number
+_LOOK = 10  # iterations between two looks at the certificate, which costs a gradient
 
 SolverName = Literal["words", "fista", "ista", "sage"]
 
@@ -174,20 +174,23 @@ def sentence_so_far(history: Ids, start: int) -> tuple[Ids, int]:
 
 
 class Plan(NamedTuple):
-    """What to train: the trie, the loss, and the parameters of the penalty."""
+    """What to train: the trie, the loss, the weights of the groups, and where to start."""
 
     trie: SuffixTrie
     loss: SuffixTrieLoss
     group_weight: Vector
-    scale: Vector
     w0: Vector
+
+    def penalty(self, spec: PenaltySpec) -> Penalty:
+        """The penalty on the grams."""
+        return trie_penalty(spec, self.trie, self.group_weight)
 
 
 def fit_loglinear(
     text: TokenArrays,
     order: int | None = 5,
     *,
-    penalty: PenaltyName | Callable[[SuffixTrie], Penalty] = "tree-l2",
+    penalty: str | PenaltySpec | Callable[[SuffixTrie], Penalty] = "tree-l2",
     lam: float = 0.7,
     alpha: float = 1.1,
     group_factor: float = 1.0,
@@ -208,9 +211,10 @@ def fit_loglinear(
         Words of a gram at most; None for contexts as long as the sentence (needs a penalty that can be collapsed and
         ``alpha=1``, unless the text is small).
     penalty
-        ``"tree-l2"``, ``"tree-linf"``, ``"l1"``, ``"l2"`` or ``"none"``; or a function that makes any penalty of
-        :mod:`spinney.optim` for the weights of the grams of a trie, with a strength of its own (then ``lam`` and
-        ``group_factor`` do not matter, and ``w ≥ 0`` stays).
+        A name in :data:`spinney.optim.PENALTIES` for single weights (``"l1"``, ``"l2"``, ``"none"``, …) or for a tree
+        of them (``"tree-l2"``, ``"tree-linf"``); or a function that makes any penalty of :mod:`spinney.optim` for the
+        weights of the grams of a trie, with a strength of its own (then ``lam`` and ``group_factor`` do not matter).
+        In any case w ≥ 0.
     lam
         Its strength, for the sum of the losses of all events; Nelakanti (2014) divides both by their number.
     alpha
@@ -218,15 +222,16 @@ def fit_loglinear(
     group_factor
         The group of a gram of k symbols before its word is weighted by ``group_factor ** k``.
     solver
-        ``"words"`` (FISTA with a step for each word; by default, but not for penalties of :mod:`spinney.optim`), or as
-        in the thesis ``"fista"``, ``"ista"`` and ``"sage"``.
+        ``"words"`` (FISTA with a step for each word; the default wherever the penalty has a prox for it), or as in the
+        thesis ``"fista"``, ``"ista"`` and ``"sage"``.
     collapse
         Whether contexts that always come together share a weight (Nelakanti's M_v). By default where that loses
-        nothing: for ``tree-linf``, ``l1`` and ``l2`` with ``alpha=1``.
+        nothing: for ``tree-linf``, ``l1`` and ``l2`` with ``alpha=1`` and the solver ``words``.
     start
         Where training begins; the optimum is the same.
     tol, max_iter
-        When to stop: see :func:`spinney.lm.training.words_fista`.
+        When to stop: see :func:`spinney.optim.solve`. The violation of ``"words"`` is that of each gram over √D of its
+        word (:func:`spinney.lm.suffixloss.word_scale`), relative to the largest at w = 0.
     **options
         For the solvers of :mod:`spinney.optim`, such as ``batch`` of ``sage``.
 
@@ -238,23 +243,16 @@ def fit_loglinear(
     >>> [(word, round(p, 2)) for word, p in model.next_words(["a"], 2)]
     [('rose', 0.92), ('a', 0.03)]
     """
-    plan = _plan(
-        text, order, penalty if isinstance(penalty, str) else "", alpha, group_factor, collapse, start
-    )
-    if isinstance(penalty, str):
-        solution = solved(plan, penalty, lam, solver or "words", tol, max_iter, plan.w0, options)
-        told, lam_told = str(penalty), lam
-    else:
-        if solver == "words":
-            raise OptionError("the solver 'words' knows the penalties by name only: use 'fista'")
-        constrained = NonNegative(penalty(plan.trie))
-        solution = solve(
-            plan.loss, constrained, solver or "fista", tol=tol, max_iter=max_iter, w0=plan.w0, **options
-        )
-        told, lam_told = constrained.describe(), constrained.lam
+    by_name = isinstance(penalty, str | PenaltySpec)
+    spec = trie_spec(penalty, lam) if by_name else None  # type: ignore[arg-type]
+    together = collapses(spec.name if spec else "", alpha, group_factor, collapse, solver)
+    plan = _plan(text, order, alpha, group_factor, together, start)
+    made = plan.penalty(spec) if spec else NonNegative(penalty(plan.trie))  # type: ignore[operator]
+    solution = solved(plan, made, solver, tol, max_iter, plan.w0, options)
     warn_unless_converged(solution, tol)
     settings = {
-        "penalty": told, "lam": lam_told, "alpha": alpha, "group_factor": group_factor, "solver": solution.solver,
+        "penalty": spec.name if spec else made.describe(), "lam": made.lam, "alpha": alpha,
+        "group_factor": group_factor, "solver": solution.solver,
     }  # fmt: skip
     return _model(text, order, plan, solution, settings)
 
@@ -266,9 +264,9 @@ def fit_loglinear_path(
     *,
     lams: Sequence[float] = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35),
     alphas: Sequence[float] = (1.1,),
-    penalty: PenaltyName = "tree-l2",
+    penalty: str | PenaltySpec = "tree-l2",
     group_factor: float = 1.0,
-    solver: SolverName = "words",
+    solver: SolverName | None = None,
     collapse: bool | None = None,
     start: Literal["kneser-ney", "zero"] = "kneser-ney",
     tol: float = 1e-4,
@@ -282,17 +280,20 @@ def fit_loglinear_path(
     """
     if not lams or not alphas:
         raise OptionError("a path needs at least one strength and one α")
+    spec = trie_spec(penalty, lams[0])
     best: LogLinearModel | None = None
     table: list[dict[str, float]] = []
     lowest = np.inf
     for alpha in alphas:
-        plan = _plan(text, order, penalty, alpha, group_factor, collapse, start)
+        together = collapses(spec.name, alpha, group_factor, collapse, solver)
+        plan = _plan(text, order, alpha, group_factor, together, start)
         w, worse, before = plan.w0, 0, np.inf
         for lam in sorted(lams, reverse=True):
-            solution = solved(plan, penalty, lam, solver, tol, max_iter, w, options)
+            solution = solved(plan, plan.penalty(replace(spec, lam=lam)), solver, tol, max_iter, w, options)
             w = solution.w
             settings = {
-                "penalty": penalty, "lam": lam, "alpha": alpha, "group_factor": group_factor, "solver": solver,
+                "penalty": spec.name, "lam": lam, "alpha": alpha, "group_factor": group_factor,
+                "solver": solution.solver,
             }  # fmt: skip
             model = _model(text, order, plan, solution, settings)
             perplexity = model.perplexity(held_out).perplexity
@@ -317,10 +318,9 @@ def fit_loglinear_path(
 def _plan(
     text: TokenArrays,
     order: int | None,
-    penalty: str,
     alpha: float,
     group_factor: float,
-    collapse: bool | None,
+    collapse: bool,
     start: str,
 ) -> Plan:
     if order is not None and order < 1:
@@ -328,12 +328,13 @@ def _plan(
     refuse_marks(text)
     stream = stream_of(text)
     max_context = None if order is None else order - 1
-    together = collapses(penalty, alpha, group_factor, collapse)
-    trie = suffix_trie(stream, len(text.vocabulary), max_context, collapse=together)
+    trie = suffix_trie(stream, len(text.vocabulary), max_context, collapse=collapse)
     return planned(trie, alpha, group_factor, start)
 
 
-def collapses(penalty: str, alpha: float, group_factor: float, collapse: bool | None) -> bool:
+def collapses(
+    penalty: str, alpha: float, group_factor: float, collapse: bool | None, solver: SolverName | None
+) -> bool:
     """Whether contexts that always come together share a weight."""
     if not alpha > 0 or not group_factor > 0:
         raise OptionError("alpha and group_factor must be above 0")
@@ -343,7 +344,7 @@ def collapses(penalty: str, alpha: float, group_factor: float, collapse: bool | 
             f"contexts cannot share a weight under {penalty} with alpha = {alpha:g} and group_factor = "
             f"{group_factor:g}: their features or groups differ"
         )
-    return fits if collapse is None else collapse
+    return (fits and solver in (None, "words")) if collapse is None else collapse
 
 
 def planned(
@@ -362,7 +363,7 @@ def planned(
         )
     loss = SuffixTrieLoss(trie, feature, root_sizes)
     w0 = np.zeros(trie.n_grams) if start == "zero" else starting_scores(trie, root_sizes) / feature
-    return Plan(trie, loss, group_factor**depth, word_scale(loss), w0)
+    return Plan(trie, loss, group_factor**depth, w0)
 
 
 def starting_scores(trie: SuffixTrie, root_sizes: Ids | None = None) -> Vector:
@@ -375,20 +376,30 @@ def starting_scores(trie: SuffixTrie, root_sizes: Ids | None = None) -> Vector:
 
 def solved(
     plan: Plan,
-    penalty: PenaltyName,
-    lam: float,
-    solver: str,
+    penalty: Penalty,
+    solver: SolverName | None,
     tol: float,
     max_iter: int,
     w0: Vector,
-    options: Any,
+    options: Mapping[str, Any],
 ) -> Solution:
-    on_trie = TriePenalty(penalty, lam, plan.trie, plan.group_weight, plan.scale)
-    if solver == "words":
-        return words_fista(plan.loss, on_trie, plan.scale, w0=w0, tol=tol, max_iter=max_iter, **options)
-    if solver == "sage":
-        options = {"lipschitz": 0.1 * plan.loss.lipschitz_bound(), **options}
-    return solve(plan.loss, on_trie.constrained(), solver, tol=tol, max_iter=max_iter, w0=w0, **options)
+    """The weights of the grams, by the solver of that name."""
+    name = solver or ("words" if penalty.takes_metric else "fista")
+    how: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "w0": w0, **options}
+    copies = plan.trie.length[plan.trie.context].astype(np.float64)
+    if name == "words":
+        of_word = word_scale(plan.loss)
+        unit = copies * np.sqrt(of_word)  # for the residual of one context of each gram
+        # Of the gradient at w = 0 only what pushes upwards counts: weights cannot fall below.
+        rising = np.maximum(-plan.loss.value_and_grad(np.zeros(plan.loss.n_params))[1], 0.0)
+        scale = max(float(np.max(rising / unit, initial=0.0)), 1e-300)
+        how |= {"metric": of_word * copies, "unit": unit, "scale": scale, "check_every": _LOOK}
+        return replace(solve(plan.loss, penalty, "fista", **how), solver="words")
+    if np.any(copies != 1):
+        raise OptionError(f"the solver {name} needs the whole trie, not a collapsed one: give collapse=False")
+    if name == "sage":
+        how.setdefault("lipschitz", 0.1 * plan.loss.lipschitz_bound())
+    return solve(plan.loss, penalty, name, **how)
 
 
 def _model(

@@ -13,6 +13,24 @@ from spinney.lm.suffixtrie import SuffixTrie
 Vector = NDArray[np.float64]
 
 
+def word_scale(loss: SuffixTrieLoss) -> Vector:
+    """D of each gram: how often its word was seen, times the largest Σ_k x_k² of its contexts.
+
+    The Hessian of a softmax is at most that of independent words: diag(π) − ππᵀ ⪯ diag(π). So the block of word v is at
+    most Σ_events π_v φφᵀ, whose eigenvalues are at most max ‖φ‖² Σ π_v; and Σ π_v is the count of v at the optimum, up
+    to the penalty. A common step would have to suit the most frequent word, thousands of times too short for most.
+    """
+    from spinney.lm._loglinear_kernels import from_roots, sums_from_ancestors
+
+    trie = loss.trie
+    # The contexts of a collapsed node share the feature.
+    squares = loss.feature**2 / trie.length[trie.context]
+    sums_from_ancestors(squares, trie.up)
+    count = trie.count.astype(np.float64)
+    from_roots(count, trie.up)
+    return count * max(float(squares.max(initial=0.0)), 1e-12)
+
+
 class SuffixTrieLoss:
     """−Σ log P(y | x) with P(v | x) ∝ exp Σ_k x_k(v) w_k(v), a weight w for each gram of a trie.
 

@@ -26,7 +26,7 @@ from spinney.lm.tables import GramTable
 from spinney.lm.text import context_words
 from spinney.structure import ClassTree
 from spinney.structure.words import largest, short
-from spinney.views import Extra, Facts, Table, View
+from spinney.views import Extra, Facts, Section, Table, View
 
 #: Models in words; how they are told to a person.
 KINDS = {
@@ -503,25 +503,15 @@ def inspection(model: LanguageModel, top: int = 10) -> list[View]:
     views += [Table("", table.title, table.header, table.rows) for table in strong]
     views.append(Extra("strongest", "", {table.title: table.data() for table in strong}))
     for name, part in parts.items():
-        facts = Facts("", f"Part: {name}", model_facts(part), NAMES)
         inner = size_view(part)
-        views += [Extra("", ""), *_for_people([facts, *([] if inner is None else [inner])])]
+        sizes = [] if inner is None else [replace(inner, key="")]
+        views.append(Section(f"Part: {name}", [Facts("", "", model_facts(part), NAMES), *sizes]))
     brief = {name: model_facts(part) for name, part in parts.items()}
     wanted = ("kind", "parameters", "active")
     views.append(
         Extra("parts", "", {name: {key: facts[key] for key in wanted} for name, facts in brief.items()})
     )
     return views
-
-
-def _for_people(views: Sequence[View]) -> list[View]:
-    """Views of parts, which JSON has elsewhere."""
-    return [
-        Table("", view.title, ["", ""], list(view.shown().items()))
-        if isinstance(view, Facts)
-        else replace(view, key="")
-        for view in views
-    ]
 
 
 def continuations(model: LanguageModel, context: str, top: int) -> list[View]:

@@ -4,7 +4,7 @@ A problem is a smooth loss plus a penalty; :func:`solve` minimises it and report
 optimal. :func:`path` walks a grid of strengths with warm starts.
 """
 
-from spinney.optim.base import GroupArrays, Loss, Penalty, Solution, Step
+from spinney.optim.base import GroupArrays, Loss, Penalty, PenaltySpec, Solution, Step
 from spinney.optim.losses import EntropyRegularised, LinearLoss, LogisticLoss, MultinomialLoss, SquaredLoss
 from spinney.optim.penalties import *  # noqa: F403
 from spinney.optim.penalties import __all__ as _penalties
@@ -19,25 +19,33 @@ from spinney.optim.solve import (
     warn_unless_converged,
 )
 from spinney.optim.solvers import SOLVERS
+from spinney.optim.vocabulary import PENALTIES, Kind, Structure, Tree, check_penalty, penalty
 
 __all__ = [
+    "PENALTIES",
     "SOLVERS",
     "ConvergenceWarning",
     "EntropyRegularised",
     "GroupArrays",
+    "Kind",
     "LinearLoss",
     "LogisticLoss",
     "Loss",
     "MultinomialLoss",
     "Penalty",
+    "PenaltySpec",
     "Solution",
     "SquaredLoss",
     "Step",
+    "Structure",
+    "Tree",
+    "check_penalty",
     "choose_solver",
     "gradient_scale",
     "lambda_grid",
     "lambda_max",
     "path",
+    "penalty",
     "solve",
     "warn_unless_converged",
     *_penalties,

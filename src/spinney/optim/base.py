@@ -8,8 +8,9 @@ penalty only ever sees the coordinates it governs. Losses are **sums** over exam
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,96 @@ class Loss(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class PenaltySpec:
+    """A penalty as a small value: its name, its strengths, and which structure it is over. Goes to JSON and back.
+
+    Parameters
+    ----------
+    name
+        A name in :data:`spinney.optim.PENALTIES`.
+    lam, l1, l2
+        Strengths; which of them a penalty has is in :data:`spinney.optim.PENALTIES`.
+    more
+        Other knobs by name, such as ``alpha`` of ``timeseries``.
+    grouping
+        Which of the groupings that a task offers, such as ``"pattern"``.
+    nonnegative
+        Whether the weights must be ≥ 0, too.
+    own
+        What a penalty object had of its own that this value does not hold (``"groups"``); such a description tells
+        what a model was trained with, but no penalty can be made from it.
+
+    Examples
+    --------
+    >>> spec = PenaltySpec.of("group:pattern", lam=0.5)
+    >>> spec.to_json()
+    {'name': 'group', 'lam': 0.5, 'grouping': 'pattern'}
+    >>> PenaltySpec.from_json(spec.to_json()) == spec
+    True
+    """
+
+    name: str
+    lam: float = 1.0
+    l1: float = 0.0
+    l2: float = 0.0
+    more: Mapping[str, float] = field(default_factory=dict, hash=False)
+    grouping: str | None = None
+    nonnegative: bool = False
+    own: str = ""
+
+    @classmethod
+    def of(
+        cls, given: str | PenaltySpec | Penalty, lam: float = 1.0, l1: float = 0.0, l2: float = 0.0
+    ) -> PenaltySpec:
+        """The description of what is given: a name, with its strengths, or what knows its own."""
+        if isinstance(given, PenaltySpec):
+            return given
+        if isinstance(given, Penalty):
+            return given.spec()
+        name, _, grouping = given.partition(":")
+        return cls(name, lam, l1, l2, grouping=grouping or None)
+
+    def to_json(self) -> dict[str, Any]:
+        """What differs from the defaults, and λ."""
+        kept = {"name": self.name, "lam": self.lam}
+        return kept | {
+            f.name: value
+            for f in fields(self)
+            if f.name not in kept and (value := getattr(self, f.name)) not in (0.0, None, "", {})
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> PenaltySpec:
+        """The value that :meth:`to_json` wrote; an OptionError if it is something else."""
+        kinds = {"name": str, "more": dict, "grouping": str, "nonnegative": bool, "own": str}
+        known = {f.name for f in fields(cls)}
+        fits = isinstance(stored.get("name"), str) and all(
+            name in known and isinstance(value, kinds.get(name, float | int))
+            for name, value in stored.items()
+        )
+        more = stored.get("more", {})
+        if not fits or not all(isinstance(value, float | int) for value in more.values()):
+            raise OptionError("this is not the description of a penalty")
+        return cls(**stored)
+
+    @classmethod
+    def stored(cls, given: str | PenaltySpec | Penalty) -> str | dict[str, Any]:
+        """The ``penalty`` of an estimator as its file keeps it: a name as it is, anything else by its description."""
+        return given if isinstance(given, str) else cls.of(given).to_json()
+
+    @classmethod
+    def restored(cls, stored: Any) -> str | PenaltySpec:
+        """What :meth:`stored` gave, out of a file."""
+        return cls.from_json(stored) if isinstance(stored, dict) else str(stored)
+
+    def describe(self) -> str:
+        """One line in words."""
+        of = f" by {self.grouping}" if self.grouping else ""
+        extra = [("l1", self.l1), ("l2", self.l2), *self.more.items()]
+        return f"{self.name}{of}, λ = {self.lam:g}" + "".join(f", {k} = {v:g}" for k, v in extra if v)
+
+
 class Penalty:
     """λΩ(w), a convex function with a computable proximal operator.
 
@@ -50,8 +141,13 @@ class Penalty:
     """
 
     name: ClassVar[str] = "penalty"
+    #: Its name in :data:`spinney.optim.PENALTIES`, and the attributes that are its strengths.
+    key: ClassVar[str] = ""
+    knobs: ClassVar[tuple[str, ...]] = ("lam",)
     #: Ω is a norm (or a sum of them) for which clipping at 0 and then applying the prox is the prox under w ≥ 0.
     clips_to_nonnegative: ClassVar[bool] = True
+    #: Ω is a sum over coordinates, and ``prox`` also takes a step for each.
+    separable: ClassVar[bool] = False
 
     lam: float
 
@@ -62,6 +158,27 @@ class Penalty:
     def prox(self, w: Vector, step: float) -> None:
         """Replace ``w`` by argmin_u ½‖u − w‖² + step·λΩ(u)."""
         raise NotImplementedError
+
+    @property
+    def takes_metric(self) -> bool:
+        """Whether there is a prox in a diagonal metric."""
+        return self.separable
+
+    def prox_in_metric(self, metric: Vector) -> Callable[[Vector, Any], None]:
+        """The function (w, step) that replaces ``w`` by argmin_u ½Σ metric_i(u_i − w_i)² + step·λΩ(u).
+
+        Examples
+        --------
+        >>> from spinney.optim import L1
+        >>> w = np.array([3.0, 3.0])
+        >>> L1(1.0).prox_in_metric(np.array([1.0, 2.0]))(w, 2.0)
+        >>> w.tolist()
+        [1.0, 2.0]
+        """
+        if not self.separable:
+            raise OptionError(f"there is no prox in a metric for {self.describe()}: leave out the metric")
+        inverse = 1.0 / metric
+        return lambda w, step: self.prox(w, step * inverse)
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
         """The smallest element (Euclidean norm) of ``grad + ∂λΩ(w)``; zero exactly at an optimum."""
@@ -84,6 +201,24 @@ class Penalty:
     def describe(self) -> str:
         """One line in words, for tables and reports."""
         return f"{self.name}, λ = {self.lam:g}"
+
+    @property
+    def own_structure(self) -> str:
+        """What this object holds besides its strengths, in a word: ``"groups"``; nothing for plain penalties."""
+        return ""
+
+    def spec(self) -> PenaltySpec:
+        """This penalty as a value for files: its name and strengths.
+
+        Examples
+        --------
+        >>> from spinney.optim import ElasticNet
+        >>> ElasticNet(0.5, l2=0.1).spec().to_json()
+        {'name': 'elasticnet', 'lam': 0.5, 'l2': 0.1}
+        """
+        values = {knob: float(getattr(self, knob)) for knob in self.knobs}
+        lam, l1, l2 = (values.pop(knob, 0.0) for knob in ("lam", "l1", "l2"))
+        return PenaltySpec(self.key or type(self).__name__, lam, l1, l2, values, own=self.own_structure)
 
 
 class GroupArrays(Protocol):

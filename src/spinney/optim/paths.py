@@ -78,6 +78,7 @@ class Path:
         drawn = Series("", "", {"active weights": self.active}, labels, "Weights that are not 0, over λ")
         views.append(Section("Active weights", [drawn]))
         header = ["λ", "active", *self.scores, "objective", "violation", "seconds"]
+        keys = ["lam", *(name.replace(" ", "_") for name in header[1:])]
         columns = [
             self.lams,
             self.active,
@@ -88,7 +89,7 @@ class Path:
         ]
         return [
             *views,
-            Section("Models", [Table("path", "", header, list(zip(*columns)), ["lam", *header[1:]])]),
+            Section("Models", [Table("points", "", header, list(zip(*columns)), keys)]),
         ]  # type: ignore[arg-type]
 
     def _charts(self, labels: Sequence[str], best: int | None) -> list[View]:

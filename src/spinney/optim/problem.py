@@ -39,8 +39,8 @@ class Monitor:
 
     A solver calls ``monitor(w, value, grad)`` with the smooth loss and its gradient at each iterate and returns
     when the answer is true. One that knows the residual and will not change ``w`` afterwards gives it along, and saves
-    two large arrays; one that does not look at every iteration tells which this is. ``residual`` is the smallest
-    element of the subdifferential at the last iterate.
+    two large arrays; one that does not look at every iteration says which this is. ``residual`` is the smallest
+    element of the subdifferential at the last iterate. ``unit`` is what each coordinate of it is measured in.
     """
 
     problem: Problem
@@ -52,6 +52,7 @@ class Monitor:
     w: Vector = field(default_factory=lambda: np.empty(0))
     grad: Vector = field(default_factory=lambda: np.empty(0))
     residual: Vector = field(default_factory=lambda: np.empty(0))
+    unit: Vector | None = None
     started: float = field(default_factory=time.perf_counter)
     progress: Task | None = None
 
@@ -68,7 +69,8 @@ class Monitor:
     ) -> bool:
         self.grad = grad
         self.residual = self.penalty.residual(w, grad) if residual is None else residual
-        violation = largest(self.residual) / self.scale
+        of_unit = self.residual if self.unit is None else self.residual / self.unit
+        violation = largest(of_unit) / self.scale
         step = Step(
             len(self.trace) if iteration is None else iteration,
             time.perf_counter() - self.started,
@@ -78,8 +80,9 @@ class Monitor:
         self.trace.append(step)
         self.w = w.copy() if residual is None else w
         if self.progress:
-            self.progress.update(1, note=f"objective {step.objective:.6g}, violation {violation:.1e}")
-        wants_stop = bool(self.callback(step, w)) if self.callback else False
+            done = step.iteration - (self.trace[-2].iteration if len(self.trace) > 1 else 0)
+            self.progress.update(done, note=f"objective {step.objective:.6g}, violation {violation:.1e}")
+        wants_stop = bool(self.callback(step, self.w)) if self.callback else False
         return wants_stop or self.converged or step.iteration >= self.max_iter
 
     @property

@@ -13,13 +13,15 @@ from spinney import progress
 from spinney.errors import OptionError
 from spinney.optim import penalties as pen
 from spinney.optim.base import Loss, Penalty, Solution, Vector
-from spinney.optim.losses import LinearLoss, MultinomialLoss, SquaredLoss
+from spinney.optim.losses import LinearLoss
 from spinney.optim.problem import Callback, Monitor, Problem
 from spinney.optim.solvers import SOLVERS
+from spinney.optim.solvers.needs import check_options
 
-Solver = Callable[..., Vector]
+Function = Callable[..., Vector]
 
 SMALL = 500  # parameters for which Newton's method needs no second thought
+FASTEST = ("newton", "lbfgs", "cd", "irls", "admm", "owlqn", "fista")  # of those that take a pair, the first
 
 
 class ConvergenceWarning(UserWarning):
@@ -29,13 +31,15 @@ class ConvergenceWarning(UserWarning):
 def solve(
     loss: Loss,
     penalty: Penalty,
-    solver: str | Solver = "auto",
+    solver: str | Function = "auto",
     *,
     tol: float = 1e-6,
     max_iter: int = 1000,
     w0: Vector | None = None,
     callback: Callback | None = None,
     scale: float | None = None,
+    metric: Vector | None = None,
+    unit: Vector | None = None,
     **options: Any,
 ) -> Solution:
     """Minimise ``loss(w) + penalty(w)``.
@@ -57,6 +61,11 @@ def solve(
         Called as ``callback(step, w)`` after each iteration; a true answer stops the solver.
     scale : float, optional
         The ∞-norm of the gradient at the null model, where it is known already (:func:`gradient_scale`).
+    metric : array, optional
+        For the solvers ``fista`` and ``ista``: the curvature of each coordinate, up to a factor, which steps are
+        divided by.
+    unit : array, optional
+        What the residual of each coordinate, and ``scale``, is measured in: √metric where there is a metric, else 1.
     **options
         Passed on to the solver.
 
@@ -79,12 +88,14 @@ def solve(
         )
     problem = Problem(loss, penalty)
     name = choose_solver(loss, penalty) if solver == "auto" else solver
-    if isinstance(name, str) and name not in SOLVERS:
-        raise OptionError(
-            f"there is no solver {name!r}; there are {', '.join(SOLVERS)} and auto", given=name, known=SOLVERS
-        )
-    function = SOLVERS[name] if isinstance(name, str) else name
-    monitor = Monitor(problem, tol, max_iter, gradient_scale(loss) if scale is None else scale, callback)
+    if metric is not None:
+        unit = np.sqrt(metric) if unit is None else unit
+        options["metric"] = metric
+    if isinstance(name, str):
+        _check(name, loss, penalty, options)
+    function = SOLVERS[name].run if isinstance(name, str) else name
+    scale = gradient_scale(loss, unit) if scale is None else scale
+    monitor = Monitor(problem, tol, max_iter, scale, callback, unit=unit)
     label = name if isinstance(name, str) else getattr(name, "__name__", "custom")
     # Solvers leave what they start from as it is, so there is no need of a copy, which may be large.
     w = _null_point(loss) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
@@ -114,22 +125,26 @@ def solve(
 
 
 def choose_solver(loss: Loss, penalty: Penalty) -> str:
-    """The name of the fastest solver that can take this pair."""
-    linear = isinstance(loss, LinearLoss)
-    if isinstance(penalty, pen.TraceLasso):
-        return "irls" if isinstance(loss, SquaredLoss) else "admm"
-    if isinstance(penalty, pen.OverlappingGroups):
-        return "cd" if isinstance(loss, LinearLoss) and loss.n_outputs == penalty.n_outputs else "admm"
-    if isinstance(penalty, pen.GroupL2) and linear and not isinstance(loss, MultinomialLoss):
-        return "cd"
-    if isinstance(penalty, pen.PairwiseElasticNet) and isinstance(loss, SquaredLoss):
-        return "cd"
-    if hasattr(penalty, "grad"):
-        # Few parameters: Newton is as fast, and exact where L-BFGS ends in the rounding of the objective.
-        return "newton" if linear and loss.n_params <= SMALL else "lbfgs"
-    if hasattr(penalty, "l1_l2"):
-        return "cd" if linear else "owlqn"
-    return "fista"
+    """The name of the fastest solver that takes this pair."""
+    # Few parameters: Newton is as fast as L-BFGS, and exact where that ends in the rounding of the objective.
+    few = isinstance(loss, LinearLoss) and loss.n_params <= SMALL
+    names = FASTEST if few else FASTEST[1:]
+    return next(name for name in names if SOLVERS[name].fits(loss, penalty))
+
+
+def _check(name: str, loss: Loss, penalty: Penalty, options: dict[str, Any]) -> None:
+    """Refuse, before any work, a solver that does not take the pair or the options."""
+    if name not in SOLVERS:
+        raise OptionError(
+            f"there is no solver {name!r}; there are {', '.join(SOLVERS)} and auto", given=name, known=SOLVERS
+        )
+    wrong = SOLVERS[name].wrong_with(loss, penalty)
+    if wrong is not None:
+        others = [other for other, solver in SOLVERS.items() if solver.fits(loss, penalty)]
+        raise OptionError(f"the solver {name} {wrong}; for {penalty.describe()} use {' or '.join(others)}")
+    check_options(name, SOLVERS[name], options)
+    if "metric" in options and not penalty.takes_metric:
+        raise OptionError(f"there is no prox in a metric for {penalty.describe()}: leave out the metric")
 
 
 def lambda_max(loss: Loss, penalty: Penalty) -> float:
@@ -215,9 +230,10 @@ def _null_point(loss: Loss) -> Vector:
     return np.asarray(loss.null_point()) if hasattr(loss, "null_point") else np.zeros(loss.n_params)
 
 
-def gradient_scale(loss: Loss) -> float:
-    """The ∞-norm of the gradient at the null model: the unit in which violations are told."""
-    largest = float(np.max(np.abs(loss.value_and_grad(_null_point(loss))[1]), initial=0.0))
+def gradient_scale(loss: Loss, unit: Vector | None = None) -> float:
+    """The ∞-norm of the gradient, over ``unit``, at the null model: what violations are relative to."""
+    grad = np.abs(loss.value_and_grad(_null_point(loss))[1])
+    largest = float(np.max(grad if unit is None else grad / unit, initial=0.0))
     return largest if largest > 0 else 1.0
 
 
@@ -245,7 +261,7 @@ class _OnCopies:
         )
 
 
-def _solve_on_copies(loss: Loss, penalty: pen.LatentGroups, solver: str | Solver, **how: Any) -> Solution:
+def _solve_on_copies(loss: Loss, penalty: pen.LatentGroups, solver: str | Function, **how: Any) -> Solution:
     """Latent overlapping groups: a plain group Lasso on one copy of a coordinate for each group that holds it."""
     members, on_copies = penalty.duplicate
     copies = _OnCopies(loss, members)

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from spinney.classify.linear import PathPoint
-
 
 def console() -> Console:
     """Standard output, never wrapping into less than 80 columns."""
@@ -84,25 +82,6 @@ def show_words(strongest: Mapping[str, Sequence[tuple[str, float]]]) -> None:
             for label, words in strongest.items()
         ],
     )
-
-
-def show_path(points: Sequence[PathPoint], scores: Sequence[float | None]) -> None:
-    """A regularisation path, with a bar for the number of active weights."""
-    most = max((point.active for point in points), default=0) or 1
-    scored = any(score is not None for score in scores)
-    rows = []
-    for point, score in zip(points, scores):
-        bar = "█" * round(30 * point.active / most)
-        row = [
-            f"{point.lam:.4g}",
-            point.active,
-            f"{point.objective:.6g}",
-            f"{point.violation:.1e}",
-            f"{point.seconds:.2f}",
-        ]
-        rows.append([*row, *([f"{score:.4f}"] if scored and score is not None else []), bar])
-    header = ["λ", "active", "objective", "violation", "seconds", *(["dev score"] if scored else []), ""]
-    show_rows("Regularisation path", header, rows)
 
 
 def _text(value: Any) -> str:

@@ -32,6 +32,7 @@ from spinney.views import (
 
 _BAR = 24  # the longest bar
 _BLOCKS = "▁▂▃▄▅▆▇█"
+_COLOURS = ("cyan", "yellow", "green", "magenta", "red", "blue")
 _SPARKED = 40  # numbers of a series that are shown
 _COLUMNS = 12  # of a heat map; a wider one is for pages
 _LINES = 60  # of a tree
@@ -146,11 +147,33 @@ def _arcs(view: Arcs) -> None:
 
 
 def _scored(view: ScoredLines) -> None:
-    rows = [
-        ["" if score is None else f"{score:+.3f}", text.text if isinstance(text, MarkedText) else text]
-        for text, score in view.lines
-    ]
-    show_rows(view.title, ["", ""], rows)
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(show_header=False, box=None, pad_edge=False)
+    grid.add_column(width=_BAR // 2)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(ratio=1)
+    most = max((abs(score) for _, score in view.lines if score is not None), default=0.0) or 1.0
+    for line, score in view.lines:
+        drawn, number = "", ""
+        if score is not None:
+            cells = max(1, round(_BAR // 2 * abs(score) / most))
+            drawn, number = ("█" if score > 0 else "░") * cells, f"{score:+.3f}"
+        grid.add_row(Text(drawn), number, _coloured(line) if isinstance(line, MarkedText) else Text(line))
+    _print(view.title, style="italic")
+    console().print(grid)
+
+
+def _coloured(view: MarkedText) -> Any:
+    """Text with its marks in colours; what speaks against is underlined."""
+    from rich.text import Text
+
+    text = Text(view.text)
+    for mark in view.marks:
+        colour = _COLOURS[mark.colour % len(_COLOURS)]
+        text.stylize(f"{colour} underline" if mark.against else colour, mark.start, mark.stop)
+    return text
 
 
 def _tokens(view: Tokens) -> None:
@@ -165,7 +188,7 @@ def _lines(view: Lines) -> None:
 
 def _marked(view: MarkedText) -> None:
     _print(view.title, style="italic")
-    _print(view.text)
+    console().print(_coloured(view), soft_wrap=True)
 
 
 #: How each kind of view is printed; others are for JSON or for pages only.

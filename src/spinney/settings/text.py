@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from spinney.formats import TEXT
+from spinney.formats import DOCUMENTS, TEXT
 from spinney.settings import DATA, AtLeast, File, OneOf, Settings
 
 
@@ -49,3 +49,22 @@ class TrainingText(TextFiles):
         str | None, File, "Model of parse fit, or spaCy pipeline, that gives plain text trees and lemmas."
     ] = None
     cache: Annotated[str | None, File, "Folder that keeps the numbered text for the next run."] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Documents(Decoding):
+    """Documents, or a matrix of numbers."""
+
+    panel = DATA
+    format: Annotated[str, OneOf(("auto", *DOCUMENTS)), "Format; auto goes by the name of the file."] = "auto"
+    text: Annotated[str, "Column of a table that holds the text."] = "text"
+    header: Annotated[bool, "Whether the first line of a table names its columns."] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledDocuments(Documents):
+    """Documents with their labels."""
+
+    panel = DATA
+    label: Annotated[str, "Column of a table that holds the label."] = "label"
+    labels: Annotated[str | None, "New names of labels: 0=neg,4=pos; 2= drops such documents."] = None

@@ -1,9 +1,24 @@
 """Sequence taggers: linear-chain conditional random fields and their plainer relatives; patterns; decoding."""
 
 from spinney.tagging.classifier import CRFClassifier
+from spinney.tagging.columns import labelled_columns
 from spinney.tagging.extract import Extractor
 from spinney.tagging.loss import CRFLoss
+from spinney.tagging.paths import PathPoint, TaggerPath
 from spinney.tagging.patterns import parse_patterns, read_patterns
-from spinney.tagging.tagger import PathPoint, Tagger
+from spinney.tagging.recipes import fit, path
+from spinney.tagging.tagger import Tagger
 
-__all__ = ["CRFClassifier", "CRFLoss", "Extractor", "PathPoint", "Tagger", "parse_patterns", "read_patterns"]
+__all__ = [
+    "CRFClassifier",
+    "CRFLoss",
+    "Extractor",
+    "PathPoint",
+    "Tagger",
+    "TaggerPath",
+    "fit",
+    "labelled_columns",
+    "parse_patterns",
+    "path",
+    "read_patterns",
+]

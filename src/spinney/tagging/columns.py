@@ -159,3 +159,38 @@ def read_all(
     lengths = np.concatenate([np.diff(batch.offsets) for batch in batches])
     symbols = np.concatenate([batch.symbols for batch in batches], axis=1)
     return Columns(np.concatenate([[0], np.cumsum(lengths)]), symbols, pool)
+
+
+#: A sentence in memory: words, or rows of columns.
+Sentence = Sequence[Sequence[str]] | Sequence[str]
+
+
+def unlabelled_columns(X: Iterable[Sentence], like: Columns | None = None) -> Columns:
+    """Sentences as columns; ``like`` lends its pool of strings."""
+    return Columns.from_sentences(map(_rows, X), None if like is None else like.pool)
+
+
+def labelled_columns(
+    X: Iterable[Sentence], y: Iterable[Sequence[str]], like: Columns | None = None
+) -> Columns:
+    """Sentences and their labels as columns, the labels last; ``like`` lends its pool of strings.
+
+    Examples
+    --------
+    >>> columns = labelled_columns([["the", "dog"]], [["D", "N"]])
+    >>> columns.strings(0), columns.strings(-1)
+    (['the', 'dog'], ['D', 'N'])
+    """
+    X, y, sentences = list(X), list(y), []
+    if len(X) != len(y):
+        raise InputError(f"{len(X)} sentences but labels for {len(y)}")
+    for i, (sentence, labels) in enumerate(zip(X, y)):
+        if len(sentence) != len(labels):
+            raise InputError(f"sentence {i} has {len(sentence)} tokens but {len(labels)} labels")
+        sentences.append([(*row, label) for row, label in zip(_rows(sentence), labels)])
+    return Columns.from_sentences(sentences, None if like is None else like.pool)
+
+
+def _rows(sentence: Sentence) -> list[tuple[str, ...]]:
+    """The tokens of a sentence as rows; a plain word is a row of one column."""
+    return [(token,) if isinstance(token, str) else tuple(token) for token in sentence]

@@ -2,67 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
-from spinney.optim import penalties as pen
-from spinney.optim.base import Penalty
+from spinney.errors import SettingError
+from spinney.optim import PENALTIES, Penalty, PenaltySpec, Structure, Tree, check_penalty, penalty
 from spinney.structure import Groups
 from spinney.tagging.support import Shape
 
-NAMES = (
-    "none", "l2", "l1", "elasticnet", "group-pattern", "group-symbol", "group-label", "group-class", "tree",
-)  # fmt: skip
 Ints = NDArray[np.int32]
+
+#: What a tagger's weights offer to penalties, and its groupings: ``"group:pattern"``, ``"group-linf:label"``, ….
+OFFERS = ("groups", "tree")
+GROUPINGS = ("pattern", "symbol", "label", "class")
+#: Short names of a grouping with its penalty.
+SHORT = {f"group-{grouping}": f"group:{grouping}" for grouping in GROUPINGS} | {"tree": "tree-l2"}
+
+
+def penalty_spec(name: str | PenaltySpec | Penalty, lam: float, l1: float, l2: float) -> PenaltySpec:
+    """The description of a tagger's penalty, once it is known that a tagger can have it.
+
+    Examples
+    --------
+    >>> penalty_spec("group-pattern", 0.5, 0.0, 0.0).describe()
+    'group by pattern, λ = 0.5'
+    """
+    if isinstance(name, Penalty):
+        spec = name.spec()
+    else:
+        spec = PenaltySpec.of(SHORT.get(name, name) if isinstance(name, str) else name, lam, l1, l2)
+        check_penalty(spec, OFFERS, "a tagger", GROUPINGS)
+    knobs = PENALTIES[spec.name].knobs if isinstance(name, str) else ()
+    for knob, strength in (("l1", l1), ("l2", l2)):
+        if strength and knob not in knobs:
+            raise SettingError(
+                f"{{{knob}}} is no strength of the penalty {{name}}: leave it out", name=spec.name
+            )
+    return spec
 
 
 def make_penalty(
-    name: str | Penalty,
+    name: str | PenaltySpec | Penalty,
     lam: float,
     l1: float,
     l2: float,
     shape: Shape,
     patterns: tuple[Ints, Ints],
     partners: NDArray[np.int64],
-    class_of: Ints | None = None,
+    class_of: Callable[[], Ints] | None = None,
 ) -> Penalty:
     """The penalty of that name over the weights of a full model.
 
     ``patterns`` are the patterns that made the unigram and the bigram observations; ``partners[b]`` is the unigram
-    observation that sees what bigram observation ``b`` sees, or −1; ``class_of[u]`` the class of the word that unigram
-    observation ``u`` is, or −1 (needed for ``"group-class"``).
+    observation that sees what bigram observation ``b`` sees, or −1; ``class_of()[u]`` the class of the word that
+    unigram observation ``u`` is, or −1 (needed for the grouping ``"class"``).
     """
     if isinstance(name, Penalty):
         return name
-    if name == "none":
-        return pen.NoPenalty()
-    if name == "l2":
-        return pen.L2(lam)
-    if name == "l1":
-        return pen.L1(lam)
-    if name == "elasticnet":
-        return pen.ElasticNet(lam, l2)
-    if name == "tree":
-        return pen.TreeL2(lam, *unigram_before_bigram(shape, partners))
-    if name not in NAMES:
-        raise OptionError(
-            f"there is no penalty {name!r}; there are {', '.join(NAMES)}", given=name, known=NAMES
-        )
-    if name == "group-class":
-        assert class_of is not None
-        return pen.GroupL2(lam, by_class(shape, patterns, class_of), l1=l1, l2=l2)
-    groups = {"group-pattern": by_pattern, "group-symbol": by_symbol, "group-label": by_label}[name]
-    return pen.GroupL2(lam, groups(shape, patterns), l1=l1, l2=l2)
+    groupings = {
+        "pattern": lambda: by_pattern(shape, patterns),
+        "symbol": lambda: by_symbol(shape, patterns),
+        "label": lambda: by_label(shape, patterns),
+    }
+    if class_of is not None:
+        groupings["class"] = lambda: by_class(shape, patterns, class_of())
+    structure = Structure(
+        "a tagger", groupings=groupings, tree=lambda: Tree(*unigram_before_bigram(shape, partners))
+    )
+    return penalty(penalty_spec(name, lam, l1, l2), structure)
 
 
 def by_pattern(shape: Shape, patterns: tuple[Ints, Ints]) -> Groups:
-    """One group a pattern: whole patterns are kept or dropped."""
+    """One group for each pattern: whole patterns are kept or dropped."""
     return Groups.from_labels(np.concatenate(_spread(shape, patterns)))
 
 
 def by_symbol(shape: Shape, patterns: tuple[Ints, Ints]) -> Groups:
-    """One group an observation: all its weights, of all labels or pairs of labels, are kept or dropped."""
+    """One group for each observation: all its weights, of all labels or pairs of labels, are kept or dropped."""
     unigrams = np.repeat(np.arange(shape.unigrams), shape.labels)
     return Groups.from_labels(
         np.concatenate([unigrams, shape.unigrams + np.repeat(np.arange(shape.bigrams), shape.pairs)])

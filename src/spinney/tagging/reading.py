@@ -10,9 +10,15 @@ from spinney.corpus import ReadReport, read_conllu, read_crfsuite, read_lines
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.lines import OnError
 from spinney.corpus.vocabulary import Numbering
-from spinney.errors import OptionError
+from spinney.errors import InputError, OptionError
 from spinney.formats import giving, reader
-from spinney.tagging.columns import Columns, read_all, read_column_batches
+from spinney.tagging.columns import (
+    Columns,
+    labelled_columns,
+    read_all,
+    read_column_batches,
+    unlabelled_columns,
+)
 from spinney.tagging.g2p import cmudict_sentences, nettalk_sentences
 
 LABELLED = giving("tagged")
@@ -37,7 +43,7 @@ def read_columns_of(
 
     ``columns``: as they are. ``conllu``: form, then universal part of speech. ``crfsuite``: attributes as one cell,
     then the label. ``nettalk``, ``cmudict``: letter, then sound (``nettalk-stress``: sound and stress). ``lines``
-    (tokens parted by spaces) and ``letters`` (words) have no labels.
+    (tokens separated by spaces) and ``letters`` (words) have no labels.
     """
     if format == "columns":
         return read_all(paths, pool, encoding=encoding, on_error=on_error, report=report, docstart=docstart)
@@ -66,6 +72,42 @@ def read_batches_of(
     while some := list(islice(sentences, SENTENCES)):
         pool = pool if len(pool) < POOL else Numbering()
         yield Columns.from_sentences(some, pool)
+
+
+def labelled_data(
+    data: Any, s: Any, report: ReadReport | None = None, like: Columns | None = None
+) -> Columns:
+    """Sentences with labels: a file or several, (sentences, labels), or columns as they are.
+
+    ``s`` are settings that say how files are read; with ``like``, there must be as many columns.
+    """
+    if isinstance(data, Columns):
+        return data
+    if isinstance(data, tuple) and len(data) == 2 and not isinstance(data[0], str):
+        return labelled_columns(*data, like)
+    files = [data] if isinstance(data, str) else list(data)
+    columns = _read(files, s, report)
+    if not columns.n_tokens:
+        raise InputError("no sentences", path=", ".join(files))
+    if columns.width < 2:
+        what = "one column only: no labels"
+        raise InputError(what, path=files[0], remedy="put the label into a last column")
+    if like is not None and like.width != columns.width:
+        what = f"{columns.width} columns where the training data have {like.width}"
+        raise InputError(what, path=files[0], remedy="give it the same columns, the label last")
+    return columns
+
+
+def unlabelled_data(data: Any, s: Any, like: Columns | None = None) -> Columns:
+    """Sentences without labels: a file, sentences in memory, or columns as they are."""
+    if isinstance(data, Columns):
+        return data
+    return _read([data], s) if isinstance(data, str) else unlabelled_columns(data, like)
+
+
+def _read(files: Sequence[str], s: Any, report: ReadReport | None = None) -> Columns:
+    how = {"encoding": s.encoding, "on_error": s.on_error, "docstart": s.docstart}
+    return read_columns_of(files, s.format, report=report, **how)
 
 
 def _sentences(
@@ -100,12 +142,12 @@ def letters(path: FilePath, encoding: str = "utf-8", **how: Any) -> Iterator[str
         yield from line.split()
 
 
-def nettalk_rows(path: FilePath, **how: Any) -> list[Rows]:
+def nettalk_rows(path: FilePath, **how: Any) -> Iterable[Rows]:
     """Letters and sounds of NETtalk."""
     return nettalk_sentences(path)
 
 
-def nettalk_stress_rows(path: FilePath, **how: Any) -> list[Rows]:
+def nettalk_stress_rows(path: FilePath, **how: Any) -> Iterable[Rows]:
     """Letters, and sounds with their stress, of NETtalk."""
     return nettalk_sentences(path, joint_stress=True)
 

@@ -136,7 +136,7 @@ def _options(solver: str, plan: Plan) -> dict[str, Any]:
     """The options of the plan, once the solver is known to take them."""
     options = dict(plan.options or {})
     function = _function(solver)
-    function = SOLVERS_OF_OPTIM[function] if isinstance(function, str) else function
+    function = SOLVERS_OF_OPTIM[function].run if isinstance(function, str) else function
     known = [name for name, p in inspect.signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY]
     known = [name for name in known if name not in GIVEN]
     for name in options:

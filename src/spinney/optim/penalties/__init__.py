@@ -6,8 +6,7 @@ contract and :mod:`spinney.optim.penalties.elastic` for what more some offer (``
 
 from __future__ import annotations
 
-from spinney.optim.base import Penalty
-from spinney.optim.penalties.elastic import L0, L1, L2, ElasticNet, NoPenalty
+from spinney.optim.penalties.elastic import L0, L1, L2, ElasticNet, NoPenalty, WeightedL2
 from spinney.optim.penalties.fused import Fused
 from spinney.optim.penalties.groups import FlatGroups, GroupL2, GroupLinf
 from spinney.optim.penalties.latent import LatentGroups
@@ -16,36 +15,15 @@ from spinney.optim.penalties.nonnegative import NonNegative
 from spinney.optim.penalties.overlap import OverlappingGroups
 from spinney.optim.penalties.pairwise import PairwiseElasticNet
 from spinney.optim.penalties.partial import Partial
+from spinney.optim.penalties.slope import Slope
 from spinney.optim.penalties.timeseries import TimeSeries
 from spinney.optim.penalties.trace import TraceLasso
 from spinney.optim.penalties.tree import TreeL2, TreeLinf
-
-#: Penalties by the name that options and model files use.
-PENALTIES: dict[str, type[Penalty]] = {
-    "none": NoPenalty,
-    "l2": L2,
-    "l1": L1,
-    "elasticnet": ElasticNet,
-    "l0": L0,
-    "group": GroupL2,
-    "sparse-group": GroupL2,  # with l1 > 0
-    "group-linf": GroupLinf,
-    "tree-l2": TreeL2,
-    "tree-linf": TreeLinf,
-    "overlap": OverlappingGroups,
-    "latent": LatentGroups,
-    "fused": Fused,
-    "timeseries": TimeSeries,
-    "nuclear": Nuclear,
-    "trace": TraceLasso,
-    "pairwise": PairwiseElasticNet,
-}
 
 __all__ = [
     "L0",
     "L1",
     "L2",
-    "PENALTIES",
     "ElasticNet",
     "FlatGroups",
     "Fused",
@@ -58,8 +36,10 @@ __all__ = [
     "OverlappingGroups",
     "PairwiseElasticNet",
     "Partial",
+    "Slope",
     "TimeSeries",
     "TraceLasso",
     "TreeL2",
     "TreeLinf",
+    "WeightedL2",
 ]

@@ -70,6 +70,8 @@ class NoPenalty(Penalty):
     """
 
     name: ClassVar[str] = "no penalty"
+    key: ClassVar[str] = "none"
+    separable: ClassVar[bool] = True
 
     def __init__(self, lam: float = 0.0) -> None:
         if lam != 0:
@@ -121,6 +123,8 @@ class L2(Penalty):
     """
 
     name: ClassVar[str] = "ℓ2²"
+    key: ClassVar[str] = "l2"
+    separable: ClassVar[bool] = True
 
     def __init__(self, lam: float) -> None:
         self.lam = checked_strength("lam", lam)
@@ -147,6 +151,45 @@ class L2(Penalty):
         return 0.0, self.lam
 
 
+class WeightedL2(Penalty):
+    """½λ Σ weights_i·w_i², a ridge with a factor for each coordinate.
+
+    Examples
+    --------
+    >>> WeightedL2(2.0, [1.0, 3.0]).value(np.array([1.0, 1.0]))
+    4.0
+    """
+
+    name: ClassVar[str] = "weighted ℓ2²"
+    key: ClassVar[str] = "l2"
+    separable: ClassVar[bool] = True
+
+    def __init__(self, lam: float, weights: ArrayLike) -> None:
+        self.lam = checked_strength("lam", lam)
+        self.weights = checked_weights(weights)
+
+    def value(self, w: Vector) -> float:
+        return 0.5 * self.lam * float(self.weights @ (w * w))
+
+    def grad(self, w: Vector) -> Vector:
+        """λ·weights·w."""
+        return self.lam * self.weights * w
+
+    def prox(self, w: Vector, step: float) -> None:
+        w /= 1.0 + step * self.lam * self.weights
+
+    def residual(self, w: Vector, grad: Vector) -> Vector:
+        return grad + self.grad(w)
+
+    def lambda_max(self, grad: Vector) -> float:
+        """Where a path may start: ‖grad‖∞. No finite strength makes w = 0 optimal unless the gradient is 0."""
+        return float(np.max(np.abs(grad), initial=0.0))
+
+    @property
+    def own_structure(self) -> str:
+        return "weights"
+
+
 class ElasticNet(Penalty):
     """λ Σ weights_i|w_i| + ½·l2·‖w‖²: two free knobs (Sokolovska 2010, ρ1 and ρ2).
 
@@ -169,6 +212,9 @@ class ElasticNet(Penalty):
     """
 
     name: ClassVar[str] = "elastic net"
+    key: ClassVar[str] = "elasticnet"
+    separable: ClassVar[bool] = True
+    knobs: ClassVar[tuple[str, ...]] = ("lam", "l2")
 
     def __init__(self, lam: float, l2: float, weights: ArrayLike | None = None) -> None:
         self.lam = checked_strength("lam", lam)
@@ -213,6 +259,10 @@ class ElasticNet(Penalty):
         ridge = f", ℓ2 = {self.l2:g}" if self.l2 else ""
         return f"{weighted}{self.name}, λ = {self.lam:g}{ridge}"
 
+    @property
+    def own_structure(self) -> str:
+        return "" if self.weights is None else "weights"
+
 
 class L1(ElasticNet):
     """λ Σ weights_i|w_i|, the Lasso; with ``weights`` the adaptive Lasso.
@@ -228,6 +278,8 @@ class L1(ElasticNet):
     """
 
     name: ClassVar[str] = "ℓ1"
+    key: ClassVar[str] = "l1"
+    knobs: ClassVar[tuple[str, ...]] = ("lam",)
 
     def __init__(self, lam: float, weights: ArrayLike | None = None) -> None:
         super().__init__(lam, 0.0, weights)
@@ -249,6 +301,8 @@ class L0(Penalty):
     """
 
     name: ClassVar[str] = "ℓ0"
+    key: ClassVar[str] = "l0"
+    separable: ClassVar[bool] = True
 
     def __init__(self, lam: float) -> None:
         self.lam = checked_strength("lam", lam)

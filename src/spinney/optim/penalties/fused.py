@@ -36,6 +36,8 @@ class Fused(Penalty):
     """
 
     name: ClassVar[str] = "fused"
+    key: ClassVar[str] = "fused"
+    knobs: ClassVar[tuple[str, ...]] = ("lam", "l1", "l2")
     clips_to_nonnegative: ClassVar[bool] = False  # clipping changes the differences
 
     def __init__(self, lam: float, l1: float = 0.0, l2: float = 0.0, chains: ArrayLike | None = None) -> None:
@@ -106,3 +108,7 @@ class Fused(Penalty):
     def describe(self) -> str:
         more = "".join(f", {name} = {value:g}" for name, value in (("ℓ1", self.l1), ("ℓ2", self.l2)) if value)
         return f"{self.name}, λ = {self.lam:g}{more}"
+
+    @property
+    def own_structure(self) -> str:
+        return "" if self.chains is None else "chains"

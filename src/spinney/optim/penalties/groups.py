@@ -108,6 +108,9 @@ class GroupL2(Penalty):
     """
 
     name: ClassVar[str] = "group ℓ1/ℓ2"
+    key: ClassVar[str] = "group"
+    knobs: ClassVar[tuple[str, ...]] = ("lam", "l1", "l2")
+    own_structure = "groups"
 
     def __init__(self, lam: float, groups: GroupArrays, l1: float = 0.0, l2: float = 0.0) -> None:
         self.lam = checked_strength("lam", lam)
@@ -175,6 +178,8 @@ class GroupLinf(LinfForest):
     """
 
     name: ClassVar[str] = "group ℓ1/ℓ∞"
+    key: ClassVar[str] = "group-linf"
+    own_structure = "groups"
 
     def __init__(self, lam: float, groups: GroupArrays) -> None:
         self.groups = checked_groups(groups)

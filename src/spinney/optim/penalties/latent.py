@@ -45,6 +45,8 @@ class LatentGroups(Penalty):
     """
 
     name: ClassVar[str] = "latent groups"
+    key: ClassVar[str] = "latent"
+    own_structure = "groups"
 
     def __init__(self, lam: float, groups: GroupArrays) -> None:
         self.lam = checked_strength("lam", lam)

@@ -73,6 +73,8 @@ class Nuclear(Penalty):
     """
 
     name: ClassVar[str] = "nuclear norm"
+    key: ClassVar[str] = "nuclear"
+    own_structure = "rows and columns"
     clips_to_nonnegative: ClassVar[bool] = False  # depends on the signs of the entries
 
     def __init__(self, lam: float, shape: tuple[int, int]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
 from spinney.errors import OptionError
-from spinney.optim.base import Penalty, Vector
+from spinney.optim.base import Penalty, PenaltySpec, Vector
 
 
 class NonNegative(Penalty):
@@ -48,6 +50,19 @@ class NonNegative(Penalty):
         np.maximum(w, 0.0, out=w)
         self.penalty.prox(w, step)
 
+    @property
+    def takes_metric(self) -> bool:
+        return self.penalty.takes_metric
+
+    def prox_in_metric(self, metric: Vector) -> Callable[[Vector, Any], None]:
+        prox = self.penalty.prox_in_metric(metric)
+
+        def clipped(w: Vector, step: Any) -> None:
+            np.maximum(w, 0.0, out=w)
+            prox(w, step)
+
+        return clipped
+
     def residual(self, w: Vector, grad: Vector) -> Vector:
         return self.penalty.residual(w, np.where(w == 0, np.minimum(grad, 0.0), grad))
 
@@ -60,3 +75,6 @@ class NonNegative(Penalty):
 
     def describe(self) -> str:
         return f"{self.penalty.describe()}, w ≥ 0"
+
+    def spec(self) -> PenaltySpec:
+        return replace(self.penalty.spec(), nonnegative=True)

@@ -60,6 +60,9 @@ class OverlappingGroups(Penalty):
     """
 
     name: ClassVar[str] = "overlapping groups"
+    key: ClassVar[str] = "overlap"
+    knobs: ClassVar[tuple[str, ...]] = ("lam", "l1", "l2")
+    own_structure = "groups"
 
     def __init__(
         self, lam: float, groups: GroupArrays, l1: float = 0.0, l2: float = 0.0, n_outputs: int = 1

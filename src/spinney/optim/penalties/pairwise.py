@@ -31,6 +31,8 @@ class PairwiseElasticNet(Penalty):
     """
 
     name: ClassVar[str] = "pairwise elastic net"
+    key: ClassVar[str] = "pairwise"
+    own_structure = "pairs"
 
     def __init__(self, lam: float, P: ArrayLike) -> None:
         self.lam = checked_strength("lam", lam)

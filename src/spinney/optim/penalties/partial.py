@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 
 from spinney.errors import OptionError
-from spinney.optim.base import Penalty, Vector
+from spinney.optim.base import Penalty, PenaltySpec, Vector
 
 
 class Partial(Penalty):
@@ -43,6 +44,14 @@ class Partial(Penalty):
     def prox(self, w: Vector, step: float) -> None:
         self.penalty.prox(self._held(w), step)
 
+    @property
+    def takes_metric(self) -> bool:
+        return self.penalty.takes_metric
+
+    def prox_in_metric(self, metric: Vector) -> Callable[[Vector, Any], None]:
+        prox = self.penalty.prox_in_metric(self._held(metric))
+        return lambda w, step: prox(self._held(w), step)
+
     def residual(self, w: Vector, grad: Vector) -> Vector:
         held = self.penalty.residual(self._held(w), self._held(grad))
         return np.concatenate([held, grad[grad.size - self.n_free :]])
@@ -56,3 +65,6 @@ class Partial(Penalty):
 
     def describe(self) -> str:
         return self.penalty.describe()
+
+    def spec(self) -> PenaltySpec:
+        return self.penalty.spec()

@@ -35,6 +35,9 @@ class TimeSeries(Penalty):
     """
 
     name: ClassVar[str] = "time series"
+    key: ClassVar[str] = "timeseries"
+    knobs: ClassVar[tuple[str, ...]] = ("lam", "alpha")
+    own_structure = "times"
     clips_to_nonnegative: ClassVar[bool] = False  # the times are coupled with signs
 
     def __init__(self, lam: float, n_times: int, alpha: float) -> None:

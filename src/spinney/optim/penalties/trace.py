@@ -50,6 +50,8 @@ class TraceLasso(Penalty):
     """
 
     name: ClassVar[str] = "trace Lasso"
+    key: ClassVar[str] = "trace"
+    own_structure = "columns"
 
     def __init__(self, lam: float, P: ArrayLike) -> None:
         self.lam = checked_strength("lam", lam)

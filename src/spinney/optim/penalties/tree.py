@@ -7,6 +7,7 @@ proxes, children before parents; the kernels do that in O(n) for ℓ2 and O(n lo
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, Self
 
@@ -33,6 +34,8 @@ class NestedGroups(Protocol):
 class Forest(Penalty):
     """What the norms on a forest share: the nodes, sorted so that parents come before children."""
 
+    own_structure = "nodes"
+
     def __init__(
         self,
         lam: float,
@@ -58,6 +61,28 @@ class Forest(Penalty):
             node_weights, copies = node_weights[order], copies[order]
         # Sorted: the caller's numbering of the nodes is not kept.
         self._parent, self._node, self._weights, self._copies = parents, nodes, node_weights, copies
+
+    @property
+    def takes_metric(self) -> bool:
+        return True
+
+    def prox_in_metric(self, metric: Vector) -> Callable[[Vector, Any], None]:
+        """For a metric that is constant on each tree, where it only rescales the weights of the groups.
+
+        On a collapsed tree the metric counts a coordinate as often as it stands.
+        """
+        root = np.where(self._parent < 0, np.arange(self._parent.size), self._parent)
+        while not np.array_equal(above := root[root], root):
+            root = above
+        held = self._node >= 0
+        of, each = root[self._node[held]], metric[held] / self._copies[self._node[held]]
+        of_root = np.ones(self._parent.size)
+        of_root[of] = each
+        if not np.allclose(of_root[of], each, rtol=1e-12, atol=0.0):
+            raise OptionError("a tree norm has a prox only in a metric that is constant on each tree")
+        other = copy.copy(self)
+        other._weights = self._weights / of_root[root]
+        return other.prox
 
     def describe(self) -> str:
         return f"{self.name}, {self._parent.size} nodes, λ = {self.lam:g}"
@@ -86,6 +111,7 @@ class TreeL2(Forest):
     """
 
     name: ClassVar[str] = "tree ℓ2"
+    key: ClassVar[str] = "tree-l2"
 
     def __init__(
         self,
@@ -172,11 +198,12 @@ class LinfForest(Forest):
         above = np.where(self._parent >= 0, largest[self._parent], np.nan)
         parent = np.where(above == largest, self._parent, np.int32(-1))
         node = np.where(np.append(largest, np.nan)[self._node] == size, self._node, np.int32(-1))
+        copies = np.append(self._copies, 1.0)[self._node]
         sign = np.where(w == 0, np.sign(-grad), np.sign(w))
-        towards = -sign * grad
+        towards = -sign * grad / copies
         lowest = np.where(largest == 0, 0.0, -np.inf)
         caps = tree_linf_caps(towards, self._copies, node, parent, self._radius, lowest)
-        return np.asarray(-sign * np.minimum(towards, caps[node]))
+        return np.asarray(-sign * copies * np.minimum(towards, caps[node]))
 
     def lambda_max(self, grad: Vector) -> float:
         """The dual norm of the gradient, by Newton's method on a piecewise linear function: exact.
@@ -185,8 +212,7 @@ class LinfForest(Forest):
         """
         from spinney.optim.penalties._kernels import tree_linf_dual
 
-        sizes = np.append(self._copies, 1.0)[self._node] * np.abs(grad)
-        weights = self._weights * self._copies
+        weights, sizes = self._weights * self._copies, np.abs(grad)
         return _dual_norm(lambda lam: tree_linf_dual(sizes, self._node, self._parent, weights, lam))
 
 
@@ -200,9 +226,9 @@ class TreeLinf(LinfForest):
         As for :class:`TreeL2`.
     multiplicity : array, optional
         For a collapsed tree: node v stands for a path of ``multiplicity[v]`` nodes whose coordinates have one value.
-        Such paths stay constant under this prox (and not under that of ℓT2). Value, prox and residual are then
-        those of the expanded tree: distances count a coordinate as often as it stands, and gradients are those
-        with respect to *one* of its copies (the gradient of the shared value divided by the multiplicity).
+        Such paths stay constant under this prox (and not under that of ℓT2). Value and prox are then those of the
+        expanded tree: distances count a coordinate as often as it stands. Gradients are those with respect to the
+        shared value.
 
     Examples
     --------
@@ -214,6 +240,7 @@ class TreeLinf(LinfForest):
     """
 
     name: ClassVar[str] = "tree ℓ∞"
+    key: ClassVar[str] = "tree-linf"
 
     @classmethod
     def from_groups(cls, lam: float, groups: NestedGroups) -> Self:

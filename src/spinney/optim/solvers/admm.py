@@ -42,11 +42,8 @@ def admm(
         raise OptionError(f"rho must be a finite number > 0, not {rho:g}")
     if isinstance(problem.inner, OverlappingGroups):
         return admm_groups(problem, problem.inner, w, monitor, rho=rho, threads=threads)
-    if isinstance(problem.inner, TraceLasso):
-        return _trace(problem, problem.inner, w, monitor, rho)
-    raise OptionError(
-        f"solver 'admm' is for overlapping groups and the trace Lasso; use 'fista' for {problem.inner.describe()}"
-    )
+    assert isinstance(problem.inner, TraceLasso)
+    return _trace(problem, problem.inner, w, monitor, rho)
 
 
 def _pulled_minimiser(problem: Problem, monitor: Monitor) -> Callable[[Vector, Vector, Vector], Vector]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,14 +271,12 @@ class Mixer:
 
 
 def _norm_of(problem: Problem) -> Reweighted:
-    inner, k = problem.inner, problem.n_penalised
-    if isinstance(problem.loss, SquaredLoss):
-        if isinstance(inner, TraceLasso):
-            return Trace(inner.lam, checked_factor(inner, k))
-        if hasattr(inner, "l1_l2"):
-            l1, l2 = inner.l1_l2(k)
-            return Lasso(np.broadcast_to(l1, k), float(l2))
-    raise OptionError("solver 'irls' needs a squared loss with an l1, elastic-net or trace-Lasso penalty")
+    k = problem.n_penalised
+    if isinstance(problem.inner, TraceLasso):
+        return Trace(problem.inner.lam, checked_factor(problem.inner, k))
+    inner: Any = problem.inner
+    l1, l2 = inner.l1_l2(k)
+    return Lasso(np.broadcast_to(l1, k), float(l2))
 
 
 def checked_factor(penalty: TraceLasso, n: int) -> Vector:

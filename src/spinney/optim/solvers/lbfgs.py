@@ -151,7 +151,7 @@ def lbfgs(
     ``memory`` is how many past steps are kept: 20, or 4 in single precision from a million coordinates on. Besides
     these, there are the weights, which move (those of the caller, if ``in_place``), and two gradients.
     """
-    smooth = Smooth(problem, "lbfgs")
+    smooth = Smooth(problem)
     if memory is None:
         memory = 4 if len(w) >= LARGE else 20
     history = History(len(w), memory, getattr(problem.loss, "threads", 1))

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 
-from spinney.errors import OptionError
 from spinney.optim.base import Vector
 from spinney.optim.problem import Monitor, Problem
 
 
 def owlqn(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 10) -> Vector:
     """Minimise loss + Σ l1_j|w_j| + ½l2‖w‖² (Sokolovska 2010, §6.3.1, with the two steps that it omits)."""
-    if not hasattr(problem.inner, "l1_l2"):
-        raise OptionError(
-            f"solver 'owlqn' needs an elastic-net penalty; use 'fista' for {problem.inner.describe()}"
-        )
     k = problem.n_penalised
-    l1_inner, l2 = problem.inner.l1_l2(k)
+    inner: Any = problem.inner
+    l1_inner, l2 = inner.l1_l2(k)
     l1 = np.zeros(problem.loss.n_params)
     l1[:k] = l1_inner
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse.linalg import LinearOperator, cg
 
-from spinney.errors import OptionError
 from spinney.optim.base import Vector
 from spinney.optim.problem import Monitor, Problem
 
@@ -18,13 +18,9 @@ _PIECE = 1 << 14
 class Smooth:
     """Loss plus smooth penalty; of the last evaluation it keeps what the monitor asks for, the loss alone."""
 
-    def __init__(self, problem: Problem, solver: str) -> None:
-        if not hasattr(problem.inner, "grad"):
-            raise OptionError(
-                f"solver {solver!r} needs a smooth penalty (none, l2, timeseries); "
-                f"use 'owlqn', 'cd' or 'fista' for {problem.inner.describe()}"
-            )
-        self.loss, self.inner, self.k = problem.loss, problem.inner, problem.n_penalised
+    def __init__(self, problem: Problem) -> None:
+        self.loss, self.k = problem.loss, problem.n_penalised
+        self.inner: Any = problem.inner
 
     def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
         self.value, self.loss_grad = self.loss.value_and_grad(w)
@@ -53,7 +49,7 @@ class Smooth:
         return grad
 
     def _add_ridge(self, w: Vector, grad: Vector, sign: float) -> None:
-        l2 = sign * float(self.inner.l1_l2(self.k)[1])  # type: ignore[attr-defined]
+        l2 = sign * float(self.inner.l1_l2(self.k)[1])
         if l2:
             for start in range(0, self.k, _PIECE):  # pieces that stay in the cache
                 part = slice(start, min(start + _PIECE, self.k))
@@ -61,7 +57,7 @@ class Smooth:
 
 
 def _scipy(method: str, problem: Problem, w: Vector, monitor: Monitor, **more: object) -> Vector:
-    smooth = Smooth(problem, method.lower())
+    smooth = Smooth(problem)
     at: Vector | None = None  # where it was evaluated last: the monitor shall cost no second evaluation
 
     def evaluate(w: Vector) -> tuple[float, Vector]:
@@ -96,10 +92,10 @@ def newton(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
     Ends where rounding ends it, which is finer than SciPy's Newton methods: these compare values of the objective,
     and so stop at the square root of machine precision.
     """
-    loss, inner, k = problem.loss, problem.inner, problem.n_penalised
-    smooth = Smooth(problem, "newton")
-    if not hasattr(loss, "hess_vec"):
-        raise OptionError("solver 'newton' needs a loss with Hessian-vector products; use 'lbfgs'")
+    k = problem.n_penalised
+    loss: Any = problem.loss
+    inner: Any = problem.inner
+    smooth = Smooth(problem)
     w = w.copy()
     objective, grad = smooth.value_and_grad(w)
     while not monitor(w, smooth.value, smooth.loss_grad):
@@ -108,7 +104,7 @@ def newton(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
         def product(v: Vector, curvature: Callable[[Vector], Vector] = curvature) -> Vector:
             image = curvature(v)
             # Smooth penalties are quadratic: their gradient is linear, so it is its own Hessian product.
-            image[:k] += inner.grad(v[:k])  # type: ignore[attr-defined]
+            image[:k] += inner.grad(v[:k])
             return image
 
         operator = LinearOperator((len(w), len(w)), matvec=product, dtype=np.float64)

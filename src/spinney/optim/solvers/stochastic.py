@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
-from spinney.errors import OptionError
 from spinney.optim.base import Vector
 from spinney.optim.problem import Monitor, Problem
 
@@ -15,22 +15,15 @@ Estimate = Callable[[Vector], tuple[float, Vector]]
 
 def _passes(problem: Problem, monitor: Monitor, w: Vector, batch: int, seed: int) -> Iterator[Estimate]:
     """Mini-batch estimates, pass after pass, until the monitor is content with ``w``, which changes in place."""
-    if not hasattr(problem.loss, "minibatches"):
-        raise OptionError(
-            "a stochastic solver needs a loss with minibatches(); use 'lbfgs', 'owlqn' or 'fista'"
-        )
+    loss: Any = problem.loss
     rng = np.random.default_rng(seed)
-    while not monitor(w, *problem.loss.value_and_grad(w)):
-        yield from problem.loss.minibatches(batch, rng)
+    while not monitor(w, *loss.value_and_grad(w)):
+        yield from loss.minibatches(batch, rng)
 
 
-def _elastic_net(problem: Problem, solver: str) -> tuple[Vector, float]:
-    if not hasattr(problem.inner, "l1_l2"):
-        raise OptionError(
-            f"solver {solver!r} needs an elastic-net penalty; use 'rda', 'sage' or 'fista' for "
-            f"{problem.inner.describe()}"
-        )
-    l1_inner, l2 = problem.inner.l1_l2(problem.n_penalised)
+def _elastic_net(problem: Problem) -> tuple[Vector, float]:
+    inner: Any = problem.inner
+    l1_inner, l2 = inner.l1_l2(problem.n_penalised)
     l1 = np.zeros(problem.loss.n_params)
     l1[: problem.n_penalised] = l1_inner
     return l1, float(l2)
@@ -57,7 +50,7 @@ def sgd(
     Each coordinate is clipped at zero by the ℓ1 penalty it could have received so far minus what it did receive,
     which gives sparse weights in spite of noisy gradients. Step τ_i = τ₀/(1 + i/N) (Sokolovska 2010, §3.3.3).
     """
-    l1, l2 = _elastic_net(problem, "sgd")
+    l1, l2 = _elastic_net(problem)
     k = problem.n_penalised
     w = w.copy()
     tau0 = _step(problem, step)
@@ -80,7 +73,7 @@ def adagrad(
     problem: Problem, w: Vector, monitor: Monitor, *, batch: int = 32, step: float = 0.1, seed: int = 0
 ) -> Vector:
     """Proximal AdaGrad (Duchi, Hazan & Singer 2011): each coordinate has its own falling step."""
-    l1, l2 = _elastic_net(problem, "adagrad")
+    l1, l2 = _elastic_net(problem)
     k = problem.n_penalised
     w = w.copy()
     squares = np.zeros_like(w)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from spinney.errors import OptionError
 from spinney.optim.base import Vector
 from spinney.optim.problem import Monitor, Problem
 
@@ -14,11 +15,8 @@ def subgradient(problem: Problem, w: Vector, monitor: Monitor, *, step: float | 
 
     The objective does not fall at every step, and no weight ever becomes exactly 0.
     """
-    loss, inner, k = problem.loss, problem.inner, problem.n_penalised
-    if not hasattr(inner, "subgradient"):
-        raise OptionError(
-            f"solver 'subgradient' needs a penalty that offers one; use 'fista' for {inner.describe()}"
-        )
+    loss, k = problem.loss, problem.n_penalised
+    inner: Any = problem.inner
     w = w.copy()
     if step is None:
         step = 1.0 / float(loss.lipschitz()) if hasattr(loss, "lipschitz") else 1.0

@@ -7,9 +7,10 @@ cyclic descent, and searches along the step.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from spinney.errors import OptionError
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss, MultinomialLoss, SquaredLoss
 from spinney.optim.penalties import GroupL2, OverlappingGroups, PairwiseElasticNet
@@ -91,29 +92,26 @@ def _start(loss: LinearLoss, w: Vector) -> Vector:
     return w
 
 
+def outputs_differ(loss: Any, penalty: Any) -> str | None:
+    """What is wrong where overlapping groups are not over the features of the loss."""
+    if not isinstance(penalty, OverlappingGroups) or penalty.n_outputs == loss.n_outputs:
+        return None
+    return f"needs groups of features, with n_outputs={loss.n_outputs}, not {penalty.n_outputs}"
+
+
 def _model(problem: Problem) -> Model:
     loss, inner = problem.loss, problem.inner
+    assert isinstance(loss, LinearLoss)
     if isinstance(inner, OverlappingGroups):
-        if isinstance(loss, LinearLoss) and inner.n_outputs != loss.n_outputs:
-            raise OptionError(
-                f"solver 'cd' needs groups of features: give n_outputs={loss.n_outputs}, not {inner.n_outputs}, "
-                "or use 'admm'"
-            )
         if isinstance(loss, MultinomialLoss):
             return MultinomialOverlapModel(inner, loss)
-        if isinstance(loss, LinearLoss):
-            disjoint = inner.as_disjoint()
-            return LinearOverlapModel(inner, loss) if disjoint is None else GroupModel(disjoint, loss)
-    if isinstance(loss, MultinomialLoss) and hasattr(inner, "l1_l2"):
-        return MultinomialModel(problem, loss)
-    if isinstance(loss, LinearLoss) and hasattr(inner, "l1_l2"):
-        return ElasticNetModel(problem, loss)
-    if isinstance(loss, LinearLoss) and isinstance(inner, GroupL2) and not isinstance(loss, MultinomialLoss):
+        disjoint = inner.as_disjoint()
+        return LinearOverlapModel(inner, loss) if disjoint is None else GroupModel(disjoint, loss)
+    if isinstance(inner, GroupL2):
         return GroupModel(inner, loss)
-    raise OptionError(
-        "solver 'cd' needs a squared or logistic loss with an elastic-net or group penalty, or a multinomial "
-        f"loss with an elastic net or overlapping groups; use 'fista' for {inner.describe()}"
-    )
+    if isinstance(loss, MultinomialLoss):
+        return MultinomialModel(problem, loss)
+    return ElasticNetModel(problem, loss)
 
 
 def _line_search(

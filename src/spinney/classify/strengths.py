@@ -1,30 +1,18 @@
-"""``--tune``: the strengths of a penalty, chosen on documents that were held out."""
+"""The strengths of a penalty: what suits groups, what is worth trying, and a search on held-out documents."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from spinney.errors import OptionError, unknown_choice
+from spinney.classify.documents import Data
+from spinney.classify.tuning import Tuned, tune
+from spinney.errors import SettingError
+from spinney.optim import PENALTIES
+from spinney.structure import Groups
 
-if TYPE_CHECKING:
-    from spinney.classify import Tuned
-    from spinney.cli.classify_data import Data
-    from spinney.structure import Groups
-
-_SEARCHES = ("grid", "random", "optuna")
 _TRIALS = 30
-
-#: The strengths that a penalty has, if it has more than λ.
-_KNOBS = {
-    "none": (),
-    "elasticnet": ("lam", "l2"),
-    "fused": ("lam", "l1", "l2"),
-    "group": ("lam", "l1", "l2"),
-    "sparse-group": ("lam", "l1", "l2"),
-    "overlap": ("lam", "l1", "l2"),
-}
 #: What is tried on counts of words; on tf-idf, whose values are about a tenth of counts, what is the same for them.
 _VALUES = {
     "lam": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0],
@@ -37,13 +25,13 @@ _BURDENS = [0.005, 0.05, 0.5, 5.0]
 #: What a penalty of overlapping groups has if nothing was said of it.
 _ASSUMED = {"lam": 0.05, "l1": 0.3, "l2": 1.0}
 
-_KEPT = 1000  # trials that a model file tells of
+_KEPT = 1000  # trials that a model file keeps
 _TRIAL_TOL = 1e-3  # fits need not be better than that to be compared
 _TRIAL_STEPS = 15  # of coordinate descent under overlapping groups
 
 
 def _scale(penalty: str, strength: str, weighting: str | None) -> float:
-    """Weights of tf-idf are about ten times those of counts, so norms want a tenth, and squares a hundredth."""
+    """Weights of tf-idf are about ten times those of counts, so norms need a tenth, and squares a hundredth."""
     if weighting != "tfidf":
         return 1.0
     return 0.01 if strength == "l2" or penalty == "l2" else 0.1
@@ -67,7 +55,9 @@ def default_space(
 ) -> dict[str, Sequence[float]]:
     """What to try: the values of a grid, or for the other searches the range that they span."""
     space: dict[str, Sequence[float]] = {}
-    for name in _KNOBS.get(penalty, ("lam",)):
+    for name in PENALTIES[penalty].knobs:
+        if name not in _VALUES:
+            continue
         values = _VALUES[name]
         if (penalty, name) == ("overlap", "lam"):
             burdens = _BURDENS[:-1] if weighting == "tfidf" else _BURDENS
@@ -82,26 +72,32 @@ def _rounded(value: float) -> float:
 
 
 def parsed_space(spec: str) -> dict[str, Sequence[float]]:
-    """What ``--space "lam=0.01,0.1;l2=1..10"`` says: values, or a range."""
+    """The values, or ranges, that a text such as ``lam=0.01,0.1;l2=1..10`` means.
+
+    Examples
+    --------
+    >>> parsed_space("lam=0.01,0.1;l2=1..10")
+    {'lam': [0.01, 0.1], 'l2': (1.0, 10.0)}
+    """
     space: dict[str, Sequence[float]] = {}
     for part in spec.split(";"):
         name, equals, values = (piece.strip() for piece in part.partition("="))
         if name not in ("lam", "lam_ratio", "l1", "l2", "rho") or not equals:
-            raise OptionError(
-                f"--space: {part.strip()!r} is not NAME=VALUES, the name lam, lam_ratio, l1, l2 or rho"
-            )
+            what = "{space}: {part} is not NAME=VALUES, the name lam, lam_ratio, l1, l2 or rho"
+            raise SettingError(what, part=repr(part.strip()))
         if name in space:
-            raise OptionError(f"--space: {name} twice")
+            raise SettingError("{space} names {name} twice", name=name)
         ranged = ".." in values
         try:
             numbers = [float(value) for value in values.split(".." if ranged else ",")]
         except ValueError:
-            raise OptionError(
-                f"--space: {name}={values} should be numbers with commas between them, or a range such as 0.01..10"
+            raise SettingError(
+                "{space}: {part} should be numbers separated by commas, or a range such as 0.01..10",
+                part=f"{name}={values}",
             ) from None
         space[name] = tuple(numbers) if ranged else numbers
     if "lam" in space and "lam_ratio" in space:
-        raise OptionError("--space: lam and lam_ratio are two ways to one λ: give one")
+        raise SettingError("{space}: lam and lam_ratio both determine λ: give one")
     return space
 
 
@@ -114,42 +110,30 @@ class Search:
     space: Mapping[str, Sequence[float]] | None
 
     @classmethod
-    def of(cls, dev: str | None, tune: str | None, trials: int | None, space: str | None) -> Self | None:
-        """The search that was asked for; None without ``--dev``."""
-        for option, value in (("--tune", tune), ("--trials", trials), ("--space", space)):
-            if dev is None and value is not None:
-                raise OptionError(
-                    f"{option} chooses on held-out documents: give --dev FILE, or a share such as --dev 0.2"
-                )
-        if dev is None:
+    def of(cls, s: Any) -> Self | None:
+        """The search that settings ask for; None without held-out documents."""
+        if s.dev is None:
             return None
-        method = tune or "grid"
-        if method not in _SEARCHES:
-            raise unknown_choice("--tune is one of", method, _SEARCHES)
-        if method == "grid" and trials is not None:
-            raise OptionError("--tune grid tries everything: --trials is for random and optuna")
-        return cls(
-            method,
-            None if method == "grid" else trials or _TRIALS,
-            None if space is None else parsed_space(space),
-        )
+        method = s.tune or "grid"
+        trials = None if method == "grid" else s.trials or _TRIALS
+        return cls(method, trials, None if s.space is None else parsed_space(s.space))
 
     def space_for(
         self, penalty: str, data: Data, given: Mapping[str, float | None]
     ) -> dict[str, Sequence[float]]:
-        """What to try of a penalty, leaving alone what the user gave."""
+        """What to try of a penalty; what the user gave is left alone."""
         fixed = [name for name, value in given.items() if value is not None]
         if self.space is not None:
             for name in fixed:
                 if name in self.space:
-                    option = name.replace("_", "-")
-                    raise OptionError(f"--{option} and --space both speak of {name}: give one")
+                    raise SettingError(f"{{{name}}} and {{space}} both name {name}: give one", name=name)
             return dict(self.space)
         fixed += ["lam"] if "lam_ratio" in fixed else []
         space = default_space(penalty, data.weighting, data.groups, self.method)
         left = {name: values for name, values in space.items() if name not in fixed}
         if not left:
-            raise OptionError(f"nothing is left to tune of the penalty {penalty}: give --space, or no --dev")
+            what = "nothing is left to tune of the penalty {name}: give {space}, or leave out {dev}"
+            raise SettingError(what, name=penalty)
         return left
 
     def run(
@@ -159,8 +143,6 @@ class Search:
 
         Fits are only as exact as a choice needs; the one that is chosen remains to be finished.
         """
-        from spinney.classify import tune
-
         rough = {"tol": max(estimator.tol, _TRIAL_TOL), "threads": 1}
         if estimator.penalty == "overlap" and estimator.solver in ("auto", "cd"):
             rough["max_iter"] = min(estimator.max_iter, _TRIAL_STEPS)
@@ -183,7 +165,7 @@ class Search:
 
 
 def tuning_facts(search: Search, tuned: Tuned, data: Data) -> dict[str, Any]:
-    """What a model file tells of the search, and how well the finished fit does."""
+    """What a model file keeps of the search, and how well the finished fit does."""
     return {
         "search": search.method,
         "trials": len(tuned.trials),
@@ -191,41 +173,16 @@ def tuning_facts(search: Search, tuned: Tuned, data: Data) -> dict[str, Any]:
         "dev_documents": len(data.dev_y),
         "dev_score": float(tuned.estimator.score(data.dev_X, data.dev_y)),
         "tried": [
-            {**trial.params, "score": trial.score, "active": trial.n_active} for trial in tuned.trials[:_KEPT]
+            {**trial.params, "score": trial.score, "active": trial.active} for trial in tuned.trials[:_KEPT]
         ],
     }
 
 
 def cv_facts(estimator: Any) -> dict[str, Any]:
-    """What a model file tells of cross-validation: the mean score over folds at each λ."""
+    """What a model file keeps of cross-validation: the mean score over folds at each λ."""
     means = estimator.scores_.mean(axis=0).tolist()
     return {
         "folds": len(estimator.scores_),
         "score": estimator.score_,
         "tried": [{"lam": lam, "score": mean} for lam, mean in zip(estimator.lams_.tolist(), means)],
     }
-
-
-def trial_rows(tuned: Tuned) -> list[dict[str, Any]]:
-    """All trials, for JSON."""
-    return [trial._asdict() for trial in tuned.trials]
-
-
-def show_trials(tuned: Tuned, n: int = 10) -> None:
-    """The best trials: high scores first, then few weights."""
-    from spinney.report.tables import show_rows
-
-    names = list(tuned.best_params)
-    best = sorted(tuned.trials, key=lambda trial: (trial != tuned.best, -trial.score, trial.n_active))[:n]
-    rows = [
-        [
-            *[f"{trial.params[name]:.4g}" for name in names],
-            f"{trial.score:.4f}",
-            trial.n_active,
-            f"{trial.violation:.1e}",
-            f"{trial.seconds:.2f}",
-        ]
-        for trial in best
-    ]
-    title = f"Tuning: the best {len(rows)} of {len(tuned.trials)} settings, the chosen one first"
-    show_rows(title, [*names, "dev score", "active", "violation", "seconds"], rows)

@@ -1,0 +1,200 @@
+"""What a classifier learns from: documents, their features, groups of these, and documents that are held out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from spinney.classify.families import GroupSpec, built_groups
+from spinney.corpus.labelled import InputOptions, Inputs, numbers, read_inputs, refuse_unseen, renaming
+from spinney.corpus.text_features import TextFeatures
+from spinney.errors import InputError, SettingError
+from spinney.structure import Groups
+
+
+@dataclass(frozen=True)
+class Data:
+    """A matrix and its targets, perhaps with groups of its columns and with a development set."""
+
+    read: Inputs
+    features: TextFeatures | None
+    X: Any
+    y: Any
+    groups: Groups | None
+    dev_X: Any = None
+    dev_y: Any = None
+
+    @property
+    def weighting(self) -> str | None:
+        """tfidf, counts or binary; None for numbers, which are taken as they are."""
+        return self.features.weighting if self.features else None
+
+
+def reading(s: Any, labels: dict[str, str] | None = None) -> InputOptions:
+    """How settings say that documents are read; ``labels`` are new names of labels, where the settings have none."""
+    given = getattr(s, "labels", None)
+    names = renaming(given) if given is not None or labels is None else labels
+    return InputOptions(
+        s.format, s.text, getattr(s, "label", "label"), s.header, s.encoding, s.on_error, names
+    )
+
+
+def read_documents(data: Any, how: InputOptions, *, need_labels: bool) -> Inputs:
+    """Documents from a file or folder, or from memory: texts or a matrix, and in a pair with them the labels.
+
+    Examples
+    --------
+    >>> read_documents((["such fun", "dull"], ["+", "-"]), InputOptions(), need_labels=True).labels
+    ['+', '-']
+    """
+    if isinstance(data, str | os.PathLike):
+        return read_inputs(os.fspath(data), how, need_labels=need_labels)
+    inputs, labels = data if need_labels else (data, None)
+    is_text = getattr(getattr(inputs, "dtype", None), "kind", "U") in "OSU"
+    if is_text:
+        inputs = list(inputs)
+    else:
+        from scipy.sparse import csr_array
+
+        inputs = csr_array(inputs, dtype=np.float64)
+    n = len(inputs) if is_text else inputs.shape[0]
+    if not n:
+        raise InputError("no documents")
+    known = None if labels is None else np.asarray(labels).tolist()
+    if known is not None and len(known) != n:
+        raise InputError(f"{n} documents, but {len(known)} labels")
+    return Inputs(inputs, known, [str(i + 1) for i in range(n)], is_text)
+
+
+def named(data: Any) -> str | None:
+    """The name of a file, for messages; data from memory have none."""
+    return os.fspath(data) if isinstance(data, str | os.PathLike) else None
+
+
+def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
+    """Read documents and make features and groups of them.
+
+    Nothing but the scores of the models depends on the documents that are held out (``s.dev``).
+    """
+    how, families = reading(s), GroupSpec.of(s)
+    read = read_documents(train, how, need_labels=True)
+    if families is not None:
+        families.check_trees(given=read.trees is not None)
+    read, held_out = _held_out(read, getattr(s, "dev", None), how, regression, s.seed)
+    made = _features(read, s)
+    X = made.fit_transform(read.inputs) if made else read.inputs
+    groups = (
+        None if families is None else built_groups(families, read, how, made, X.shape[1], threads, s.seed)
+    )
+    y = _targets(read, regression, named(train))
+    if held_out is None:
+        return Data(read, made, X, y, groups)
+    path = named(s.dev)
+    dev_X = made.transform(held_out.inputs) if made else held_out.inputs
+    if dev_X.shape[1] != X.shape[1]:
+        raise InputError(f"{dev_X.shape[1]} features where the training data have {X.shape[1]}", path=path)
+    return Data(read, made, X, y, groups, dev_X, _targets(held_out, regression, path))
+
+
+def _held_out(
+    read: Inputs, dev: Any, how: InputOptions, regression: bool, seed: int
+) -> tuple[Inputs, Inputs | None]:
+    """The documents to train on, and those to choose by."""
+    if dev is None:
+        return read, None
+    share = None if isinstance(dev, str) and os.path.exists(dev) else _share(dev)
+    if share is None:
+        held_out = read_documents(dev, how, need_labels=True)
+        if held_out.is_text != read.is_text:
+            has, other = ("text", "numbers") if held_out.is_text else ("numbers", "text")
+            raise InputError(f"holds {has}, but the training documents are {other}", path=named(dev))
+        assert read.labels is not None
+        known = held_out if regression else refuse_unseen(held_out, read.labels, named(dev), how.on_error)
+        return read, known
+    rows = _drawn(read, share, regression, seed)
+    if not rows:
+        raise SettingError(
+            "{dev} {share} of {n} documents is none: give a larger share", share=dev, n=len(read)
+        )
+    chosen = set(rows)
+    return read.part([i for i in range(len(read)) if i not in chosen]), read.part(rows)
+
+
+def _share(dev: Any) -> float | None:
+    """The share of the documents that is to be held out, if that is what is meant."""
+    try:
+        share = float(dev)
+    except (TypeError, ValueError):
+        return None
+    if not 0 < share < 1:
+        raise SettingError("{dev} must be a file, or a share between 0 and 1, not {given}", given=dev)
+    return share
+
+
+def _drawn(read: Inputs, share: float, regression: bool, seed: int) -> list[int]:
+    """The places of a share of the documents: of each class alike, never all of one."""
+    assert read.labels is not None
+    rng = np.random.default_rng(seed)
+    labels = np.zeros(len(read)) if regression else np.unique(read.labels, return_inverse=True)[1]
+    drawn: list[int] = []
+    for label in range(int(labels.max()) + 1):
+        rows = rng.permutation(np.flatnonzero(labels == label))
+        drawn += rows[: min(round(share * len(rows)), len(rows) - 1)].tolist()
+    return sorted(drawn)
+
+
+def _features(read: Inputs, s: Any) -> TextFeatures | None:
+    if not read.is_text:
+        return None
+    return TextFeatures(
+        s.features,
+        ngrams=s.ngrams,
+        min_count=s.min_count,
+        lowercase=s.lowercase,
+        stop_words=s.stop_words,
+        tokens=s.tokens or ("words" if read.trees is None else "spaces"),
+    )
+
+
+def _targets(read: Inputs, regression: bool, path: str | None) -> Any:
+    return numbers(read, path, "is this a regression?") if regression else np.array(read.labels)
+
+
+# ------------------------------------------------------------------------------- documents for a fitted model
+
+
+def documents_for(model: Any, data: Any, s: Any, *, need_labels: bool) -> Inputs:
+    """Documents for a fitted model: text or numbers, as it was trained on, and labels that it knows."""
+    read = read_documents(data, reading(s, renamed_labels(model)), need_labels=need_labels)
+    path = named(data)
+    if (model.features is not None) != read.is_text:
+        needs, has = ("text", "numbers") if model.features else ("svmlight numbers", "text")
+        raise InputError(f"holds {has}, but the model was trained on {needs}", path=path)
+    if not need_labels:
+        return read
+    if model.is_classifier:
+        read = replace(read, labels=[str(label) for label in read.labels or ()])
+        return refuse_unseen(read, model.outputs, path, s.on_error)
+    numbers(read, path)
+    return read
+
+
+def renamed_labels(model: Any) -> dict[str, str]:
+    """How the labels that a model was trained on were renamed."""
+    kept = model.facts.get("labels")
+    return {str(old): str(new) for old, new in kept.items()} if isinstance(kept, dict) else {}
+
+
+def labels_text(names: dict[str, str]) -> str:
+    """New names of labels as the setting ``labels`` has them."""
+    return ",".join(f"{old}={new}" for old, new in names.items())
+
+
+def classes_of(labels: Sequence[Any]) -> tuple[list[str], list[int]]:
+    """The classes in their order, as text, and how often each occurs."""
+    found, counts = np.unique(np.asarray(labels), return_counts=True)
+    return [str(label) for label in found], counts.tolist()

@@ -1,0 +1,282 @@
+"""The families of groups of words that a classifier can be trained with, and how each is made from the text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from spinney.classify.grouping import (
+    cluster_groups,
+    combined,
+    constituent_groups,
+    document_groups,
+    neighbour_groups,
+    sentence_groups,
+    topic_groups,
+)
+from spinney.classify.topics import Topics, lda_topics, read_topics
+from spinney.corpus import Tree, tokenize
+from spinney.corpus.labelled import InputOptions, Inputs, read_parses
+from spinney.corpus.text_features import TextFeatures
+from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
+from spinney.model import load
+from spinney.settings.classify import FAMILIES
+from spinney.structure import Groups
+from spinney.structure.reading import is_model, topics, word_classes, word_vectors
+
+#: GroupSpec and what may follow the colon: a number (and which one unless it is given), or a file.
+_NUMBERED = {"brown": 500, "lda": 100, "tomotopy": 100, "moments": 50}
+_FILED = ("brown", "topics", "neighbours")
+
+
+class Family(NamedTuple):
+    """One of the families asked for; ``kind`` is in :data:`FAMILIES`, or ``file`` for groups from a JSON file."""
+
+    kind: str
+    name: str
+    number: int | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class GroupSpec:
+    """What was asked for: families of groups, or groups that exist already."""
+
+    families: tuple[Family, ...]
+    given: Groups | None
+    weights: str
+    strengths: dict[str, float]
+    neighbours: int
+    keep: frozenset[str] | None
+    parses: Any
+    parser: Any
+
+    @classmethod
+    def of(cls, s: Any) -> Self | None:
+        """What settings say, checked before anything is read; None without groups."""
+        if s.groups is None:
+            return None
+        given = s.groups if not isinstance(s.groups, str | os.PathLike) else None
+        families = () if given is not None else _families(os.fspath(s.groups))
+        return cls(
+            families,
+            given,
+            s.group_weights or "sqrt",
+            _strengths(s.strengths, [family.name for family in families]),
+            s.neighbours or 10,
+            None if s.keep is None else frozenset(s.keep),
+            s.parses,
+            s.parser,
+        )
+
+    def check_trees(self, given: bool) -> None:
+        """Refuse groups of phrases without trees: those of the documents, or those of a setting."""
+        wanted = any(family.kind == "parse" for family in self.families)
+        if wanted and not given and self.parses is None and self.parser is None:
+            raise SettingError(
+                "{groups} parse needs trees: give bracketed trees as the documents, their parses as {parses}, or a "
+                "model of parse fit as {parser}"
+            )
+
+
+def _families(spec: str) -> tuple[Family, ...]:
+    if os.path.isfile(spec):  # as it is, whatever its name holds
+        return (Family("file", Path(spec).stem, file=spec),)
+    families = tuple(_family(item.strip()) for item in spec.split(","))
+    names = [family.name for family in families]
+    for name in names:
+        if names.count(name) > 1:
+            raise SettingError("{groups} names {name} twice", name=name)
+    return families
+
+
+def _family(item: str) -> Family:
+    kind, colon, option = item.partition(":")
+    if kind not in FAMILIES:
+        if os.path.isfile(item) or item.endswith(".json"):
+            return Family("file", Path(item).stem, file=_existing(item))
+        meant = did_you_mean(kind, FAMILIES) or f"there are {', '.join(FAMILIES)}, or a JSON file"
+        raise SettingError("{groups}: no family {kind} ({meant})", kind=repr(kind), meant=meant)
+    if not colon and kind in _NUMBERED:
+        return Family(kind, kind)
+    if not option and kind in _FILED:
+        raise SettingError("{groups}: {kind} needs a file: {kind}:FILE", kind=kind)
+    if colon and kind in _NUMBERED and (option.isdigit() or kind not in _FILED):
+        if not option.isdigit() or int(option) < 2:
+            what = "{groups}: {item} should be {kind}:N, N a number of at least 2"
+            raise SettingError(what, item=item, kind=kind)
+        return Family(kind, kind, number=int(option))
+    if kind in _FILED:
+        return Family(kind, kind, file=_existing(option))
+    if colon:
+        raise SettingError(
+            "{groups}: {kind} takes nothing after it, so not {item}", kind=kind, item=repr(item)
+        )
+    return Family(kind, kind)
+
+
+def _existing(path: str) -> str:
+    if not os.path.isfile(path):
+        raise InputError("no such file", path=path, remedy=did_you_mean_file(path) or "groups names it")
+    return path
+
+
+def _strengths(spec: str | None, names: list[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for item in spec.split(",") if spec else []:
+        name, _, number = (part.strip() for part in item.partition("="))
+        if name not in names:
+            meant = did_you_mean(name, names)
+            what = "{strengths}: {name} is none of the families {names}" + " ({meant})" * bool(meant)
+            raise SettingError(what, name=repr(name), names=", ".join(names), meant=meant)
+        try:
+            found[name] = float(number)
+        except ValueError:
+            what = "{strengths}: {item} is not FAMILY=NUMBER"
+            raise SettingError(what, item=repr(item.strip())) from None
+    return found
+
+
+# --------------------------------------------------------------------------------------------- building
+
+
+def built_groups(
+    families: GroupSpec,
+    read: Inputs,
+    how: InputOptions,
+    features: TextFeatures | None,
+    width: int,
+    threads: int,
+    seed: int,
+) -> Groups:
+    """All families over the ``width`` features of training documents.
+
+    The name of a group has that of its family before it; the groups of a single file keep their names.
+    """
+    if families.given is not None:
+        return families.given
+    names = features.names if features else [str(j + 1) for j in range(width)]
+    builder = _Builder(families, read, how, features, names, threads, seed)
+    built = {family.name: builder.built(family) for family in families.families}
+    for name, groups in built.items():
+        if not len(groups):
+            raise InputError(f"no groups of the family {name}: none has two words that are features")
+    if families.families[0].kind == "file" and len(built) == 1 and not families.strengths:
+        return next(iter(built.values()))
+    return combined(built, strengths=families.strengths).groups
+
+
+@dataclass
+class _Builder:
+    """Makes groups over the features of training documents."""
+
+    options: GroupSpec
+    read: Inputs
+    how: InputOptions
+    features: TextFeatures | None
+    names: list[str]  # of the columns
+    threads: int
+    seed: int
+
+    def built(self, family: Family) -> Groups:
+        if family.kind == "file":
+            return Groups.read_json(str(family.file), self.names)
+        if self.features is None:
+            what = "{groups} {name}: groups of words are for text, and these are numbers"
+            raise SettingError(what, name=family.name)
+        makers: dict[str, Callable[[TextFeatures, Family], Groups]] = {
+            "sentence": self._sentences,
+            "document": self._documents,
+            "parse": self._constituents,
+            "brown": self._clusters,
+            "topics": self._topics_of_file,
+            "neighbours": self._neighbours,
+        }
+        return makers.get(family.kind, self._topics)(self.features, family)
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"weights": self.options.weights}
+
+    def _sentences(self, features: TextFeatures, family: Family) -> Groups:
+        return sentence_groups(self.read.inputs, features, **self._how)
+
+    def _documents(self, features: TextFeatures, family: Family) -> Groups:
+        return document_groups(self.read.inputs, features, names=self.read.ids, **self._how)
+
+    def _constituents(self, features: TextFeatures, family: Family) -> Groups:
+        keep, trees = self.options.keep, self._trees(features)
+        groups = constituent_groups(trees, features, keep=keep, **self._how)
+        if keep is not None and not len(groups):
+            labels = sorted({node.label for tree in trees for node in tree.nodes() if node.label})
+            some = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
+            what = "{keep} {labels}: the labels in the trees are {some}"
+            raise SettingError(what, labels=",".join(sorted(keep)), some=some)
+        return groups
+
+    def _all_sentences(self, features: TextFeatures) -> Iterator[str]:
+        return (sentence for text in self.read.inputs for sentence in features.sentences_of(text))
+
+    def _trees(self, features: TextFeatures) -> list[Tree]:
+        parses = self.options.parses
+        if parses is not None:
+            return read_parses(parses, self.how)[0] if isinstance(parses, str) else list(parses)
+        if self.read.trees is not None:
+            return self.read.trees
+        split = str.split if features.tokens == "spaces" else tokenize
+        parse = _constituent_parser(self.options.parser, self.threads)
+        return list(parse(map(split, self._all_sentences(features))))
+
+    def _clusters(self, features: TextFeatures, family: Family) -> Groups:
+        if family.file is not None:
+            return cluster_groups(word_classes(family.file), features, **self._how)
+        from spinney.classes import brown, pair_counts
+        from spinney.corpus import sentence_arrays
+
+        tokens = map(features.tokens_of, self._all_sentences(features))
+        arrays = sentence_arrays(filter(None, tokens))
+        n = family.number or min(_NUMBERED["brown"], max(2, len(arrays.vocabulary) // 2))
+        learnt = brown(pair_counts(arrays), arrays.vocabulary, n, threads=self.threads)
+        return cluster_groups(learnt.classes, features, **self._how)
+
+    def _topics(self, features: TextFeatures, family: Family) -> Groups:
+        n = family.number or _NUMBERED[family.kind]
+        counts = features.occurrences(self.read.inputs)
+        if family.kind == "moments":
+            from spinney.embed import MomentTopics
+
+            learnt = MomentTopics(n, polish=20, threads=self.threads, random_state=self.seed)
+            found = learnt.fit(counts, words=features.names).components_
+        elif family.kind == "tomotopy":  # on one thread, so that a seed means the same topics again
+            found = lda_topics(counts, n, method="tomotopy", random_state=self.seed)
+        else:
+            found = lda_topics(counts, n, random_state=self.seed)
+        return topic_groups(found, features.names, features, **self._how)
+
+    def _topics_of_file(self, features: TextFeatures, family: Family) -> Groups:
+        file = str(family.file)
+        found = Topics(*topics(file)) if is_model(file) else read_topics(file)
+        return topic_groups(found.weights, found.words, features, **self._how)
+
+    def _neighbours(self, features: TextFeatures, family: Family) -> Groups:
+        vectors = word_vectors(str(family.file))
+        return neighbour_groups(vectors, features, k=self.options.neighbours, **self._how)
+
+
+def _constituent_parser(parser: Any, threads: int) -> Callable[..., Iterator[Tree]]:
+    """What gives sentences their trees: a model of ``parse fit``, or its file."""
+    path = parser if isinstance(parser, str) else None
+    if path is not None:
+        if not os.path.isfile(path):
+            remedy = f"{did_you_mean_file(path)} give a model of parse fit as the parser".strip()
+            raise InputError("no such file", path=path, remedy=remedy)
+        parser = load(path)
+        parser.threads = threads
+    given = parser.structures()
+    if "constituents" not in given:
+        raise InputError("no parser of plain text", path=path, remedy="give a grammar of parse fit")
+    parse: Callable[..., Iterator[Tree]] = given["constituents"]
+    return parse

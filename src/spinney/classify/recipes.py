@@ -1,0 +1,226 @@
+"""From documents and settings to a classifier or regressor, and to a regularisation path."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
+from spinney.classify.documents import Data, classes_of, named, prepared
+from spinney.classify.hierarchical import TreeClassifier
+from spinney.classify.linear import LinearClassifier, LinearRegressor, PathPoint
+from spinney.classify.model import TextModel
+from spinney.classify.penalty import REMEDIES
+from spinney.classify.strengths import Search, cv_facts, overlap_strengths, tuning_facts
+from spinney.classify.views import path_views, weight_path
+from spinney.corpus.labelled import renaming
+from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
+from spinney.optim import Penalty, check_penalty
+from spinney.parallel import default_threads
+from spinney.settings import Settings, choose, settings_or
+from spinney.settings.classify import CLASS_TREES, FIT, LEARNT_TREES, Path
+from spinney.structure import ClassTree
+from spinney.structure.reading import class_tree
+from spinney.views import View
+
+
+def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel:
+    """Train a classifier or, with ``regression``, a regressor of documents.
+
+    Parameters
+    ----------
+    train
+        A folder of folders (one for each class), a CSV, TSV or svmlight file, or bracketed trees, which are labelled at
+        their roots; or, in memory, a pair of texts (or a matrix) and labels.
+    settings
+        Settings of :mod:`spinney.settings.classify`; or give them by name, ``method`` among them.
+
+    Examples
+    --------
+    >>> texts, labels = ["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"]
+    >>> model = fit((texts, labels), features="counts", lam=0.1)
+    >>> model.facts["active"], model.predict(["such fun"]).tolist()
+    (2, ['+'])
+    >>> model = fit((texts, labels), groups="sentence", dev=0.5, tune="grid", space="lam=0.01,0.1")
+    >>> model.facts["tuning"]["trials"]
+    2
+    """
+    settings = settings or choose(FIT, given)
+    s: Any = settings
+    if isinstance(train, list) and len(train) == 1 and isinstance(train[0], str):
+        (train,) = train  # as configurations have it
+    along_tree = s.method == "tree"
+    if along_tree:
+        _check_tree(s.class_tree)
+    search = None if along_tree else Search.of(s)
+    started = time.perf_counter()
+    workers = s.threads or default_threads()
+    kind = _checked_penalty(s)
+    data = prepared(train, s, regression=not along_tree and s.regression, threads=workers)
+    ready = time.perf_counter()
+    strengths = {name: getattr(s, name, None) for name in ("lam", "lam_ratio", "l1", "l2")}
+    used = strengths if search or s.penalty else _assumed(strengths, data)
+    estimator = (_tree_estimator if along_tree else _estimator)(s, kind, data, used, workers)
+    begun = time.perf_counter()
+    model = TextModel(estimator, data.features)
+    try:
+        if search is not None:
+            tried = search.space_for(kind, data, strengths)
+            model.tuned = search.run(estimator, tried, data, threads=workers, seed=s.seed)
+            model.estimator = model.tuned.estimator
+            model.note_facts(data.X)
+            if model.tuned.interrupted:
+                raise KeyboardInterrupt
+        model.fit_matrix(data.X, data.y, init=None if along_tree else _start(s.init))
+        interrupted = False
+    except KeyboardInterrupt:
+        if not hasattr(model.estimator, "coef_"):
+            raise
+        interrupted = True
+    seconds = time.perf_counter() - ready
+    facts = model.facts
+    facts["method"] = s.method
+    if named(train) is not None:
+        facts["train"] = [named(train)]
+    if search is not None and model.tuned is not None:
+        facts["tuning"] = tuning_facts(search, model.tuned, data)
+    if not along_tree and s.cv is not None and hasattr(model.estimator, "scores_"):
+        facts["cross_validation"] = cv_facts(model.estimator)
+    facts |= {"skipped": data.read.skipped, "dropped": data.read.dropped, "interrupted": interrupted}
+    facts |= {"labels": renaming(s.labels)} if s.labels else {}
+    if along_tree:
+        called = s.class_tree if isinstance(s.class_tree, str) else "given"
+        facts |= {"class_tree": called, "tree_seconds": begun - ready}
+    facts |= {"seconds": seconds, "reading_seconds": ready - started}
+    facts["entries_per_second"] = data.X.nnz / max(seconds, 1e-9)
+    model.settings = settings
+    return model
+
+
+def _start(init: Any) -> TextModel | None:
+    return TextModel.load(init) if isinstance(init, str) else init
+
+
+def _checked_penalty(s: Any) -> Any:
+    """The penalty that is meant; one that cannot be made is an error before anything is read."""
+    kind = s.penalty or ("l1" if s.groups is None else "overlap")
+    if not isinstance(kind, Penalty):
+        offers = {"design", "matrix", "order", *(() if s.groups is None else ("groups", "tree"))}
+        check_penalty(kind, offers, "a linear model", remedies=REMEDIES)
+    return kind
+
+
+def _assumed(given: Mapping[str, float | None], data: Data) -> dict[str, float | None]:
+    """The strengths of a penalty that nobody named: what suits the groups, where nothing was given."""
+    suited = {} if data.groups is None else overlap_strengths(data.weighting, data.groups)
+    return {name: suited.get(name) if value is None else value for name, value in given.items()}
+
+
+def _parameters(s: Any, kind: Any, data: Data, strengths: Mapping[str, Any], threads: int) -> dict[str, Any]:
+    """The parameters that all estimators have."""
+    found = {"lam": 1.0, "l1": 0.0, "l2": 0.0}
+    found |= {name: value for name, value in strengths.items() if value is not None}
+    return {
+        **found, "penalty": kind, "groups": data.groups, "solver": s.solver, "tol": s.tol, "max_iter": s.max_iter,
+        "threads": threads,
+    }  # fmt: skip
+
+
+def _estimator(s: Any, kind: Any, data: Data, strengths: Mapping[str, Any], threads: int) -> Any:
+    parameters = _parameters(s, kind, data, strengths, threads)
+    if getattr(s, "cv", None) is None:
+        return (LinearRegressor if s.regression else LinearClassifier)(**parameters, rho=s.rho)
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    folds = (KFold if s.regression else StratifiedKFold)(s.cv, shuffle=True, random_state=s.seed)
+    del parameters["lam"]
+    return (LinearRegressorCV if s.regression else LinearClassifierCV)(cv=folds, **parameters)
+
+
+# ------------------------------------------------------------------------------------------- trees of classes
+
+
+def _check_tree(spec: Any) -> None:
+    if isinstance(spec, str) and spec not in CLASS_TREES and not os.path.isfile(spec):
+        meant = (
+            did_you_mean(spec, CLASS_TREES)
+            or did_you_mean_file(spec)
+            or f"there are {', '.join(CLASS_TREES)}"
+        )
+        what = "{class_tree}: neither a file nor a method: {spec} ({meant})"
+        raise SettingError(what, spec=repr(spec), meant=meant)
+
+
+def _tree_estimator(s: Any, kind: Any, data: Data, strengths: Mapping[str, Any], threads: int) -> Any:
+    tree = _tree(s.class_tree, data, s.seed)
+    return TreeClassifier(tree, **_parameters(s, kind, data, strengths, threads))
+
+
+def _tree(spec: Any, data: Data, seed: int) -> ClassTree | None:
+    """The tree of classes that is meant: learnt, by rule, or from a file."""
+    names, counts = classes_of(data.y)
+    if len(names) < 2:
+        return None  # the classifier says what is wrong
+    if spec == "huffman":
+        return ClassTree.huffman(names, counts)
+    if spec == "balanced":
+        return ClassTree.balanced(names)
+    if isinstance(spec, str) and spec in LEARNT_TREES:
+        from spinney.taxonomy import learn_taxonomy
+
+        method: Any = spec
+        return learn_taxonomy(data.X, data.y, method, random_state=seed)
+    tree = class_tree(spec, names, counts)
+    leaves = set(tree.names)
+    for name in names:
+        if name not in leaves:
+            raise InputError(
+                f"the tree lacks the class {name!r} of the documents",
+                path=named(spec),
+                remedy="add it, or drop its documents (labels)",
+            )
+    return tree
+
+
+# ------------------------------------------------------------------------------------------------------ path
+
+
+def path(train: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    """The regularisation path: active weights, objective and, with ``dev``, the score at each strength λ.
+
+    Takes what :func:`fit` takes, with the settings of :class:`spinney.settings.classify.Path`.
+
+    Examples
+    --------
+    >>> from spinney.views import as_json
+    >>> texts, labels = ["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"]
+    >>> [point["active"] for point in as_json(path((texts, labels), points=3))["points"]]
+    [0, 2, 3]
+    """
+    s: Any = settings_or(Path, settings, given)
+    workers = s.threads or default_threads()
+    kind = _checked_penalty(s)
+    data = prepared(train, s, regression=s.regression, threads=workers)
+    strengths = {"lam": None, "l1": s.l1, "l2": s.l2}
+    used = strengths if s.penalty else _assumed(strengths, data)
+    estimator = _estimator(s, kind, data, used, workers)
+    points = estimator.path(data.X, data.y, n=s.points, ratio=s.ratio)
+    model = TextModel(estimator, data.features)
+    measure = "accuracy" if model.is_classifier else "r2"
+    scores = {}
+    for of, X, y in (("dev", data.dev_X, data.dev_y), ("training", data.X, data.y)):
+        if X is not None:
+            scores[f"{of} {measure}"] = [_score(estimator, point, X, y) for point in points]
+    documents, features = data.X.shape
+    known = {"documents": documents, "features": features, "penalty": str(kind)}
+    if len(model.outputs) == 2:
+        known["weights above 0 speak for"] = model.outputs[1]
+    return path_views(weight_path(points, model.names_of(features), model.outputs, scores), known)
+
+
+def _score(estimator: Any, point: PathPoint, X: Any, y: Any) -> float:
+    return float(np.float64(estimator.at(point).score(X, y)))

@@ -1,0 +1,67 @@
+"""What a classifier says of documents: their labels, and how well it does where the labels are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from spinney.classify.documents import documents_for
+from spinney.classify.model import TextModel
+from spinney.evaluate import classification_scores, regression_scores
+from spinney.model import Applied
+from spinney.views import Facts, Table, View
+
+
+def applied(model: TextModel, data: Any, s: Any) -> Applied:
+    """The label (or number) of each document and, if they are asked for, the probabilities of the classes."""
+    read = documents_for(model, data, s, need_labels=False)
+    predicted = model.predict(read.inputs).tolist()
+    chances = model.predict_proba(read.inputs).tolist() if s.proba else None
+    header = "\t".join(["id", "label", *model.outputs]) + "\n" if s.proba else ""
+
+    def records() -> Iterator[dict[str, Any]]:
+        for i, (id, label) in enumerate(zip(read.ids, predicted)):
+            found = {"id": id, "label": label}
+            yield found if chances is None else found | {"proba": dict(zip(model.outputs, chances[i]))}
+
+    def text(record: dict[str, Any]) -> str:
+        cells = [record["id"], str(record["label"])]
+        cells += [f"{chance:.6f}" for chance in record.get("proba", {}).values()]
+        return "\t".join(cells) + "\n"
+
+    return Applied("predictions", records(), text, header=header)
+
+
+def scores_of(model: TextModel, inputs: Any, labels: Sequence[Any]) -> dict[str, Any]:
+    """Accuracy, F1 and log loss (for a regressor, errors and R²); along a tree, also the mean of dot products."""
+    X = model.matrix(inputs)
+    predicted = model.estimator.predict(X)
+    if not model.is_classifier:
+        found = regression_scores([float(label) for label in labels], predicted)
+        return {name: value if math.isfinite(value) else None for name, value in found.items()}
+    proba = model.estimator.predict_proba(X)
+    scores: dict[str, Any] = classification_scores(
+        [str(label) for label in labels], [str(value) for value in predicted], proba, model.outputs
+    )
+    if model.tree is not None:
+        scores["dot_products"] = float(model.estimator.dot_products(X).mean())
+    return scores
+
+
+def evaluated(model: TextModel, data: Any, s: Any) -> list[View]:
+    """How well a model does on labelled documents; labels are renamed as for the fit, unless settings say otherwise."""
+    read = documents_for(model, data, s, need_labels=True)
+    assert read.labels is not None
+    scores = scores_of(model, read.inputs, read.labels)
+    more = {"active": model.facts.get("active"), "skipped": read.skipped, "dropped": read.dropped}
+    return score_views({**scores, **more})
+
+
+def score_views(scores: dict[str, Any]) -> list[View]:
+    """Scores, in all and by class."""
+    views: list[View] = [Facts("facts", "", scores)]
+    if "classes" in scores:
+        rows = [[label, *row.values()] for label, row in scores["classes"].items()]
+        views.append(Table("", "By class", ["class", "precision", "recall", "F1", "documents"], rows))
+    return views

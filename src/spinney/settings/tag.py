@@ -1,0 +1,368 @@
+"""Settings of taggers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from spinney.errors import SettingError
+from spinney.formats import giving
+from spinney.settings import (
+    DATA,
+    FEATURES,
+    OUTPUT,
+    PENALTY,
+    TRAINING,
+    Above,
+    AtLeast,
+    AtMost,
+    Below,
+    Common,
+    File,
+    OneOf,
+    Repeated,
+    Settings,
+    methods,
+)
+from spinney.settings.text import Decoding
+
+LABELLED = giving("tagged")
+Preset = Literal["chunk", "ner", "pos", "g2p"]
+Scheme = Literal["iob1", "iob2", "bioes"]
+#: Solvers that take a number of passes over the sentences, and those of them that know no penalty.
+BY_PASSES = ("sgd", "adagrad", "perceptron", "pa")
+UNPENALISED = ("perceptron", "pa")
+
+
+KIND = "Kind of model: crf, memm or hmm."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind(Settings):
+    """The method."""
+
+    panel = TRAINING
+    method: Annotated[str, KIND] = "crf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sentences(Decoding):
+    """Files of sentences."""
+
+    panel = DATA
+    format: Annotated[str, OneOf((*LABELLED, "lines", "letters")), "Format of the files."] = "columns"
+    docstart: Annotated[Literal["drop", "keep"], "What to do with -DOCSTART- lines."] = "drop"
+
+    def check(self) -> None:
+        super().check()
+        if self.docstart == "keep" and self.format != "columns":
+            raise SettingError("{docstart} is for the format columns, not {given}", given=self.format)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled(Sentences):
+    """Files of sentences with labels: the last column, or what the format has in its place."""
+
+    format: Annotated[str, OneOf(LABELLED), "Format of the files."] = "columns"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Features(Settings):
+    """What a tagger looks at, and the labels that it gives."""
+
+    panel = FEATURES
+    patterns: Annotated[str | Any | None, File, "Template, as of Wapiti or CRF++."] = None
+    classes: Annotated[tuple[Any, ...], Repeated, File, "NAME=FILE: word classes to look at."] = ()
+    vectors: Annotated[tuple[Any, ...], Repeated, File, "NAME=FILE: word vectors to look at."] = ()
+    min_count: Annotated[int, AtLeast(1), "Leave out observations that are rarer."] = 1
+    scheme: Annotated[Scheme | None, "Label only validly in this scheme."] = None
+    encode: Annotated[Scheme | None, "Scheme in which phrases are learnt."] = None
+
+    def check(self) -> None:
+        super().check()
+        for name in ("classes", "vectors"):
+            for pair in getattr(self, name):
+                if not isinstance(pair, Mapping) and not all(str(pair).partition("=")):
+                    raise SettingError(f"{{{name}}} must be NAME=FILE, not {{pair}}", pair=repr(pair))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartialLabels(Settings):
+    """Labels that are known in part."""
+
+    panel = DATA
+    partial: Annotated[bool, "The label _ is unknown, and A|B is one of several."] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(Labelled, Features, PartialLabels):
+    """What every method takes."""
+
+    panel = FEATURES
+    preset: Annotated[Preset | None, "Built-in set of patterns (default: by the format)."] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.preset is not None and self.patterns is not None:
+            raise SettingError("{preset} and {patterns} both say what to look at: give one")
+        if self.partial and self.encode is not None:
+            raise SettingError(
+                "labels that are known in part cannot be written in another scheme: leave out {encode} or {partial}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Penalised(Settings):
+    """The penalty of a tagger that is trained."""
+
+    panel = PENALTY
+    penalty: Annotated[
+        Literal[
+            "l2", "l1", "elasticnet", "none", "group:pattern", "group:symbol", "group:label", "group:class", "tree-l2"
+        ]
+        | str
+        | Any,
+        "Penalty, of single weights, of groups or of a tree.",
+    ] = "l2"  # fmt: skip
+    l1: Annotated[float, AtLeast(0), "Strength of the ℓ1 part of group penalties."] = 0.0
+    l2: Annotated[float, AtLeast(0), "Strength of the ridge part of elasticnet and groups."] = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strength(Settings):
+    """The strength of the penalty."""
+
+    panel = PENALTY
+    lam: Annotated[float, AtLeast(0), "Strength λ, for a loss summed over sentences."] = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOut(Settings):
+    """When to stop, and where to begin."""
+
+    panel = TRAINING
+    dev: Annotated[Any | None, File, "Stop when the error on these sentences stops falling."] = None
+    patience: Annotated[int | None, AtLeast(1), "Checks on dev without progress (default: 5)."] = None
+    init: Annotated[Any | None, File, "Model to start from."] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.patience is not None and self.dev is None:
+            raise SettingError("{patience} goes with {dev}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bigrams(Settings):
+    """What is before the first label."""
+
+    panel = FEATURES
+    start_label: Annotated[bool, "Bigram weights from a start label."] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solving(Settings):
+    """How the weights are found."""
+
+    panel = TRAINING
+    solver: Annotated[
+        str, OneOf(["auto", "lbfgs", "owlqn", "fista"]), "Solver; auto goes by the penalty."
+    ] = "auto"
+    solver_options: Annotated[
+        tuple[Any, ...], Repeated, "NAME=VALUE for the solver, such as kappa2=1.2."
+    ] = ()
+    tol: Annotated[float, AtLeast(0), "Violation at which a fit is done."] = 1e-3
+    max_iter: Annotated[int | None, AtLeast(1), "Greatest number of iterations (default: 500)."] = None
+
+    def check(self) -> None:
+        super().check()
+        for pair in self.solver_options:
+            if not isinstance(pair, Mapping) and not all(str(pair).partition("=")[:2]):
+                raise SettingError("{solver_options} must be NAME=VALUE, not {pair}", pair=repr(pair))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Support(Settings):
+    """Which weights there are."""
+
+    panel = FEATURES
+    weights: Annotated[Literal["all", "observed"], "Weights of all labels, or of those seen."] = "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolvingCrf(Solving):
+    """The solvers of conditional random fields."""
+
+    panel = TRAINING
+    solver: Annotated[
+        str,
+        OneOf(["auto", "lbfgs", "owlqn", "active-set", *BY_PASSES[:2], "sbcd", "cd", "fista", *UNPENALISED]),
+        "Solver; auto goes by the penalty.",
+    ] = "auto"  # fmt: skip
+    passes: Annotated[int | None, AtLeast(1), "Passes of stochastic solvers (default: 10)."] = None
+    step: Annotated[float | None, Above(0), "First step of stochastic descent."] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.passes is not None and self.solver not in BY_PASSES:
+            raise SettingError("{passes} is for the solvers {known}", known=", ".join(BY_PASSES))
+        if self.max_iter is not None and self.solver in BY_PASSES:
+            raise SettingError(
+                "the solver {name} makes a number of {passes}: leave out {max_iter}", name=self.solver
+            )
+        if self.step is not None and self.solver not in ("auto", "lbfgs", "sgd", "adagrad"):
+            raise SettingError("the solver {name} takes no {step}", name=self.solver)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion(Settings):
+    """How sentences without labels are used."""
+
+    panel = TRAINING
+    criterion: Annotated[
+        Literal["weighted", "shift", "entropy", "self-training"] | None,
+        "Use of unlabelled sentences (default: weighted).",
+    ] = None
+    rho: Annotated[float | None, AtLeast(0), "Strength of the criterion entropy (default: 0.001)."] = None
+    threshold: Annotated[
+        float | None, AtLeast(0), AtMost(1), "Least probability, for self-training (default: 0.9)."
+    ] = None  # fmt: skip
+
+    def check(self) -> None:
+        super().check()
+        if self.rho is not None and self.criterion != "entropy":
+            raise SettingError("{rho} is for {criterion} entropy")
+        if self.threshold is not None and self.criterion != "self-training":
+            raise SettingError("{threshold} is for {criterion} self-training")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unlabelled(Criterion):
+    """Sentences without labels."""
+
+    panel = DATA
+    unlabelled: Annotated[Any | None, File, "Sentences without labels to learn from as well."] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.criterion is not None and self.unlabelled is None:
+            raise SettingError("{criterion} says how to use {unlabelled}, which is missing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crf(Unlabelled, HeldOut, SolvingCrf, Strength, Penalised, Support, Bigrams, Training, Kind, Common):
+    """Conditional random fields."""
+
+    method: Annotated[Literal["crf"], KIND] = "crf"
+
+    def check(self) -> None:
+        super().check()
+        given = (self.lam, self.l1, self.l2) != (1.0, 0.0, 0.0) or self.penalty not in ("l2", "none")
+        if self.solver in UNPENALISED and given:
+            raise SettingError(
+                "the solver {name} knows no penalty: leave out {penalty} and its strengths", name=self.solver
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memm(HeldOut, Solving, Strength, Penalised, Bigrams, Training, Kind, Common):
+    """Maximum-entropy Markov models: each label given the one before."""
+
+    method: Annotated[Literal["memm"], KIND] = "memm"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hmm(Training, Kind, Common):
+    """Hidden Markov models: counts, without a penalty, of one thing that is seen at each token."""
+
+    method: Annotated[Literal["hmm"], KIND] = "hmm"
+
+
+FIT = methods(Crf, Memm, Hmm)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimator(
+    Criterion, SolvingCrf, Strength, Penalised, Support, Bigrams, Features, PartialLabels, Kind, Common
+):
+    """The parameters of :class:`spinney.tagging.Tagger`: what does not come with the sentences."""
+
+    panel = TRAINING
+    patience: Annotated[int | None, AtLeast(1), "Checks on dev without progress before stopping."] = None
+    decoding: Annotated[Literal["viterbi", "posterior"], "Best labelling, or best label of each token."] = (
+        "viterbi"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelling(Settings):
+    """How a fitted tagger gives labels."""
+
+    panel = OUTPUT
+    decoding: Annotated[Literal["viterbi", "posterior"], "Best labelling, or best label of each token."] = (
+        "viterbi"
+    )
+    scheme: Annotated[Scheme | None, "Label only validly in this scheme."] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Apply(Sentences, Labelling, Common):
+    """``apply``: labels for sentences."""
+
+    panel = OUTPUT
+    proba: Annotated[bool, "Add the probability of each label that is given."] = False
+    nbest: Annotated[int, AtLeast(1), "Number of labellings of each sentence, best first."] = 1
+    force: Annotated[bool, "The last column says what is known of the labels: A, A|B, or _ for any."] = False
+
+    def check(self) -> None:
+        super().check()
+        if self.nbest > 1 and self.proba:
+            raise SettingError("{nbest} gives the probability of whole labellings: leave out {proba}")
+        if self.nbest > 1 and self.decoding == "posterior":
+            raise SettingError("{nbest} gives the best labellings: leave out {decoding} posterior")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Labelled, Labelling, Common):
+    """``eval``: errors and phrase scores on labelled sentences."""
+
+    panel = OUTPUT
+    conlleval: Annotated[bool, "Print the scores as conlleval does."] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspect(Common):
+    """``inspect``: what a tagger learnt."""
+
+    panel = OUTPUT
+    top: Annotated[int, AtLeast(1), "Number of observations to show for each label or pattern."] = 8
+    by: Annotated[Literal["label", "pattern"], "Strongest observations by label or by pattern."] = "label"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Common):
+    """``path``: conditional random fields at falling strengths of the penalty."""
+
+    panel = TRAINING
+    penalty: Annotated[
+        Literal["elasticnet", "l2", "l1", "group:pattern", "group:symbol", "group:label", "group:class", "tree-l2"]
+        | str
+        | Any,
+        "Penalty, of single weights, of groups or of a tree.",
+    ] = "elasticnet"  # fmt: skip
+    l2: Annotated[  # type: ignore[assignment]
+        float | None, AtLeast(0), "Strength of the ridge part (default: 0.01 for elasticnet)."
+    ] = None
+    lams: Annotated[tuple[float, ...] | None, AtLeast(0), "Strengths (default: a grid from the largest)."] = (
+        None
+    )
+    points: Annotated[int | None, AtLeast(2), "Number of strengths in the grid (default: 10)."] = None
+    ratio: Annotated[
+        float | None, Above(0), Below(1), "Last strength, as a share of the first (default: 0.01)."
+    ] = None
+    dev: Annotated[Any | None, File, "Sentences to score each model on."] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.lams is not None and (self.points is not None or self.ratio is not None):
+            raise SettingError("{lams} says which strengths: leave out {points} and {ratio}")

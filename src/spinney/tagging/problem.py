@@ -1,0 +1,130 @@
+"""From sentences and settings to what is to be minimised: numbered observations and labels, a loss and a penalty."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spinney.errors import InputError, SettingError, did_you_mean
+from spinney.optim import PENALTIES, NoPenalty
+from spinney.optim.base import Penalty, Vector
+from spinney.structure import WordClasses, WordVectors
+from spinney.structure.reading import word_classes, word_vectors
+from spinney.tagging import summary
+from spinney.tagging.columns import Columns
+from spinney.tagging.encoding import Encoding
+from spinney.tagging.extract import Extractor
+from spinney.tagging.labelling import encode_labels
+from spinney.tagging.patterns import Pattern, parse_patterns, read_patterns
+from spinney.tagging.penalty import make_penalty, penalty_spec
+from spinney.tagging.presets import PRESETS, kind_of, preset
+from spinney.tagging.sequences import Sequences
+from spinney.tagging.support import observed_support
+from spinney.tagging.weights import ChainWeights
+
+Structures = dict[str, WordClasses | WordVectors]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Sentences as numbers, and what is to be minimised over them."""
+
+    extractor: Extractor
+    labels: list[str]
+    encoding: Encoding | None
+    data: Sequences
+    loss: Any
+    penalty: Penalty
+    #: How many observations each pattern makes.
+    seen: dict[str, int]
+
+    def weights(self, w: Vector) -> ChainWeights:
+        """The weights that a solver found, in the form that is kept."""
+        if self.loss.support is not None:
+            full = np.zeros(self.loss.shape.n_params)
+            full[self.loss.support.places(self.loss.shape)] = w
+            w = full
+        return ChainWeights.of(w, self.loss.shape)
+
+
+def stated(
+    columns: Columns, s: Any, loss_of: Callable[..., Any], sentence_weight: Sequence[float] | None = None
+) -> Problem:
+    """The problem of sentences whose last column is the label, for settings of a method.
+
+    ``loss_of`` makes the loss of the method; a method without a penalty has none of these settings.
+    """
+    spec = penalty_spec(s.penalty, s.lam, s.l1, s.l2) if hasattr(s, "penalty") else None
+    if columns.width < 1 or not columns.n_tokens:
+        raise InputError("no sentences to learn from")
+    encoding = None if s.encode is None else Encoding.of(columns, s.encode)
+    if encoding is not None:
+        columns = encoding.encoded(columns)
+    structures = structures_of(s)
+    extractor = Extractor(patterns_of(s.patterns, structures), structures or None)
+    unigrams, bigrams = extractor.learn(columns.without_last())
+    if s.min_count > 1:
+        kept = [seen.counts() >= s.min_count for seen in (unigrams, bigrams)]
+        extractor = extractor.keep(*kept)
+        unigrams, bigrams = unigrams.keep(kept[0]), bigrams.keep(kept[1])
+    seen = summary.observations_by_pattern(extractor)
+    known = () if encoding is None else ("O",)  # so that each sentence has a valid labelling
+    labels, sets, names = encode_labels(columns.symbols[-1], columns.pool, partial=s.partial, known=known)
+    weights = None if sentence_weight is None else np.asarray(sentence_weight, np.float64)
+    if weights is not None and not np.all((weights >= 0) & np.isfinite(weights)):
+        raise InputError("the weights of sentences must be finite numbers ≥ 0")
+    data = Sequences(columns.offsets, unigrams, bigrams, labels, sets, weights)
+    loss = loss_of(data, len(names), start=getattr(s, "start_label", True), threads=s.threads)
+    if getattr(s, "weights", "all") == "observed":
+        if not isinstance(s.penalty, Penalty) and spec is not None and PENALTIES[spec.name].needs:
+            raise SettingError(
+                "the penalty {name} is over the weights of all labels: give {weights} all", name=spec.name
+            )
+        loss = loss.restricted(observed_support(data, loss.shape))
+    penalty: Penalty = NoPenalty()
+    if spec is not None:
+        penalty = make_penalty(
+            s.penalty, s.lam, s.l1, s.l2, loss.shape, (extractor.pattern_of("u"), extractor.pattern_of("b")),
+            summary.partners(extractor), lambda: extractor.class_of("u"),
+        )  # fmt: skip
+    return Problem(extractor, names, encoding, data, loss, penalty, seen)
+
+
+def patterns_of(patterns: Any, structures: Structures) -> tuple[Pattern, ...]:
+    """Patterns from the name of a built-in set, the text of a template, its file, or as they are.
+
+    Examples
+    --------
+    >>> [pattern.text for pattern in patterns_of("U:%x[0,0]\\nB", {})]
+    ['U:%x[0,0]', 'B']
+    """
+    if patterns is None:
+        patterns = "pos"
+    if not isinstance(patterns, str):
+        return tuple(patterns)
+    if patterns in PRESETS:
+        kinds = {name: kind_of(structure) for name, structure in structures.items()}
+        return parse_patterns(preset(patterns, kinds), f"preset {patterns}")
+    if "\n" in patterns or "%" in patterns or patterns in ("B", "b"):
+        return parse_patterns(patterns)
+    if not os.path.exists(patterns):
+        meant = did_you_mean(patterns, PRESETS)
+        raise SettingError(
+            "{patterns}: {given} is no such file, and no built-in set ({known})" + " ({meant})" * bool(meant),
+            given=repr(patterns), known=", ".join(PRESETS), meant=meant,
+        )  # fmt: skip
+    return read_patterns(patterns)
+
+
+def structures_of(s: Any) -> Structures:
+    """The word classes and vectors of settings, by name; each is given as NAME=FILE or in a mapping."""
+    found: Structures = {}
+    for given, read in ((s.classes, word_classes), (s.vectors, word_vectors)):
+        for one in given:
+            pairs: Any = one.items() if isinstance(one, Mapping) else [one.split("=", 1)]
+            found |= {name: read(structure) for name, structure in pairs}
+    return found

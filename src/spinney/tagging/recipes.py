@@ -1,0 +1,138 @@
+"""From sentences and settings to a tagger, and to taggers along a path of strengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from spinney.corpus import ReadReport
+from spinney.errors import SettingError, about
+from spinney.settings import Settings, choose, settings_or
+from spinney.settings.tag import FIT, Path
+from spinney.tagging.columns import Columns
+from spinney.tagging.paths import TaggerPath
+from spinney.tagging.penalty import penalty_spec
+from spinney.tagging.problem import patterns_of, structures_of
+from spinney.tagging.reading import labelled_data, unlabelled_data
+from spinney.tagging.tagger import Tagger
+
+#: What is looked at where nothing is said, by the format of the files.
+_BY_FORMAT = {
+    "conllu": "pos",
+    "crfsuite": "U:%value[0,0]\nB",
+    **dict.fromkeys(["nettalk", "nettalk-stress", "cmudict"], "g2p"),
+}
+
+
+def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
+    """Train a tagger.
+
+    Parameters
+    ----------
+    train
+        Files of labelled sentences; or sentences in memory: a pair (sentences, labels), or
+        :class:`~spinney.tagging.columns.Columns`. So may the settings ``dev`` and ``unlabelled`` be, and ``init`` may
+        be a tagger.
+    settings
+        Settings of :mod:`spinney.settings.tag`; or give them by name, ``method`` among them.
+
+    Examples
+    --------
+    >>> sentences = [["the", "dog", "barks"], ["a", "dog", "sleeps"], ["the", "cat", "sleeps"]]
+    >>> tagger = fit((sentences, [["D", "N", "V"]] * 3), method="hmm")
+    >>> tagger.predict([["a", "cat", "barks"]]), tagger.facts["tokens"]
+    ([['D', 'N', 'V']], 9)
+    """
+    settings = settings or choose(FIT, given)
+    s: Any = settings
+    tagger = _tagger(s, train)
+    report = ReadReport()
+    columns = labelled_data(train, s, report)
+    data: dict[str, Any] = {}
+    if getattr(s, "dev", None) is not None:
+        data["dev"] = labelled_data(s.dev, s, like=columns)
+    if getattr(s, "unlabelled", None) is not None:
+        data["unlabelled"] = unlabelled_data(s.unlabelled, s, columns)
+    if getattr(s, "init", None) is not None:
+        data["init"] = Tagger.load(s.init) if isinstance(s.init, str) else s.init
+    try:
+        with about(_named(train, getattr(s, "unlabelled", None))):
+            tagger.fit_columns(columns, **data)
+    except KeyboardInterrupt:
+        if not hasattr(tagger, "facts_"):
+            raise
+    tagger.facts_ |= {"skipped": report.skipped} | _trained_on(train)
+    tagger.settings = settings
+    return tagger
+
+
+def path(train: Any, settings: Settings | None = None, **given: Any) -> TaggerPath:
+    """Taggers along a falling grid of strengths, each started at the one before.
+
+    Takes what :func:`fit` takes, with the settings of :class:`spinney.settings.tag.Path`.
+
+    Examples
+    --------
+    >>> sentences, labels = [["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]]
+    >>> found = path((sentences, labels), patterns="U:%x[0,0]\\nB", penalty="l1", lams=[0.1, 5.0])
+    >>> [point.lam for point in found.points]
+    [5.0, 0.1]
+    """
+    s: Any = settings_or(Path, settings, given)
+    tagger = _tagger(s, train)
+    columns = labelled_data(train, s)
+    dev = None if s.dev is None else labelled_data(s.dev, s, like=columns)
+    points = []
+    with about(_named(train)):
+        for point in tagger.path(columns, s.lams, dev=dev, n=s.points or 10, ratio=s.ratio or 1e-2):
+            point.tagger.facts_ |= _trained_on(train)
+            points.append(point)
+    return TaggerPath(points, columns, s.penalty)
+
+
+def _tagger(s: Any, train: Any) -> Tagger:
+    """The estimator of these settings; its template and structures are read before any sentence."""
+    parameters = {name: value for name, value in s.values().items() if name in Tagger._get_param_names()}
+    if s.preset is not None:
+        parameters["patterns"] = s.preset
+    elif s.patterns is None:
+        parameters["patterns"] = _looked_at(s, train)
+    if "penalty" in parameters and parameters["l2"] is None:
+        name = penalty_spec(s.penalty, 1.0, 0.0, 0.0).name
+        parameters["l2"] = 0.01 if name == "elasticnet" and isinstance(s.penalty, str) else 0.0
+    structures = structures_of(s)
+    if s.patterns is not None:
+        parameters["patterns"] = patterns_of(s.patterns, structures)
+    for role in ("classes", "vectors"):
+        if getattr(s, role):
+            parameters[role] = {name: structures[name] for name in _names(getattr(s, role))}
+    return Tagger(**parameters)
+
+
+def _names(given: Sequence[Any]) -> list[str]:
+    return [name for one in given for name in ([one.split("=", 1)[0]] if isinstance(one, str) else one)]
+
+
+def _looked_at(s: Any, train: Any) -> str | None:
+    """The patterns where none are given: those of the method or of the format; in memory, those of the estimator."""
+    if getattr(s, "method", "crf") == "hmm":
+        return "U:%x[0,0]\nB"
+    if s.format in _BY_FORMAT:
+        return _BY_FORMAT[s.format]
+    if not _trained_on(train):
+        return None
+    raise SettingError("say what to look at: {preset} chunk, ner, pos or g2p, or {patterns}")
+
+
+def _trained_on(train: Any) -> dict[str, Any]:
+    """The files of the training data, if it is files."""
+    files = [train] if isinstance(train, str) else train
+    if isinstance(files, Columns) or not all(isinstance(file, str) for file in files):
+        return {}
+    return {"train": list(files)}
+
+
+def _named(*data: Any) -> str:
+    """The files among some data, for messages."""
+    named = [file for one in data if one is not None for file in _trained_on(one).get("train", [])]
+    return ", ".join(named) or "the sentences"

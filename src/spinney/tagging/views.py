@@ -1,0 +1,68 @@
+"""What a tagger learnt, for people: its facts, the strongest observations and transitions, and what is active."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spinney.model import FACTS
+from spinney.tagging.methods import METHODS
+from spinney.views import Bars, Columns, Extra, Facts, Note, Table, View
+
+if TYPE_CHECKING:
+    from spinney.tagging.tagger import Tagger
+
+#: What people see of the facts of a tagger.
+NAMES = {
+    **{key: name for key, name in FACTS.items() if key not in ("model", "train", "words", "documents")},
+    "labels": "labels",
+    "observations": "observations",
+    "penalty": "penalty",
+    "solver": "solver",
+    "dev_token_error": "token error on dev",
+}
+
+
+def facts_view(tagger: Tagger) -> Facts:
+    """The facts of a fit; what is not a number (counts have no violation) is left out."""
+    known = {name: None if value != value else value for name, value in tagger.facts.items()}
+    order = (
+        "method", "sentences", "tokens", "labels", "observations", "parameters", "active", "penalty", "solver",
+        "iterations", "objective", "violation", "converged", "dev_token_error", "skipped", "interrupted", "seconds",
+        "tokens_per_second",
+    )  # fmt: skip
+    return Facts("facts", "", known, {key: NAMES[key] for key in order})
+
+
+def summary_views(tagger: Tagger) -> list[View]:
+    """What ``fit`` prints."""
+    return [facts_view(tagger)]
+
+
+def inspection(tagger: Tagger, s: Any) -> list[View]:
+    """What ``inspect`` shows."""
+    strongest, patterns = tagger.strongest(s.top, s.by), tagger.active_by_pattern()
+    likely, unlikely = tagger.transitions(s.top)
+    bigrams, orphans = tagger.orphans()
+    counts = [[text, *pair] for text, pair in patterns.items()]
+    header = ["where is seen", "before", "label", "weight"]
+    views: list[View] = [
+        facts_view(tagger),
+        Extra("strongest", "", strongest),
+        Columns([Bars("", name, rows) for name, rows in strongest.items() if rows]),
+        Table("", "Transitions", header, [[*row] for row in (*likely, *reversed(unlikely))]),
+        Extra("likely_transitions", "", likely),
+        Extra("unlikely_transitions", "", unlikely),
+        Table("", "Active weights by pattern", ["pattern", "unigram", "bigram"], counts),
+        Extra("active_by_pattern", "", patterns),
+        Extra("bigrams_with_symbol", "", bigrams),
+        Extra("orphan_bigrams", "", orphans),
+    ]
+    if bigrams:
+        said = f"{bigrams} active bigram weights have a unigram of the same symbol"
+        views.append(Note(f"{said}; for {orphans} of them its weight is zero."))
+    return views
+
+
+def called(tagger: Tagger) -> str:
+    """What the kind of model is called."""
+    return METHODS[tagger.method].about
