@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spinney.errors import SettingError
+from spinney.formats import giving
 from spinney.settings import (
     DATA,
     FEATURES,
@@ -16,6 +17,7 @@ from spinney.settings import (
     AtLeast,
     Common,
     File,
+    OneOf,
     Settings,
     methods,
 )
@@ -23,6 +25,8 @@ from spinney.settings.text import Decoding
 
 Method = Literal["adaptive", "sparse", "ridge-ts", "ridge-one", "ridge-all", "lasso-one", "lasso-all"]
 Start = Literal["ridge-ts", "ridge-one", "ridge-all", "lasso-one", "lasso-all"]
+#: Formats whose documents can have times.
+DATED = (*giving("rows"), "folder")
 Weighting = Literal["binary", "counts", "tfidf"]
 
 
@@ -46,9 +50,7 @@ class _Dated(Decoding):
     every: Annotated[int | Literal["month"] | None, AtLeast(1), "Bin times: 10 makes decades of years."] = (
         None
     )
-    format: Annotated[
-        Literal["auto", "csv", "tsv", "folder"], "Format; auto goes by the name of the file."
-    ] = "auto"
+    format: Annotated[str, OneOf(("auto", *DATED)), "Format; auto goes by the name of the file."] = "auto"
     header: Annotated[bool, "Whether the first line of a table names its columns."] = True
 
     @property
@@ -266,9 +268,9 @@ class _Again(Decoding):
     extra: Annotated[tuple[str, ...], "Columns of further features, if not those of fit."] = ()
     text: Annotated[str | None, "Column of the text, if not that of fit."] = None
     time: Annotated[str | None, "Column of times."] = None
-    format: Annotated[
-        Literal["auto", "csv", "tsv", "folder", "lines"], "Format; auto goes by the name of the file."
-    ] = "auto"
+    format: Annotated[str, OneOf(("auto", *DATED, "lines")), "Format; auto goes by the name of the file."] = (
+        "auto"
+    )
     header: Annotated[bool | None, "Whether the first line of a table names its columns."] = None
 
 

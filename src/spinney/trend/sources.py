@@ -17,9 +17,9 @@ from typing import Any, Self
 import numpy as np
 
 from spinney.corpus import ReadReport, open_text, read_folder, read_table
-from spinney.corpus.labelled import guess_format
 from spinney.errors import InputError, about
-from spinney.settings.trend import named_columns
+from spinney.formats import FORMATS, guess_format
+from spinney.settings.trend import DATED, named_columns
 from spinney.trend.dates import Every, Time, binned, parse_time
 from spinney.trend.model import Documents
 
@@ -133,13 +133,15 @@ class _Checked:
         self._kind: type | None = None
 
     def rows(self) -> Iterator[_Row]:
-        format = guess_format(self.path) if self.s.format == "auto" else self.s.format
-        if format in ("csv", "tsv"):
-            return self._table("\t" if format == "tsv" else ",")
+        format = guess_format(self.path, DATED) if self.s.format == "auto" else self.s.format
+        if FORMATS[format].rows:
+            return self._table(format)
         if self.columns.target is not None or self.columns.covariates or self.columns.extra:
             what = f"a {'folder' if format == 'folder' else 'file of lines'} has no columns"
             raise InputError(
-                what, path=self.path, remedy="give a CSV or TSV file, or say which by its format"
+                what,
+                path=self.path,
+                remedy="give a table, such as a CSV file, or say by its format that it is one",
             )
         return self._folder() if format == "folder" else self._lines()
 
@@ -147,13 +149,13 @@ class _Checked:
     def _how(self) -> Any:
         return {"encoding": self.s.encoding, "on_error": self.s.on_error}
 
-    def _table(self, delimiter: str) -> Iterator[_Row]:
+    def _table(self, format: str) -> Iterator[_Row]:
         r, report = self.columns, ReadReport()
         names = [r.text, r.time, r.target, *r.covariates.values(), *r.extra.values()]
         wanted = [
             int(name) if not r.header and name.isdigit() else name for name in names if name is not None
         ]
-        how = {**self._how, "header": r.header, "delimiter": delimiter}
+        how = {**self._how, "header": r.header, "format": format}
         with _readable(self.path) as path:
             # One reader per column, side by side: each skips the same lines.
             readers = [
@@ -193,7 +195,7 @@ class _Checked:
             raise InputError(
                 "lines of text carry no times",
                 path=self.path,
-                remedy="give a folder of years, or a CSV or TSV file, or say which by its format",
+                remedy="give a folder of years or a table, such as a CSV file, or say which by its format",
             )
         with open_text(self.path, encoding=self.s.encoding) as lines:
             for number, line in enumerate(lines, 1):
