@@ -144,12 +144,13 @@ def classify_page():
 
 
 def trend_page():
-    from spinney.report.trend_page import trend_page
+    from spinney.report.html import view_page
     from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
 
     documents = [d.text[:600] for d in sample_documents()[:40]]
     model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=0.1), FrequentWords(), every=1)
-    return trend_page(model.fit(Documents(documents, times=2000 + np.arange(40) % 10)), "years.spinney")
+    model.fit(Documents(documents, times=2000 + np.arange(40) % 10))
+    return view_page("years.spinney", model.report_views())
 
 
 @cache

@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim.base import Vector
+from spinney.settings.trend import Method
 from spinney.trend.dates import bin_label
-from spinney.trend.fitting import Method
 from spinney.trend.model import MEASURES, Documents, Task, TrendModel
 from spinney.trend.rolling import RollingRow, candidates, rolling_origin, signed_rank
 from spinney.trend.words import FrequentWords
@@ -59,7 +59,7 @@ class TimeScores(NamedTuple):
     accuracy: dict[str, float] | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Comparison:
     """What :func:`compare` found.
 
@@ -71,6 +71,7 @@ class Comparison:
     wins : on how many documents of all test times the first method has a smaller loss than each other one.
     p, p_without_first : Wilcoxon's signed-rank test of the first method against each other one, over documents.
     chosen : the settings of each method.
+    skipped : documents that could not be read.
     """
 
     task: Task
@@ -83,6 +84,7 @@ class Comparison:
     p: dict[str, float]
     p_without_first: dict[str, float] | None
     chosen: dict[str, dict[str, Any]]
+    skipped: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -134,7 +136,7 @@ def compare(
     >>> documents = Documents(texts, times=np.array([1, 2, 3, 4, 5]))
     >>> found = compare(model, documents, {"ridge-ts": {"lam": [1.0]}, "lasso-all": {}}, first_test=4, threads=1)
     >>> [row.time for row in found.by_time], found.measure
-    (['4', '5'], 'nats a word')
+    (['4', '5'], 'nats per word')
     """
     times = documents.times
     if times is None:

@@ -37,15 +37,6 @@ def parse_time(text: str) -> Time:
         ) from None
 
 
-def parse_every(text: str | None) -> Every:
-    """The width of bins as an option has it: a number or "month"."""
-    if text is None or text == "month":
-        return text  # type: ignore[return-value]
-    if not text.isdecimal() or int(text) < 1:
-        raise OptionError(f"times are binned by a whole number from 1 on, or by month, not {text!r}")
-    return int(text)
-
-
 def binned(times: Sequence[Time], every: Every = None) -> NDArray[Any]:
     """The bin of each time: whole numbers that are counted through, or without ``every`` dates as text.
 
