@@ -140,7 +140,9 @@ def test_head_automata_have_no_words_to_parse(facts, refused, spinney, tmp_path)
     facts(
         "parse", "fit", tmp_path / "text.conllu", "--method", "automata", "--column", "xpos", "--model", path
     )
-    assert "need tags" in refused("classes", "fit", "text.txt", "--tree", "--parser", path, "--model", "m")
+    assert "no parser of plain text" in refused(
+        "classes", "fit", "text.txt", "--tree", "--parser", path, "--model", "m"
+    )
     assert code == 0
 
 
