@@ -195,7 +195,7 @@ class Sparse(Lasso):
     """Sparse codes in which a dimension is used only below its parent."""
 
     panel = PENALTY
-    method: Annotated[Literal["sparse"], _METHOD] = "sparse"
+    method: Annotated[Literal["sparse"], _METHOD] = "sparse"  # type: ignore[assignment]
     branching: Annotated[tuple[int, ...], AtLeast(1), "Children of a root, of each of these, and so on."] = (
         4,
         2,
