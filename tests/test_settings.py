@@ -172,7 +172,7 @@ def test_every_declared_setting_is_sound(name):
             continue
         for setting in settings_of(cls):
             where = f"{cls.__name__}.{setting.name}"
-            assert setting.help[0].isupper() or not setting.help[0].isalpha(), where
+            assert not ("a" <= setting.help[0] <= "z"), where
             assert setting.help.rstrip().endswith((".", ")", "]")), where
             assert "--" not in setting.help, f"{where}: help speaks of settings, not of flags"
             if setting.default is not REQUIRED:

@@ -29,7 +29,7 @@ classify path few --points 3  | points
 classes fit few.txt --model classes.spinney --classes 8  | tokens, words, parameters, seconds
 classes fit few.txt --model hmm.spinney --method hmm --classes 8 --passes 1  | tokens, log_likelihood
 classes apply hmm.spinney few.txt --what posterior                      |
-classes eval hmm.spinney --held-out few.txt  | log_likelihood
+classes eval hmm.spinney few.txt  | log_likelihood
 classes inspect hmm.spinney  | classes
 classes neighbours hmm.spinney the  | neighbours
 embed fit few.txt --model embed.spinney --dimensions 5  | tokens, words, seconds
@@ -43,7 +43,7 @@ lm eval lm.spinney few.txt  | perplexity
 lm inspect lm.spinney  | sizes
 lm sample lm.spinney  | sentences
 lm export lm.spinney few.arpa                                           |
-parse fit few.mrg --model parse.spinney --method pcfg  | trees, parameters, seconds
+parse fit few.mrg --model parse.spinney --method pcfg  | sentences, parameters, seconds
 parse apply parse.spinney words.txt  | sentences
 parse eval parse.spinney few.mrg  | f1, tagging_accuracy
 parse inspect parse.spinney  | labels

@@ -206,17 +206,17 @@ class Tour:
         from math import exp
 
         from spinney.classes import HiddenMarkov, brown, pair_counts
-        from spinney.report.classes import class_views, frequent
+        from spinney.classes.views import class_views, frequent
 
         self.heading(7, "Word classes, learnt without a label")
         arrays = self._words(min_count=3)
         clusters = brown(pair_counts(arrays), arrays.vocabulary, 40, refine=5)
         model = HiddenMarkov(40, random_state=self.seed).fit(arrays, init=clusters.classes)
-        model.facts_["reading"] = {"lowercase": True}  # for those who try it on text
+        model.facts["reading"] = {"lowercase": True}  # for those who try it on text
         model.save(self.place("classes.spinney"))
         self.say(
             f"   Brown clusters of {len(arrays.vocabulary):,} words begin a hidden Markov chain of 40 classes "
-            f"(perplexity {exp(-model.facts_['log_likelihood']):.0f}). Some of its classes:"
+            f"(perplexity {exp(-model.facts['log_likelihood']):.0f}). Some of its classes:"
         )
         classes = model.word_classes()
         shown = [classes[word] for word in ("must", "called", "values", "returns", "x") if word in classes]
@@ -228,7 +228,7 @@ class Tour:
             "words": len(arrays.vocabulary),
             "classes": 40,
             "ami": clusters.ami,
-            "log_likelihood": model.facts_["log_likelihood"],
+            "log_likelihood": model.facts["log_likelihood"],
             "neighbours": [word for word, _ in near],
         }
 
@@ -238,17 +238,17 @@ class Tour:
         self.heading(8, "Eigenwords: vectors from the words around each word")
         arrays = self._words(min_count=5)
         model = Embedding("cca", 50, random_state=self.seed).fit(arrays)
-        model.facts_["reading"] = {"lowercase": True}
+        model.facts["reading"] = {"lowercase": True}
         model.save(self.place("vectors.spinney"))
         self.say(
             f"   Canonical correlation of {len(arrays.vocabulary):,} words and the five words on each side of them, "
-            f"{model.facts_['pairs']:,} pairs, gives each word 50 numbers."
+            f"{model.facts['pairs']:,} pairs, gives each word 50 numbers."
         )
         vectors = model.word_vectors()
         near = {word: [other for other, _ in vectors.neighbours(word, 6)] for word in ("list", "exception")}
         for word, others in near.items():
             self.say(f"   [green]{word}[/green]  {', '.join(others)}")
-        return {"words": len(arrays.vocabulary), "pairs": model.facts_["pairs"], "neighbours": near}
+        return {"words": len(arrays.vocabulary), "pairs": model.facts["pairs"], "neighbours": near}
 
     def structure_at_work(self) -> dict[str, Any]:
         from spinney.classes import brown, pair_counts
@@ -323,7 +323,7 @@ class Tour:
 
         import numpy as np
 
-        from spinney.report.trend import sparkline
+        from spinney.report.terminal import sparkline
         from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
 
         self.heading(11, "Text over time: what the manual says of each version of Python")
