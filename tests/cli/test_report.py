@@ -246,7 +246,7 @@ def test_word_classes(facts, refused, fit, lines, tmp_path, method):
     assert text.count('<p class="tokens">') == 4
     assert "<span>dog</span>" in text  # read as the model was trained
     assert "no such file" in refused(model, "--data", tmp_path / "none.txt", "-o", page)
-    assert "--format" in refused(model, "--data", data, "--format", "svmlight", "-o", page)
+    assert "format is" in refused(model, "--data", data, "--format", "svmlight", "-o", page)
     data.write_text("")
     assert facts(model, "--data", data, "-o", page)["sentences"] == 0
 
