@@ -36,23 +36,26 @@ def clustering():
     return brown(pair_counts(text()), text().vocabulary, 24).noting(READING)
 
 
-def page_of(model, title, data=None):
-    from spinney.report.html import view_page
-
-    return view_page(title, model.report_views(data))
-
-
 @cache
 def brown_page():
-    return page_of(clustering(), "brown.spinney", sentences())
+    from spinney.report.classes_page import Classed, classes_page
+
+    classes = [clustering().classes.encode(words).tolist() for words in sentences()]
+    return classes_page(clustering(), "brown.spinney", Classed(sentences(), classes))
 
 
 @cache
 def hidden_page():
+    from spinney.report.classes_page import Classed, classes_page
+
     from spinney.classes import HiddenMarkov
 
     model = HiddenMarkov(30, passes=2, random_state=1).fit(text(), reading=READING)
-    return page_of(model, "hidden.spinney", sentences())
+    some = sentence_arrays(sentences(), vocabulary=text().vocabulary)
+    ends = some.offsets[1:-1]
+    classes = [part.tolist() for part in np.split(model.predict(some), ends)]
+    chances = [part.max(axis=1).tolist() for part in np.split(model.posteriors(some), ends)]
+    return classes_page(model, "hidden.spinney", Classed(sentences(), classes, chances))
 
 
 @cache
@@ -64,24 +67,32 @@ def vectors():
 
 @cache
 def vectors_page():
-    return page_of(vectors(), "vectors.spinney")
+    from spinney.report.embed_page import embed_page
+
+    return embed_page(vectors(), "vectors.spinney")
 
 
 def codes_page():
+    from spinney.report.embed_page import embed_page
+
     from spinney.embed import Embedding
 
-    model = Embedding("sparse", dimensions=26, coding="stochastic", passes=2).fit(text(), reading=READING)
-    return page_of(model, "codes.spinney")
+    return embed_page(
+        Embedding("sparse", dimensions=26, epochs=2).fit(text(), reading=READING), "codes.spinney"
+    )
 
 
 def spectral_page():
+    from spinney.report.embed_page import embed_page
+
     from spinney.embed import SpectralHMM
 
-    return page_of(SpectralHMM(12).fit(text()), "states.spinney")
+    return embed_page(SpectralHMM(12).fit(text()), "states.spinney")
 
 
 def topics_page():
     from sklearn.feature_extraction.text import CountVectorizer
+    from spinney.report.embed_page import Topical, embed_page
 
     from spinney.embed import MomentTopics
 
@@ -90,26 +101,36 @@ def topics_page():
     X = counter.fit_transform([document.text for document in documents])
     model = MomentTopics(6).fit(X, words=counter.get_feature_names_out().tolist())
     shown = [counter.build_analyzer()(document.text) for document in documents[:3]]
-    return page_of(model, "topics.spinney", shown)
+    tried = Topical([document.id for document in documents[:3]], shown, model.transform(X[:3]))
+    return embed_page(model, "topics.spinney", tried)
 
 
 def word_classes_page():
+    from spinney.report.structure_page import word_classes_page
+
     old = clustering().classes
-    return page_of(WordClasses(old.words, old.ids, counts=old.counts), "classes.spinney")
+    return word_classes_page(WordClasses(old.words, old.ids, counts=old.counts), "classes.spinney")
 
 
 def word_vectors_page():
-    found = WordVectors(vectors().vocabulary_.words, vectors().vectors_[:, :4])
-    return page_of(found, "vectors.spinney")
+    from spinney.report.structure_page import word_vectors_page
+
+    return word_vectors_page(
+        WordVectors(vectors().vocabulary_.words, vectors().vectors_[:, :4]), "vectors.spinney"
+    )
 
 
 def groups_page():
+    from spinney.report.structure_page import groups_page
+
     words = clustering().classes.words
-    return page_of(Groups.from_prefixes(clustering().classes, words), "groups.spinney")
+    return groups_page(Groups.from_prefixes(clustering().classes, words), "groups.spinney")
 
 
 def class_tree_page():
-    return page_of(ClassTree.balanced(text().vocabulary.words[:300]), "tree.spinney")
+    from spinney.report.structure_page import class_tree_page
+
+    return class_tree_page(ClassTree.balanced(text().vocabulary.words[:300]), "tree.spinney")
 
 
 def classify_page():
@@ -123,12 +144,13 @@ def classify_page():
 
 
 def trend_page():
-    from spinney.report.trend_page import trend_page
+    from spinney.report.html import view_page
     from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
 
     documents = [d.text[:600] for d in sample_documents()[:40]]
     model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=0.1), FrequentWords(), every=1)
-    return trend_page(model.fit(Documents(documents, times=2000 + np.arange(40) % 10)), "years.spinney")
+    model.fit(Documents(documents, times=2000 + np.arange(40) % 10))
+    return view_page("years.spinney", model.report_views())
 
 
 @cache
@@ -181,11 +203,13 @@ def path_page():
     from spinney.classify import LinearRegressor
     from spinney.classify.views import weight_path
     from spinney.report.html import view_page
+    from spinney.views import Note
 
     X = np.random.default_rng(0).normal(size=(40, 6))
     points = LinearRegressor("l1").path(X, X @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0], n=12)
     scores = {"training R²": [i / 12 for i in range(len(points))]}
-    return view_page("path", weight_path(points, list("abcdef"), ["value"], scores).views())
+    path = weight_path(points, list("abcdef"), ["value"], scores)
+    return view_page("path", [Note("A path."), *path.views()])
 
 
 def any_page(tmp_path):

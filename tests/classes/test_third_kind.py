@@ -52,7 +52,12 @@ def fit_last_letter(arrays, s, reading, origin=None):
     words = arrays.vocabulary.words
     endings = sorted({word[-s.letters :] for word in words})
     ids = [endings.index(word[-s.letters :]) for word in words]
-    facts = {"method": "last-letter", "words": len(words), "classes": len(endings), "reading": reading.facts()}
+    facts = {
+        "method": "last-letter",
+        "words": len(words),
+        "classes": len(endings),
+        "reading": reading.facts(),
+    }
     return LetterClasses(WordClasses(words, ids, counts=arrays.vocabulary.counts), facts)
 
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from spinney.cli.structures import constituent_parser
+import spinney
 from spinney.corpus import Tree
 from spinney.structure.reading import word_classes
 
@@ -275,4 +275,4 @@ def test_classes_begin_a_hidden_markov_model(facts, refused):
 
 
 def test_what_is_loaded_is_a_parser(models):
-    assert constituent_parser(str(models / "parser.spinney")).method == "pcfg"
+    assert spinney.load(models / "parser.spinney").method == "pcfg"

@@ -115,8 +115,8 @@ class EMTraining:
             value = model._learner.log_likelihood(self.held_out, model.laws_)
             row["dev"] = value / self.held_out.arrays.n_tokens
         model.facts["trace"].append(row)
-        told = f", held out {row['dev']:.4f}" if "dev" in row else ""
-        values = name, row["log_likelihood"], told, row["seconds"]
+        dev = f", held out {row['dev']:.4f}" if "dev" in row else ""
+        values = name, row["log_likelihood"], dev, row["seconds"]
         log.info("%s: log-likelihood per token %.4f%s, %.1f s", *values)
         if self.checkpoint is not None and not last:
             model.save(self.checkpoint)

@@ -170,7 +170,7 @@ _COMMANDS: Final = """
     parse fit code.mrg --model x --method pivots --states 4
     parse fit trees.conllu --model heads.spinney --method automata
     parse apply heads.spinney trees.conllu
-    parse fit trees.conllu --model x --method automata --automata em --max-iter 2
+    parse fit trees.conllu --model x --method automata-em --max-iter 2
     trend fit numbers.csv --model x
     trend fit numbers.csv --model x --value y
 """

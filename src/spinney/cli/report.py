@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from spinney.cli.running import begin, check_target, print_json
-from spinney.cli.verbs import Call, imported
+from spinney.cli.verbs import Call
 from spinney.errors import OptionError, SettingError
 
 if TYPE_CHECKING:
@@ -42,12 +42,9 @@ def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[
     from spinney.files import read_model
     from spinney.model import KINDS, load
     from spinney.report.html import view_page
-    from spinney.views import Extra, Facts, as_json, every
+    from spinney.views import as_json, every
 
     title, kind = os.path.basename(model), read_model(model).kind
-    if kind in OLD:  # deleted with the last task that is not made of views
-        page, known = imported(OLD[kind])(_wanted(model, data, settings))
-        return page, {"kind": kind, **known}
     if kind in KINDS:
         views = load(model).report_views(data, settings)
     elif data is None:
@@ -56,18 +53,9 @@ def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[
         views = file_views(read_model(model))
     else:
         raise OptionError(f"{model} is a model of the unknown kind {kind}, whose page shows no data")
-    known = [view for view in every(views) if isinstance(view, Facts | Extra) and view.key != "facts"]
-    return view_page(title, views), {"kind": kind, **as_json(known)}
+    known = as_json(view for view in every(views) if view.key in _ABOUT_DATA)
+    return view_page(title, views), {"kind": kind, **known}
 
 
-# --------------------------------------------------------- pages of tasks that are not made of views yet
-
-OLD = {
-    "trend/TrendModel": "spinney.cli.trend:report_page",
-}
-
-
-def _wanted(model: str, data: str | None, s: Report) -> Any:
-    from types import SimpleNamespace
-
-    return SimpleNamespace(**(s.values() | {"model": model, "data": data, "text": s.text or "text"}))
+#: What JSON has of a page: what is said of the data.
+_ABOUT_DATA = ("documents", "sentences", "scores")

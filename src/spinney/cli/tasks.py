@@ -12,6 +12,7 @@ from spinney.settings import embed as embed_settings
 from spinney.settings import lm as lm_settings
 from spinney.settings import parse as parse_settings
 from spinney.settings import tag as tag_settings
+from spinney.settings import trend as trend_settings
 from spinney.settings.commands import Demo, Doctor
 from spinney.settings.report import Report
 
@@ -85,7 +86,7 @@ def path(help: str, settings: type[Settings], uses: str, *output: Setting) -> Ve
 
 
 _CLASSES, _CLASSIFY, _EMBED = class_settings, classify_settings, embed_settings
-_LM, _PARSE, _TAG = lm_settings, parse_settings, tag_settings
+_LM, _PARSE, _TAG, _TREND = lm_settings, parse_settings, tag_settings, trend_settings
 _VECTORS = Argument("model", "Model file, or a file of vectors (word2vec).")
 _OUT = Argument("output", "File to write; - is standard output.")
 _LABELLED = "Labelled documents: a folder, table, trees or numbers."
@@ -328,6 +329,44 @@ TASKS: dict[str, Task] = {
                 _TAG.Path,
                 "spinney.tagging.recipes:path",
                 option("model", "Where to write the model with the lowest error on dev."),
+            ),
+        },
+    ),
+    "trend": Task(
+        "Trends: words whose weights change over time, fitted, forecast and shown.",
+        {
+            "fit": fit(
+                "Fit series of weights to dated documents: to numbers, two classes, or the words alone.",
+                _TREND.FIT,
+                "spinney.trend.recipes:fit",
+                Argument(
+                    "train", "CSV or TSV files, or folders of years; - is standard input.", several=True
+                ),
+            ),
+            "apply": apply(
+                "Forecast the number or class of each document, or how surprising its words are (nats: −ln p).",
+                _TREND.Apply,
+                "trend",
+                Argument("data", "CSV or TSV file, folder, or lines; - is standard input.", default="-"),
+            ),
+            "eval": evaluate(
+                "Score the forecasts of a model on later documents, over all and by time.",
+                _TREND.Evaluate,
+                "trend",
+                Argument("data", "Dated documents; - is standard input."),
+            ),
+            "compare": show(
+                "Compare methods by rolling origin: each test time is forecast from strictly earlier ones. The first "
+                "one also chooses the settings, so the line without it is the fair one. A setting that is not at its "
+                "default is not varied.",
+                _TREND.Compare,
+                "spinney.trend.recipes:comparison",
+                Argument("data", "Dated documents; - is standard input."),
+            ),
+            "inspect": inspect(
+                "Show the strongest series, those that changed most, how stiff they are, and what is expected next.",
+                _TREND.Inspect,
+                "trend",
             ),
         },
     ),

@@ -323,7 +323,7 @@ class Tour:
 
         import numpy as np
 
-        from spinney.report.trend import sparkline
+        from spinney.report.terminal import sparkline
         from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
 
         self.heading(11, "Text over time: what the manual says of each version of Python")

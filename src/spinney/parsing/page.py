@@ -9,12 +9,12 @@ from typing import Any
 
 from spinney.corpus.brackets import Tree
 from spinney.corpus.conllu import Sentence
+from spinney.corpus.labelled import guess_format
 from spinney.corpus.lines import ReadReport, fields, read_lines
 from spinney.errors import OptionError
 from spinney.evaluate.attachment import attachment
 from spinney.evaluate.parseval import Parseval, bracket_counts, bracket_f1, parseval
 from spinney.evaluate.wrong_nodes import wrong_nodes
-from spinney.formats import guess_format
 from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.automata_reading import describe_heads
 from spinney.parsing.parser import Parser

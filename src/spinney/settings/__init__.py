@@ -288,9 +288,13 @@ class Common(Settings):
     seed: Annotated[int, AtLeast(0), AtMost(2**32 - 1), "Seed of everything random."] = 0
 
 
-@cache
 def settings_of(cls: type[Settings]) -> tuple[Setting, ...]:
     """The fields of a settings class, by panels, each in the order of its declaration."""
+    return _declared(cls)
+
+
+@cache
+def _declared(cls: Any) -> tuple[Setting, ...]:
     hints = get_type_hints(cls, include_extras=True)
     found = [_setting(cls, field.name, hints[field.name], field.default) for field in fields(cls)]
     return tuple(sorted(found, key=lambda setting: PANELS.index(setting.panel)))
