@@ -412,7 +412,8 @@ class Tagger(BaseEstimator):  # type: ignore[misc]
             loss = CRFLoss(data, n, start=self.start, threads=self.threads)
             if self.labels == "observed":
                 if not isinstance(self.penalty, Penalty) and PENALTIES[spec.name].needs:
-                    raise OptionError(f"{spec.name} groups the weights of all labels; use labels='all'")
+                    name = self.penalty if isinstance(self.penalty, str) else spec.name
+                    raise OptionError(f"{name} groups the weights of all labels; use labels='all'")
                 loss = loss.restricted(observed_support(data, loss.shape))
         penalty = make_penalty(
             self.penalty, self.lam, self.l1, self.l2, loss.shape,
