@@ -403,11 +403,11 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
         return topic_views(self, n, words)
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """What its page shows: topics, a map of words; with data, documents with their topics."""
         from spinney.embed.report import topics_report
 
-        return topics_report(self, data, settings or Report())
+        return topics_report(self, data, settings_or(Report, settings, given))
 
     def contents(self) -> Contents:
         """What the model keeps in its file."""

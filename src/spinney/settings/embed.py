@@ -172,11 +172,10 @@ class PmiSvd(_Svd, _Places, _Pmi):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lasso(_Vectors, _Places, _Pmi):
+class _Codes(_Vectors, _Places, _Pmi):
     """Sparse codes of pointwise mutual information."""
 
     panel = PENALTY
-    method: Annotated[Literal["lasso"], _METHOD] = "lasso"
     dimensions: Annotated[int, AtLeast(1), "Length of a vector."] = 52
     lam: Annotated[float, AtLeast(0), "Strength of the penalty."] = 0.1
     coding: Annotated[
@@ -191,7 +190,14 @@ class Lasso(_Vectors, _Places, _Pmi):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sparse(Lasso):
+class Lasso(_Codes):
+    """Sparse codes, whose numbers are penalised one by one."""
+
+    method: Annotated[Literal["lasso"], _METHOD] = "lasso"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sparse(_Codes):
     """Sparse codes in which a dimension is used only below its parent."""
 
     panel = PENALTY

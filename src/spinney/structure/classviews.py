@@ -16,7 +16,20 @@ from spinney.structure.vectorviews import these_words
 from spinney.structure.wordclasses import WordClasses
 from spinney.structure.words import largest, short
 from spinney.structure.wordvectors import WordVectors
-from spinney.views import Extra, Node, Note, Outline, Section, Share, Table, Token, Tokens, View, WordMap, grown
+from spinney.views import (
+    Extra,
+    Node,
+    Note,
+    Outline,
+    Section,
+    Share,
+    Table,
+    Token,
+    Tokens,
+    View,
+    WordMap,
+    grown,
+)
 
 Floats = NDArray[np.float64]
 
