@@ -290,7 +290,8 @@ class Common(Settings):
 
 def settings_of(cls: type[Settings]) -> tuple[Setting, ...]:
     """The fields of a settings class, by panels, each in the order of its declaration."""
-    return _declared(cls)
+    found: tuple[Setting, ...] = _declared(cls)  # type: ignore[arg-type]  # a class can be hashed
+    return found
 
 
 @cache
@@ -320,7 +321,13 @@ def _setting(cls: type[Settings], name: str, hint: Any, default: Any) -> Setting
         hidden=Hidden in marked,
         bounds=tuple(mark for mark in marks if isinstance(mark, AtLeast)),
         help=said[0],
-        panel=next(c.panel for c in reversed(cls.__mro__) if name in getattr(c, "__annotations__", {})),
+        panel=TRAINING
+        if name == "method"
+        else next(
+            getattr(c, "panel", TRAINING)
+            for c in reversed(cls.__mro__)
+            if name in getattr(c, "__annotations__", {})
+        ),
         default=REQUIRED if default is MISSING else default,
     )
 

@@ -19,21 +19,19 @@ from spinney.settings import (
     Settings,
     methods,
 )
-from spinney.settings.text import TextFiles, TrainingText, WordsOf
-from spinney.settings.words import Comparing, WordTests
+from spinney.settings.text import TextFiles, WordsOf
+from spinney.settings.words import Comparing, KnownWords, WordTests
 
 _METHOD = "How vectors, states or topics are learnt."
 Weighting = Literal["flat", "harmonic", "linear"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words(TrainingText):
+class Words(KnownWords):
     """Which words there are."""
 
     panel = DATA
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 5
-    max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
-    unknown: Annotated[str, "The unknown word; nothing for none."] = "<unk>"
 
 
 # ----------------------------------------------------------------------------------------- word vectors
@@ -201,7 +199,7 @@ class Sparse(_Codes):
     """Sparse codes in which a dimension is used only below its parent."""
 
     panel = PENALTY
-    method: Annotated[Literal["sparse"], _METHOD] = "sparse"
+    method: Annotated[Literal["sparse"], _METHOD] = "sparse"  # type: ignore[assignment]
     branching: Annotated[tuple[int, ...], AtLeast(1), "Children of a root, of each of these, and so on."] = (
         4,
         2,
