@@ -32,7 +32,7 @@ from spinney.structure.words import largest
 
 Structure = Literal["chain", "tree"]
 
-#: From so many classes on `k_best="auto"` keeps this many entries; below, matrix products are faster.
+#: From this many classes on `k_best="auto"` keeps this many entries; below, matrix products are faster.
 _MANY_CLASSES, _FEW_ENTRIES = 256, 16
 _COLUMNS = 64  # classes whose words are looked for at a time
 
@@ -326,7 +326,7 @@ class HiddenMarkov(WordClassModel):
         return in_order(function, corpus.pieces(), self.threads or default_threads())
 
     def word_vectors(self) -> WordVectors:
-        """P(class | word), averaged over the text: the representation Posterior-Type, a row a word."""
+        """P(class | word), averaged over the text: the representation Posterior-Type, a row for each word."""
         self._check_fitted()
         omega = self.statistics_.omega
         mass = omega.sum(axis=1, dtype=np.float64)

@@ -342,7 +342,7 @@ class SpectralHMM(EmbedModel):
     # -- vectors --------------------------------------------------------------------------------------
 
     def word_vectors(self, kind: Literal["basis", "state"] = "basis") -> WordVectors:
-        """A vector a word: its row of U, or the state of the text after it, whatever came before."""
+        """A vector for each word: its row of U, or the state of the text after it, whatever came before."""
         ops = self._fitted
         n = len(self.vocabulary_)
         if kind == "basis":

@@ -117,7 +117,7 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     weights_ : array [K]
         The probabilities of topics, which sum to 1; with ``alpha0`` the parameters α_k, which sum to ``alpha0``.
     spectrum_ : array [K]
-        The eigenvalues of the pairs of words: a gap tells how many topics there are.
+        The eigenvalues of the pairs of words: a gap shows how many topics there are.
     clipped_ : array [K]
         The share of each topic's mass that was negative before it was clipped: much of it means few documents.
     trace_ : list of float
@@ -503,7 +503,7 @@ _SETTINGS = tuple(field.name for field in fields(MomentTopics))
 
 
 def _mean_log(gamma: Matrix) -> Matrix:
-    """E[log θ] of θ ~ Dir(γ), a row a document."""
+    """E[log θ] of θ ~ Dir(γ), a row for each document."""
     return np.asarray(digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True)))
 
 
