@@ -33,7 +33,7 @@ class Features(NamedTuple):
 
 FEATURES = (
     Features("(y,x)", "U:%x[0,0]", (38.7, 38.7), {}),
-    Features("(y',y,x), no start label", "B:%x[0,0]", (27.2, 27.8), {"start": False}),
+    Features("(y',y,x), no start label", "B:%x[0,0]", (27.2, 27.8), {"start_label": False}),
     Features("(y',y,x)", "B:%x[0,0]", (17.9, 18.5), {}),
     Features("(y,x)+(y',y,x)", "*:%x[0,0]", (13.9, 14.8), {}),
     Features("(y,x-1,x,x+1)", "U:%x[-1,0]%x[0,0]%x[1,0]", (12.5, 13.9), {}),

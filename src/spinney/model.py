@@ -112,7 +112,8 @@ class Model:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read a model file of this kind."""
-        return _opened(cls, read_model(path, getattr(cls, "kind", None)))
+        model: Self = _opened(cls, read_model(path, getattr(cls, "kind", None)))
+        return model
 
     def summary(self) -> list[View]:
         """What ``fit`` prints: the facts, and what else is worth a look at once."""
@@ -126,7 +127,7 @@ class Model:
         """What a person sees of the model."""
         return [Facts("facts", self.kind, self.facts)]
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
         """What the page of the model shows: a note that says what the model is, facts, and sections.
 
         With data, the page shows what the model makes of them; ``settings`` are of

@@ -522,7 +522,7 @@ def test_other_options_that_make_no_sense(refused, data, tmp_path):
     assert "there are 13 words" in refused(
         "cluster", data / "cca", "--classes", 14, "--model", tmp_path / "k"
     )
-    assert "JSON goes to standard output" in refused("export", data / "cca", "-", "--json")
+    assert "JSON and the output" in refused("export", data / "cca", "-", "--json")
 
 
 def test_vectors_of_lower_case_are_found_for_capitals(facts, tmp_path):

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from spinney.cli.structures import constituent_parser
+import spinney
 from spinney.corpus import Tree
 from spinney.structure.reading import word_classes
 
@@ -140,7 +140,9 @@ def test_head_automata_have_no_words_to_parse(facts, refused, spinney, tmp_path)
     facts(
         "parse", "fit", tmp_path / "text.conllu", "--method", "automata", "--column", "xpos", "--model", path
     )
-    assert "need tags" in refused("classes", "fit", "text.txt", "--tree", "--parser", path, "--model", "m")
+    assert "no parser of plain text" in refused(
+        "classes", "fit", "text.txt", "--tree", "--parser", path, "--model", "m"
+    )
     assert code == 0
 
 
@@ -234,8 +236,8 @@ def test_groups_of_parses_have_the_words_of_the_text(facts, tmp_path):
         ("--groups topics:brown.spinney", "brown.spinney"),
         ("--groups brown:topics.spinney", "topics.spinney"),
         ("--groups brown:parser.spinney", "parser.spinney"),
-        ("--tree parser.spinney", "parser.spinney"),
-        ("--tree topics.spinney", "topics.spinney"),
+        ("--method tree --class-tree parser.spinney", "parser.spinney"),
+        ("--method tree --class-tree topics.spinney", "topics.spinney"),
     ],
 )
 def test_wrong_structure_for_a_classifier(refused, options, told):
@@ -252,13 +254,16 @@ def test_brown_paths_are_a_tree_of_words_and_of_labels(facts, file):
     )
     assert told["active"] > 0
     assert facts("lm", "eval", "lm", "text.txt")["perplexity"] < 10
-    facts("classify", "fit", "documents", "--tree", file, "--lam", 0.1, "--model", "c")
+    facts(
+        "classify", "fit", "documents", "--method", "tree", "--class-tree", file, "--lam", 0.1, "--model", "c"
+    )
     assert facts("classify", "eval", "c", "documents")["accuracy"] > 0.9
 
 
 def test_labels_that_are_no_words_have_no_tree(refused, tmp_path):
     (tmp_path / "t.csv").write_text("text,label\na dog,first\na cat,second\n")
-    line = refused("classify", "fit", tmp_path / "t.csv", "--tree", "brown.spinney", "--model", "c")
+    how = ["--method", "tree", "--class-tree", "brown.spinney"]
+    line = refused("classify", "fit", tmp_path / "t.csv", *how, "--model", "c")
     assert "no word has a class" in line
     assert "are its words of the same kind?" in line
 
@@ -274,5 +279,7 @@ def test_classes_begin_a_hidden_markov_model(facts, refused):
     )
 
 
-def test_what_is_loaded_is_a_parser(models):
-    assert constituent_parser(str(models / "parser.spinney")).method == "pcfg"
+def test_a_parser_gives_trees_to_others(models):
+    parser = spinney.load(models / "parser.spinney")
+    [tree] = parser.structures()["constituents"]([SENTENCES[0].split()])
+    assert str(tree) == TREES[0]

@@ -3,6 +3,7 @@
 import gzip
 import io
 import itertools
+import json
 import os
 import random
 import sys
@@ -158,6 +159,38 @@ def test_the_plainer_models(facts, data, tmp_path, kind):
     facts("fit", data / "train.txt", "--method", kind, *patterns, "--model", tmp_path / "m")
     scores = facts("eval", tmp_path / "m", data / "dev.txt")
     assert scores["token_error"] <= 0.05
+
+
+def test_an_interrupt_keeps_what_was_learnt(spinney, facts, data, tmp_path, monkeypatch):
+    from spinney.tagging.stopping import DevSet
+
+    watch, calls = DevSet.__call__, []
+
+    def interrupted(self, step, w):
+        calls.append(step)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return watch(self, step, w)
+
+    monkeypatch.setattr(DevSet, "__call__", interrupted)
+    dev = ["--dev", data / "dev.txt", "--patience", 50, "--tol", 1e-12, "--lam", 1e-3]
+    command = ["fit", data / "train.txt", "--patterns", data / "near.tpl", "--model", tmp_path / "m", *dev]
+    code, out, err = spinney(*command, "--json")
+    assert code == 130
+    assert json.loads(out)["interrupted"] is True
+    assert "interrupted" in err
+    assert facts("eval", tmp_path / "m", data / "dev.txt")["token_error"] < 0.5
+
+
+def test_a_configuration_makes_the_same_model(facts, data, tmp_path):
+    import spinney
+
+    config = tmp_path / "tag.toml"
+    config.write_text(spinney.load(data / "model").config())
+    facts("fit", "--config", config, "--model", tmp_path / "m")
+    one, other = (spinney.load(path) for path in (data / "model", tmp_path / "m"))
+    assert one.settings == other.settings
+    assert one.weights_.values.tolist() == other.weights_.values.tolist()
 
 
 def test_threads_change_nothing(facts, data, tmp_path):

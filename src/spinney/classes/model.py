@@ -101,11 +101,12 @@ class WordClassModel(Model):
         if what not in ("class", "path"):
             raise OptionError(f"{what}: this model has one class for each word; ask for class or path")
         classes = self.word_classes()
-        names: Sequence[str] | None = [str(i) for i in range(classes.n_classes)]
+        names: Sequence[str] = [str(i) for i in range(classes.n_classes)]
         if what == "path":
-            names = self.class_paths()
-            if names is None:
+            paths = self.class_paths()
+            if paths is None:
                 raise OptionError("path: these classes are flat, they have no paths")
+            names = paths
 
         def of_words(batch: Sequence[Tokens]) -> list[str]:
             ids = classes.encode([word for tokens in batch for word in tokens.words])

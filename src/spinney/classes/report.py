@@ -130,13 +130,13 @@ def _transitions(model: WordClassModel, matrix: Floats, used: Sequence[ClassView
 
 
 def _homonyms(model: HiddenMarkov) -> Section:
-    table, listed = homonym_views(model, 60, "")
+    table, listed = homonym_views(model, 60, "")  # a page has the table alone
     said = (
         "Frequent words whose tokens belong to two classes or more, those first that are most evenly mixed."
     )
     if not listed.data():
         said = "None: no frequent word clearly belongs to several classes."
-    return Section("Words of several classes", [Note(said), table, listed])
+    return Section("Words of several classes", [Note(said), table])
 
 
 def _learning(facts: Mapping[str, Any]) -> list[View]:

@@ -196,7 +196,7 @@ TASKS: dict[str, Task] = {
                 _EMBED.Evaluate,
                 "spinney.embed.recipes:evaluate",
                 _VECTORS,
-                Argument("data", "hmm, topics: held-out text; - is standard input.", default=None),
+                Argument("data", "Held-out text for hmm and topics; - is standard input.", default=None),
             ),
             "inspect": inspect(
                 "Show how a model was learnt, its spectrum, and the strongest words of dimensions or topics.",

@@ -305,7 +305,9 @@ class _Reader:
         if FORMATS[format].sentences:
             sentences: Iterable[list[str]] = reader(format, "sentences")(path, **self.how)
         else:
-            table = {"text": self._text_column(), "header": self.header} if FORMATS[format].rows else {}
+            table: dict[str, Any] = {}
+            if FORMATS[format].rows:
+                table = {"text": self._text_column(), "header": self.header}
             sentences = document_sentences(read_documents(path, format, **table, **self.how))
         if self.parses(format):
             trees = parse_dependencies(sentences, self.parser, report=self.report)

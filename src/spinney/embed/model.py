@@ -77,7 +77,7 @@ class EmbedModel(Model):
         from spinney.embed.report import vectors_report
 
         if data is not None:
-            raise OptionError("the page of vectors and states shows no data")
+            raise OptionError("the page of vectors and states shows no text")
         return vectors_report(self, settings or Report())
 
     def neighbours(self, words: Sequence[str], settings: Settings | None = None, **given: Any) -> list[View]:

@@ -19,6 +19,7 @@ from spinney.structure.words import largest, short
 from spinney.views import (
     Bars,
     Columns,
+    Extra,
     HeatMap,
     Mark,
     MarkedText,
@@ -200,7 +201,7 @@ def _documents(model: MomentTopics, data: Any, s: Any, names: Sequence[str]) -> 
         foremost = [k for k in largest(np.asarray(theta, float), 3) if theta[k] > 0.01]
         views.append(Bars("", name, [(names[k], float(theta[k])) for k in foremost], colours=foremost))
         views.append(_marked(model, words, theta, place, names))
-    return views
+    return [*views, Extra("documents", "", len(some))]
 
 
 def _marked(

@@ -288,9 +288,14 @@ class Common(Settings):
     seed: Annotated[int, AtLeast(0), AtMost(2**32 - 1), "Seed of everything random."] = 0
 
 
-@cache
 def settings_of(cls: type[Settings]) -> tuple[Setting, ...]:
     """The fields of a settings class, by panels, each in the order of its declaration."""
+    found: tuple[Setting, ...] = _declared(cls)  # type: ignore[arg-type]  # a class can be hashed
+    return found
+
+
+@cache
+def _declared(cls: Any) -> tuple[Setting, ...]:
     hints = get_type_hints(cls, include_extras=True)
     found = [_setting(cls, field.name, hints[field.name], field.default) for field in fields(cls)]
     return tuple(sorted(found, key=lambda setting: PANELS.index(setting.panel)))
@@ -316,7 +321,13 @@ def _setting(cls: type[Settings], name: str, hint: Any, default: Any) -> Setting
         hidden=Hidden in marked,
         bounds=tuple(mark for mark in marks if isinstance(mark, AtLeast)),
         help=said[0],
-        panel=next(c.panel for c in reversed(cls.__mro__) if name in getattr(c, "__annotations__", {})),
+        panel=TRAINING
+        if name == "method"
+        else next(
+            getattr(c, "panel", TRAINING)
+            for c in reversed(cls.__mro__)
+            if name in getattr(c, "__annotations__", {})
+        ),
         default=REQUIRED if default is MISSING else default,
     )
 

@@ -165,7 +165,7 @@ class Apply(WordsOf, Common):
         Literal["class", "path", "viterbi", "posterior"] | None,
         "What to write (default: viterbi if classes depend on the context, else class).",
     ] = None
-    top: Annotated[int, AtLeast(1), "posterior: greatest number of classes of a token."] = 16
+    top: Annotated[int, AtLeast(1), "Greatest number of classes of a token, for posterior."] = 16
     before_label: Annotated[bool, "Put the new column before the last one."] = False
 
 

@@ -182,7 +182,7 @@ class Lasso(_Vectors, _Places, _Pmi):
     coding: Annotated[
         Literal["dictionary", "stochastic"], "Learn with the whole matrix, or entry by entry."
     ] = "dictionary"
-    passes: Annotated[int | None, AtLeast(1), "stochastic: visits of each entry (default: 20)."] = None
+    passes: Annotated[int | None, AtLeast(1), "Visits of each entry, for stochastic (default: 20)."] = None
 
     def check(self) -> None:
         super().check()
@@ -195,7 +195,7 @@ class Sparse(Lasso):
     """Sparse codes in which a dimension is used only below its parent."""
 
     panel = PENALTY
-    method: Annotated[Literal["sparse"], _METHOD] = "sparse"
+    method: Annotated[Literal["sparse"], _METHOD] = "sparse"  # type: ignore[assignment]
     branching: Annotated[tuple[int, ...], AtLeast(1), "Children of a root, of each of these, and so on."] = (
         4,
         2,
@@ -314,7 +314,7 @@ class Apply(WordsOf, Common):
 
     panel = OUTPUT
     what: Annotated[
-        Literal["auto", "states"], "states: what the words around each token (hmm: up to it) say."
+        Literal["auto", "states"], "Or states: what the words around each token (hmm: up to it) say."
     ] = "auto"
 
 

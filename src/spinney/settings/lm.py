@@ -55,11 +55,10 @@ class Vocabulary(TrainingText):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ngram(Vocabulary, Common):
+class _Counted(Vocabulary):
     """Smoothed n-gram models."""
 
     panel = TRAINING
-    method: Annotated[Literal["mkn", "wb", "katz", "good-turing"], "Smoothing or model."] = "mkn"
     order: Annotated[int, AtLeast(1), AtMost(10**6), "Length of the longest n-grams."] = 5
     memory: Annotated[str | None, "Count within this much memory, such as 2G, the rest on disk."] = None
 
@@ -88,7 +87,14 @@ class Ngram(Vocabulary, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Discounted(Ngram):
+class Ngram(_Counted, Common):
+    """Smoothing without settings of its own."""
+
+    method: Annotated[Literal["mkn", "wb", "katz", "good-turing"], "Smoothing or model."] = "mkn"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discounted(_Counted, Common):
     """Absolute discounting and Kneser-Ney with one discount."""
 
     method: Annotated[Literal["kn", "kn-backoff", "ad"], "Smoothing or model."] = "kn"
@@ -98,14 +104,14 @@ class Discounted(Ngram):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interpolated(Ngram):
+class Interpolated(_Counted, Common):
     """Jelinek-Mercer interpolation, with weights fitted to held-out text if there is any."""
 
     method: Annotated[Literal["jm"], "Smoothing or model."] = "jm"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Additive(Ngram):
+class Additive(_Counted, Common):
     """Additive smoothing."""
 
     method: Annotated[Literal["additive"], "Smoothing or model."] = "additive"
@@ -163,11 +169,10 @@ class _Penalised(Vocabulary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loglinear(_Penalised, Common):
+class _OnTrie(_Penalised):
     """Log-linear models over the contexts of a suffix trie."""
 
     panel = TRAINING
-    method: Annotated[Literal["loglinear"], "Smoothing or model."] = "loglinear"
     order: Annotated[
         int | Literal["unbounded"], AtLeast(1), AtMost(10**6), "Length of the longest n-grams."
     ] = 5
@@ -180,7 +185,14 @@ class Loglinear(_Penalised, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hierarchical(Loglinear):
+class Loglinear(_OnTrie, Common):
+    """Log-linear models over the contexts of a suffix trie."""
+
+    method: Annotated[Literal["loglinear"], "Smoothing or model."] = "loglinear"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hierarchical(_OnTrie, Common):
     """Log-linear models that predict a word by going down a tree of words."""
 
     panel = FEATURES

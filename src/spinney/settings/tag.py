@@ -346,9 +346,7 @@ class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Common):
     penalty: Annotated[
         str | Any, OneOf(PENALTIES, open=True), "Penalty, of single weights, of groups or of a tree."
     ] = "elasticnet"
-    l2: Annotated[  # type: ignore[assignment]
-        float | None, AtLeast(0), "Strength of the ridge part (default: 0.01 for elasticnet)."
-    ] = None
+    l2: Annotated[float | None, AtLeast(0), "Ridge strength (default: 0.01 for elasticnet)."] = None  # type: ignore[assignment]
     lams: Annotated[tuple[float, ...] | None, AtLeast(0), "Strengths (default: a grid from the largest)."] = (
         None
     )

@@ -16,7 +16,20 @@ from spinney.structure.vectorviews import these_words
 from spinney.structure.wordclasses import WordClasses
 from spinney.structure.words import largest, short
 from spinney.structure.wordvectors import WordVectors
-from spinney.views import Node, Note, Outline, Section, Share, Table, Token, Tokens, View, WordMap, grown
+from spinney.views import (
+    Extra,
+    Node,
+    Note,
+    Outline,
+    Section,
+    Share,
+    Table,
+    Token,
+    Tokens,
+    View,
+    WordMap,
+    grown,
+)
 
 Floats = NDArray[np.float64]
 
@@ -237,4 +250,4 @@ def sentence_section(
                 )
             )
         views.append(Tokens("", f"{i + 1:,}", tokens, more=len(sentence) - len(tokens)))
-    return Section("Sentences", views)
+    return Section("Sentences", [*views, Extra("sentences", "", len(words))])

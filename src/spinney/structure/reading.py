@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from spinney.corpus.opening import open_bytes, open_text
+from spinney.corpus.compressed import open_bytes
+from spinney.corpus.opening import open_text
 from spinney.errors import InputError, OptionError
 from spinney.structure.classtree import ClassTree
 from spinney.structure.topics import Topics, read_topics

@@ -16,7 +16,7 @@ UNKNOWN, EITHER = "_", "|"
 def encode_labels(
     symbols: NDArray[np.int32], pool: Numbering, *, partial: bool = False, known: Sequence[str] = ()
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_], list[str]]:
-    """Numbers of labels, the sets of labels that stand for half-known ones, and the names of all labels, sorted.
+    """Numbers of labels, the sets of labels that those known in part may be, and the names of all labels, sorted.
 
     With ``partial``, ``_`` is a label that is not known and ``PER|LOC`` one of several; as numbers they are ``-1 - k``,
     where row k of the sets says which labels are possible. ``known`` labels are there even if none is seen.

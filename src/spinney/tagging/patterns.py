@@ -17,7 +17,7 @@ observation, so two patterns with the same text between their fields share their
 ``%class[0,0,NAME]``            the word's class in the word classes NAME; no observation if it has none
 ``%path[0,0,NAME,4]``           the first four bits of the path of that class
 ``%vector[0,0,NAME]``           the word's vector in NAME: as many observations as it has coordinates
-``%value[0,2]``                 real-valued observations in the cell, ``name:value`` parted by ``|``
+``%value[0,2]``                 real-valued observations in the cell, ``name:value``, with ``|`` between them
 =============================== ========================================================================
 
 Before the first number, ``@`` counts from the start (``@1``) or end (``@-1``) of the sentence. Beyond the
@@ -329,7 +329,7 @@ _NAMED = re.compile(r"((?:[^\\]|\\.|\\$)*):([^:]*)")
 def values_of(cell: str) -> list[tuple[str, float]]:
     """The real-valued observations in a cell for ``%value``.
 
-    Several are parted by ``|``; ``\\:`` and ``\\|`` stand for the signs themselves. A name alone has the value 1;
+    Several have ``|`` between them; ``\\:`` and ``\\|`` stand for the signs themselves. A name alone has the value 1;
     a number alone is the value of the observation without a name. A cell ``|`` has none.
 
     Examples

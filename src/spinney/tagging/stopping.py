@@ -28,7 +28,7 @@ class DevSet:
     chains : callable
         Gives the scores of sentences at some weights.
     every, patience : int
-        Look at every so many iterations; stop after so many looks without progress.
+        Iterations between two looks; looks without progress after which to stop.
     threads : int, optional
     """
 

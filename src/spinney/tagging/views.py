@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from spinney.model import FACTS
 from spinney.tagging.methods import METHODS
-from spinney.views import Bars, Columns, Extra, Facts, Note, Table, View
+from spinney.views import Extra, Facts, Note, Table, View
 
 if TYPE_CHECKING:
     from spinney.tagging.tagger import Tagger
@@ -44,11 +44,15 @@ def inspection(tagger: Tagger, s: Any) -> list[View]:
     likely, unlikely = tagger.transitions(s.top)
     bigrams, orphans = tagger.orphans()
     counts = [[text, *pair] for text, pair in patterns.items()]
+    words = [
+        [of, "  ".join(f"{name} {weight:+.2f}" for name, weight in rows) or "(none)"]
+        for of, rows in strongest.items()
+    ]
     header = ["where is seen", "before", "label", "weight"]
     views: list[View] = [
         facts_view(tagger),
         Extra("strongest", "", strongest),
-        Columns([Bars("", name, rows) for name, rows in strongest.items() if rows]),
+        Table("", "Strongest observations", [s.by, "observations (weight)"], words),
         Table("", "Transitions", header, [[*row] for row in (*likely, *reversed(unlikely))]),
         Extra("likely_transitions", "", likely),
         Extra("unlikely_transitions", "", unlikely),
