@@ -54,11 +54,19 @@ def show_views(views: Iterable[View], title: str = "") -> None:
                 show_views(inner)
 
 
-def _print(text: str, style: str = "") -> None:
+def _print(text: str, style: str = "", *, wrap: bool = False) -> None:
     from rich.text import Text
 
     if text:
-        console().print(Text(text, style=style), soft_wrap=not style)
+        console().print(Text(text, style=style), soft_wrap=not wrap)
+
+
+def _facts(view: Facts) -> None:
+    known = view.shown()
+    if known:
+        show_facts(view.title, known)
+    else:
+        _print(view.title, style="italic")
 
 
 def _table(view: Table) -> None:
@@ -136,7 +144,7 @@ def _tree(view: PhraseTree) -> None:
     lines = phrase_lines(Tree.parse(view.tree))
     width = max((len(label) for label, _ in lines), default=0)
     for label, words in lines:
-        _print(f"{label:{width}}  {words}")
+        _print(f"{label:{width}}  {words.replace('-LRB-', '(').replace('-RRB-', ')')}")
 
 
 def _arcs(view: Arcs) -> None:
@@ -193,10 +201,10 @@ def _marked(view: MarkedText) -> None:
 
 #: How each kind of view is printed; others are for JSON or for pages only.
 SHOWN: dict[type[View], Callable[[Any], None]] = {
-    Facts: lambda view: show_facts(view.title, view.shown()),
+    Facts: _facts,
     Table: _table,
     Lines: _lines,
-    Note: lambda view: _print(view.text),
+    Note: lambda view: _print(view.text, wrap=True),
     Bars: _bars,
     Series: _series,
     HeatMap: _heat_map,
