@@ -121,8 +121,8 @@ def _em(
     print(f"EM, {passes} passes …", file=sys.stderr, flush=True)
     model = HiddenMarkov(STATES, passes=passes, finish=False, random_state=seed)
     model.fit(ended, dev=test, init=init)
-    seconds = np.cumsum([row["seconds"] for row in model.facts_["trace"]]).tolist()
-    return model, [(s, float(np.exp(-row["dev"]))) for s, row in zip(seconds, model.facts_["trace"])]
+    seconds = np.cumsum([row["seconds"] for row in model.facts["trace"]]).tolist()
+    return model, [(s, float(np.exp(-row["dev"]))) for s, row in zip(seconds, model.facts["trace"])]
 
 
 def _interpolated(
@@ -169,7 +169,7 @@ def _recovered(text: Any, ended: Any) -> Any:
     from spinney.classes import HiddenMarkov
     from spinney.classes.statistics import Statistics
 
-    found = recover_parameters(_learn(text, "full", pseudo_count=100.0, shrinkage=0.0), floor=1e-3)
+    found = recover_parameters(_learn(text, "full", pseudo=100.0, shrinkage=0.0), floor=1e-3)
     share = np.linalg.matrix_power(found.transition, 64) @ found.start
     omega = (found.emission[_rows(text, ended)] * share * ended.n_tokens).astype(np.float32)
     model = HiddenMarkov(STATES, passes=1, finish=False).fit(ended.part(0, 20))
@@ -185,7 +185,7 @@ def _clustered(text: Any, ended: Any) -> Any:
     from spinney.parallel import one_blas_thread
     from spinney.structure import WordClasses
 
-    model = _learn(text, "full", pseudo_count=100.0, shrinkage=0.0)
+    model = _learn(text, "full", pseudo=100.0, shrinkage=0.0)
     sides = [model.word_vectors(kind).matrix for kind in ("basis", "state")]
     X = np.hstack([side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12) for side in sides])
     weight = np.sqrt(text.vocabulary.counts + 1.0)

@@ -65,15 +65,15 @@ def _peer(train: Any) -> tuple[str, list[Comparison]]:
     ]
     for states in (32, 128):
         model = _begun(train, states, "float64")
-        model.smoothing = 0.0
-        again = HiddenMarkov(states, method="batch", passes=1, dtype="float64", smoothing=0.0, threads=1)
+        model.how = model.how.replace(smoothing=0.0)
+        again = HiddenMarkov(states, em="batch", passes=1, dtype="float64", smoothing=0.0, threads=1)
         rate = train.n_tokens / min(_pass_seconds(again, train, model) for _ in range(2))
         for implementation, tokens in (("log", 10_000), ("scaling", 50_000)):
             text = train.part(0, int(np.searchsorted(train.offsets, tokens)))
             expected, seconds = _hmmlearn(model.laws_, text, implementation)
             peer_rate = text.n_tokens / seconds
             again.fit(text, init=model)
-            found = again.facts_["trace"][0]["log_likelihood"] * text.n_tokens
+            found = again.facts["trace"][0]["log_likelihood"] * text.n_tokens
             rows.append(
                 f"| {states} | {implementation} | {text.n_tokens:,} | {peer_rate:,.0f} | {rate:,.0f} "
                 f"| **{rate / peer_rate:.0f}** | {abs(found - expected):.0e} of {-expected:,.0f} |"
@@ -107,7 +107,7 @@ def _hmmlearn(laws: Any, text: Any, implementation: str) -> tuple[float, float]:
 
 def _pass_seconds(model: Any, text: Any, init: Any) -> float:
     model.fit(text, init=init)
-    return float(model.facts_["trace"][0]["seconds"])
+    return float(model.facts["trace"][0]["seconds"])
 
 
 def _speeds() -> str:
@@ -124,7 +124,7 @@ def _speeds() -> str:
         "|---:|---|---:|---:|---:|---:|",
     ]
     projected = ""
-    for classes, messages in ((128, None), *product((256, 512, 1024), (None, 16))):
+    for classes, messages in ((128, "none"), *product((256, 512, 1024), ("none", 16))):
         rates = []
         for structure, typed in (("chain", 0), ("tree", 0), ("tree", 12)):
             sample = text.part(0, len(text) * 128 // max(classes, 128))
@@ -135,7 +135,7 @@ def _speeds() -> str:
             print(f"{structure}, {classes} classes, k = {messages} …", file=sys.stderr, flush=True)
             seconds = min(_pass_seconds(model, sample, first) for _ in range(2))
             rates.append(sample.n_tokens / seconds)
-        name = "exact" if messages is None else f"{messages}-best"
+        name = "exact" if messages == "none" else f"{messages}-best"
         cells = " | ".join(f"{rate:,.0f}" for rate in rates)
         rows.append(f"| {classes} | {name} | {cells} | {rates[0] / rates[1]:.2f} |")
         if (classes, messages) == (512, 16):
@@ -158,15 +158,15 @@ def _sparse(train: Any, dev: Any) -> str:
         "|---|---:|---:|---:|---:|",
     ]
     exact = 0.0
-    settings: list[tuple[str, dict[str, Any]]] = [("exact", {"k_best": None})]
+    settings: list[tuple[str, dict[str, Any]]] = [("exact", {"k_best": "none"})]
     settings += [(f"{k}-best", {"k_best": k}) for k in (4, 8, 16, 32)]
-    settings += [(f"ε = {epsilon}", {"k_best": None, "epsilon": epsilon}) for epsilon in (0.1, 0.01)]
+    settings += [(f"ε = {epsilon}", {"k_best": "none", "epsilon": epsilon}) for epsilon in (0.1, 0.01)]
     for name, options in settings:
         print(f"{name} …", file=sys.stderr, flush=True)
         model = HiddenMarkov(128, passes=4, start=32, threads=2, **options).fit(train)
         value = model.log_likelihood(dev) / dev.n_tokens
         exact = exact or value
-        trace = model.facts_["trace"]
+        trace = model.facts["trace"]
         kept, seconds = trace[-1]["support"], sum(row["seconds"] for row in trace)
         rows.append(f"| {name} | {value:.4f} | {value / exact - 1:.2%} | {kept:.1f} | {seconds:.1f} |")
     return "\n".join(rows) + "\n"

@@ -146,8 +146,8 @@ def _speed(bank: Treebank) -> str:
     longer = [words for words in held_out if 38 <= len(words) <= 42]
     longest = [word for words in held_out if words[-1] == "." for word in [*words[:-1], ","]][:200]
     for states in (1, 8, 16):
-        method = "pcfg" if states == 1 else "clustering"
-        parser = Parser(method, states=states, threads=1).fit(bank.train)
+        how = {"method": "pcfg"} if states == 1 else {"method": "clustering", "states": states}
+        parser = Parser(**how, threads=1).fit(bank.train)
         parser.parse(middle[:2])
         rates = [_rate(parser, some) for some in (middle, longer)]
         started = time.perf_counter()
@@ -209,7 +209,7 @@ def _em(bank: Treebank, states: int) -> _Curve:
     from spinney.parsing.methods import TrainingTrees
 
     parser = Parser("em", states=states)
-    training = TrainingTrees.of(bank.train, parser.binarisation, parser.rare)
+    training = TrainingTrees.of(bank.train, parser.binarisation, parser.settings.rare)
     parser._begin(training.rules, training.pcfg.grammar())
     em = timed_em(training, states, parser._judge(bank.dev[:_JUDGES]))
     f1 = parser._judge(bank.dev)(em.grammar)
@@ -222,7 +222,7 @@ def _spectral(bank: Treebank, states: int) -> _Curve:
     from spinney.parsing.spectral import fit_spectral
 
     parser = Parser("spectral", states=states)
-    training = TrainingTrees.of(bank.train, parser.binarisation, parser.rare)
+    training = TrainingTrees.of(bank.train, parser.binarisation, parser.settings.rare)
     parser._begin(training.rules, training.pcfg.grammar())
     fit_spectral(training.sample.trees, training.rules, 2)  # kernels are compiled here
     started = time.perf_counter()

@@ -57,7 +57,7 @@ def hidden(setting: Setting, words: Words, structure: Structure, n_classes: int)
     """A hidden Markov model of the training text, begun with Brown clusters of the same structure."""
     file = setting.cache / f"{_prefix(setting, words)}-{structure}-hmm-{n_classes}.spinney"
     if not file.exists():
-        k = 16 if n_classes >= _MANY else None
+        k = 16 if n_classes >= _MANY else "none"
         model = HiddenMarkov(n_classes, structure, passes=setting.passes, k_best=k, random_state=setting.seed)
         start = clustering(setting, words, structure, n_classes).classes
         model.fit(text(setting, words), init=start).save(file)
@@ -114,7 +114,7 @@ def _models(setting: Setting) -> str:
     rows = []
     for structure in STRUCTURES:
         for n in setting.sizes:
-            facts = hidden(setting, "lemma+upos", structure, n).facts_
+            facts = hidden(setting, "lemma+upos", structure, n).facts
             per_second = f"{facts['tokens_per_second']:,.0f}"
             rows.append(
                 [f"{structure} {n}", f"{facts['log_likelihood']:.4f}", f"{facts['seconds']:.0f}", per_second]

@@ -155,7 +155,7 @@ def _typed(study: _Study, untyped: HiddenMarkov) -> str:
     models = {"one matrix": untyped}
     models |= {f"{n} relations": study.begin("tree", "Brown", typed=n) for n in TYPED}
     header = ["", *study.names, "parameters"]
-    rows = [[name, *study.curve(model), f"{model.facts_['parameters']:,}"] for name, model in models.items()]
+    rows = [[name, *study.curve(model), f"{model.facts['parameters']:,}"] for name, model in models.items()]
     best = max(study.last(models[f"{n} relations"]) for n in TYPED)
     return note + table(header, rows) + verdict([("labels of edges help", best > study.last(untyped))])
 
@@ -178,7 +178,7 @@ class _Study:
         self.seed = setting.seed
 
     def fit(self, structure: Structure = "tree", init: Any = None, **options: Any) -> HiddenMarkov:
-        options = {"gamma": GAMMA, "k_best": None} | options
+        options = {"gamma": GAMMA, "k_best": "none"} | options
         model = HiddenMarkov(self.n_classes, structure, passes=self.passes, random_state=self.seed, **options)
         return model.fit(self.train, dev=self.dev, init=init)
 
@@ -192,7 +192,7 @@ class _Study:
 
     def trace(self, model: HiddenMarkov) -> list[dict[str, Any]]:
         """Of the passes after the last split."""
-        return [row for row in model.facts_["trace"] if row["classes"] == self.n_classes]
+        return [row for row in model.facts["trace"] if row["classes"] == self.n_classes]
 
     def curve(self, model: HiddenMarkov) -> list[str]:
         return [f"{row['dev']:.3f}" for row in self.trace(model)]

@@ -125,9 +125,7 @@ def unlabelled(quick: bool) -> str:
     more = Columns(rest.offsets, rest.symbols[:-1], rest.pool)
     rows = []
     for criterion in (None, "weighted", "shift", "entropy", "self-training"):
-        tagger = Tagger(
-            "Uw:%x[0,0]\nUp:%x[0,1]\nUq:%x[-1,1]\nUr:%x[1,1]\nB", criterion=criterion
-        )
+        tagger = Tagger("Uw:%x[0,0]\nUp:%x[0,1]\nUq:%x[-1,1]\nUr:%x[1,1]\nB", criterion=criterion)
         tagger.fit_columns(known, unlabelled=None if criterion is None else more)
         rows.append([criterion or "supervised", None, f"{error(tagger, test):.2f}", tagger.facts_["seconds"]])
     note = (

@@ -38,7 +38,8 @@ def automata(setting: Any) -> str:
             (method, m) for method in ("em", "spectral") for m in ((4, 8) if setting.quick else (2, 4, 8, 16))
         ]
         for method, m in grid:
-            model = HeadAutomata(method, states=m, column=column, seed=setting.seed)
+            states = {"states": m} if method in ("em", "spectral") else {}
+            model = HeadAutomata(method, **states, column=column, seed=setting.seed)
             started = time.perf_counter()
             model.fit(train)
             seconds = time.perf_counter() - started

@@ -78,7 +78,9 @@ class Bench:
 
     def __init__(self, setting: Setting, **options: Any) -> None:
         self.parser = Parser("spectral", **options)
-        self.training = TrainingTrees.of(setting.bank.train, self.parser.binarisation, self.parser.rare)
+        self.training = TrainingTrees.of(
+            setting.bank.train, self.parser.binarisation, self.parser.settings.rare
+        )
         self.parser._begin(self.training.rules, self.training.pcfg.grammar())
         self.dev, self.seed = setting.bank.dev, setting.seed
 
@@ -213,24 +215,25 @@ def timing(setting: Setting) -> str:
 def estimators(setting: Setting) -> str:
     """All ways to learn, on the held-out and the test files."""
     bank = setting.bank
-    ladder = {
-        "PCFG": Parser("pcfg", horizontal=0),
-        "PCFG, one sibling": Parser("pcfg"),
-        "PCFG, sibling and parent": Parser("pcfg", vertical=2),
-        "EM": Parser("em"),
-        "spectral": Parser("spectral"),
-        "clusters": Parser("clustering", polish=0),
-        "clusters, then 5 of EM": Parser("clustering"),
-        "pivots": Parser("pivots", polish=0),
-        "pivots, then 5 of EM": Parser("pivots"),
-        "split-merge": Parser("split-merge"),
-        "product: spectral, clusters, split-merge": Parser("spectral+clustering+split-merge"),
+    ladder: dict[str, dict[str, Any]] = {
+        "PCFG": {"method": "pcfg", "horizontal": 0},
+        "PCFG, one sibling": {"method": "pcfg"},
+        "PCFG, sibling and parent": {"method": "pcfg", "vertical": 2},
+        "EM": {"method": "em"},
+        "spectral": {"method": "spectral"},
+        "clusters": {"method": "clustering", "polish": 0},
+        "clusters, then 5 of EM": {"method": "clustering"},
+        "pivots": {"method": "pivots", "polish": 0},
+        "pivots, then 5 of EM": {"method": "pivots"},
+        "split-merge": {"method": "split-merge"},
+        "product: spectral, clusters, split-merge": {"method": "spectral+clustering+split-merge"},
     }
     if not setting.quick:
-        ladder["product: four split-merge grammars"] = Parser("split-merge", grammars=4)
-        ladder["product: spectral, clusters, split-merge, twice"] = Parser(
-            "spectral+clustering+split-merge", grammars=2
-        )
+        ladder["product: four split-merge grammars"] = {"method": "split-merge", "grammars": 4}
+        ladder["product: spectral, clusters, split-merge, twice"] = {
+            "method": "spectral+clustering+split-merge",
+            "grammars": 2,
+        }
     else:  # what other studies have, or can be guessed from its neighbours
         for name in ("PCFG, sibling and parent", "EM", "clusters", "pivots"):
             del ladder[name]
@@ -244,10 +247,11 @@ def estimators(setting: Setting) -> str:
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     champion: np.ndarray[Any, Any] | None = None
-    for name, parser in ladder.items():
+    for name, how in ladder.items():
         started = time.perf_counter()
-        parser.random_state = setting.seed
-        parser.fit(bank.train, dev=bank.dev if parser.method == "em" else None)
+        parser = Parser(**how, seed=setting.seed).fit(
+            bank.train, dev=bank.dev if how["method"] == "em" else None
+        )
         seconds = time.perf_counter() - started
         dev = parseval(bank.dev, parser.parse(tree.leaves() for tree in bank.dev))
         guess = parser.parse(tree.leaves() for tree in bank.test)

@@ -93,7 +93,7 @@ KINDS = ("", ", + vectors of words", ", + vectors of words and states of tokens"
 def _note(setting: Setting, tasks: dict[str, Task], embedding: Embedding) -> str:
     texts = "Reuters-21578 (ApteMod), the Brown corpus and the Penn Treebank"
     texts += "" if setting.quick else ", 20 newsgroups and film reviews (IMDB)"
-    facts = embedding.facts_
+    facts = embedding.facts
     note = (
         f"Names: CoNLL-2003, test B, patterns of the preset `ner`, {len(tasks['names'].train):,} sentences to train "
         f"on. Phrases: CoNLL-2000, preset `chunk`, {len(tasks['phrases'].train):,} sentences. CRF: ½‖w‖²; perceptron: "

@@ -55,8 +55,9 @@ def methods(setting: Setting) -> str:
     text, tests = words_text(setting), read_tests(setting)
     results: dict[str, Result] = {}
     for name, options in METHODS.items():
-        passes = 3 if setting.quick else 6
-        embedding = Embedding(dimensions=100, passes=passes, random_state=setting.seed, **options)
+        if options["method"] == "lrmvl":
+            options = {**options, "passes": 3 if setting.quick else 6}
+        embedding = Embedding(dimensions=100, random_state=setting.seed, **options)
         results[name] = _timed(lambda embedding=embedding: _of_embedding(embedding, text), tests)
     peer = _peer(text, setting.seed)
     if peer is not None:

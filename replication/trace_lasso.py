@@ -90,7 +90,9 @@ class Watch(Monitor):
     Stops when the objective falls by less than ``tol`` of itself between two looks.
     """
 
-    def __call__(self, w: Vector, value: float, grad: Vector) -> bool:
+    def __call__(
+        self, w: Vector, value: float, grad: Vector, residual: Any = None, iteration: Any = None
+    ) -> bool:
         objective = value + self.penalty.value(w)
         previous = self.trace[-1].objective if self.trace else np.inf
         self.trace.append(Step(len(self.trace), time.perf_counter() - self.started, objective, np.nan))
@@ -225,7 +227,9 @@ class _Timed(Watch):
         super().__init__(*arguments)
         self.limit = limit
 
-    def __call__(self, w: Vector, value: float, grad: Vector) -> bool:
+    def __call__(
+        self, w: Vector, value: float, grad: Vector, residual: Any = None, iteration: Any = None
+    ) -> bool:
         super().__call__(w, value, grad)
         return self.trace[-1].seconds > self.limit
 

@@ -7,8 +7,8 @@ from typing import Any
 from spectral_common import Setting
 from yogatama_temporal_data import FIRST_RANK_OF_TEXTS, Texts, Volatility, abstracts, speeches, stocks
 
+from spinney.settings.trend import Method
 from spinney.trend import TimeSeriesRegressor, TimeSeriesTextModel, candidates
-from spinney.trend.fitting import Method
 
 #: Test times, the first of which is the development time: documents of June to December 2015; the 1960s to the 2010s.
 MONTHS = range(17, 24)

@@ -156,7 +156,7 @@ class LatentTrees:
     column
         The column of CoNLL-U with the tags: ``"upos"`` or ``"xpos"``.
     valence
-        Up to so many modifiers on a side are told apart in the symbol of a word; for the number of those beyond, all
+        The symbol of a word counts modifiers on each side up to this number; for the number of those beyond, all
         words share a geometric law a side.
     smoothing
         λ: with this probability a word draws the numbers of its modifiers from those of all words.

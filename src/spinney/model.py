@@ -209,8 +209,19 @@ def load_task(path: FilePath, task: str | None) -> Any:
     file = read_model(path, PACKAGES.get(task or "", task))
     if file.kind not in KINDS:
         raise file.error(f"holds a kind of model that is not known here: {file.kind}")
-    module, _, name = KINDS[file.kind].partition(":")
-    return _opened(getattr(import_module(module), name), file)
+    return _opened(imported(KINDS[file.kind]), file)
+
+
+def imported(name: str) -> Any:
+    """What ``"module:name"`` is.
+
+    Examples
+    --------
+    >>> imported("math:pi")
+    3.14...
+    """
+    module, _, inner = name.partition(":")
+    return getattr(import_module(module), inner)
 
 
 #: The package of a task, which is how kinds begin, where it is not called as the task is.

@@ -46,8 +46,9 @@ def brown_page():
 
 @cache
 def hidden_page():
-    from spinney.classes import HiddenMarkov
     from spinney.report.classes_page import Classed, classes_page
+
+    from spinney.classes import HiddenMarkov
 
     model = HiddenMarkov(30, passes=2, random_state=1).fit(text(), reading=READING)
     some = sentence_arrays(sentences(), vocabulary=text().vocabulary)
@@ -72,8 +73,9 @@ def vectors_page():
 
 
 def codes_page():
-    from spinney.embed import Embedding
     from spinney.report.embed_page import embed_page
+
+    from spinney.embed import Embedding
 
     return embed_page(
         Embedding("sparse", dimensions=26, epochs=2).fit(text(), reading=READING), "codes.spinney"
@@ -81,17 +83,18 @@ def codes_page():
 
 
 def spectral_page():
-    from spinney.embed import SpectralHMM
     from spinney.report.embed_page import embed_page
+
+    from spinney.embed import SpectralHMM
 
     return embed_page(SpectralHMM(12).fit(text()), "states.spinney")
 
 
 def topics_page():
     from sklearn.feature_extraction.text import CountVectorizer
+    from spinney.report.embed_page import Topical, embed_page
 
     from spinney.embed import MomentTopics
-    from spinney.report.embed_page import Topical, embed_page
 
     documents = sample_documents()
     counter = CountVectorizer(min_df=3, max_df=0.4)
@@ -141,12 +144,13 @@ def classify_page():
 
 
 def trend_page():
-    from spinney.report.trend_page import trend_page
+    from spinney.report.html import view_page
     from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
 
     documents = [d.text[:600] for d in sample_documents()[:40]]
     model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=0.1), FrequentWords(), every=1)
-    return trend_page(model.fit(Documents(documents, times=2000 + np.arange(40) % 10)), "years.spinney")
+    model.fit(Documents(documents, times=2000 + np.arange(40) % 10))
+    return view_page("years.spinney", model.report_views())
 
 
 @cache
@@ -199,11 +203,13 @@ def path_page():
     from spinney.classify import LinearRegressor
     from spinney.classify.views import weight_path
     from spinney.report.html import view_page
+    from spinney.views import Note
 
     X = np.random.default_rng(0).normal(size=(40, 6))
     points = LinearRegressor("l1").path(X, X @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0], n=12)
     scores = {"training R²": [i / 12 for i in range(len(points))]}
-    return view_page("path", weight_path(points, list("abcdef"), ["value"], scores).views())
+    path = weight_path(points, list("abcdef"), ["value"], scores)
+    return view_page("path", [Note("A path."), *path.views()])
 
 
 def any_page(tmp_path):

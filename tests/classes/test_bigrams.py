@@ -64,7 +64,7 @@ def test_other_words_are_refused():
 
 def test_the_classes_of_a_hidden_markov_model_get_a_hierarchy():
     text = sentence_arrays(drawn(1, 400))
-    model = HiddenMarkov(4, method="batch", passes=30, random_state=3, threads=1).fit(text)
+    model = HiddenMarkov(4, em="batch", passes=30, random_state=3, threads=1).fit(text)
     paths = class_paths(model)
     assert sum(2.0 ** -len(path) for path in paths) == 1.0
     assert not any(a != b and b.startswith(a) for a in paths for b in paths)

@@ -23,7 +23,7 @@ def shape(sentences, tree):
 @pytest.mark.parametrize(("structure", "typed"), [("chain", 0), ("tree", 0), ("tree", {"b": "b"})])
 def test_frequencies_are_the_probabilities(structure, typed):
     text = shape(4000, structure == "tree")
-    model = HiddenMarkov(3, structure, typed=typed, method="batch", passes=1).fit(text.part(0, 40))
+    model = HiddenMarkov(3, structure, typed=typed, em="batch", passes=1).fit(text.part(0, 40))
     rng = np.random.default_rng(0)
     model.statistics_.omega[:] = rng.random((8, 3)) ** 3
     model.statistics_.mass[:] = model.statistics_.omega.sum(axis=0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from spinney.classify.topics import lda_topics, read_topics
+from spinney.classify import lda_topics, read_topics
 from spinney.errors import InputError, OptionError
 
 

@@ -14,10 +14,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spinney.classes import Clustering, HiddenMarkov, load_classes
+from spinney.classes import Clustering, HiddenMarkov
 from spinney.cli.main import run
 from spinney.corpus import Sentence, write_conllu
 from spinney.structure import WordClasses, WordVectors
+from spinney.structure.reading import word_classes
 
 TASK = "classes"
 
@@ -88,13 +89,13 @@ def classes_of_words(found):
 
 @pytest.mark.parametrize("name", ["brown", "exchange", "chain", "tree"])
 def test_the_classes_of_the_grammar_are_found(data, name):
-    classes = load_classes(data / name)
+    classes = word_classes(data / name)
     assert classes_of_words(zip(classes.words, classes.ids.tolist())) == GRAMMAR
 
 
-def test_facts_of_a_clustering(facts, data, tmp_path):
+def test_factsof_a_clustering(facts, data, tmp_path):
     found = facts("fit", data / "train.txt", "--model", tmp_path / "m", "--classes", 3, "--refine", 2)
-    assert found["path"] == str(tmp_path / "m")
+    assert found["model"] == str(tmp_path / "m")
     assert (found["sentences"], found["tokens"], found["words"]) == (150, 750, 13)
     assert (found["method"], found["structure"], found["classes"]) == ("brown", "chain", 3)
     assert found["ami"] > 0.5
@@ -103,14 +104,14 @@ def test_facts_of_a_clustering(facts, data, tmp_path):
     assert Clustering.load(tmp_path / "m").facts["reading"]["lowercase"] is False
 
 
-def test_facts_of_a_hidden_markov_model(facts, data, tmp_path):
+def test_factsof_a_hidden_markov_model(facts, data, tmp_path):
     options = ["--method", "hmm", "--classes", 3, "--passes", 2, "--dev", data / "dev.txt", "--patience", 2]
     found = facts("fit", data / "train.txt", "--model", tmp_path / "m", "--root", *options)
     assert found["perplexity"] == pytest.approx(math.exp(-found["log_likelihood"]))
     assert found["dev_perplexity"] == pytest.approx(math.exp(-found["dev_log_likelihood"]))
     assert found["dev_perplexity"] < 6
     assert len(found["trace"]) == 3
-    scores = facts("eval", tmp_path / "m", "--held-out", data / "dev.txt")
+    scores = facts("eval", tmp_path / "m", data / "dev.txt")
     assert scores["log_likelihood"] == pytest.approx(found["dev_log_likelihood"], rel=1e-6)
 
 
@@ -147,9 +148,9 @@ def test_starting_from_files(facts, data, tmp_path):
 def test_checkpoints_and_going_on(facts, data, tmp_path):
     model = tmp_path / "m"
     command = ["fit", data / "train.txt", "--method", "hmm", "--classes", 4, "--model", model, "--passes", 2]
-    facts(*command, "--checkpoint", "--resume")
+    facts(*command, "--checkpoint", model, "--resume")
     before = HiddenMarkov.load(model).statistics_.omega.copy()
-    facts(*command, "--checkpoint", "--resume")
+    facts(*command, "--checkpoint", model, "--resume")
     assert not np.array_equal(before, HiddenMarkov.load(model).statistics_.omega)
 
 
@@ -162,7 +163,7 @@ def test_typed_trees(facts, data, tmp_path):
     command = ["fit", data / "train.conllu", "--tree", "--method", "hmm", "--classes", 4, "--passes", 1]
     facts(*command, "--model", tmp_path / "m", "--relation-groups", groups, "--no-subtypes")
     assert list(HiddenMarkov.load(tmp_path / "m").relations_) == ["other", "argument", "rest"]
-    assert facts("eval", tmp_path / "m", "--held-out", data / "dev.conllu")["perplexity"] < 12
+    assert facts("eval", tmp_path / "m", data / "dev.conllu")["perplexity"] < 12
 
 
 def test_formats(facts, data, tmp_path):
@@ -185,7 +186,7 @@ def test_formats(facts, data, tmp_path):
         found = facts("fit", tmp_path / file, "--model", tmp_path / "m", "--classes", 4, *options)
         ends = file in ("prose.txt", "folder")  # these have full stops
         assert (found["sentences"], found["tokens"], found["words"]) == (40, 200 + 40 * ends, 13 + ends)
-    assert load_classes(tmp_path / "m")["DOG"] == load_classes(tmp_path / "m")["dog"]
+    assert word_classes(tmp_path / "m")["DOG"] == word_classes(tmp_path / "m")["dog"]
 
 
 def test_text_kept_in_a_folder_is_read_once(facts, data, tmp_path, monkeypatch):
@@ -198,7 +199,7 @@ def test_text_kept_in_a_folder_is_read_once(facts, data, tmp_path, monkeypatch):
     assert (cache / "read.json").stat().st_mtime_ns == note
     facts(*command, "--min-count", 2)
     assert (cache / "read.json").stat().st_mtime_ns != note
-    monkeypatch.setattr("spinney.cli.textfiles.LARGE", 10)
+    monkeypatch.setattr("spinney.corpus.text.LARGE", 10)
     assert facts(*command[:-2])["ami"] == first["ami"]
 
 
@@ -231,7 +232,7 @@ def test_interrupting_saves_what_was_learnt(data, tmp_path):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert HiddenMarkov.load(target).facts_["passes"] >= 2
+    assert HiddenMarkov.load(target).facts["passes"] >= 2
 
 
 # ---------------------------------------------------------------------------------------- apply
@@ -296,11 +297,11 @@ def test_unknown_words(spinney, data, tmp_path):
     assert columns_of(spinney("apply", data / "brown", text)[1])[0][1] == ["qux", "_"]
     code, out, _ = spinney("apply", data / "chain", text)
     assert code == 0
-    noun = load_classes(data / "chain")["dog"]
+    noun = word_classes(data / "chain")["dog"]
     assert columns_of(out)[0][1] == ["qux", str(noun)]  # from its context
-    code, _, err = spinney("eval", data / "brown", "--held-out", text)
+    code, _, err = spinney("eval", data / "brown", text)
     assert code == 0
-    assert "--min-count 2" in err
+    assert "min_count of 2" in err
 
 
 def test_plain_text_is_parsed_for_tree_models(facts, data, tmp_path, monkeypatch):
@@ -392,7 +393,7 @@ def test_eval_of_relations_and_composition(facts, data, tmp_path):
 
 
 def test_the_likelihood_of_a_clustering(facts, data):
-    scores = facts("eval", data / "brown", "--held-out", data / "train.txt")
+    scores = facts("eval", data / "brown", data / "train.txt")
     # Classes follow each other for certain; of each class one word in four, five, three, four, five comes.
     ideal = -(2 * math.log(4) + 2 * math.log(5) + math.log(3)) / 5
     assert scores["log_likelihood"] == pytest.approx(ideal, abs=0.01)
@@ -408,10 +409,10 @@ def test_inspect(facts, data):
     word = facts("inspect", data / "chain", "--word", "dog")["word"]
     assert word["word"] == "dog"
     assert sum(share for _, share in word["classes"]) == pytest.approx(1, abs=0.05)
-    one = facts("inspect", data / "brown", "--class", 1)
+    one = facts("inspect", data / "brown", "--only", 1)
     assert [row["class"] for row in one["largest_classes"]] == [1]
     below = facts("inspect", data / "tree")["transitions"]
-    verb, noun = (str(load_classes(data / "tree")[word]) for word in ("sees", "dog"))
+    verb, noun = (str(word_classes(data / "tree")[word]) for word in ("sees", "dog"))
     assert below[verb][0][0] == int(noun)
 
 
@@ -429,14 +430,12 @@ def test_homonyms_are_found(facts, tmp_path):
 
 
 def test_maps_and_plots(facts, spinney, data, tmp_path, monkeypatch):
-    places = facts(
-        "inspect", data / "chain", "--map", tmp_path / "m.tsv", "--words", "dog, cat, sees, hears"
-    )["map"]
+    places = facts("plot", data / "chain", tmp_path / "m.tsv", "--words", "dog, cat, sees, hears")["map"]
     at = {word: np.array([x, y]) for word, x, y in places}
     assert np.linalg.norm(at["dog"] - at["cat"]) < 0.2 * np.linalg.norm(at["dog"] - at["sees"])
     assert len((tmp_path / "m.tsv").read_text().splitlines()) == 4
-    monkeypatch.setattr("spinney.report.classes.has_plots", lambda: False)
-    code, _, err = spinney("inspect", data / "brown", "--map", tmp_path / "m.png")
+    monkeypatch.setattr("spinney.classes.plots.has_plots", lambda: False)
+    code, _, err = spinney("plot", data / "brown", tmp_path / "m.png")
     assert code == 0
     assert "spinney[plots]" in err
     monkeypatch.undo()
@@ -444,7 +443,8 @@ def test_maps_and_plots(facts, spinney, data, tmp_path, monkeypatch):
     for name in ("brown", "tree"):
         for ending in ("png", "svg"):
             plots = [tmp_path / f"map.{ending}", tmp_path / f"heat.{ending}"]
-            facts("inspect", data / name, "--map", plots[0], "--transitions", plots[1])
+            facts("plot", data / name, plots[0])
+            facts("plot", data / name, plots[1], "--what", "transitions")
             assert all(plot.stat().st_size > 5000 for plot in plots)
 
 
@@ -463,7 +463,7 @@ def test_tables_for_people(spinney, data, tmp_path):
         (["inspect", data / "brown"], "path"),
         (["neighbours", data / "chain", "dog"], "similarity"),
         (
-            ["eval", data / "chain", "--similarity", data / "pairs.txt", "--held-out", data / "dev.txt"],
+            ["eval", data / "chain", "--similarity", data / "pairs.txt", data / "dev.txt"],
             "perplexity",
         ),
     ):
@@ -474,7 +474,7 @@ def test_tables_for_people(spinney, data, tmp_path):
 
 
 def test_help(spinney):
-    for verb in ("fit", "apply", "eval", "inspect", "neighbours", "export", "place"):
+    for verb in ("fit", "apply", "eval", "inspect", "neighbours", "plot", "export", "place"):
         code, out, _ = spinney(verb, "--help")
         assert code == 0
         assert "--json" in out
@@ -485,7 +485,7 @@ def test_help(spinney):
 
 @pytest.mark.parametrize("name", ["brown", "chain"])
 def test_export(facts, data, tmp_path, name):
-    expected = load_classes(data / name)
+    expected = word_classes(data / name)
     readers = {"paths": WordClasses.read_paths, "json": WordClasses.read_json, "classes": WordClasses.load}
     for to, read in readers.items():
         facts("export", data / name, tmp_path / to, "--to", to)
@@ -506,13 +506,13 @@ def test_place(facts, refused, data, tmp_path):
     (tmp_path / "new.txt").write_text("the ox sees a dog\nthis ox finds a cat\n")
     found = facts("place", data / "brown", tmp_path / "new.txt", "--model", tmp_path / "m")
     assert (found["placed"], found["words"]) == (1, 14)
-    placed = load_classes(tmp_path / "m")
-    assert placed["ox"] == placed["dog"] == load_classes(data / "brown")["dog"]
+    placed = word_classes(tmp_path / "m")
+    assert placed["ox"] == placed["dog"] == word_classes(data / "brown")["dog"]
     assert facts("inspect", tmp_path / "m")["placed"] == 1
     facts("export", data / "brown", tmp_path / "paths", "--to", "paths")
     facts("place", tmp_path / "paths", tmp_path / "new.txt", "--model", tmp_path / "c")
     assert WordClasses.load(tmp_path / "c")["ox"] == WordClasses.load(tmp_path / "c")["dog"]
-    assert "--init" in refused("place", data / "chain", tmp_path / "new.txt", "--model", tmp_path / "m")
+    assert "init" in refused("place", data / "chain", tmp_path / "new.txt", "--model", tmp_path / "m")
 
 
 # ------------------------------------------------------------------------------------------ mistakes
@@ -570,7 +570,7 @@ def test_texts_without_words(refused, data, tmp_path):
         assert "no sentences" in error
     command = ["fit", data / "train.txt", "--model", tmp_path / "m", "--method", "hmm", "--classes", 4]
     assert "not one word" in refused(*command, "--dev", tmp_path / "foreign.txt")
-    assert "not one word" in refused("eval", data / "brown", "--held-out", tmp_path / "foreign.txt")
+    assert "not one word" in refused("eval", data / "brown", tmp_path / "foreign.txt")
 
 
 def test_options_that_do_not_fit(refused, data, tmp_path):
@@ -579,18 +579,21 @@ def test_options_that_do_not_fit(refused, data, tmp_path):
     (tmp_path / "twice.json").write_text('{"a": ["x"], "b": ["x"]}')
     (tmp_path / "bad.json").write_text('{"a": ')
     for command, needle in (
-        (["fit", text, *model, "--method", "kmeans"], "brown, exchange or hmm"),
-        (["fit", text, *model, "--gamma", "0.6"], "--gamma is not for --method brown"),
-        (["fit", text, *model, "--passes", 3], "--passes is not for --method brown"),
-        (["fit", text, *model, "--init", "random"], "begins from nothing"),
-        (["fit", text, *model, "--method", "exchange", "--refine", 1], "--refine is not for"),
+        (["fit", text, *model, "--method", "kmeans"], "one of brown, exchange, hmm"),
+        (["fit", text, *model, "--gamma", "0.6"], "--gamma is a setting of the method hmm, not of brown"),
+        (
+            ["fit", text, *model, "--passes", 3],
+            "--passes is a setting of the methods exchange and hmm, not of brown",
+        ),
+        (["fit", text, *model, "--init", "random"], "--init is a setting of the methods exchange and hmm"),
+        (["fit", text, *model, "--method", "exchange", "--refine", 1], "--refine is a setting of"),
         (["fit", text, *hmm, "--typed", 2], "--tree"),
         (["fit", tree, *hmm, "--tree", "--typed", 2, "--relation-groups", "x"], "give one"),
         (["fit", tree, *hmm, "--tree", "--relation-groups", tmp_path / "twice.json"], "two groups"),
         (["fit", tree, *hmm, "--tree", "--relation-groups", tmp_path / "bad.json"], "bad.json:1"),
         (["fit", text, *hmm, "--tree"], "no heads in lines"),
         (["fit", text, *hmm, "--patience", 2], "--dev"),
-        (["fit", text, *hmm, "--em", "half"], "--em is online or batch"),
+        (["fit", text, *hmm, "--em", "half"], "--em must be online or batch"),
         (["fit", text, *hmm, "--k-best", "few"], "--k-best"),
         (["fit", text, *hmm, "--gamma", 2], "--gamma"),
         (["fit", text, *hmm, "--epsilon", 2], "epsilon"),
@@ -602,19 +605,19 @@ def test_options_that_do_not_fit(refused, data, tmp_path):
         (["fit", text, *model, "--on-error", "ignore"], "--on-error"),
         (["fit", tmp_path / "nowhere", *model], "no such file"),
         (["fit", text, "--model", tmp_path / "no" / "m"], "no such folder"),
-        (["apply", data / "brown", text, "--what", "posterior"], "one class a word"),
-        (["apply", data / "brown", text, "--what", "colour"], "--what is"),
+        (["apply", data / "brown", text, "--what", "posterior"], "one class for each word"),
+        (["apply", data / "brown", text, "--what", "colour"], "--what must be"),
         (["apply", data / "tree", text], "no heads in lines"),
         (["apply", text], "train.txt"),
         (["eval", data / "brown"], "say what to evaluate"),
         (["eval", data / "brown", "--similarity", text], "train.txt"),
         (["eval", data / "brown", "--similarity", data / "pairs.txt", "--measure", "feet"], "measure"),
-        (["inspect", data / "brown", "--homonyms"], "one class a word"),
-        (["inspect", data / "brown", "--class", 99], "no class 99"),
-        (["inspect", data / "chain", "--map", tmp_path / "m.tsv", "--words", "dog"], "three words"),
+        (["inspect", data / "brown", "--homonyms"], "one class for each word"),
+        (["inspect", data / "brown", "--only", 99], "no class 99"),
+        (["plot", data / "chain", tmp_path / "m.tsv", "--words", "dog"], "three words"),
         (["neighbours", data / "chain", "dgo"], "did you mean dog"),
         (["neighbours", data / "brown", "qqqq"], "is not among the 13 words"),
-        (["export", data / "brown", tmp_path / "x", "--to", "pdf"], "--to is"),
+        (["export", data / "brown", tmp_path / "x", "--to", "pdf"], "--to must be"),
     ):
         assert needle in refused(*command), command
     assert not os.path.exists(tmp_path / "m")

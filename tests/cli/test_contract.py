@@ -29,7 +29,7 @@ classify path few --points 3  | points
 classes fit few.txt --model classes.spinney --classes 8  | tokens, words, parameters, seconds
 classes fit few.txt --model hmm.spinney --method hmm --classes 8 --passes 1  | tokens, log_likelihood
 classes apply hmm.spinney few.txt --what posterior                      |
-classes eval hmm.spinney --held-out few.txt  | log_likelihood
+classes eval hmm.spinney few.txt  | log_likelihood
 classes inspect hmm.spinney  | classes
 classes neighbours hmm.spinney the  | neighbours
 embed fit few.txt --model embed.spinney --dimensions 5  | tokens, words, seconds

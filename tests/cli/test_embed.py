@@ -5,12 +5,12 @@ import random
 import numpy as np
 import pytest
 
-from spinney.cli.embed_models import load_model
 from spinney.cli.main import run
 from spinney.corpus import read_text
 from spinney.embed import Embedding, MomentTopics, SpectralHMM
-from spinney.report.embed import levels, model_vectors
+from spinney.model import load as load_model
 from spinney.structure import WordClasses, WordVectors
+from spinney.structure._forest import depths as levels
 
 TASK = "embed"
 
@@ -90,7 +90,7 @@ def test_the_command_does_what_the_library_does(facts, data, tmp_path):
     model = Embedding("cca", 5, **how).fit(text)
     assert np.array_equal(model.vectors_, Embedding.load(tmp_path / "m").vectors_)
     assert (found["sentences"], found["tokens"], found["words"], found["dimensions"]) == (150, 750, 13, 5)
-    assert found["pairs"] == model.facts_["pairs"]
+    assert found["pairs"] == model.facts["pairs"]
     assert found["tokens_per_second"] > 0
     assert found["reading"]["unknown"] == "<unk>"
 
@@ -102,7 +102,7 @@ def test_facts_of_codes_hmm_and_topics(spinney, facts, data, tmp_path):
     assert codes["gap"] < 1e-3 * codes["objective"]
     hmm = facts(*command, "--method", "hmm", "--states", 3, "--variant", "reduced")
     assert (hmm["method"], hmm["states"]) == ("hmm", 3)
-    assert SpectralHMM.load(tmp_path / "m").variant == "reduced"
+    assert SpectralHMM.load(tmp_path / "m").how.variant == "reduced"
     command = ["fit", data / "docs.txt", "--method", "topics", "--topics", 2, "--model", tmp_path / "m"]
     topics = facts(*command, "--stop-words", 2, "--polish", 3, "--alpha0", 1)
     assert (topics["documents"], topics["words"], topics["topics"], topics["passes"]) == (60, 10, 2, 3)
@@ -178,7 +178,7 @@ def test_a_spectral_hmm_gives_states_and_probabilities(spinney, facts, data, tmp
     states = rows_of(spinney("apply", data / "hmm", data / "dev.txt", "--what", "states")[1])
     assert np.allclose([n for rows in states for _, n in rows], model.filter(text), rtol=1e-7, atol=1e-12)
     target = tmp_path / "out.txt"
-    assert spinney("apply", data / "hmm", data / "dev.txt", "--out", target)[0] == 0
+    assert spinney("apply", data / "hmm", data / "dev.txt", "--output", target)[0] == 0
     logs = [float(line.split("\t")[0]) for line in target.read_text().splitlines()]
     assert len(logs) == 20
     assert np.exp(-sum(logs) / (text.n_tokens + len(text))) == pytest.approx(model.perplexity(text), rel=1e-6)
@@ -244,7 +244,7 @@ def test_everything_beside_a_baseline(spinney, facts, data, tmp_path):
         "--categories",
         data / "kinds.csv",
     ]
-    command += ["--sentiment", *labelled, "--against", data / "svd"]
+    command += ["--sentiment", ",".join(map(str, labelled)), "--against", data / "svd"]
     scores = facts(*command)
     assert set(scores["similarity"]) == {"one", "two", "pairs"}
     assert scores["similarity"]["one"] == scores["similarity"]["pairs"]
@@ -252,7 +252,7 @@ def test_everything_beside_a_baseline(spinney, facts, data, tmp_path):
     assert (scores["analogies"]["asked"], scores["analogies"]["known"]) == (4, 3)
     assert scores["categories"]["kinds"]["purity"] == 1
     assert scores["sentiment"]["sentences"] == 12
-    assert scores["baseline"]["path"] == str(data / "svd")
+    assert scores["baseline"]["model"] == str(data / "svd")
     assert scores["baseline"]["similarity"]["one"]["pairs"] == 6
     row = scores["significance"]["similarity"]["one"]
     assert row["n"] == 5
@@ -275,16 +275,13 @@ def test_a_model_beside_itself_is_no_better(facts, data):
 def test_perplexity_of_held_out_text(spinney, facts, data):
     model = SpectralHMM.load(data / "hmm")
     text = read_text(str(data / "dev.txt"), vocabulary=model.vocabulary_)
-    found = facts("eval", data / "hmm", "--held-out", data / "dev.txt")
+    found = facts("eval", data / "hmm", data / "dev.txt")
     assert found["perplexity"] == pytest.approx(model.perplexity(text))
     assert (found["sentences"], found["tokens"]) == (20, 100)
-    topics = facts("eval", data / "topics", "--held-out", data / "dev-docs.txt", "--against", data / "topics")
+    topics = facts("eval", data / "topics", data / "dev-docs.txt", "--against", data / "topics")
     assert topics["perplexity"] < 7  # six words a topic
     assert topics["baseline"]["perplexity"] == topics["perplexity"]
-    assert (
-        "perplexity"
-        in spinney("eval", data / "hmm", "--held-out", data / "dev.txt", "--against", data / "hmm")[1]
-    )
+    assert "perplexity" in spinney("eval", data / "hmm", data / "dev.txt", "--against", data / "hmm")[1]
 
 
 # ------------------------------------------------------------------------- inspect and neighbours
@@ -340,7 +337,7 @@ def test_neighbours(spinney, facts, data, name):
     words = ["ball", "court"] if name == "topics" else ["dog", "sees"]
     found = facts("neighbours", data / name, *words, "--top", 4)["neighbours"]
     assert list(found) == words
-    vectors = model_vectors(load_model(str(data / name)))
+    vectors = load_model(str(data / name)).vectors()
     for word, near in found.items():
         assert [(row["word"], row["cosine"]) for row in near] == vectors.neighbours(word, 4)
     if name in ("cca", "topics"):
@@ -359,7 +356,7 @@ def test_neighbours(spinney, facts, data, name):
 def test_exported_vectors_are_read_back(facts, data, tmp_path, name, ending):
     target = tmp_path / f"v.{ending}"
     assert facts("export", data / name, target)["words"] == 13
-    vectors, again = model_vectors(load_model(str(data / name))), WordVectors.read_word2vec(target)
+    vectors, again = load_model(str(data / name)).vectors(), WordVectors.read_word2vec(target)
     dense = vectors.matrix.toarray() if vectors.is_sparse else vectors.matrix
     assert again.words == vectors.words
     assert np.array_equal(again.matrix, dense.astype(np.float32))
@@ -389,7 +386,7 @@ def test_exported_topics(spinney, data, tmp_path):
 
 @pytest.mark.parametrize("name", ["cca", "sparse", "hmm"])
 def test_clusters_of_vectors(facts, data, tmp_path, name):
-    found = facts("cluster", data / name, "--classes", 4, "--out", tmp_path / "k")
+    found = facts("cluster", data / name, "--classes", 4, "--model", tmp_path / "k")
     assert (found["words"], found["classes"]) == (13, 4)
     assert WordClasses.load(tmp_path / "k").n_classes == 4
 
@@ -400,7 +397,7 @@ def test_a_tagger_takes_vectors_and_clusters(data, tmp_path):
     (tmp_path / "tags.txt").write_text(rows)
     (tmp_path / "patterns.txt").write_text("U:%vector[0,0,v]\nU:%class[0,0,k]\nB\n")
     for name in ("cca", "sparse", "hmm"):
-        clusters = ["embed", "cluster", data / name, "--classes", 4, "--out", tmp_path / "k", "--quiet"]
+        clusters = ["embed", "cluster", data / name, "--classes", 4, "--model", tmp_path / "k", "--quiet"]
         assert run([str(part) for part in clusters]) == 0
         fit = ["tag", "fit", tmp_path / "tags.txt", "--patterns", tmp_path / "patterns.txt", "--lam", 0.01]
         fit += [
@@ -421,32 +418,32 @@ def test_a_tagger_takes_vectors_and_clusters(data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--method", "glove"], "--method is cca, tscca"),
+        (["--method", "glove"], "--method must be one of cca, tscca"),
         (
             ["--method", "pmi", "--transform", "log"],
-            "--transform is not for --method pmi: it is for cca or tscca",
+            "--transform is a setting of the methods cca and tscca, not of pmi",
         ),
-        (["--method", "cca", "--lam", 1], "--lam is not for --method cca"),
-        (["--method", "tscca", "--positional"], "--positional is not for"),
-        (["--method", "lrmvl", "--window", 3], "--window is not for"),
-        (["--method", "hmm", "--dimensions", 3], "--dimensions is not for"),
-        (["--method", "topics", "--cache", "c"], "--cache is not for"),
-        (["--stop-words", 3], "--stop-words is not for"),
-        (["--min-pair", 3], "--min-pair is not for"),
-        (["--window", "a"], "--window is whole numbers"),
-        (["--window", "1,2,3"], "--window is N, or N,M"),
+        (["--method", "cca", "--lam", 1], "--lam is a setting of the methods sparse and lasso, not of cca"),
+        (["--method", "tscca", "--positional"], "--positional is a setting of"),
+        (["--method", "lrmvl", "--window", 3], "--window is a setting of"),
+        (["--method", "hmm", "--dimensions", 3], "--dimensions is a setting of"),
+        (["--method", "topics", "--cache", "c"], "--cache is a setting of"),
+        (["--stop-words", 3], "--stop-words is a setting of the method topics"),
+        (["--min-pair", 3], "--min-pair is a setting of"),
+        (["--window", "a"], "--window must be a whole number"),
+        (["--window", "1,2,3"], "--window must be one number, or two"),
         (["--window", "0"], "a window has places"),
-        (["--weighting", "none"], "--weighting is flat, harmonic or linear"),
-        (["--method", "hmm", "--variant", "II"], "--variant is full or reduced"),
+        (["--weighting", "none"], "--weighting must be flat, harmonic or linear"),
+        (["--method", "hmm", "--variant", "II"], "--variant must be full or reduced"),
         (["--method", "lrmvl", "--dimensions", 3], "even"),
-        (["--method", "lrmvl", "--rates", "x"], "--rates is numbers"),
+        (["--method", "lrmvl", "--rates", "x"], "--rates must be a number"),
         (["--method", "sparse", "--dimensions", 5, "--branching", "2"], "5"),
         (["--method", "topics", "--topics", 500, "--stop-words", 0], "500 topics"),
-        (["--method", "topics", "--stop-words", 20], "lower --min-count or --stop-words"),
+        (["--method", "topics", "--stop-words", 20], "lower min_count or stop_words"),
         (["--method", "topics", "--format", "conllu"], "no documents in conllu"),
         (["--min-count", 10000], "no words to learn vectors of"),
         (["--format", "docx"], "docx"),
-        (["--on-error", "stop"], "--on-error is raise or skip"),
+        (["--on-error", "stop"], "--on-error must be raise or skip"),
     ],
 )
 def test_options_that_make_no_sense(refused, data, tmp_path, options, expected):
@@ -464,10 +461,10 @@ def test_text_that_is_none(refused, data, tmp_path):
         assert "one.txt" in refused("fit", tmp_path / "one.txt", "--method", method, "--model", model)
     assert "no such folder" in refused("fit", data / "train.txt", "--model", tmp_path / "no" / "m")
     (tmp_path / "strange.txt").write_text("qux quux\n")
-    assert "not one word" in refused("apply", data / "topics", tmp_path / "strange.txt", "--out", model)
-    assert "not one word" in refused("eval", data / "hmm", "--held-out", tmp_path / "strange.txt")
+    assert "not one word" in refused("apply", data / "topics", tmp_path / "strange.txt", "--output", model)
+    assert "not one word" in refused("eval", data / "hmm", tmp_path / "strange.txt")
     (tmp_path / "bad.txt").write_bytes(b"the dog\n\xff\xfe\n")
-    assert "bad.txt:2" in refused("apply", data / "cca", tmp_path / "bad.txt", "--out", model)
+    assert "bad.txt:2" in refused("apply", data / "cca", tmp_path / "bad.txt", "--output", model)
     assert not model.exists()
 
 
@@ -479,7 +476,7 @@ def test_models_that_are_none(refused, data, tmp_path):
         assert "embed" in refused(*verb, classes, *rest)
         assert "not a Spinney model" in refused(*verb, data / "train.txt", *rest)
         assert "no such file" in refused(*verb, tmp_path / "none", *rest)
-    assert "structure/WordClasses" in refused("neighbours", classes, "a")
+    assert "no word vectors" in refused("neighbours", classes, "a")
     assert refused("neighbours", data / "train.txt", "a")
     assert not (tmp_path / "out").exists()
 
@@ -491,8 +488,10 @@ def test_words_that_are_unknown(refused, data):
 
 def test_scores_that_cannot_be(refused, data, tmp_path):
     assert "say what to evaluate" in refused("eval", data / "cca")
-    assert "--held-out is for hmm and topics" in refused("eval", data / "cca", "--held-out", data / "dev.txt")
-    assert "--method is 3cosadd" in refused(
+    assert "held-out text is for the methods hmm and topics" in refused(
+        "eval", data / "cca", data / "dev.txt"
+    )
+    assert "--method must be 3cosadd" in refused(
         "eval", data / "cca", "--analogies", data / "questions.txt", "--method", "add"
     )
     pairs, questions = tmp_path / "pairs.txt", tmp_path / "questions.txt"
@@ -514,14 +513,16 @@ def test_scores_that_cannot_be(refused, data, tmp_path):
     same = tmp_path / "same.txt"
     same.write_text("1 dog\n1 cat\n")
     assert "same.txt: all training sentences have the same label" in refused(
-        "eval", data / "cca", "--sentiment", same, same, same
+        "eval", data / "cca", "--sentiment", f"{same},{same},{same}"
     )
 
 
 def test_other_options_that_make_no_sense(refused, data, tmp_path):
-    assert "--what states" in refused("apply", data / "topics", data / "docs.txt", "--what", "states")
-    assert "there are 13 words" in refused("cluster", data / "cca", "--classes", 14, "--out", tmp_path / "k")
-    assert "--json" in refused("export", data / "cca", "-", "--json")
+    assert "states: topics have" in refused("apply", data / "topics", data / "docs.txt", "--what", "states")
+    assert "there are 13 words" in refused(
+        "cluster", data / "cca", "--classes", 14, "--model", tmp_path / "k"
+    )
+    assert "JSON goes to standard output" in refused("export", data / "cca", "-", "--json")
 
 
 def test_vectors_of_lower_case_are_found_for_capitals(facts, tmp_path):
@@ -537,4 +538,4 @@ def test_vectors_of_lower_case_are_found_for_capitals(facts, tmp_path):
 def test_models_are_read_and_written_again(data, tmp_path, name):
     model = load_model(str(data / name))
     model.save(tmp_path / "again")
-    assert repr(model_vectors(load_model(str(tmp_path / "again")))) == repr(model_vectors(model))
+    assert repr(load_model(str(tmp_path / "again")).vectors()) == repr(model.vectors())

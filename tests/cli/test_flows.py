@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from spinney.classes import load_classes
 from spinney.cli.structures import constituent_parser
 from spinney.corpus import Tree
+from spinney.structure.reading import word_classes
 
 TREES = [
     f"(S (NP (D the) (N {n})) (VP (V {v}) (NP (D a) (N {m}))))"
@@ -79,7 +79,7 @@ def test_parser_to_tree_classes_in_one_step_and_two(facts, spinney, tmp_path):
     (tmp_path / "text.conllu").write_text(conllu)
     two = facts("classes", "fit", tmp_path / "text.conllu", *how, "--model", "two")
     assert one["ami"] == two["ami"]
-    first, second = load_classes("one"), load_classes("two")
+    first, second = word_classes("one"), word_classes("two")
     assert list(first.words) == list(second.words)
     assert first.ids.tolist() == second.ids.tolist()
     assert first.paths == second.paths
@@ -91,7 +91,7 @@ def test_head_rules_matter_and_are_kept(facts):
     assert with_rules["ami"] != without["ami"]
     hidden = facts(*how, "m3", "--head-rules", "rules", "--method", "hmm", "--passes", 1)
     assert hidden["reading"]["head_rules"] == "rules"
-    assert facts("classes", "eval", "m3", "--held-out", "text.txt")
+    assert facts("classes", "eval", "m3", "text.txt")
 
 
 def test_hidden_markov_tree(facts):
@@ -113,7 +113,7 @@ def test_a_lost_parser_is_named_with_the_remedy(facts, refused, models, tmp_path
     assert facts("classes", "inspect", "m")  # needs no parser
     message = refused("classes", "apply", "m", "text.txt")
     assert "lost.spinney: no such file" in message
-    assert "give a model of parse fit as --parser" in message
+    assert "give a model of parse fit as the parser" in message
     assert facts("classes", "apply", "m", "text.txt", "--parser", "parser.spinney")
 
 
@@ -124,7 +124,7 @@ def test_a_lost_parser_is_named_with_the_remedy(facts, refused, models, tmp_path
         ("--parser prser.spinney", "did you mean parser.spinney?"),
         ("--parser text.txt", "text.txt"),
         ("--head-rules rules", "--head-rules goes with --parser"),
-        ("--parser en_core_web_sm --head-rules rules", "--head-rules goes with a --parser of parse fit"),
+        ("--parser en_core_web_sm --head-rules rules", "head rules go with a model of parse fit"),
         ("--parser parser.spinney --head-rules text.txt", "text.txt:1"),
     ],
 )
@@ -260,7 +260,7 @@ def test_labels_that_are_no_words_have_no_tree(refused, tmp_path):
     (tmp_path / "t.csv").write_text("text,label\na dog,first\na cat,second\n")
     line = refused("classify", "fit", tmp_path / "t.csv", "--tree", "brown.spinney", "--model", "c")
     assert "no word has a class" in line
-    assert "is it of the same kind of words?" in line
+    assert "are its words of the same kind?" in line
 
 
 def test_classes_begin_a_hidden_markov_model(facts, refused):

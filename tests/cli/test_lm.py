@@ -242,7 +242,7 @@ def test_formats(facts, tmp_path):
             ["--method", "loglinear", "--solver", "newton"],
             "--solver must be words, fista, ista or sage, not 'newton'",
         ),
-        (["--method", "loglinear", "--penalty", "l7"], "--penalty must be "),
+        (["--method", "loglinear", "--penalty", "l7"], "there is no penalty 'l7'"),
         (["--method", "loglinear", "--collapse"], "contexts cannot share a weight under tree-l2"),
         (["--method", "class"], "--method class needs --classes"),
         (["--method", "hierarchical", "--tree", "classes"], "--tree classes needs --classes"),

@@ -64,7 +64,7 @@ def test_text_over_time(facts, table, tmp_path):
     assert rises["trade"] > 0.3
     assert rises["war"] < -0.3
     assert seen["labels"][0] == "1900"
-    assert sum(seen["e_alpha"]["counts"]) == fitted["n_active"]
+    assert sum(seen["e_alpha"]["counts"]) == fitted["active"]
     assert all(abs(s["next"]) <= abs(s["values"][-1]) for s in seen["strongest"]["(all)"])
 
 
@@ -76,7 +76,7 @@ def test_covariates(facts, table, tmp_path):
     assert strongest["party=Right"][0]["word"] == "tax"
     told = facts("apply", path, table)["predictions"]
     assert told[0]["words"] == 30
-    assert told[0]["nats_a_word"] == pytest.approx(told[0]["nats"] / 30)
+    assert told[0]["nats_per_word"] == pytest.approx(told[0]["nats"] / 30)
 
 
 def test_numbers(facts, table, tmp_path):
@@ -185,36 +185,38 @@ def test_dates_and_standard_input(facts, refused, tmp_path, monkeypatch):
 
 
 def test_rolling_origin(facts, spinney, table):
-    how = ["--every", 10, "--from", 1930, "--covariates", "party", "--threads", 1]
-    found = facts("eval", table, *how, "--methods", "adaptive,ridge-ts,lasso-all")
+    how = ["--every", 10, "--start", 1930, "--covariates", "party", "--threads", 1]
+    found = facts("compare", table, *how, "--methods", "adaptive,ridge-ts,lasso-all")
     assert [row["time"] for row in found["by_time"]] == ["1930", "1940", "1950"]
     assert found["methods"] == ["adaptive", "ridge-ts", "lasso-all"]
-    assert found["measure"] == "nats a word"
+    assert found["measure"] == "nats per word"
     assert found["overall"]["documents"] == 60
     assert found["without_first"]["documents"] == 40
     assert set(found["p"]) == {"ridge-ts", "lasso-all"}
     assert set(found["chosen"]["ridge-ts"]) == {"lam", "alpha"}
-    code, out, err = spinney("eval", table, *how, "--methods", "ridge-ts,lasso-all", "--lam", 10, "--quiet")
+    code, out, err = spinney(
+        "compare", table, *how, "--methods", "ridge-ts,lasso-all", "--lam", 10, "--quiet"
+    )
     assert code == 0, err
     assert "1930 (dev)" in out
     assert "without 1930" in out
     assert "alpha=" in out
-    assert "lam=" not in out  # told, so not tried
+    assert "lam=" not in out  # given, so not tried
 
 
 def test_rolling_origin_of_classes_and_numbers(facts, spinney, table, tmp_path):
     how = ["--every", 10, "--label", "party", "--features", "counts", "--methods", "ridge-ts,lasso-all"]
     space = tmp_path / "space.json"
     space.write_text('{"ridge-ts": {"lam": [0.1, 1.0], "alpha": [1.0]}}')
-    found = facts("eval", table, *how, "--space", space)
+    found = facts("compare", table, *how, "--space", space)
     assert found["overall"]["accuracy"]["ridge-ts"] > 0.7
     assert found["chosen"]["lasso-all"] == {}
     assert [row["time"] for row in found["by_time"]] == ["1920", "1930", "1940", "1950"]
-    code, out, _ = spinney("eval", table, *how, "--space", "{}", "--window", 2, "--quiet")
+    code, out, _ = spinney("compare", table, *how, "--space", "{}", "--window", 2, "--quiet")
     assert code == 0
     assert "Accuracy" in out
-    how = ["--every", 10, "--value", "cost", "--from", 1950, "--methods", "ridge-all", "--space", "{}"]
-    found = facts("eval", table, *how)
+    how = ["--every", 10, "--value", "cost", "--start", 1950, "--methods", "ridge-all", "--space", "{}"]
+    found = facts("compare", table, *how)
     assert found["measure"] == "mean squared error"
     assert found["without_first"] is None
 
@@ -275,12 +277,14 @@ def test_mistakes(refused, facts, table, tmp_path):
     assert "--covariates explain words" in fit("--label", "party", "--covariates", "luck")
     assert "--extra needs" in fit("--extra", "luck")
     assert "--noise-variance needs --value" in fit("--noise-variance", 1)
-    assert "a number or residual" in fit("--value", "cost", "--noise-variance", "much")
+    assert "--noise-variance must be residual or a number" in fit(
+        "--value", "cost", "--noise-variance", "much"
+    )
     assert "--classes needs --label" in fit("--classes", "a,b")
     assert "needs counts" in fit("--features", "tfidf")
-    assert "method is adaptive" in fit("--method", "magic")
+    assert "--method must be one of adaptive" in fit("--method", "magic")
     assert "tau" in fit("--tau", -1)
-    assert "by month" in fit("--every", "week")
+    assert "--every must be month or a whole number" in fit("--every", "week")
     assert "only dates have months" in fit("--every", "month")
     assert "NAME=COLUMN" in fit("--covariates", "party,,")
     assert "lower skip_top" in fit("--skip-top", 99)
@@ -313,24 +317,23 @@ def test_bad_rows_are_skipped_and_counted(facts, tmp_path):
 
 def test_mistakes_of_eval_and_apply(refused, facts, table, tmp_path):
     assert "no documents before the first test time 1900" in refused(
-        "eval", table, "--every", 10, "--from", 1900
+        "compare", table, "--every", 10, "--start", 1900
     )
     assert "no documents at the test time 2000 or after" in refused(
-        "eval", table, "--every", 10, "--from", 2000
+        "compare", table, "--every", 10, "--start", 2000
     )
-    assert "--from: 'soon' is no time" in refused("eval", table, "--from", "soon")
-    assert "methods are adaptive" in refused("eval", table, "--methods", "magic")
-    assert "twice" in refused("eval", table, "--methods", "sparse,sparse")
-    assert "--space is JSON" in refused("eval", table, "--space", "{")
-    assert "--space is like" in refused("eval", table, "--space", '{"adaptive": {"tau": 1}}')
-    assert "not among the --methods" in refused("eval", table, "--space", '{"magic": {}}')
+    assert "--start: 'soon' is no time" in refused("compare", table, "--start", "soon")
+    assert "--methods must be adaptive" in refused("compare", table, "--methods", "magic")
+    assert "twice" in refused("compare", table, "--methods", "sparse,sparse")
+    assert "--space must be JSON" in refused("compare", table, "--space", "{")
+    assert "--space must be like" in refused("compare", table, "--space", '{"adaptive": {"tau": 1}}')
+    assert "not among the --methods" in refused("compare", table, "--space", '{"magic": {}}')
     assert "not a parameter" in refused(
-        "eval", table, "--methods", "ridge-ts", "--space", '{"ridge-ts": {"x": [1]}}'
+        "compare", table, "--methods", "ridge-ts", "--space", '{"ridge-ts": {"x": [1]}}'
     )
     path, _ = _model(facts, table, tmp_path, "--label", "party", "--method", "ridge-ts")
-    assert "go without a model" in refused("eval", path, table, "--methods", "adaptive")
-    assert "give DATA" in refused("eval", path, table, table)
-    assert "the model knows Left and Right, not" in refused("eval", path, table, "--label", "luck")
+    assert "there is no option --methods" in refused("eval", path, table, "--methods", "adaptive")
+    assert "the model knows Left and Right, not" in refused("eval", path, table, "--target", "luck")
     assert "time 1800 is before the first of the model, 1900" in refused("apply", path, table, "--at", 1800)
     assert "give one" in refused("apply", path, table, "--at", 1800, "--time", "time")
     assert "'zebra' is not among the 6 features" in refused("inspect", path, "--words", "zebra")
@@ -374,7 +377,7 @@ def test_interrupting_saves_what_was_learnt(table, tmp_path):
 
 
 def test_help(spinney):
-    for verb in ("fit", "apply", "eval", "inspect"):
+    for verb in ("fit", "apply", "eval", "compare", "inspect"):
         code, out, _ = spinney(verb, "--help")
         assert code == 0
         assert "--threads" in out
@@ -392,7 +395,7 @@ def test_state_of_the_union(facts):
         {"adaptive": {"lam": [1.0], "init": ["ridge-ts"]}, "ridge-ts": {"lam": [1.0], "alpha": [10.0]}}
     )
     found = facts(
-        "eval", path, *how, "--from", 2000, "--methods", "adaptive,ridge-ts,lasso-one", "--space", space
+        "compare", path, *how, "--start", 2000, "--methods", "adaptive,ridge-ts,lasso-one", "--space", space
     )
     assert [row["time"] for row in found["by_time"]] == ["2000", "2010", "2020"]
     assert found["overall"]["documents"] == 21

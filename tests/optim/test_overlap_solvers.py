@@ -322,6 +322,26 @@ def test_admm_with_a_rho_stops_at_its_limit():
     assert not solution.converged
 
 
+@pytest.mark.parametrize("max_iter", [1, 7, 30])
+def test_admm_counts_its_iterations(monkeypatch, max_iter):
+    times, step = [], admm_groups.State.step
+    monkeypatch.setattr(admm_groups.State, "step", lambda *a: times.append(1) or step(*a))
+    solution = solve(loss_of(), OverlappingGroups(1.2, groups_of()), "admm", max_iter=max_iter, tol=1e-14)
+    assert len(times) == solution.n_iter == max_iter
+
+
+def test_small_residuals_end_admm_without_a_certificate(monkeypatch):
+    loss, penalty = loss_of(), OverlappingGroups(1.2, groups_of())
+    best = solve(loss, penalty, "cd", tol=1e-10)
+    monkeypatch.setattr(OverlappingGroups, "residual", lambda self, w, grad, accuracy=0.0: np.ones_like(grad))
+    monkeypatch.setattr(admm_groups.State, "residual", lambda self, w, grad: np.ones_like(grad))
+    solution = solve(loss, penalty, "admm", tol=1e-4, max_iter=5000)
+    assert max(solution.primal_dual) <= 1e-4
+    assert solution.n_iter < 1000
+    assert not solution.converged
+    assert solution.objective == pytest.approx(best.objective, rel=1e-6)
+
+
 @given(st.integers(0, 10_000), st.floats(1e-3, 1e3), st.integers(1, 3))
 @settings(max_examples=30, deadline=None)
 def test_multipliers_stay_in_their_balls(seed, rho, n_outputs):

@@ -378,6 +378,9 @@ def test_options_and_metrics_that_do_not_fit_are_refused_before_any_work():
         solve(_Untouched(), L1(1.0), "fista", rho=1.0)
     with pytest.raises(OptionError, match="the solver owlqn has no option 'metric'"):
         solve(_Untouched(), L1(1.0), "owlqn", metric=np.ones(12))
+    for metric in (np.ones(3), np.zeros(12), np.full(12, np.nan)):
+        with pytest.raises(OptionError, match="metric must be"):
+            solve(_Untouched(), L1(1.0), "fista", metric=metric)
     groups = GroupL2(1.0, FlatGroups.of([[0, 1]], 12))
     with pytest.raises(OptionError, match="no prox in a metric for group"):
         solve(_Untouched(), groups, "fista", metric=np.ones(12))

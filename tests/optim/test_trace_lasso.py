@@ -1,5 +1,7 @@
 """Trace-Lasso solvers: IRLS and ADMM agree with each other, with FISTA, and with the limiting cases."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.linalg import toeplitz
@@ -21,7 +23,7 @@ def _problem(seed, n, p, correlation=0.0, intercept=False, weighted=False):
 
 def _agree(loss, penalty, tol=1e-8):
     irls = solve(loss, penalty, "irls", tol=tol, max_iter=300)
-    admm = solve(loss, penalty, "admm", tol=tol, max_iter=100)
+    admm = solve(loss, penalty, "admm", tol=tol, max_iter=3000)
     assert irls.converged
     assert irls.objective == pytest.approx(admm.objective, rel=1e-8)
     np.testing.assert_allclose(irls.w, admm.w, atol=1e-6)
@@ -74,7 +76,7 @@ def test_logistic_loss_by_admm_and_by_prox():
     loss = LogisticLoss(X, np.where(squared.y > 0, 1.0, -1.0))
     penalty = TraceLasso(1.0, X)
     penalty = penalty.with_lam(0.2 * lambda_max(loss, penalty))
-    admm = solve(loss, penalty, "admm", tol=1e-7, max_iter=100)
+    admm = solve(loss, penalty, "admm", tol=1e-7, max_iter=1000)
     fista = solve(loss, penalty, "fista", tol=1e-6, max_iter=500)
     assert admm.converged
     assert admm.objective == pytest.approx(fista.objective, rel=1e-7)
@@ -96,3 +98,53 @@ def test_subgradient_descent_falls_slowly():
     rough = solve(loss, penalty, "subgradient", max_iter=200)
     start = loss.value_and_grad(np.zeros(10))[0]
     assert best.objective < rough.objective < 0.5 * (start + best.objective)
+
+
+def _counted(monkeypatch):
+    """How often ADMM shrinks singular values: once in each iteration."""
+    module, times = sys.modules["spinney.optim.solvers.admm"], []
+    shrink = module.shrink_singular_values
+    monkeypatch.setattr(module, "shrink_singular_values", lambda *a: times.append(1) or shrink(*a))
+    return times
+
+
+def _hard():
+    """A problem on which ADMM once took 4,644 iterations of which it said 30."""
+    rng = np.random.default_rng(0)
+    X = np.sqrt(0.5) * rng.standard_normal((40, 1)) + np.sqrt(0.5) * rng.standard_normal((40, 60))
+    y = X @ (rng.standard_normal(60) * (rng.random(60) < 0.4)) + 0.5 * rng.standard_normal(40)
+    X /= np.linalg.norm(X, axis=0)
+    loss, penalty = SquaredLoss(X, y), TraceLasso(1.0, X)
+    return loss, penalty.with_lam(0.5 * lambda_max(loss, penalty))
+
+
+def test_admm_counts_its_iterations(monkeypatch):
+    loss, penalty = _hard()
+    for max_iter in (0, 1, 7, 30):
+        times = _counted(monkeypatch)
+        solution = solve(loss, penalty, "admm", tol=1e-10, max_iter=max_iter)
+        assert len(times) == solution.n_iter == solution.trace[-1].iteration == max_iter
+        assert not solution.converged
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8])
+def test_admm_stops_on_its_residuals(monkeypatch, tol):
+    loss, penalty = _hard()
+    times = _counted(monkeypatch)
+    solution = solve(loss, penalty, "admm", tol=tol, max_iter=5000)
+    assert len(times) == solution.n_iter < 1000
+    assert max(solution.primal_dual) <= tol
+    assert solution.converged
+    best = solve(loss, penalty, "irls", tol=1e-9)
+    assert solution.objective == pytest.approx(best.objective, rel=10 * tol**2 + 1e-9)
+
+
+def test_where_the_certificate_cannot_hold_small_residuals_end_admm(monkeypatch):
+    """And the answer is not said to have converged."""
+    loss, penalty = _hard()
+    monkeypatch.setattr(TraceLasso, "residual", lambda self, w, grad: np.ones_like(grad))
+    solution = solve(loss, penalty, "admm", tol=1e-4, max_iter=5000)
+    assert max(solution.primal_dual) <= 1e-6
+    assert solution.n_iter < 1000
+    assert not solution.converged

@@ -52,7 +52,7 @@ def test_exact_moments_give_the_parameters_up_to_the_order_of_states(m, extra, s
 def test_counts_give_laws(variant):
     rng = np.random.default_rng(0)
     text = sentence_arrays([[f"w{x}" for x in rng.integers(0, 9, 6)] for _ in range(60)])
-    model = SpectralHMM(6, variant, pseudo_count=1.0).fit(text)
+    model = SpectralHMM(6, variant, pseudo=1.0).fit(text)
     found = recover_parameters(model, floor=0.01)
     for law in (found.start, found.transition, found.emission):
         np.testing.assert_allclose(law.sum(axis=0), 1.0, atol=1e-12)
@@ -64,7 +64,7 @@ def test_counts_give_laws(variant):
 def test_a_sample_gives_nearly_the_parameters():
     """The chain: after a and b always the other, then the end; c alone."""
     text = sentence_arrays([["a", "b"], ["b", "a"], ["c"], ["a", "b", "a"]] * 50)
-    model = SpectralHMM(4, pseudo_count=0.0, shrinkage=0.0, interpolation=0.0).fit(text)
+    model = SpectralHMM(4, pseudo=0.0, shrinkage=0.0, interpolation=0.0).fit(text)
     found = recover_parameters(model)
     assert np.isfinite(found.emission).all()
     assert abs(found.start.sum() - 1) < 1e-12

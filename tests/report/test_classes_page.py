@@ -5,8 +5,8 @@ import pytest
 
 from spinney.classes import Clustering, HiddenMarkov, brown, exchange, pair_counts
 from spinney.corpus import sentence_arrays
-from spinney.report.classes_page import Classed, classes_page
-from spinney.report.structure_page import word_classes_page
+from spinney.report.html import view_page
+from spinney.settings.report import Report
 from spinney.structure import WordClasses
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
@@ -33,10 +33,13 @@ def titles(page):
     return [section.title for section in page.sections]
 
 
+def classes_page(model, title, data=None, **settings):
+    return view_page(title, model.report_views(data, Report(**settings)))
+
+
 def test_a_clustering(text):
     model = brown(pair_counts(text), text.vocabulary, 4, root=True).noting({"unknown": "<unk>"})
-    tried = Classed(TEXT[:3], [model.classes.encode(words).tolist() for words in TEXT[:3]])
-    page = classes_page(model, HOSTILE, tried, documents=2)
+    page = classes_page(model, HOSTILE, TEXT[:3], documents=2)
     assert titles(page) == ["Sentences", "Classes", "Map of words", "Tree of classes", "What follows what"]
     html = check(page)
     assert html.count('<p class="tokens">') == 2
@@ -56,26 +59,24 @@ def test_flat_classes_have_no_tree(text):
 
 
 def test_a_hidden_markov_model(text):
-    model = HiddenMarkov(4, method="batch", passes=5, random_state=1).fit(text)
-    classes = np.split(model.predict(text), text.offsets[1:-1])
-    tried = Classed(TEXT, [some.tolist() for some in classes], [[0.5] * len(words) for words in TEXT])
-    page = classes_page(model, "hidden", tried, documents=3)
+    model = HiddenMarkov(4, em="batch", passes=5, random_state=1).fit(text)
+    page = classes_page(model, "hidden", TEXT, documents=3)
     assert titles(page)[1:] == [
         "Classes", "Map of words", "What follows what", "Words of several classes", "Passes",
     ]  # fmt: skip
-    assert "probability 0.50" in check(page)
+    assert "probability 0." in check(page)
 
 
 def test_one_word_and_no_words():
     for words in (["a"], []):
-        page = word_classes_page(WordClasses(words, [0] * len(words), n_classes=3), "few")
+        page = classes_page(WordClasses(words, [0] * len(words), n_classes=3), "few")
         assert "Map of words" not in titles(page)
         assert "more have no words" in check(page)
 
 
 def test_paths_that_are_no_tree_are_passed_over():
     classes = WordClasses(["a", "b", "c"], [0, 1, 2], paths=["0", "01", "1"])
-    assert "Tree of classes" not in titles(word_classes_page(classes, "bad"))
+    assert "Tree of classes" not in titles(classes_page(classes, "bad"))
 
 
 def test_facts_that_are_no_facts():
@@ -87,7 +88,7 @@ def test_facts_that_are_no_facts():
 def test_many_classes_stay_small():
     n = 3000
     words = [f"word{i}" for i in range(2 * n)]
-    page = word_classes_page(WordClasses(words, np.arange(2 * n) % n, counts=np.ones(2 * n, int)), "many")
+    page = classes_page(WordClasses(words, np.arange(2 * n) % n, counts=np.ones(2 * n, int)), "many")
     html = check(page)
     assert "The 1,000 largest of 3,000 classes" in html
     assert len(html) < 500_000

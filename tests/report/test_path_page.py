@@ -7,16 +7,6 @@ from spinney.classify import LinearClassifier
 from spinney.classify.views import weight_path
 from spinney.optim.paths import Path, how_chosen
 from spinney.report.html import view_page
-from spinney.views import Note
-
-
-def path_page(path, title, about):
-    return view_page(title, [Note(about), *path.views()])
-
-
-def chosen_section(*tried):
-    return view_page("", how_chosen(*tried)).sections
-
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -41,9 +31,9 @@ def test_the_paths_of_a_classifier(numbers):
             assert line is None or line == [point.coef[k, j] for point in points]
     totals = [sum(map(abs, line)) for line in path.weights.values()]
     assert totals == sorted(totals, reverse=True)
-    page = path_page(path, HOSTILE, "A path.")
+    page = view_page(HOSTILE, path.views())
     text = page.html()
-    assert text == path_page(path, HOSTILE, "A path.").html()
+    assert text == view_page(HOSTILE, path.views()).html()
     assert "<img" not in text
     assert [section.title for section in page.sections] == ["Weights", "Scores", "Active weights", "Models"]
     assert page.known["dev accuracy at it"] == 0.9
@@ -58,21 +48,21 @@ def test_two_classes_share_their_weights(numbers):
 def test_a_path_of_nothing():
     path = weight_path([], [], [], {})
     assert path.best is None
-    assert "<h2>Models</h2>" in path_page(path, "none", "").html()
-    assert path_page(Path([1.0], [0], [1.0], [0.0], [0.1]), "one", "").sections
+    assert "<h2>Models</h2>" in view_page("none", path.views()).html()
+    assert view_page("one", Path([1.0], [0], [1.0], [0.0], [0.1]).views()).known == {"models": 1}
 
 
 def test_how_a_strength_was_chosen():
     tried = [
         {"lam": lam, "l1": l1, "score": lam + l1, "active": 3} for lam in (0.1, 1.0) for l1 in (0.0, 2.0)
     ]
-    [section] = chosen_section(tried, "accuracy", 0.1)
+    [section] = view_page("", how_chosen(tried, "accuracy", 0.1)).sections
     text = "".join(section.blocks)
     assert "4 settings" in text
     assert "λ = 0.1 was chosen" in text
     assert text.count('<figure class="chart"') == 2
     assert text.count("l1 = 2 ") == 2  # a line for each, in both charts
     nested = [{"params": {"lam": 0.1 * i}, "score": 0.5} for i in (1, 2)]
-    assert chosen_section(nested)
+    assert how_chosen(nested)
     for nothing in (None, [], [{"lam": 1.0, "score": 2.0}], {"lam": 1}, ["x", 3], [{"lam": "a"}] * 2):
-        assert len(chosen_section(nothing)) <= 1
+        assert len(how_chosen(nothing)) <= 1

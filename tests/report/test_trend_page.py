@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spinney.report.trend import read_out, show_comparison, show_read_out, sparkline
-from spinney.report.trend_page import trend_page
+from spinney.report.html import view_page
+from spinney.report.terminal import show_views, sparkline
 from spinney.trend import (
     Documents,
     FrequentWords,
@@ -14,10 +14,15 @@ from spinney.trend import (
     TrendModel,
     compare,
 )
+from spinney.trend.views import comparison_views
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 TEXTS = ["war war peace", "war peace", "war trade peace", "trade peace", "trade trade", "trade peace tax"]
 TIMES = np.array([190, 190, 191, 191, 192, 192])
+
+
+def trend_page(model, title):
+    return view_page(title, model.report_views())
 
 
 @pytest.fixture(scope="module")
@@ -61,22 +66,15 @@ def test_an_empty_model_has_a_page():
     assert "all weights are 0" in trend_page(fitted, "nothing").html()
 
 
-def test_sparklines():
-    assert sparkline([]) == ""
-    assert sparkline([0.0, 0.0]) == "▁▁"
-    assert sparkline([-2.0, -1.0]) == "▁▅"
-    assert len(sparkline(np.arange(500.0))) == 48
-    assert sparkline(np.arange(500.0))[-1] == "█"
-
-
 def test_terminal(model, capsys):
-    found = read_out(model, 3, ["war"])
-    show_read_out("a model", found)
+    show_views(model.views(top=3, words=["war"]))
     out = capsys.readouterr().out
     assert "Series of the words asked for, 1900 to 1920" in out
-    assert sparkline(found.asked["side=Left"][0].values) in out
+    strand = next(strand for strand in model.strongest(9)["side=Left"] if strand.word == "war")
+    assert sparkline(strand.values) in out
     documents = Documents(TEXTS, TIMES, None, {"side": ["Left", "Right"] * 3})
-    show_comparison(compare(model, documents, {"ridge-ts": {"lam": [1.0, 10.0]}, "lasso-all": {}}, threads=1))
+    found = compare(model, documents, {"ridge-ts": {"lam": [1.0, 10.0]}, "lasso-all": {}}, threads=1)
+    show_views(comparison_views(found))
     out = capsys.readouterr().out
     assert "1920 (dev)" in out
     assert "lam=" in out

@@ -23,7 +23,7 @@ from spinney.trend import (
 )
 from spinney.trend import adaptive as solvers
 from spinney.trend.covariates import Covariates
-from spinney.trend.dates import bin_label, binned, parse_every, parse_time
+from spinney.trend.dates import bin_label, binned, parse_time
 from spinney.trend.newton import Newton
 
 WORDS = ["war", "peace", "trade", "oil", "tax", "farm"]
@@ -126,10 +126,6 @@ def test_times():
         binned([2013, date(2014, 1, 1)])
     with pytest.raises(OptionError, match="only dates have months"):
         binned([2013], "month")
-    assert [parse_every(text) for text in (None, "month", "10")] == [None, "month", 10]
-    for bad in ("0", "week", "-1", "1.5"):
-        with pytest.raises(OptionError):
-            parse_every(bad)
 
 
 @given(st.integers(-3000, 3000), st.integers(1, 100))

@@ -12,8 +12,8 @@ from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 
 from spinney.errors import InputError, ModelFileError, OptionError
 from spinney.files import write_model
+from spinney.settings.trend import Method, Start
 from spinney.trend import TimeSeriesClassifier, TimeSeriesRegressor, TrendModel
-from spinney.trend.fitting import Method, Start
 from spinney.trend.timeline import Timeline
 
 METHODS = list(Method.__args__)
@@ -209,7 +209,7 @@ def test_files(world, method, tmp_path):
         assert np.array_equal(back.e_alpha_, model.e_alpha_)
     with pytest.raises(ModelFileError):
         TimeSeriesClassifier.load(tmp_path / "m")
-    with pytest.raises(ModelFileError, match="not a model of text"):
+    with pytest.raises(ModelFileError, match="where a trend/TrendModel is needed"):
         TrendModel.load(tmp_path / "m")
     with pytest.raises(InputError, match="names"):
         model.save(tmp_path / "m", names[1:])

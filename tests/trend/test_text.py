@@ -6,8 +6,8 @@ from scipy import sparse
 from scipy.special import log_softmax, softmax
 
 from spinney.errors import InputError, ModelFileError
+from spinney.settings.trend import Method
 from spinney.trend import TimeSeriesTextModel
-from spinney.trend.fitting import Method
 
 T, V, F = 4, 12, 3
 

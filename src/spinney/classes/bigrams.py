@@ -61,7 +61,7 @@ def class_paths(model: HiddenMarkov) -> list[str]:
     --------
     >>> from spinney.corpus import sentence_arrays
     >>> text = ["the dog barks", "the cat sleeps", "a dog sleeps", "a cat barks"] * 25
-    >>> model = HiddenMarkov(3, method="batch", passes=30, random_state=1)
+    >>> model = HiddenMarkov(3, em="batch", passes=30, random_state=1)
     >>> model = model.fit(sentence_arrays(line.split() for line in text))
     >>> sorted(class_paths(model))
     ['0', '10', '11']

@@ -9,18 +9,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.classes.model import WordClassModel
 from spinney.classes.pairs import PairCounts
+from spinney.corpus import TokenArrays
 from spinney.corpus.vocabulary import Vocabulary
 from spinney.errors import InputError, OptionError
-from spinney.files import FilePath, ModelFile, read_model, write_model
-from spinney.model import Structures
+from spinney.files import ModelFile
+from spinney.model import Contents
 from spinney.structure import WordClasses
+from spinney.structure.classviews import Floats
 
-_KIND = "classes/Clustering"
 
-
-@dataclass(frozen=True, eq=False)
-class Clustering:
+@dataclass(eq=False, repr=False)
+class Clustering(WordClassModel):
     """Word classes learnt from pairs of words; :func:`brown` and :func:`exchange` make them.
 
     Attributes
@@ -51,11 +52,13 @@ class Clustering:
     classes: WordClasses
     class_pairs: NDArray[np.int64]
     class_roots: NDArray[np.int64]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    kind = "classes/Clustering"
 
     @property
     def ami(self) -> float:
-        """The mutual information of the classes of a pair's words, in nats a pair."""
+        """The mutual information of the classes of a pair's words, in nats per pair."""
         return average_mutual_information(self.class_pairs)
 
     def __repr__(self) -> str:
@@ -77,21 +80,41 @@ class Clustering:
         )
         return replace(self, classes=classes, facts={**self.facts, "reading": dict(reading)})
 
-    def structures(self) -> Structures:
-        """What it gives to other models: word classes."""
-        return Structures(classes=lambda: self.classes)
+    def word_classes(self) -> WordClasses:
+        """The class of each word."""
+        return self.classes
 
-    def save(self, path: FilePath) -> None:
-        """Write a model file."""
+    def transitions(self) -> Floats | None:
+        """``[child, parent]``: how likely each class is after (in a tree: below) each other.
+
+        Examples
+        --------
+        >>> from spinney.classes import brown, pair_counts
+        >>> from spinney.corpus import sentence_arrays
+        >>> arrays = sentence_arrays([[a, b] for a in ("the", "a") for b in ("dog", "cat")])
+        >>> brown(pair_counts(arrays), arrays.vocabulary, 2, root=True).transitions()
+        array([[0., 0.],
+               [1., 0.]])
+        """
+        if not self.class_pairs.any():
+            return None
+        counts = self.class_pairs.T.astype(np.float64)
+        total = counts.sum(axis=0)
+        return counts / np.where(total > 0, total, 1.0)
+
+    def held_out(self, text: TokenArrays, threads: int | None = None) -> dict[str, float]:
+        """The log-likelihood of a text under bigrams of classes, and the mutual information of these."""
+        from spinney.classes.bigrams import bigram_log_likelihood
+        from spinney.classes.pairs import pair_counts
+
+        pairs = pair_counts(text, tree=self.is_tree, threads=threads)
+        ami = average_mutual_information(pairs.of_classes(self.classes.ids, self.classes.n_classes))
+        return {"log_likelihood": bigram_log_likelihood(self, pairs), "ami": ami}
+
+    def contents(self) -> Contents:
+        """What the clustering keeps in its file."""
         tensors = {"class_pairs": self.class_pairs, "class_roots": self.class_roots}
-        write_model(
-            path, _KIND, {"facts": dict(self.facts)}, tensors, parts={"classes": self.classes.parts()}
-        )
-
-    @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what :meth:`save` wrote."""
-        return cls.from_file(read_model(path, _KIND))
+        return Contents({"facts": self.facts}, tensors, parts={"classes": self.classes.parts()})
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:

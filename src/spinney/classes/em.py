@@ -31,10 +31,10 @@ class Done(NamedTuple):
 
 def beginning(model: HiddenMarkov, corpus: Corpus, init: WordClasses | HiddenMarkov | None) -> Statistics:
     """The statistics that training begins with."""
-    dtype, kinds, counts = np.dtype(model.dtype), len(model.relations_), model.vocabulary_.counts
+    dtype, kinds, counts = np.dtype(model.how.dtype), len(model.relations_), model.vocabulary_.counts
     rng = _rng(model, 0)
     if init is None:
-        size = model.n_classes if model.start is None else model.start
+        size = model.n_classes if model.how.start is None else model.how.start
         return random_start(counts, size, kinds, rng, dtype)
     if not isinstance(init, WordClasses):
         old = init.statistics_
@@ -63,47 +63,47 @@ class EMTraining:
             self.corpus,
             model.statistics_,
             model._learner,
-            model.batch_tokens,
-            model.delay,
+            model.how.batch_tokens,
+            model.how.delay,
             model.random_state,
         )
-        model.facts_["gammas"] = {str(gamma): value for gamma, value in found.items()}
+        model.facts["gammas"] = {str(gamma): value for gamma, value in found.items()}
         model.gamma_ = max(found, key=found.__getitem__)
 
     def run(self) -> None:
         """Make all passes that are still to be made."""
         model = self.model
         while (size := model.statistics_.n_classes) < model.n_classes:
-            while model._done.passes < model.split_passes:
+            while model._done.passes < model.how.split_passes:
                 self._pass()
             log.info("%d classes, to be split", size)
             larger = min(2 * size, model.n_classes)
-            model.statistics_ = split(model.statistics_, larger, _rng(model, size), model.noise)
+            model.statistics_ = split(model.statistics_, larger, _rng(model, size), model.how.noise)
             model._done = Done()
         best, waited = -math.inf, 0
-        while model._done.passes < model.passes:
+        while model._done.passes < model.how.passes:
             value = self._pass()
-            if self.held_out is not None and model.patience is not None:
+            if self.held_out is not None and model.how.patience is not None:
                 best, waited = (value, 0) if value > best else (best, waited + 1)
-                if waited >= model.patience:
-                    model.facts_["stopped_early"] = True
+                if waited >= model.how.patience:
+                    model.facts["stopped_early"] = True
                     break
-        if model.method == "online" and model.finish:
+        if model.how.em == "online" and model.how.finish:
             self._pass(last=True)
         model._done = model._done._replace(finished=True)
         if self.checkpoint is not None:
             model.save(self.checkpoint)
 
     def _pass(self, last: bool = False) -> float:
-        """One pass over the text; returns the log-likelihood a token: of held-out text if there is some."""
+        """One pass over the text; returns the log-likelihood per token: of held-out text if there is some."""
         model, n, done = self.model, self.corpus.arrays.n_tokens, self.model._done.passes
-        batch, C = last or model.method == "batch", model.statistics_.n_classes
+        batch, C = last or model.how.em == "batch", model.statistics_.n_classes
         name = f"{'batch' if batch else 'online'} EM, {C} classes, pass {done + 1}"
         started = time.perf_counter()
         with task(name, total=n) as work:
             found = self._batch_pass(work, last) if batch else self._online_pass(work)
         model._done = model._done._replace(passes=done if last else done + 1)
-        model.facts_["revived"] += found.revived
+        model.facts["revived"] += found.revived
         row = {
             "classes": C,
             "pass": done + 1,
@@ -114,10 +114,10 @@ class EMTraining:
         if self.held_out is not None:
             value = model._learner.log_likelihood(self.held_out, model.laws_)
             row["dev"] = value / self.held_out.arrays.n_tokens
-        model.facts_["trace"].append(row)
-        told = f", held out {row['dev']:.4f}" if "dev" in row else ""
-        values = name, row["log_likelihood"], told, row["seconds"]
-        log.info("%s: log-likelihood a token %.4f%s, %.1f s", *values)
+        model.facts["trace"].append(row)
+        dev = f", held out {row['dev']:.4f}" if "dev" in row else ""
+        values = name, row["log_likelihood"], dev, row["seconds"]
+        log.info("%s: log-likelihood per token %.4f%s, %.1f s", *values)
         if self.checkpoint is not None and not last:
             model.save(self.checkpoint)
         return float(row.get("dev", row["log_likelihood"]))
@@ -127,19 +127,19 @@ class EMTraining:
         model.statistics_, found = model._learner.batch_pass(self.corpus, model.statistics_, work)
         if last:  # a class that is brought back now would never be trained
             return found
-        revived = model.statistics_.revive(_rng(model, model._done.passes, 1), model.noise)
+        revived = model.statistics_.revive(_rng(model, model._done.passes, 1), model.how.noise)
         return found._replace(revived=revived)
 
     def _online_pass(self, work: Task) -> Pass:
         model = self.model
         rng = _rng(model, model._done.passes, model.statistics_.n_classes)
-        batches = shuffled_batches(self.corpus, model.batch_tokens, rng)
+        batches = shuffled_batches(self.corpus, model.how.batch_tokens, rng)
         model.statistics_.scaled(self.corpus.arrays.n_tokens / len(batches))
 
         def watch(t: int) -> None:
             model._done = model._done._replace(steps=t)
 
-        alpha = step_sizes(model.gamma_, model.delay)
+        alpha = step_sizes(model.gamma_, model.how.delay)
         found = model._learner.online_pass(
             self.corpus, model.statistics_, batches, alpha, model._done.steps, rng, work, watch
         )

@@ -4,37 +4,40 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, Literal, Self
+from dataclasses import replace
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spinney.classes.em import Done, EMTraining, beginning
 from spinney.classes.learning import Corpus, Learner, Messages, Trees
+from spinney.classes.model import Cells, InClasses, WordClassModel
 from spinney.classes.relations import REST, kind_numbers, kinds_of
-from spinney.classes.settings import check_settings, check_sizes
 from spinney.classes.statistics import Statistics
 from spinney.classes.stepsize import GAMMAS
 from spinney.corpus import TokenArrays, Vocabulary
-from spinney.errors import InputError, NotFittedError, OptionError
-from spinney.files import FilePath, ModelFile, read_model, write_model
+from spinney.corpus.text import Reading, Tokens, batch_arrays
+from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
+from spinney.files import FilePath, ModelFile
 from spinney.inference.forests import check_heads, sentence_trees
 from spinney.inference.hidden import Laws, max_product
-from spinney.model import Structures
+from spinney.model import Contents, Structures
 from spinney.parallel import default_threads, in_order, one_blas_thread
+from spinney.settings import settings_of
+from spinney.settings.classes import HiddenMarkovSettings
 from spinney.structure import WordClasses, WordVectors
+from spinney.structure.classviews import normalised
+from spinney.structure.words import largest
 
 Structure = Literal["chain", "tree"]
-Method = Literal["online", "batch"]
 
-KIND = "classes/HiddenMarkov"
 #: From so many classes on `k_best="auto"` keeps this many entries; below, matrix products are faster.
 _MANY_CLASSES, _FEW_ENTRIES = 256, 16
+_COLUMNS = 64  # classes whose words are looked for at a time
 
 
-@dataclass(eq=False, repr=False)
-class HiddenMarkov:
+class HiddenMarkov(WordClassModel):
     """Every token has a hidden class, which depends on the class of the word before it or of its head.
 
     Parameters
@@ -46,66 +49,48 @@ class HiddenMarkov:
     typed
         For trees: 0 for one transition matrix for all relations; n for one each for the n most frequent relations and
         one for the rest; or a mapping of relations to the names of groups that share a matrix.
-    method
-        ``"online"`` EM (Cappé & Moulines 2009) or ``"batch"`` EM.
-    passes
-        Passes over the text, after the last split.
-    k_best
-        Keep the k largest entries of each message; None for exact messages; ``"auto"`` for what is faster.
-    epsilon
-        Or keep the largest entries that have all but ε of its mass.
-    batch_tokens, gamma, delay
-        Online EM: the size of a batch, and steps α_t = 1 / (delay + t)^gamma. ``gamma="search"`` tries the thesis's
-        six on part of the text and keeps the one with the best likelihood of held-out sentences.
-    finish
-        Online EM: end with one pass of batch EM, so that rare words are counted over the whole text.
-    start
-        Begin with so many classes, and split all of them, again and again, until there are ``n_classes``; None to begin
-        with all of them.
-    split_passes, noise
-        Passes before each split; how much the emissions of two halves differ.
-    smoothing
-        The share of each probability law that is given to the uniform one. With 0, a text with a word that was never
-        seen has likelihood 0.
-    backoff
-        With ``typed``: the weight of the shared matrix in each, in masses of a mean column.
-    patience
-        With held-out text: stop after so many passes in a row that do not raise its likelihood.
-    dtype
-        ``"float32"`` or ``"float64"``.
+    threads, random_state
+        Threads (by default all), and the seed of everything random.
+    **how
+        How it learns: the settings of :class:`spinney.settings.classes.HiddenMarkovSettings`. ``em`` is ``"online"``
+        (Cappé and Moulines 2009) or ``"batch"``; ``passes`` are made over the text after the last split. ``k_best``
+        keeps the k largest entries of each message, or ``epsilon`` those that have all but ε of its mass. Steps of
+        online EM are α_t = 1 / (delay + t)^gamma; ``gamma="search"`` tries the six of the thesis on part of the text
+        and keeps the one with the best likelihood of held-out sentences. ``finish`` ends with one pass of batch EM, so
+        that rare words are counted over the whole text. ``start`` begins with fewer classes and splits all of them,
+        again and again, until there are ``n_classes``. ``smoothing`` is the share of each distribution that is given
+        to the uniform one: with 0, a text with a word that was never seen has likelihood 0. With ``typed``, ``backoff``
+        is the weight of the shared matrix in each, in masses of a mean column.
 
     Examples
     --------
     >>> from spinney.corpus import sentence_arrays
     >>> text = ["the dog barks", "the cat sleeps", "a dog sleeps", "a cat barks"] * 25
-    >>> model = HiddenMarkov(3, method="batch", passes=30, random_state=1)
+    >>> model = HiddenMarkov(3, em="batch", passes=30, random_state=1)
     >>> model = model.fit(sentence_arrays(line.split() for line in text))
     >>> classes = model.word_classes()
     >>> classes["dog"] == classes["cat"], classes["dog"] == classes["the"]
     (True, False)
     """
 
-    n_classes: int = 128
-    structure: Structure = "chain"
-    _: KW_ONLY
-    typed: int | Mapping[str, str] = 0
-    method: Method = "online"
-    passes: int = 5
-    k_best: int | Literal["auto"] | None = "auto"
-    epsilon: float | None = None
-    batch_tokens: int = 8192
-    gamma: float | Literal["search"] = 0.6
-    delay: float = 4.0
-    finish: bool = True
-    start: int | None = None
-    split_passes: int = 1
-    noise: float = 0.5
-    smoothing: float = 1e-5
-    backoff: float = 0.1
-    patience: int | None = None
-    dtype: Literal["float32", "float64"] = "float32"
-    threads: int | None = None
-    random_state: int = 0
+    kind = "classes/HiddenMarkov"
+
+    def __init__(
+        self,
+        n_classes: int = 128,
+        structure: Structure = "chain",
+        *,
+        typed: int | Mapping[str, str] = 0,
+        threads: int | None = None,
+        random_state: int = 0,
+        **how: Any,
+    ) -> None:
+        self.n_classes = n_classes
+        self.structure = structure
+        self.typed = typed
+        self.threads = threads
+        self.random_state = random_state
+        self.how = HiddenMarkovSettings.of(how)
 
     # -- learning -------------------------------------------------------------------------------------
 
@@ -133,12 +118,17 @@ class HiddenMarkov:
         checkpoint
             A model file to write after each pass; give it as ``init`` to go on.
         reading
-            How the text was read, to be kept with the model (in ``facts_["reading"]``), so that other text can be
+            How the text was read, to be kept with the model (in ``facts["reading"]``), so that other text can be
             read alike.
         """
         started = time.perf_counter()
-        check_settings(self)
-        check_sizes(self, text)
+        self._check()
+        if not text.n_tokens:
+            raise InputError("no words to learn from")
+        if self.n_classes > len(text.vocabulary):
+            raise OptionError(
+                f"{self.n_classes} classes for {len(text.vocabulary)} words: ask for at most {len(text.vocabulary)}"
+            )
         if isinstance(init, HiddenMarkov):
             self._check_origin(init, text)
         self.vocabulary_: Vocabulary = text.vocabulary
@@ -148,19 +138,19 @@ class HiddenMarkov:
         held_out = None if dev is None else self._corpus(dev)
         if held_out is not None and not held_out.arrays.n_tokens:
             raise InputError("the held-out text has no words")
-        self.facts_: dict[str, Any] = {"reading": dict(reading or {}), "revived": 0, "trace": []}
+        self.facts: dict[str, Any] = {"reading": dict(reading or {}), "revived": 0, "trace": []}
         self.statistics_: Statistics = beginning(self, corpus, init)
-        self.gamma_ = GAMMAS[0] if self.gamma == "search" else float(self.gamma)
+        self.gamma_ = GAMMAS[0] if self.how.gamma == "search" else float(self.how.gamma)
         self._done, searched = Done(), False
         if isinstance(init, HiddenMarkov) and init.n_classes == self.n_classes:
             interrupted = not init._done.finished
             self._done = init._done if interrupted else Done(steps=init._done.steps)
-            if interrupted and self.gamma == init.gamma:
+            if interrupted and self.how.gamma == init.how.gamma:
                 self.gamma_, searched = init.gamma_, True
         training = EMTraining(self, corpus, held_out, checkpoint)
         with one_blas_thread():
             try:
-                if self.gamma == "search" and self.method == "online" and not searched:
+                if self.how.gamma == "search" and self.how.em == "online" and not searched:
                     training.search_gamma()
                 training.run()
             finally:
@@ -168,23 +158,45 @@ class HiddenMarkov:
                 self._note_facts(corpus, time.perf_counter() - started)
         return self
 
+    def _check(self) -> None:
+        """Refuse what cannot be learnt."""
+        for name, least in (("n_classes", 2), ("random_state", 0)):
+            value = getattr(self, name)
+            if not _is_whole(value, least):
+                raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        if self.threads is not None and not _is_whole(self.threads, 1):
+            raise OptionError(f"threads must be at least 1, not {self.threads!r}")
+        if self.structure not in get_args(Structure):
+            raise unknown_choice("structure is", self.structure, get_args(Structure))
+        typed = self.typed
+        if isinstance(typed, Mapping):
+            sound = all(isinstance(one, str) for pair in typed.items() for one in pair)
+        else:
+            sound = _is_whole(typed, 0)
+        if not sound:
+            raise OptionError(f"typed must be a whole number or map relations to groups, not {typed!r}")
+        if typed and self.structure == "chain":
+            raise OptionError("typed edges are those of trees: a chain has none")
+        if self.how.start is not None and self.how.start > self.n_classes:
+            raise OptionError(f"start must be from 2 to {self.n_classes} classes, not {self.how.start}")
+
     @property
     def _messages(self) -> Messages:
-        if self.epsilon is not None:
-            return Messages(None, self.epsilon)
-        if self.k_best == "auto":
+        if self.how.epsilon is not None:
+            return Messages(None, self.how.epsilon)
+        if self.how.k_best == "auto":
             return Messages(_FEW_ENTRIES if self.statistics_.n_classes >= _MANY_CLASSES else None)
-        return Messages(self.k_best)
+        return Messages(None if self.how.k_best == "none" else int(self.how.k_best))
 
     @property
     def _learner(self) -> Learner:
         return Learner(
             self._messages,
-            self.smoothing,
-            self.backoff,
-            np.dtype(self.dtype),
+            self.how.smoothing,
+            self.how.backoff,
+            np.dtype(self.how.dtype),
             self.threads or default_threads(),
-            self.noise,
+            self.how.noise,
         )
 
     def _check_origin(self, init: HiddenMarkov, text: TokenArrays) -> None:
@@ -216,9 +228,9 @@ class HiddenMarkov:
         return Corpus(text, True, kind_numbers(text, self.relations_))
 
     def _note_facts(self, corpus: Corpus, seconds: float) -> None:
-        trace = self.facts_["trace"]
+        trace = self.facts["trace"]
         V, C = self.statistics_.omega.shape
-        self.facts_ |= {
+        self.facts |= {
             "method": "hmm",
             "structure": self.structure,
             "sentences": len(corpus.arrays),
@@ -227,7 +239,7 @@ class HiddenMarkov:
             "classes": C,
             "kinds_of_edges": len(self.relations_),
             "parameters": V * C + len(self.relations_) * C * C + C,
-            "gamma": self.gamma_ if self.method == "online" else None,
+            "gamma": self.gamma_ if self.how.em == "online" else None,
             "passes": sum(1 for _ in trace),
             "log_likelihood": trace[-1]["log_likelihood"] if trace else None,
             "dev_log_likelihood": trace[-1].get("dev") if trace else None,
@@ -252,19 +264,19 @@ class HiddenMarkov:
     @property
     def transition_(self) -> NDArray[np.float64]:
         """``[kind, child, parent]``: columns sum to 1."""
-        return self.statistics_.laws(self.smoothing, self.backoff, np.float64).transition
+        return self.statistics_.laws(self.how.smoothing, self.how.backoff, np.float64).transition
 
     @property
     def root_(self) -> NDArray[np.float64]:
         """The probability of each class at a root."""
-        return np.asarray(self.statistics_.laws(self.smoothing, self.backoff, np.float64).root)
+        return np.asarray(self.statistics_.laws(self.how.smoothing, self.how.backoff, np.float64).root)
 
     @property
     def shared_transition_(self) -> NDArray[np.float64]:
         """``[child, parent]`` whatever the kind of edge."""
         tau = self.statistics_.tau.sum(axis=0, keepdims=True)
         one = Statistics(self.statistics_.omega, self.statistics_.mass, tau, self.statistics_.rho)
-        return np.asarray(one.laws(self.smoothing, 0.0, np.float64).transition[0])
+        return np.asarray(one.laws(self.how.smoothing, 0.0, np.float64).transition[0])
 
     def emission(self, words: Sequence[str] | None = None) -> NDArray[np.float64]:
         """``[word, class]``: the probability of each word (by default all) in each class."""
@@ -338,25 +350,108 @@ class HiddenMarkov:
             lowercase=self._lowercase,
         )
 
-    @property
-    def _lowercase(self) -> bool:
-        return self.facts_["reading"].get("lowercase") is True
+    # -- what it knows beyond the class of each word -----------------------------------------------------
 
-    # -- files ----------------------------------------------------------------------------------------
+    writes = "viterbi"
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words that it knows."""
+        return self.vocabulary_
 
     def structures(self) -> Structures:
         """What it gives to other models: the likeliest class of each word, and P(class | word) as its vector."""
         return Structures(classes=self.word_classes, vectors=self.word_vectors)
 
-    def save(self, path: FilePath) -> None:
-        """Write a model file. Its statistics are there too, so learning can go on from it."""
+    def comparable_vectors(self) -> WordVectors:
+        """P(class | word)."""
+        return self.word_vectors()
+
+    def class_shares(self) -> NDArray[np.float64]:
+        """The share of each class in all tokens."""
+        return normalised(self.statistics_.mass)
+
+    def class_words(self, numbers: Sequence[int], top: int) -> list[list[tuple[str, float]]]:
+        """The words that each class emits most often, with their probabilities."""
+        statistics, words = self.statistics_, self.vocabulary_.words
+        found = []
+        for first in range(0, len(numbers), _COLUMNS):
+            some = list(numbers[first : first + _COLUMNS])
+            block = np.asarray(statistics.omega[:, some].T, np.float64)  # in one sweep through the file
+            for number, weights in zip(some, block):
+                total = max(float(statistics.mass[number]), np.finfo(np.float64).tiny)
+                best = [i for i in largest(weights, top) if weights[i] > 0]
+                found.append([(words[i], float(weights[i]) / total) for i in best])
+        return found
+
+    def classes_of_word(self, word: str, least: float = 0.01) -> list[tuple[int, float]]:
+        """The classes of a word with the share of each in its tokens, largest first."""
+        shares = normalised(np.asarray(self.statistics_.omega[self.vocabulary_[word]], np.float64))
+        return [(i, float(shares[i])) for i in largest(shares, 10) if shares[i] >= least]
+
+    def class_paths(self) -> list[str]:
+        """The path of each class in the tree that Brown's merging of the classes gives."""
+        from spinney.classes.bigrams import class_paths
+
+        return class_paths(self)
+
+    def transitions(self) -> NDArray[np.float64]:
+        """``[child, parent]``, whatever the kind of edge."""
+        return self.shared_transition_
+
+    def head_transitions(self) -> NDArray[np.float64]:
+        """``[child, parent]``, whatever the kind of edge."""
+        return self.shared_transition_
+
+    def reading(self, words: str | None = None, parser: str | None = None) -> Reading:
+        """How text is read for it."""
+        reading = super().reading(words, parser)
+        return replace(reading, tree=self.structure == "tree", relations=len(self.relations_) > 1)
+
+    def cells(self, what: str, top: int, reading: Reading) -> Cells:
+        """What writes the class of each token: the likeliest, or the probabilities of several."""
+        if what not in ("viterbi", "posterior"):
+            return super().cells(what, top, reading)
+
+        def of_tokens(batch: Sequence[Tokens]) -> list[str]:
+            arrays = batch_arrays(batch, self.vocabulary_, reading)
+            if what == "viterbi":
+                return [str(i) for i in self.predict(arrays).tolist()]
+            return [posterior_cell(row, top) for row in self.posteriors(arrays)]
+
+        return of_tokens
+
+    def sentence_classes(self, sentences: Sequence[Tokens], reading: Reading) -> InClasses:
+        """The class of each token in its sentence, with its probability."""
+        if not sentences:
+            return [], []
+        arrays = batch_arrays(sentences, self.vocabulary_, reading)
+        classes = self.predict(arrays)
+        chances = np.asarray(self.posteriors(arrays), float)[np.arange(len(classes)), classes]
+        ends = arrays.offsets[1:-1]
+        return [one.tolist() for one in np.split(classes, ends)], [
+            one.tolist() for one in np.split(chances, ends)
+        ]
+
+    def held_out(self, text: TokenArrays, threads: int | None = None) -> dict[str, float]:
+        """The log-likelihood of a text, by exact inference."""
+        self.threads = threads
+        return {"log_likelihood": self.log_likelihood(text)}
+
+    @property
+    def _lowercase(self) -> bool:
+        return self.facts["reading"].get("lowercase") is True
+
+    # -- files ----------------------------------------------------------------------------------------
+
+    def contents(self) -> Contents:
+        """What the model keeps in its file. Its statistics are there, too, so learning can go on from it."""
         self._check_fitted()
         statistics = self.statistics_
         statistics.fold()
-        settings = {name: getattr(self, name) for name in _SETTINGS}
         header = {
-            "settings": settings,
-            "facts": self.facts_,
+            "settings": {name: getattr(self, name) for name in _SETTINGS} | self.how.as_dict(),
+            "facts": self.facts,
             **self._done._asdict(),
             "gamma": self.gamma_,
             "relations": self.relations_,
@@ -369,28 +464,23 @@ class HiddenMarkov:
             "rho": statistics.rho,
             "counts": self.vocabulary_.counts,
         }
-        write_model(path, KIND, header, tensors, {"words": self.vocabulary_.words})
-
-    @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what `save` wrote."""
-        return cls.from_file(read_model(path, KIND))
+        return Contents(header, tensors, {"words": self.vocabulary_.words})
 
     @classmethod
     def from_file(cls, model: ModelFile) -> Self:
         """The model that a file holds."""
         relations, facts = model.fact("relations", dict), model.fact("facts", dict)
-        fitted = cls(**model.settings(_SETTINGS))
+        how = {setting.name for setting in settings_of(HiddenMarkovSettings)}
+        with model.checked():
+            fitted = cls(**model.settings({*_SETTINGS, *how}))
         # Copies: training may go on from here, and kernels are compiled for arrays that can be written to.
-        omega = np.array(
-            model.tensor("omega", fitted.dtype if fitted.dtype in _DTYPES else "float32", ndim=2)
-        )
+        omega = np.array(model.tensor("omega", fitted.how.dtype, ndim=2))
         mass, rho = (np.array(model.tensor(name, np.float64)) for name in ("mass", "rho"))
         tau, counts = np.array(model.tensor("tau", np.float64, ndim=3)), model.tensor("counts", np.int64)
         words = model.texts("words")
         V, C = omega.shape
         with model.checked():
-            check_settings(fitted)
+            fitted._check()
             if not 2 <= C <= fitted.n_classes or len(words) != V or counts.min(initial=0) < 0:
                 raise OptionError("its sizes do not fit together")
             if (mass.shape, tau.shape, rho.shape) != ((C,), (len(relations), C, C), (C,)):
@@ -407,15 +497,30 @@ class HiddenMarkov:
         fitted._done = done
         if not isinstance(facts.get("reading"), dict) or not isinstance(facts.get("trace"), list):
             raise model.error("damaged: it does not say how its text was read")
-        fitted.facts_, fitted.gamma_ = facts, model.fact("gamma", float)
+        fitted.facts, fitted.gamma_ = facts, model.fact("gamma", float)
         fitted.statistics_ = Statistics(omega, mass, tau, rho)
         return fitted
 
 
-_SETTINGS = tuple(field.name for field in fields(HiddenMarkov) if field.name != "threads")
+_SETTINGS = ("n_classes", "structure", "typed", "random_state")
 
 
-_DTYPES = ("float32", "float64")
+def posterior_cell(row: Any, top: int) -> str:
+    """The likeliest classes with their probabilities, as the tagger's pattern ``%value`` reads them.
+
+    Examples
+    --------
+    >>> posterior_cell(np.array([0.05, 0.0, 0.94, 0.01]), 2)
+    '2:0.94|0:0.05'
+    """
+    top = min(top, len(row))
+    best = np.argpartition(-row, top - 1)[:top]
+    best = best[np.argsort(-row[best], kind="stable")]
+    return "|".join(f"{i}:{row[i]:.3g}" for i in best.tolist() if row[i] >= 5e-4) or "|"
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _read_relations(model: ModelFile, relations: dict[str, Any]) -> dict[str, list[str]]:

@@ -28,7 +28,7 @@ def sample(
     --------
     >>> from spinney.corpus import sentence_arrays
     >>> text = sentence_arrays([["the", "dog", "barks"], ["the", "cat", "sleeps"]] * 50)
-    >>> model = HiddenMarkov(3, method="batch", passes=60).fit(text)
+    >>> model = HiddenMarkov(3, em="batch", passes=60).fit(text)
     >>> drawn, classes = sample(model, text.part(0, 4), random_state=2)
     >>> [" ".join(drawn.vocabulary.decode(sentence)) for sentence in drawn]
     ['the dog barks', 'the cat sleeps', 'the dog sleeps', 'the cat sleeps']

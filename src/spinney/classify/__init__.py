@@ -17,9 +17,10 @@ from spinney.classify.model import TextModel
 from spinney.classify.readout import group_status, sentence_log_odds
 from spinney.classify.recipes import fit, path
 from spinney.classify.semisupervised import SemiSupervisedClassifier, density_ratio, semi_supervised_weights
-from spinney.classify.topics import Topics, lda_topics, read_topics
+from spinney.classify.topics import lda_topics
 from spinney.classify.tuning import THESIS_GRIDS, Grid, Trial, Tuned, tune
 from spinney.corpus.text_features import TextFeatures
+from spinney.structure.topics import Topics, read_topics
 
 __all__ = [
     "THESIS_GRIDS",

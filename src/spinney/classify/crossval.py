@@ -79,7 +79,7 @@ class LinearClassifierCV(_CrossValidated, LinearClassifier):
     penalty, l1, l2, groups, feature_weights, solver, fit_intercept, tol, max_iter
         As in :class:`LinearClassifier`.
     n_lams, lam_min_ratio : int, float
-        The grid: so many strengths from λ_max down to this share of it.
+        The grid: this many strengths from λ_max down to this share of it.
     cv : int or splitter
         Folds.
     threads : int

@@ -17,7 +17,7 @@ from spinney.classify.grouping import (
     sentence_groups,
     topic_groups,
 )
-from spinney.classify.topics import Topics, lda_topics, read_topics
+from spinney.classify.topics import lda_topics
 from spinney.corpus import Tree, tokenize
 from spinney.corpus.labelled import InputOptions, Inputs, read_parses
 from spinney.corpus.text_features import TextFeatures
@@ -25,7 +25,7 @@ from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_
 from spinney.model import load
 from spinney.settings.classify import FAMILIES
 from spinney.structure import Groups
-from spinney.structure.reading import is_model, topics, word_classes, word_vectors
+from spinney.structure.reading import topics, word_classes, word_vectors
 
 #: GroupSpec and what may follow the colon: a number (and which one unless it is given), or a file.
 _NUMBERED = {"brown": 500, "lda": 100, "tomotopy": 100, "moments": 50}
@@ -257,8 +257,7 @@ class _Builder:
         return topic_groups(found, features.names, features, **self._how)
 
     def _topics_of_file(self, features: TextFeatures, family: Family) -> Groups:
-        file = str(family.file)
-        found = Topics(*topics(file)) if is_model(file) else read_topics(file)
+        found = topics(str(family.file))
         return topic_groups(found.weights, found.words, features, **self._how)
 
     def _neighbours(self, features: TextFeatures, family: Family) -> Groups:

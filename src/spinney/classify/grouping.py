@@ -221,7 +221,7 @@ def cluster_groups(
     merge: bool = True,
     min_size: int = 2,
 ) -> Groups:
-    """One group a node of the tree of word classes, or a class if they are flat: the words below it.
+    """A group for each node of the tree of word classes (for each class, if they are flat): the words below it.
 
     The name is the path (or the class) and the most frequent words, by the counts of the classes, else by the
     features' idf. Words without a class of their own are in no group.
@@ -328,7 +328,7 @@ def topic_groups(
     ----------
     topics : array or sparse matrix (topics, words)
         How probable each word is in each topic, up to a factor: from :func:`spinney.classify.topics.lda_topics`,
-        :func:`spinney.classify.topics.read_topics` or any topic model.
+        :func:`spinney.structure.topics.read_topics` or any topic model.
     words
         The word of each column.
     top

@@ -72,7 +72,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tree_ : ClassTree
         The tree over them; its leaves are in their order, its inner nodes are numbered from the root down.
     coef_, intercept_ : arrays [rows, p] and [rows]
-        The weights of all inner nodes, one after the other: one row for two branches, one a branch for more.
+        The weights of all inner nodes, one after the other: one row for two branches, else one for each.
     lams_ : array
         λ of each inner node.
     objective_, violation_, n_iter_, n_active_, converged_ : what the fits did: sums, or the worst.
@@ -271,12 +271,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def dot_products(self, X: Any) -> NDArray[np.int64]:
         """How many products of a weight vector with the example :meth:`predict` needs.
 
-        A node of two branches costs one, a node of more one a branch.
+        A node of two branches costs one product, a node of more one for each branch.
         """
         return self._search(self._checked(X))[1]
 
     def decision_path(self, X: Any) -> Any:
-        """The nodes of :attr:`tree_` on the way to the predicted class: a sparse 0/1 matrix, one row an example."""
+        """The nodes of :attr:`tree_` on the way to the predicted class: a sparse 0/1 matrix of examples and nodes."""
         codes = self._search(self._checked(X))[0]
         n_nodes = len(self.tree_.parent)
         onward = self.tree_.paths()
@@ -289,7 +289,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def predict_log_proba(self, X: Any) -> Vector:
-        """The logarithm of the probability of each class, one row an example."""
+        """The logarithm of the probability of each class, with a row for each example."""
         X = self._checked(X)
         nodes, n_classes = self._nodes(), len(self.classes_)
         out = np.empty((X.shape[0], n_classes))
@@ -302,7 +302,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return out
 
     def predict_proba(self, X: Any) -> Vector:
-        """The probability of each class, one row an example."""
+        """The probability of each class, with a row for each example."""
         return np.exp(self.predict_log_proba(X))
 
     def log_likelihood(self, X: Any, y: ArrayLike) -> Vector:

@@ -38,7 +38,7 @@ from spinney.optim.losses import LinearLoss
 
 
 class PathPoint(NamedTuple):
-    """One strength on a regularisation path. ``coef`` has one row an output."""
+    """One strength on a regularisation path. ``coef`` has a row for each output."""
 
     lam: float
     coef: Vector
@@ -216,7 +216,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
 
 
 def _unpacked(loss: LinearLoss, w: Vector) -> tuple[Vector, Vector]:
-    """Coefficients, one row an output, and intercepts (of several: with mean 0, since only differences matter)."""
+    """Coefficients, with a row for each output, and intercepts (several have mean 0: only differences matter)."""
     W = w.reshape(-1, loss.n_outputs)
     coef = np.ascontiguousarray(W[: loss.p].T)
     intercept = W[loss.p].copy() if loss.intercept else np.zeros(loss.n_outputs)
@@ -338,7 +338,7 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> Vector:
-        """The probability of each class, one row an example."""
+        """The probability of each class, with a row for each example."""
         M = self.decision_function(X)
         if M.ndim == 1:
             positive = expit(M)

@@ -162,7 +162,7 @@ class TextModel(Model):
 
     @property
     def coef(self) -> Any:
-        """Weights, one row an output; along a tree, see :attr:`TreeClassifier.coef_`."""
+        """Weights, with a row for each output; along a tree, see :attr:`TreeClassifier.coef_`."""
         return np.atleast_2d(self.estimator.coef_)
 
     @property
@@ -348,13 +348,13 @@ def _tree_facts(estimator: TreeClassifier, X: Any) -> dict[str, Any]:
     least, most = float(estimator.lams_.min()), float(estimator.lams_.max())
     strengths = {"lam": least} if least == most else {"lam_least": least, "lam_most": most}
     penalty = estimator.penalty
-    told = [penalty if isinstance(penalty, str) else penalty.describe()]
-    told += [f"{name} = {value:g}" for name, value in (("ℓ1", estimator.l1), ("ℓ2", estimator.l2)) if value]
+    said = [penalty if isinstance(penalty, str) else penalty.describe()]
+    said += [f"{name} = {value:g}" for name, value in (("ℓ1", estimator.l1), ("ℓ2", estimator.l2)) if value]
     return {
         **strengths,
         **{name: getattr(estimator, attribute) for name, attribute in TREE_FACTS.items()},
         "solver": estimator.solver,
-        "penalty": ", ".join(told) + ", at each node",
+        "penalty": ", ".join(said) + ", at each node",
         "tree_depth": estimator.tree_.depth,
         "tree_nodes": len(estimator.lams_),
         "dot_products": float(estimator.dot_products(X).mean()),

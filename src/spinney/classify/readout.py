@@ -144,7 +144,7 @@ def group_status(
     Parameters
     ----------
     coef : array of shape (rows, features)
-        One row an output, or a single one for two classes.
+        A row for each output, or a single one for two classes.
     groups : Groups
         None of them empty. If every group is called ``family: something``, groups are also counted by family.
     names, outputs
@@ -258,7 +258,7 @@ def sentence_log_odds(
     label
         The class y. Default: the one predicted.
     limit
-        The first so many sentences only.
+        Only the first sentences, this many.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def sentence_log_odds(
 
 
 def _outcomes(model: TextModel, texts: Iterable[str]) -> Floats:
-    """Log-probabilities of the classes, one row a text, from margins: of probabilities, 0 has no logarithm."""
+    """Log-probabilities of the classes of each text, from margins: a probability of 0 has no logarithm."""
     from scipy.special import log_expit, log_softmax
 
     X = model.matrix(texts)

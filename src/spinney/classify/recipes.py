@@ -51,8 +51,6 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     """
     settings = settings or choose(FIT, given)
     s: Any = settings
-    if isinstance(train, list) and len(train) == 1 and isinstance(train[0], str):
-        (train,) = train  # as configurations have it
     along_tree = s.method == "tree"
     if along_tree:
         _check_tree(s.class_tree)
@@ -199,7 +197,7 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> list[Vie
     >>> from spinney.views import as_json
     >>> texts, labels = ["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"]
     >>> [point["active"] for point in as_json(path((texts, labels), points=3))["points"]]
-    [0, 2, 3]
+    [0, 2, 2]
     """
     s: Any = settings_or(Path, settings, given)
     workers = s.threads or default_threads()

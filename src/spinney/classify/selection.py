@@ -28,7 +28,7 @@ class Selection(NamedTuple):
 
 
 def selection(coef: Floats, groups: GroupArrays) -> Selection:
-    """The norms and active members of groups, none of them empty; ``coef`` has one row an output.
+    """The norms and active members of groups, none of them empty; ``coef`` has a row for each output.
 
     Examples
     --------
@@ -73,10 +73,10 @@ def family_counts(names: Sequence[str], kept: NDArray[np.bool_]) -> dict[str, tu
     >>> family_counts(["lda: topic 0", "lda: topic 1"], np.array([True, False]))
     {'lda': (1, 1)}
     """
-    parted = [name.partition(": ") for name in names]
-    if not parted or not all(family and colon for family, colon, _ in parted):
+    parts = [name.partition(": ") for name in names]
+    if not parts or not all(family and colon for family, colon, _ in parts):
         return {}
-    counts = Counter((family, selected) for (family, _, _), selected in zip(parted, kept.tolist()))
+    counts = Counter((family, selected) for (family, _, _), selected in zip(parts, kept.tolist()))
     families = sorted({family for family, _ in counts})
     return {family: (counts[family, True], counts[family, False]) for family in families}
 

@@ -179,7 +179,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             return np.ones(X.shape[0]) if unlabelled is X else density_ratio(X, unlabelled)
         q_train = np.asarray(q_train, dtype=np.float64)
         if q_train.shape != (X.shape[0],) or not np.all(q_train > 0):
-            raise OptionError(f"q_train must be {X.shape[0]} numbers > 0, one a labelled row")
+            raise OptionError(f"q_train must be {X.shape[0]} numbers > 0, one for each labelled row")
         strata = row_strata(_stacked(X, unlabelled))
         q_test = np.bincount(strata[X.shape[0] :], minlength=strata.max() + 1)
         return _mean_one(q_test[strata[: X.shape[0]]] / q_train)
@@ -189,7 +189,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         return np.asarray(self._fitted().predict(self._rows(X)))
 
     def predict_proba(self, X: Any) -> Vector:
-        """The probability of each class, one row an example."""
+        """The probability of each class, with a row for each example."""
         return np.asarray(self._fitted().predict_proba(self._rows(X)))
 
     @available_if(lambda self: self.estimator is None or hasattr(self.estimator, "decision_function"))  # type: ignore[untyped-decorator]

@@ -239,7 +239,7 @@ def tune(
     Returns
     -------
     Tuned
-        Interrupted (Ctrl-C) after the first trial, it tells the best so far. On several threads the fits that
+        Interrupted (Ctrl-C) after the first trial, it gives the best so far. On several threads the fits that
         are under way end first.
 
     Examples

@@ -82,7 +82,7 @@ NAMES = {
 
 def fact_views(model: TextModel) -> list[View]:
     """What is known of a fit; what lies inside other facts comes last."""
-    facts, more = model.facts, {}
+    facts, more = model.facts, dict[str, Any]()
     groups = facts.get("groups")
     if groups:
         more["groups"] = f"{groups['total']:,} with {groups['memberships']:,} members"

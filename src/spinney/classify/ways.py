@@ -58,7 +58,7 @@ def tree_ways(model: TextModel, inputs: Any, words: int = 8) -> list[Way]:
             added = row.data * branch_rows(model.coef[nodes[v].rows])[branch][row.indices]
             order = [i for i in np.argsort(-np.abs(added), kind="stable")[:words].tolist() if added[i]]
             below = class_of[(codes.nodes == v) & (codes.branches == branch)].tolist()
-            told = [(names[row.indices[i]], float(added[i])) for i in order]
-            steps.append(Step(v, [outputs[c] for c in below], chance, told))
+            words_here = [(names[row.indices[i]], float(added[i])) for i in order]
+            steps.append(Step(v, [outputs[c] for c in below], chance, words_here))
         ways.append(Way(label, float(np.prod([step.probability for step in steps])), steps))
     return ways

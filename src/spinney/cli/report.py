@@ -45,9 +45,6 @@ def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[
     from spinney.views import as_json, every
 
     title, kind = os.path.basename(model), read_model(model).kind
-    if kind in OLD:  # deleted with the last task that is not made of views
-        page, known = imported(OLD[kind])(_wanted(model, data, settings))
-        return page, {"kind": kind, **known}
     if kind in KINDS:
         views = load(model).report_views(data, settings)
     elif data is None:
@@ -62,25 +59,3 @@ def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[
 
 #: What JSON has of a page: what is said of the data.
 _ABOUT_DATA = ("documents", "sentences", "scores")
-
-
-# --------------------------------------------------------- pages of tasks that are not made of views yet
-
-OLD = {
-    "trend/TrendModel": "spinney.cli.trend:report_page",
-    "classes/Clustering": "spinney.cli.classes_report:report_page",
-    "classes/HiddenMarkov": "spinney.cli.classes_report:report_page",
-    "embed/Embedding": "spinney.cli.embed_report:report_page",
-    "embed/SpectralHMM": "spinney.cli.embed_report:report_page",
-    "embed/MomentTopics": "spinney.cli.embed_report:report_page",
-    "structure/WordClasses": "spinney.cli.classes_report:structure_report_page",
-    "structure/WordVectors": "spinney.cli.embed_report:structure_report_page",
-    "structure/Groups": "spinney.cli.embed_report:structure_report_page",
-    "structure/ClassTree": "spinney.cli.embed_report:structure_report_page",
-}
-
-
-def _wanted(model: str, data: str | None, s: Report) -> Any:
-    from types import SimpleNamespace
-
-    return SimpleNamespace(**(s.values() | {"model": model, "data": data, "text": s.text or "text"}))

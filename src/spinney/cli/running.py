@@ -57,7 +57,8 @@ def evaluate(call: Call) -> int:
     model = load(call)
     data = call.arguments.get("data")
     with about(named(data)):
-        emit(call, model.evaluate(data, call.settings), title=f"{call.arguments['model']} on {named(data)}")
+        title = f"{call.arguments['model']} on {named(data)}" if data else call.arguments["model"]
+        emit(call, model.evaluate(data, call.settings), title=title)
     return 0
 
 

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 from spinney.cli.verbs import Argument, Verb, option
 from spinney.settings import DATA, Common, Methods, Setting, Settings
+from spinney.settings import classes as class_settings
 from spinney.settings import classify as classify_settings
+from spinney.settings import embed as embed_settings
 from spinney.settings import lm as lm_settings
 from spinney.settings import parse as parse_settings
 from spinney.settings import tag as tag_settings
+from spinney.settings import trend as trend_settings
 from spinney.settings.commands import Demo, Doctor
 from spinney.settings.report import Report
 
@@ -82,10 +85,63 @@ def path(help: str, settings: type[Settings], uses: str, *output: Setting) -> Ve
     return Verb(help, "spinney.cli.running:path", settings, (TRAIN,), (*output, PAGE), uses)
 
 
-_CLASSIFY, _LM, _PARSE, _TAG = classify_settings, lm_settings, parse_settings, tag_settings
+_CLASSES, _CLASSIFY, _EMBED = class_settings, classify_settings, embed_settings
+_LM, _PARSE, _TAG, _TREND = lm_settings, parse_settings, tag_settings, trend_settings
+_VECTORS = Argument("model", "Model file, or a file of vectors (word2vec).")
+_OUT = Argument("output", "File to write; - is standard output.")
 _LABELLED = "Labelled documents: a folder, table, trees or numbers."
 _TAGGED = Argument("train", "Files of labelled sentences.", several=True)
 TASKS: dict[str, Task] = {
+    "classes": Task(
+        "Word classes: Brown and exchange clustering, hidden Markov chains and trees.",
+        {
+            "fit": fit("Learn word classes from text.", _CLASSES.FIT, "spinney.classes.recipes:fit"),
+            "apply": apply(
+                "Write each token on a line with its class in a column of its own; blank lines end sentences.",
+                _CLASSES.Apply,
+                "classes",
+            ),
+            "eval": evaluate(
+                "Measure word similarity, categories, relations, composition, and the likelihood of text.",
+                _CLASSES.Evaluate,
+                "classes",
+                Argument("data", "Held-out text; - is standard input.", default=None),
+            ),
+            "inspect": inspect(
+                "Show classes with their words, what follows them, and words of several classes.",
+                _CLASSES.Inspect,
+                "classes",
+            ),
+            "neighbours": show(
+                "Show the words most like a word, by similarity (1 is the same) or distance.",
+                _CLASSES.Neighbours,
+                "spinney.classes.recipes:neighbours",
+                MODEL,
+                Argument("word", "A word."),
+            ),
+            "plot": show(
+                "Draw a map of words, or the transitions between classes.",
+                _CLASSES.Plot,
+                "spinney.classes.plots:plot",
+                MODEL,
+                Argument("output", "A .png, .svg or .pdf file; .tsv for the numbers of a map."),
+            ),
+            "export": show(
+                "Write classes or vectors in a common format.",
+                _CLASSES.Export,
+                "spinney.classes.recipes:export",
+                MODEL,
+                _OUT,
+            ),
+            "place": make(
+                "Give new words the classes where they fit best; the classes of old words stay.",
+                _CLASSES.Place,
+                "spinney.classes.recipes:place",
+                Argument("classes", "Clustering of fit, or a Brown paths file."),
+                TRAIN,
+            ),
+        },
+    ),
     "classify": Task(
         "Classifiers and regressors of text: sparse linear models with any penalty.",
         {
@@ -118,6 +174,54 @@ TASKS: dict[str, Task] = {
                 "spinney.classify.recipes:path",
                 Argument("train", _LABELLED),
                 output=(PAGE,),
+            ),
+        },
+    ),
+    "embed": Task(
+        "Embeddings: eigenwords and their kin, sparse codes, spectral HMMs, topics by moments.",
+        {
+            "fit": fit(
+                "Learn vectors of words, hidden states or topics from text.",
+                _EMBED.FIT,
+                "spinney.embed.recipes:fit",
+            ),
+            "apply": apply(
+                "Write the vector or state of each token, the log-probability of each sentence (hmm), or the "
+                "topics of each document.",
+                _EMBED.Apply,
+                "embed",
+            ),
+            "eval": show(
+                "Measure word similarity, analogies, categories, sentiment, and the perplexity of text.",
+                _EMBED.Evaluate,
+                "spinney.embed.recipes:evaluate",
+                _VECTORS,
+                Argument("data", "hmm, topics: held-out text; - is standard input.", default=None),
+            ),
+            "inspect": inspect(
+                "Show how a model was learnt, its spectrum, and the strongest words of dimensions or topics.",
+                _EMBED.Inspect,
+                "embed",
+            ),
+            "neighbours": show(
+                "Show the words most like each of some words, by the cosine of their vectors.",
+                _EMBED.Neighbours,
+                "spinney.embed.recipes:neighbours",
+                _VECTORS,
+                Argument("words", "Words.", several=True),
+            ),
+            "export": show(
+                "Write vectors as word2vec text, or topics as a table of topic, word and probability.",
+                Common,
+                "spinney.embed.recipes:export",
+                MODEL,
+                _OUT,
+            ),
+            "cluster": make(
+                "Make classes of words by k-means on their vectors.",
+                _EMBED.Cluster,
+                "spinney.embed.recipes:cluster",
+                Argument("vectors", "Model file, or a file of vectors (word2vec)."),
             ),
         },
     ),
@@ -225,6 +329,44 @@ TASKS: dict[str, Task] = {
                 _TAG.Path,
                 "spinney.tagging.recipes:path",
                 option("model", "Where to write the model with the lowest error on dev."),
+            ),
+        },
+    ),
+    "trend": Task(
+        "Trends: words whose weights change over time, fitted, forecast and shown.",
+        {
+            "fit": fit(
+                "Fit series of weights to dated documents: to numbers, two classes, or the words alone.",
+                _TREND.FIT,
+                "spinney.trend.recipes:fit",
+                Argument(
+                    "train", "CSV or TSV files, or folders of years; - is standard input.", several=True
+                ),
+            ),
+            "apply": apply(
+                "Forecast the number or class of each document, or how surprising its words are (nats: −ln p).",
+                _TREND.Apply,
+                "trend",
+                Argument("data", "CSV or TSV file, folder, or lines; - is standard input.", default="-"),
+            ),
+            "eval": evaluate(
+                "Score the forecasts of a model on later documents, over all and by time.",
+                _TREND.Evaluate,
+                "trend",
+                Argument("data", "Dated documents; - is standard input."),
+            ),
+            "compare": show(
+                "Compare methods by rolling origin: each test time is forecast from strictly earlier ones. The first "
+                "one also chooses the settings, so the line without it is the fair one. A setting that is not at its "
+                "default is not varied.",
+                _TREND.Compare,
+                "spinney.trend.recipes:comparison",
+                Argument("data", "Dated documents; - is standard input."),
+            ),
+            "inspect": inspect(
+                "Show the strongest series, those that changed most, how stiff they are, and what is expected next.",
+                _TREND.Inspect,
+                "trend",
             ),
         },
     ),

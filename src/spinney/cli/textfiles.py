@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -38,24 +38,3 @@ HeadRulesFile = Annotated[
         help="Which child is the head of a phrase, for --parser of parse fit (default: Collins' rules).",
     ),
 ]
-
-
-if TYPE_CHECKING:
-    from spinney.classes import Clustering, HiddenMarkov
-    from spinney.corpus import Vocabulary
-    from spinney.corpus.text import Reading
-
-
-def vocabulary_of(model: Clustering | HiddenMarkov, reading: Reading) -> Vocabulary:
-    """The words that a model knows."""
-    import numpy as np
-
-    from spinney.classes import HiddenMarkov
-    from spinney.corpus import Vocabulary
-
-    if isinstance(model, HiddenMarkov):
-        return model.vocabulary_
-    classes = model.classes
-    counts = np.zeros(len(classes), np.int64) if classes.counts is None else classes.counts
-    unknown = reading.unknown if reading.unknown in classes else None
-    return Vocabulary(tuple(classes.words), counts, unknown)

@@ -55,7 +55,9 @@ class Argument:
         return name if self.default is REQUIRED else f"[{name}]"
 
     def check(self, value: Any) -> Any:
-        """The value that a configuration file gives it."""
+        """The value that a configuration file gives it; a list of one file is that file."""
+        if isinstance(value, list) and len(value) == 1 and not self.several:
+            (value,) = value
         values = value if isinstance(value, list) and self.several else [value]
         if not all(isinstance(one, str) for one in values):
             raise SettingError(f"{{{self.name}}} must be text, not {{value}}", value=repr(value))

@@ -45,7 +45,7 @@ class InputOptions:
 
 @dataclass
 class Inputs:
-    """Documents (or a matrix) with their labels, and what was passed over while reading them."""
+    """Documents (or a matrix) with their labels, and what was skipped while reading them."""
 
     inputs: Any
     labels: list[str] | None
@@ -192,7 +192,7 @@ def _bracketed(path: str, how: InputOptions, need_labels: bool) -> Inputs:
 
 
 def read_parses(path: str, how: InputOptions) -> tuple[list[Tree], int]:
-    """The bracketed trees of a file, and how many were passed over."""
+    """The bracketed trees of a file, and how many were skipped."""
     from spinney.corpus import ReadReport, read_trees
 
     report = ReadReport()
@@ -213,8 +213,8 @@ def _svmlight(path: str) -> Inputs:
     return Inputs(X, labels, [str(i + 1) for i in range(len(labels))], False)
 
 
-def refuse_unseen(read: Inputs, known: Sequence[str], path: str, on_error: str) -> Inputs:
-    """Labels that the model never saw cannot be right: an error, or passed over and counted."""
+def refuse_unseen(read: Inputs, known: Sequence[str], path: str | None, on_error: str) -> Inputs:
+    """Labels that the model never saw cannot be right: an error, or skipped and counted."""
     assert read.labels is not None
     seen = set(known)
     unseen = Counter(label for label in read.labels if label not in seen)
@@ -234,7 +234,7 @@ def refuse_unseen(read: Inputs, known: Sequence[str], path: str, on_error: str) 
     return replace(left, skipped=read.skipped + unseen.total())
 
 
-def numbers(read: Inputs, path: str, remedy: str | None = None) -> Any:
+def numbers(read: Inputs, path: str | None, remedy: str | None = None) -> Any:
     """Labels that are numbers, as an array."""
     import numpy as np
 

@@ -150,6 +150,57 @@ def _inside(file: str) -> list[str]:
 
 
 @contextmanager
+def training_arrays(
+    train: Any, how: Any, reading: Reading, report: ReadReport, vocabulary: Vocabulary | None = None
+) -> Iterator[TokenArrays]:
+    """The training text of a model as numbers.
+
+    Parameters
+    ----------
+    train
+        A file or folder, or several; a list of sentences, each a list of words; or the numbers themselves.
+    how
+        Settings of :class:`spinney.settings.text.TrainingText`, with ``min_count`` and ``max_words``.
+    vocabulary
+        The words, if they are given: else they are those of the text.
+    """
+    from spinney.corpus import TokenArrays, sentence_arrays
+
+    files = training_files(train)
+    cut = {"min_count": how.min_count, "max_size": how.max_words}
+    if files is not None:
+        source = Source(files, how.format, how.encoding, how.on_error, how.text, how.header)
+        with numbered(source, reading, report, how.cache, vocabulary, **cut) as arrays:
+            yield arrays
+        return
+    if not isinstance(train, TokenArrays):
+        words = (_words([[word] for word in sentence], [0], reading) for sentence in train)
+        train = sentence_arrays(words, vocabulary=vocabulary, unknown=reading.unknown, **cut)
+    if not train.n_tokens:
+        raise InputError("no sentences to learn from")
+    report.tokens = train.n_tokens
+    if train.vocabulary.unknown is not None:
+        report.unknown = int((train.ids == train.vocabulary[train.vocabulary.unknown]).sum())
+    yield train
+
+
+def training_files(train: Any) -> list[str] | None:
+    """The files that a training text is in; None if it is in memory.
+
+    Examples
+    --------
+    >>> training_files("a.txt"), training_files(["a.txt", "b.txt"]), training_files([["a", "rose"]])
+    (['a.txt'], ['a.txt', 'b.txt'], None)
+    """
+    if isinstance(train, str | os.PathLike):
+        return [os.fspath(train)]
+    in_files = (
+        isinstance(train, list | tuple) and train and all(isinstance(f, str | os.PathLike) for f in train)
+    )
+    return [os.fspath(file) for file in train] if in_files else None
+
+
+@contextmanager
 def numbered(
     source: Source,
     reading: Reading,
@@ -204,7 +255,7 @@ def warn_of_unknown(name: str, report: ReadReport, vocabulary: Vocabulary) -> No
     if report.unknown and symbol is not None and not vocabulary.counts[vocabulary[symbol]]:
         from spinney import progress
 
-        what = "%s: %d of %d words are unknown, and no word was when the model was learnt: fit with --min-count 2"
+        what = "%s: %d of %d words are unknown, and no word was when the model was learnt: fit with a min_count of 2"
         progress.log.warning(what, name, report.unknown, report.tokens)
 
 
@@ -218,6 +269,36 @@ class Tokens(NamedTuple):
     words: list[str]
     heads: list[int]
     relations: list[str]
+
+
+def sentence_batches(data: Any, how: Any, reading: Reading, report: ReadReport) -> Iterator[list[Tokens]]:
+    """The sentences of a file, read as settings of :class:`spinney.settings.text.TextFiles` say, or of a list."""
+    if isinstance(data, str):
+        source = Source([data], how.format, how.encoding, how.on_error, how.text, how.header)
+        yield from token_batches(source, reading, report)
+        return
+    if reading.tree:
+        raise OptionError("lists of words have no heads: give a file of CoNLL-U")
+    rows = ([[word] for word in sentence] for sentence in data)
+    sentences = (Tokens(tokens, _words(tokens, [0], reading), [], []) for tokens in rows)
+    while some := list(islice(sentences, _SENTENCES)):
+        yield some
+
+
+def first_sentences(data: Any, how: Any, reading: Reading, n: int) -> list[Tokens]:
+    """The first sentences of a file or a list: no more are read than are wanted."""
+    from spinney.corpus import ReadReport
+
+    batches = sentence_batches(data, how, reading, ReadReport())
+    return list(islice((tokens for batch in batches for tokens in batch), n))
+
+
+def warn_of_skipped(report: ReadReport) -> None:
+    """Say how much could not be read, and what was wrong first."""
+    if report.skipped:
+        from spinney import progress
+
+        progress.log.warning("%d sentences were skipped, the first: %s", report.skipped, report.errors[0])
 
 
 def token_batches(source: Source, reading: Reading, report: ReadReport) -> Iterator[list[Tokens]]:

@@ -1,12 +1,15 @@
 """Vectors of words, hidden states and topics, by decomposing counts.
 
-:class:`Embedding` learns :class:`~spinney.structure.WordVectors` from text: eigenwords and their kin, or sparse codes.
+:func:`fit` learns from text by any method. Below it, :class:`Embedding` learns
+:class:`~spinney.structure.WordVectors`: eigenwords and their kin, or sparse codes.
 :class:`SpectralHMM` and :class:`MomentTopics` learn latent-variable models from moments, without iterations.
 """
 
 from spinney.embed.cca import CCA
 from spinney.embed.counts import ContextCounts, count_contexts, window
 from spinney.embed.embedding import Embedding
+from spinney.embed.model import EmbedModel
+from spinney.embed.recipes import fit
 from spinney.embed.sparse_coding import SparseCoding
 from spinney.embed.spectral_hmm import SpectralHMM
 from spinney.embed.stochastic_coding import StochasticCoding
@@ -16,6 +19,7 @@ from spinney.embed.weighting import correlations, pmi
 __all__ = [
     "CCA",
     "ContextCounts",
+    "EmbedModel",
     "Embedding",
     "MomentTopics",
     "SparseCoding",
@@ -23,6 +27,7 @@ __all__ = [
     "StochasticCoding",
     "correlations",
     "count_contexts",
+    "fit",
     "pmi",
     "window",
 ]

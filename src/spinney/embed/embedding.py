@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, Literal, Self, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import TokenArrays, Vocabulary
-from spinney.embed.counts import ContextCounts, Weighting, Window, count_contexts, window
+from spinney.corpus.text import Reading
+from spinney.embed.counts import ContextCounts, Window, count_contexts, window
 from spinney.embed.eigenwords import Decomposition, Learnt, one_step_cca, plain_svd, pmi_svd, two_step_cca
-from spinney.embed.lrmvl import Variant, lrmvl
+from spinney.embed.lrmvl import lrmvl
+from spinney.embed.model import EmbedModel, Said, rows_of_tokens
 from spinney.embed.states import SmoothedStates, WindowStates
-from spinney.embed.weighting import Transform, pmi
-from spinney.errors import NotFittedError, OptionError, unknown_choice
-from spinney.files import FilePath, ModelFile, csr_tensors, read_model, write_model
-from spinney.linalg import Method as SvdMethod
-from spinney.model import Structures
+from spinney.embed.weighting import pmi
+from spinney.errors import NotFittedError, OptionError
+from spinney.files import ModelFile, csr_tensors
+from spinney.model import Contents, Structures
+from spinney.settings import choose, settings_class, settings_of
+from spinney.settings.embed import VECTORS
 from spinney.structure import WordVectors
 
-Method = Literal["cca", "tscca", "lrmvl", "svd", "rescaled", "pmi", "sparse", "lasso"]
-METHODS: tuple[str, ...] = get_args(Method)
-Rows = Literal["unit", "canonical", "plain"]
-KIND = "embed/Embedding"
-
+METHODS = tuple(VECTORS)
 _CODES = ("sparse", "lasso")
-_NEXT_WORD = ("svd", "rescaled")
 
 
-@dataclass(eq=False, repr=False)
-class Embedding:
+class Embedding(EmbedModel):
     """Vectors of words, learnt from the words around them.
 
     Parameters
@@ -44,33 +40,19 @@ class Embedding:
         ``"lasso"``: sparse codes of it, in forests or one by one.
     dimensions
         The length of a vector; by default 100, and 52 (four trees of 13) for sparse codes.
-    window
-        Words on each side that are the context, or (before, after). By default 5; for ``svd`` and ``rescaled`` the
-        next word alone.
-    weighting, positional, edges
-        See :func:`~spinney.embed.counts.window` and :func:`~spinney.embed.counts.count_contexts`. By default
-        contexts weigh 1/distance, except under PMI, where each weighs 1.
-    n_contexts
-        The most frequent so many words are contexts; all by default.
-    transform, pseudo, context_exponent, center
-        cca, tscca: see :func:`~spinney.embed.eigenwords.one_step_cca`.
-    floor, shift, min_pair
-        pmi and sparse codes: see :func:`~spinney.embed.weighting.pmi`. The floor is 0 for ``pmi`` (positive PMI), and
-        there is none for codes.
-    exponent, rows
-        The vectors are rows of U·s^exponent, ``"plain"``, made ``"unit"`` length, or ``"canonical"``: times the
-        whitening of the words.
-    whitening
-        tscca: of the states of tokens, ``"diagonal"`` or ``"full"``.
-    variant, rates, passes
-        lrmvl: see :func:`~spinney.embed.lrmvl.lrmvl`.
-    coding
-        sparse, lasso: ``"dictionary"``, see :class:`~spinney.embed.sparse_coding.SparseCoding`; or ``"stochastic"``,
-        entry by entry: :class:`~spinney.embed.stochastic_coding.StochasticCoding`.
-    lam, branching, epochs
-        Of both, and of the second.
-    svd, power
-        How matrices are decomposed: see :func:`spinney.linalg.truncated_svd`.
+    threads, random_state
+        Threads (by default all), and the seed of everything random.
+    **how
+        The other settings of the method, which :data:`spinney.settings.embed.VECTORS` describes. They are those of
+        :func:`~spinney.embed.counts.window` and :func:`~spinney.embed.counts.count_contexts` (``window``,
+        ``weighting``, ``positional``, ``edges``, ``contexts``), of :func:`~spinney.embed.eigenwords.one_step_cca`
+        (``transform``, ``pseudo``, ``context_exponent``, ``center``), of :func:`~spinney.embed.weighting.pmi`
+        (``floor``, ``shift``, ``min_pair``), of :func:`~spinney.embed.lrmvl.lrmvl` (``variant``, ``rates``,
+        ``passes``), of :func:`spinney.linalg.truncated_svd` (``svd``, ``power``), and of
+        :class:`~spinney.embed.sparse_coding.SparseCoding` or, with ``coding="stochastic"``,
+        :class:`~spinney.embed.stochastic_coding.StochasticCoding` (``lam``, ``branching``, ``passes``). The vectors
+        are rows of U·s^exponent, ``"plain"``, made ``"unit"`` length, or ``"canonical"``: times the whitening of the
+        words (``rows``).
 
     Attributes
     ----------
@@ -80,7 +62,7 @@ class Embedding:
         Canonical correlations in the methods of that family, if counts are raw and flat; empty for sparse codes.
     parent_ : array of int32 [dimensions], or None
         sparse: the forest of the dimensions, as the parent of each; -1 for a root.
-    facts_ : dict
+    facts : dict
         What it was learnt from, and the seconds that it took.
 
     Examples
@@ -95,57 +77,42 @@ class Embedding:
     True
     """
 
-    method: Method = "cca"
-    dimensions: int | None = None
-    _: KW_ONLY
-    window: int | tuple[int, int] | None = None
-    weighting: Weighting | None = None
-    positional: bool = False
-    edges: bool = False
-    n_contexts: int | None = None
-    transform: Transform = "sqrt"
-    pseudo: float = 0.0
-    context_exponent: float = 1.0
-    center: bool = False
-    floor: float | None = None
-    shift: float = 0.0
-    min_pair: float = 0.0
-    exponent: float = 0.25
-    rows: Rows = "unit"
-    whitening: Literal["full", "diagonal"] = "diagonal"
-    variant: Variant = "II"
-    rates: Sequence[float] = (0.1, 0.5, 0.9)
-    passes: int = 6
-    lam: float = 0.1
-    branching: Sequence[int] = (4, 2)
-    coding: Literal["dictionary", "stochastic"] = "dictionary"
-    epochs: int = 20
-    svd: SvdMethod = "auto"
-    power: int = 8
-    random_state: int = 0
-    threads: int | None = None
+    vectors_: Any
+    singular_values_: NDArray[np.float64]
+    parent_: NDArray[np.int32] | None
+    states_: tuple[WindowStates | SmoothedStates, ...]
+
+    kind = "embed/Embedding"
+
+    def __init__(
+        self,
+        method: str = "cca",
+        dimensions: int | None = None,
+        *,
+        threads: int | None = None,
+        random_state: int = 0,
+        **how: Any,
+    ) -> None:
+        size = {} if dimensions is None else {"dimensions": dimensions}
+        self.how: Any = choose(VECTORS, {"method": method, **size, **how})
+        self.method = method
+        self.threads = threads
+        self.random_state = random_state
 
     def __repr__(self) -> str:
         fitted = f", {len(self.vocabulary_):,} words" if hasattr(self, "vectors_") else ""
-        return f"Embedding({self.method!r}, {self._size} dimensions{fitted})"
-
-    @property
-    def _size(self) -> int:
-        return self.dimensions or (52 if self.method in _CODES else 100)
+        return f"Embedding({self.method!r}, {self.how.dimensions} dimensions{fitted})"
 
     # -- learning -------------------------------------------------------------------------------------
 
     def fit(self, text: TokenArrays, *, reading: Mapping[str, Any] | None = None) -> Self:
         """Learn from text; ``reading`` says how it was read, for those who will read more of it."""
-        self._check()
         if not text.n_tokens:
             raise OptionError("there are no words to learn from")
         started = time.perf_counter()
         self.vocabulary_ = text.vocabulary
-        self.singular_values_: NDArray[np.float64] = np.empty(0)
-        self.parent_: NDArray[np.int32] | None = None
-        self.states_: tuple[WindowStates | SmoothedStates, ...] = ()
-        self.facts_: dict[str, Any] = {
+        self.singular_values_, self.parent_, self.states_ = np.empty(0), None, ()
+        self.facts: dict[str, Any] = {
             "method": self.method,
             "words": len(text.vocabulary),
             "tokens": text.n_tokens,
@@ -156,77 +123,66 @@ class Embedding:
             self._fit_codes(text)
         else:
             self._fit_spectral(text)
-        self.facts_["dimensions"] = int(self.vectors_.shape[1])
-        self.facts_["seconds"] = time.perf_counter() - started
+        self.facts["dimensions"] = int(self.vectors_.shape[1])
+        self.facts["seconds"] = time.perf_counter() - started
         return self
 
-    def _check(self) -> None:
-        if self.method not in METHODS:
-            raise unknown_choice("method is one of", self.method, METHODS)
-        if self._size < 1:
-            raise OptionError(f"dimensions must be at least 1, not {self._size}")
-        if self.coding not in ("dictionary", "stochastic"):
-            raise unknown_choice("coding is", self.coding, ("dictionary", "stochastic"))
-        if self.method == "tscca" and (self.positional or self.edges or self.center):
-            raise OptionError(
-                "two-step CCA has bags of words on both sides: positional, edges and center are not for it"
-            )
-
     def _places(self) -> Window:
-        around = self.window
-        if around is None:
-            around = (0, 1) if self.method in _NEXT_WORD else 5
-        left, right = (around, around) if isinstance(around, int) else around
-        flat = self.method in _CODES or self.method in _NEXT_WORD or self.method == "pmi"
-        weighting = self.weighting or ("flat" if flat else "harmonic")
-        return window(left, right, positional=self.positional, weighting=weighting)
+        how = self.how
+        positional = getattr(how, "positional", False)
+        return window(*how.sides, positional=positional, weighting=how.weighting)
 
     def _counts(self, text: TokenArrays, places: Window) -> ContextCounts:
         started = time.perf_counter()
         counts = count_contexts(
-            text, places, n_contexts=self.n_contexts, edges=self.edges, threads=self.threads
+            text, places, n_contexts=self.how.contexts, edges=self.how.edges, threads=self.threads
         )
-        self.facts_["seconds_counting"] = time.perf_counter() - started
-        self.facts_["pairs"] = int(counts.matrix.nnz)
+        self.facts["seconds_counting"] = time.perf_counter() - started
+        self.facts["pairs"] = int(counts.matrix.nnz)
         return counts
 
     def _fit_spectral(self, text: TokenArrays) -> None:
-        size = min(self._size, len(text.vocabulary))
-        decomposition = Decomposition(
-            size, self.svd, power=self.power, random_state=self.random_state, threads=self.threads
-        )
-        places = self._places()
+        how = self.how
         learnt: Learnt
         if self.method == "lrmvl":
             learnt = lrmvl(
-                text, self._size, variant=self.variant, rates=self.rates, passes=self.passes,
+                text, how.dimensions, variant=how.variant, rates=how.rates, passes=how.passes,
                 random_state=self.random_state, threads=self.threads,
             )  # fmt: skip
-        elif self.method == "tscca":
-            learnt = two_step_cca(
-                text, places, decomposition, transform=self.transform, pseudo=self.pseudo,
-                whitening=self.whitening, n_contexts=self.n_contexts, threads=self.threads,
-            )  # fmt: skip
-        elif self.method == "cca":
-            learnt = one_step_cca(
-                self._counts(text, places), places, decomposition, transform=self.transform, pseudo=self.pseudo,
-                context_exponent=self.context_exponent, center=self.center,
-            )  # fmt: skip
-        elif self.method == "pmi":
-            learnt = pmi_svd(self._counts(text, places), places, decomposition, **self._pmi(0.0))
         else:
-            learnt = plain_svd(
-                self._counts(text, places), places, decomposition, rescaled=self.method == "rescaled"
-            )
-        self.vectors_: Any = learnt.vectors(self.rows, self.exponent)
+            learnt = self._decomposed(text)
+        self.vectors_ = learnt.vectors(how.rows, how.exponent)
         self.singular_values_, self.states_ = np.asarray(learnt.s, np.float64), learnt.states
 
-    def _pmi(self, floor: float | None) -> dict[str, Any]:
+    def _decomposed(self, text: TokenArrays) -> Learnt:
+        how = self.how
+        decomposition = Decomposition(
+            min(how.dimensions, len(text.vocabulary)), how.svd, power=how.power,
+            random_state=self.random_state, threads=self.threads,
+        )  # fmt: skip
+        places = self._places()
+        if self.method == "tscca":
+            return two_step_cca(
+                text, places, decomposition, transform=how.transform, pseudo=how.pseudo,
+                whitening=how.whitening, n_contexts=how.contexts, threads=self.threads,
+            )  # fmt: skip
+        counts = self._counts(text, places)
+        if self.method == "cca":
+            return one_step_cca(
+                counts, places, decomposition, transform=how.transform, pseudo=how.pseudo,
+                context_exponent=how.context_exponent, center=how.center,
+            )  # fmt: skip
+        if self.method == "pmi":
+            return pmi_svd(counts, places, decomposition, **self._pmi())
+        return plain_svd(counts, places, decomposition, rescaled=self.method == "rescaled")
+
+    def _pmi(self) -> dict[str, Any]:
+        how = self.how
         return {
-            "floor": floor if self.floor is None else self.floor,
-            "shift": self.shift,
-            "context_exponent": self.context_exponent,
-            "min_count": self.min_pair,
+            "floor": how.floor,
+            "shift": how.shift,
+            "context_exponent": how.context_exponent,
+            "min_count": how.min_pair,
         }
 
     def _fit_codes(self, text: TokenArrays) -> None:
@@ -236,22 +192,25 @@ class Embedding:
         from spinney.embed.sparse_coding import SparseCoding
         from spinney.embed.stochastic_coding import StochasticCoding
 
-        X = pmi(self._counts(text, self._places()).matrix, **self._pmi(None))
+        how = self.how
+        X = pmi(self._counts(text, self._places()).matrix, **self._pmi())
         penalty: Literal["forest", "lasso"] = "forest" if self.method == "sparse" else "lasso"
         common: dict[str, Any] = {"threads": self.threads, "random_state": self.random_state}
         if self.method == "sparse":
-            common["branching"] = self.branching
+            common["branching"] = how.branching
         learner: SparseCoding | StochasticCoding
-        if self.coding == "dictionary":
-            learner = SparseCoding(self._size, penalty, self.lam, **common).fit(X)
-            self.facts_["gap"] = float(learner.gap_)
+        if how.coding == "dictionary":
+            learner = SparseCoding(how.dimensions, penalty, how.lam, **common).fit(X)
+            self.facts["gap"] = float(learner.gap_)
         else:
-            learner = StochasticCoding(self._size, penalty, self.lam, epochs=self.epochs, **common).fit(X)
+            epochs = how.passes or 20
+            learner = StochasticCoding(how.dimensions, penalty, how.lam, epochs=epochs, **common).fit(X)
         self.vectors_ = scipy.sparse.csr_array(learner.codes_.astype(np.float32))
         if self.method == "sparse":
-            self.parent_ = code_forest(self._size // len(code_forest(1, self.branching)), self.branching)
-        self.facts_ |= {
-            "lam": self.lam,
+            trees = how.dimensions // len(code_forest(1, how.branching))
+            self.parent_ = code_forest(trees, how.branching)
+        self.facts |= {
+            "lam": how.lam,
             "objective": float(learner.objective_),
             "nonzero_share": float(learner.nonzero_share_),
         }
@@ -265,7 +224,7 @@ class Embedding:
     def word_vectors(self) -> WordVectors:
         """The vectors of word types, as other models take them."""
         self._check_fitted()
-        lowercase = self.facts_["reading"].get("lowercase") is True
+        lowercase = self.facts["reading"].get("lowercase") is True
         return WordVectors(self.vocabulary_.words, self.vectors_, lowercase=lowercase)
 
     def token_vectors(self, text: TokenArrays) -> NDArray[np.float32]:
@@ -293,18 +252,28 @@ class Embedding:
             )
         return text.ids
 
+    # -- what it says of text ----------------------------------------------------------------------------
+
+    def said(self, what: str, reading: Reading) -> tuple[str, Said]:
+        """The vector of each token of some sentences, or what the words around it say."""
+        states = what == "states"
+        if states and not self.states_:
+            raise OptionError(f"states: {self.method} has vectors of words, and no states of tokens")
+        numbers = self.token_states if states else self.token_vectors
+        return "states" if states else "vectors", rows_of_tokens(numbers, self.vocabulary_, reading)
+
     # -- files ----------------------------------------------------------------------------------------
 
     def structures(self) -> Structures:
         """What it gives to other models: its vectors."""
         return Structures(vectors=self.word_vectors)
 
-    def save(self, path: FilePath) -> None:
-        """Write a model file."""
+    def contents(self) -> Contents:
+        """What the model keeps in its file."""
         self._check_fitted()
         header: dict[str, Any] = {
-            "settings": {name: getattr(self, name) for name in _SETTINGS},
-            "facts": self.facts_,
+            "settings": self.how.as_dict() | {"random_state": self.random_state},
+            "facts": self.facts,
             "unknown": self.vocabulary_.unknown,
             "states": [],
         }
@@ -322,20 +291,17 @@ class Embedding:
             described, arrays = _describe(states)
             header["states"].append(described)
             tensors |= {f"states{i}.{name}": array for name, array in arrays.items()}
-        write_model(path, KIND, header, tensors, {"words": self.vocabulary_.words})
-
-    @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what `save` wrote."""
-        return cls.from_file(read_model(path, KIND))
+        return Contents(header, tensors, {"words": self.vocabulary_.words})
 
     @classmethod
     def from_file(cls, model: ModelFile) -> Self:
         """The model that a file holds."""
-        embedding = cls(**model.settings(_SETTINGS))
+        method = str(model.fact("settings", dict).get("method"))
+        with model.checked():
+            names = {setting.name for setting in settings_of(settings_class(VECTORS, method))}
+            embedding = cls(**model.settings({*names, "random_state"}))
         words = model.texts("words")
         with model.checked():
-            embedding._check()
             counts = model.tensor("counts", np.int64)
             embedding.vocabulary_ = Vocabulary(tuple(words), counts, model.header.get("unknown"))
             embedding.vectors_ = (
@@ -346,15 +312,12 @@ class Embedding:
             WordVectors(words, embedding.vectors_)
         embedding.singular_values_ = model.tensor("singular_values", np.float64)
         embedding.parent_ = model.tensor("parent", np.int32) if "parent" in model.tensors else None
-        embedding.facts_ = model.fact("facts", dict)
-        if not isinstance(embedding.facts_.get("reading"), dict):
+        embedding.facts = model.fact("facts", dict)
+        if not isinstance(embedding.facts.get("reading"), dict):
             raise model.error("damaged: it does not say how its text was read")
         described = model.fact("states", list)
         embedding.states_ = tuple(_states(model, i, one, len(words)) for i, one in enumerate(described))
         return embedding
-
-
-_SETTINGS = tuple(field.name for field in fields(Embedding) if field.name != "threads")
 
 
 def _describe(states: WindowStates | SmoothedStates) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -9,33 +9,35 @@ laws of one, two and three words in a row; when these are exact, so are all prob
 from __future__ import annotations
 
 import time
-from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, Literal, NamedTuple, Self, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spinney.corpus import TokenArrays, Vocabulary
+from spinney.corpus import ReadReport, TokenArrays, Vocabulary
+from spinney.corpus.text import Reading, Source, Tokens, batch_arrays, warn_of_unknown
+from spinney.embed.model import EmbedModel, Said, rows_of_tokens, text_facts
 from spinney.embed.operators import TINY, Floats, Operators, SignedLikelihood, steps, with_ends
 from spinney.embed.trigrams import Trigrams, operator_sums
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
-from spinney.files import FilePath, ModelFile, read_model, write_model
+from spinney.files import ModelFile
 from spinney.linalg import inverse_values, truncated_svd
-from spinney.model import Structures
+from spinney.model import Contents, Structures
 from spinney.parallel import default_threads, one_blas_thread
 from spinney.progress import task
+from spinney.settings import settings_of
+from spinney.settings.embed import SpectralSettings
 from spinney.structure import WordVectors
 
 Variant = Literal["full", "reduced"]
 Scaling = Literal["none", "sqrt"]
 
-KIND = "embed/SpectralHMM"
 _PIECE = 1 << 16  # tokens that are filtered together
 _ROWS = 512  # predictions held in memory together
 
 
-@dataclass(eq=False, repr=False)
-class SpectralHMM:
+class SpectralHMM(EmbedModel):
     """A hidden Markov model of text, learnt in closed form from counts of two and three words in a row.
 
     Every sentence ends with a mark that is a word like any other, and after which the next sentence begins: so the
@@ -53,7 +55,7 @@ class SpectralHMM:
     scaling
         ``"sqrt"``: the SVD is that of counts divided by √((n_i + κ)(n_j + κ)), as in CCA; ``"none"``: of plain counts.
         With exact moments the basis makes no difference; with counts frequent words drown the others in plain ones.
-    pseudo_count
+    pseudo
         κ. Without it the leading directions are pairs of rare words that always come together.
     shrinkage
         τ: the operator of a word that was seen c times gets the weight c / (c + τ), and one that forgets all before the
@@ -80,7 +82,7 @@ class SpectralHMM:
     --------
     >>> from spinney.corpus import sentence_arrays
     >>> text = sentence_arrays(line.split() for line in ["the dog barks", "the cat sleeps", "a dog sleeps"] * 20)
-    >>> model = SpectralHMM(4, pseudo_count=1.0, interpolation=0.01).fit(text)
+    >>> model = SpectralHMM(4, pseudo=1.0, interpolation=0.01).fit(text)
     >>> round(model.perplexity(text), 2)
     1.62
     >>> law = model.predict_next(model.filter(text)[:1])[0]  # after "the"
@@ -88,25 +90,28 @@ class SpectralHMM:
     True
     """
 
-    n_states: int = 32
-    variant: Variant = "full"
-    _: KW_ONLY
-    scaling: Scaling = "sqrt"
-    pseudo_count: float = 400.0
-    shrinkage: float = 50.0
-    interpolation: float = 0.1
-    cutoff: float = 1e-8
-    ridge: float = 0.0
-    power: int = 5
-    threads: int | None = None
-    random_state: int = 0
+    kind = "embed/SpectralHMM"
+
+    def __init__(
+        self,
+        n_states: int = 32,
+        variant: Variant = "full",
+        *,
+        threads: int | None = None,
+        random_state: int = 0,
+        **how: Any,
+    ) -> None:
+        self.n_states = n_states
+        self.how = SpectralSettings.of({"variant": variant, **how})
+        self.threads = threads
+        self.random_state = random_state
 
     # -- learning -------------------------------------------------------------------------------------
 
-    def fit(self, text: TokenArrays) -> Self:
-        """Learn from sentences."""
+    def fit(self, text: TokenArrays, *, reading: Mapping[str, Any] | None = None) -> Self:
+        """Learn from sentences; ``reading`` says how they were read, for those who will read more."""
         started = time.perf_counter()
-        self._check_options()
+        self._check_states()
         if not text.n_tokens:
             raise InputError("no words to learn from")
         self.vocabulary_: Vocabulary = text.vocabulary
@@ -116,13 +121,14 @@ class SpectralHMM:
             work.update()
             self._learn(grams)
             work.update(2)
-        self.facts_: dict[str, Any] = {
-            "method": "spectral",
+        self.facts = {
+            "method": "hmm",
             "sentences": len(text),
             "tokens": text.n_tokens,
             "words": len(text.vocabulary),
             "states": len(self.singular_values_),
             "seconds": time.perf_counter() - started,
+            "reading": dict(reading or {}),
         }
         return self
 
@@ -132,13 +138,13 @@ class SpectralHMM:
         N = counts.sum()
         # Laws rather than counts: then states and b∞ are of the order of 1.
         P21 = grams.bigrams() / N
-        basis = self._basis(P21, (counts + self.pseudo_count) / N, (counts + self.pseudo_count) / N)
+        basis = self._basis(P21, (counts + self.how.pseudo) / N, (counts + self.how.pseudo) / N)
         starts = grams.starts()
         sums = operator_sums(grams, basis.U, basis.V / N, basis.W, self.threads or default_threads())
         stationary = basis.U.T @ (counts / N)
         readout = P21 @ basis.V
         if basis.W is None:
-            _shrink(sums, stationary, readout, counts, self.shrinkage)
+            _shrink(sums, stationary, readout, counts, self.how.shrinkage)
         self.operators_ = Operators(
             basis.U.T @ (starts / starts.sum()),
             np.asarray(P21.sum(axis=0)) @ basis.V,
@@ -186,10 +192,10 @@ class SpectralHMM:
         array([0.125])
         """
         model = cls(
-            n_states, variant, scaling=scaling, pseudo_count=0.0, shrinkage=0.0, interpolation=0.0,
+            n_states, variant, scaling=scaling, pseudo=0.0, shrinkage=0.0, interpolation=0.0,
             cutoff=cutoff, ridge=ridge,
         )  # fmt: skip
-        model._check_options()
+        model._check_states()
         first, pairs, triples = (np.asarray(moment, float) for moment in (P1, P21, P3x1))
         n = len(first)
         if pairs.shape != (n, n) or triples.shape != (n, n, n):
@@ -206,7 +212,7 @@ class SpectralHMM:
         model.basis_, model.singular_values_ = basis.U, basis.s
         model.unigram_ = np.maximum(first, 0.0) / np.maximum(first, 0.0).sum()
         model.vocabulary_ = Vocabulary(tuple(map(str, range(n))), np.zeros(n, np.int64))
-        model.facts_ = {"method": "spectral", "states": len(basis.s), "words": n}
+        model.facts = {"method": "hmm", "states": len(basis.s), "words": n}
         return model
 
     def _basis(self, P21: Any, left: Floats, right: Floats) -> _Basis:
@@ -219,14 +225,14 @@ class SpectralHMM:
         """
         import scipy.sparse
 
-        if self.scaling == "none":
+        if self.how.scaling == "none":
             left, right = np.ones_like(left), np.ones_like(right)
         D, E = (np.divide(1.0, np.sqrt(d), out=np.zeros(len(d)), where=d > 0) for d in (left, right))
         scaled = _scaled(D, P21, E)
         U, s, V = self._directions(scaled)
-        inverse = inverse_values(s, 0.0, self.ridge * s[0] ** 2)
+        inverse = inverse_values(s, 0.0, self.how.ridge * s[0] ** 2)
         basis = _Basis(D[:, None] * U, s, (E[:, None] * V) * inverse)
-        if self.variant == "full":
+        if self.how.variant == "full":
             return basis
         blocks = [scaled, _scaled(D, P21.T, D)]
         both: Any = scipy.sparse.hstack(blocks, "csr") if scipy.sparse.issparse(P21) else np.hstack(blocks)
@@ -234,25 +240,15 @@ class SpectralHMM:
         return basis._replace(W=D[:, None] * W, coordinates=np.sqrt(left)[:, None] * W)
 
     def _directions(self, A: Any) -> Any:
-        found = truncated_svd(A, self.n_states, power=self.power, random_state=self.random_state)
-        k = int(np.count_nonzero(found.s > self.cutoff * found.s[0]))
+        found = truncated_svd(A, self.n_states, power=self.how.power, random_state=self.random_state)
+        k = int(np.count_nonzero(found.s > self.how.cutoff * found.s[0]))
         if not k:
             raise InputError("no two words stand together", remedy="are the sentences split into words?")
         return found.U[:, :k], found.s[:k], found.V[:, :k]
 
-    def _check_options(self) -> None:
+    def _check_states(self) -> None:
         if not isinstance(self.n_states, int) or self.n_states < 1:
-            raise OptionError(f"n_states is a whole number, at least 1, not {self.n_states!r}")
-        for name, choices in (("variant", get_args(Variant)), ("scaling", get_args(Scaling))):
-            if getattr(self, name) not in choices:
-                raise unknown_choice(f"{name} is one of", getattr(self, name), choices)
-        for name, top in (
-            ("pseudo_count", np.inf), ("shrinkage", np.inf), ("ridge", np.inf), ("interpolation", 1.0), ("cutoff", 1.0),
-        ):  # fmt: skip
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not 0 <= value < top:
-                below = "" if top == np.inf else f" and below {top:g}"
-                raise OptionError(f"{name} is at least 0{below}, not {value!r}")
+            raise OptionError(f"n_states must be a whole number of at least 1, not {self.n_states!r}")
 
     # -- strings --------------------------------------------------------------------------------------
 
@@ -290,8 +286,8 @@ class SpectralHMM:
         total = law.sum(axis=1, keepdims=True)
         nothing = total[:, 0] <= 0
         law[nothing], total[nothing] = self.unigram_, 1.0
-        law *= (1.0 - self.interpolation) / total
-        law += self.interpolation * self.unigram_
+        law *= (1.0 - self.how.interpolation) / total
+        law += self.how.interpolation * self.unigram_
         return law
 
     def perplexity(self, text: TokenArrays) -> float:
@@ -317,7 +313,7 @@ class SpectralHMM:
 
     def _states_before(self, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> Floats:
         """The state before each token."""
-        ops, share = self.operators_, self.interpolation
+        ops, share = self.operators_, self.how.interpolation
         found = np.empty((len(ids), len(ops.b0)))
         current = np.tile(ops.b0, (len(offsets) - 1, 1))
         for t, (rows, words) in enumerate(steps(ids, offsets)):
@@ -371,17 +367,39 @@ class SpectralHMM:
 
         def vectors() -> WordVectors:
             states = self.word_vectors("state")
-            lowercase = self.facts_.get("reading", {}).get("lowercase") is True
+            lowercase = self.facts.get("reading", {}).get("lowercase") is True
             return WordVectors(states.words, states.matrix, lowercase=lowercase)
 
         return Structures(vectors=vectors)
 
-    def save(self, path: FilePath) -> None:
-        """Write a model file."""
+    def said(self, what: str, reading: Reading) -> tuple[str, Said]:
+        """The state after each token of some sentences, or the log-probability of each sentence."""
+        if what == "states":
+            return "states", rows_of_tokens(self.filter, self.vocabulary_, reading)
+
+        def log_probabilities(batch: Sequence[Tokens]) -> Iterator[float]:
+            arrays = batch_arrays(batch, self.vocabulary_, reading)
+            for number, tokens in enumerate(batch):
+                # The end of a sentence is predicted, too.
+                perplexity = self.perplexity(arrays.part(number, number + 1))
+                yield -(len(tokens.words) + 1) * float(np.log(perplexity))
+
+        return "log_probability", log_probabilities
+
+    def held_out(self, data: Any, s: Any) -> dict[str, Any]:
+        """The perplexity of a text."""
+        reading, report = self.reading(s.words, s.parser), ReadReport()
+        source = Source([data], s.format, s.encoding, s.on_error, s.text, s.header)
+        arrays = source.read(reading, report, vocabulary=self.vocabulary_)
+        warn_of_unknown(source.name, report, self.vocabulary_)
+        return text_facts({"perplexity": self.perplexity(arrays), "sentences": len(arrays)}, report)
+
+    def contents(self) -> Contents:
+        """What the model keeps in its file."""
         ops = self._fitted
         header = {
-            "settings": {name: getattr(self, name) for name in _SETTINGS},
-            "facts": self.facts_,
+            "settings": self.how.as_dict() | {"n_states": self.n_states, "random_state": self.random_state},
+            "facts": self.facts,
             "end": ops.end,
             "unknown": self.vocabulary_.unknown,
         }
@@ -394,29 +412,25 @@ class SpectralHMM:
             "unigram": self.unigram_,
             "counts": self.vocabulary_.counts,
         }
-        write_model(path, KIND, header, tensors, {"words": self.vocabulary_.words})
-
-    @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what `save` wrote."""
-        return cls.from_file(read_model(path, KIND))
+        return Contents(header, tensors, {"words": self.vocabulary_.words})
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
         """The model that a file holds."""
-        model = cls(**file.settings(_SETTINGS))
         with file.checked():
-            model._check_options()
+            names = {setting.name for setting in settings_of(SpectralSettings)}
+            model = cls(**file.settings({*names, "n_states", "random_state"}))
+            model._check_states()
             model.vocabulary_ = Vocabulary(
                 tuple(file.texts("words")), file.tensor("counts", np.int64), file.header.get("unknown")
             )
-        model.facts_ = file.fact("facts", dict)
+        model.facts = file.fact("facts", dict)
         model._take(file)
         return model
 
     def _take(self, file: ModelFile) -> None:
         found = {name: file.tensor(name, np.float64, ndim) for name, ndim in _ARRAYS.items()}
-        reduced = self.variant == "reduced"
+        reduced = self.how.variant == "reduced"
         coordinates = file.tensor("coordinates", np.float64, 2) if reduced else None
         basis, s, unigram = (
             file.tensor("basis", np.float64, 2),
@@ -443,7 +457,6 @@ class SpectralHMM:
         self.basis_, self.singular_values_, self.unigram_ = basis, s, unigram
 
 
-_SETTINGS = tuple(field.name for field in fields(SpectralHMM) if field.name != "threads")
 _ARRAYS = {"b0": 1, "b_inf": 1, "stationary": 1, "readout": 2, "matrices": 3}
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from itertools import pairwise
@@ -16,18 +19,24 @@ from scipy.special import digamma, gammaln, softmax
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spinney.corpus import ReadReport, writing_bytes
 from spinney.embed.document_moments import DocumentMoments, add_both, topics_from_moments
+from spinney.embed.documents import read_bags
+from spinney.embed.model import EmbedModel, text_facts
 from spinney.embed.tensors import Matrix, to_simplex
 from spinney.errors import InputError, OptionError
-from spinney.files import FilePath, ModelFile, read_model, replacing, write_model
+from spinney.files import FilePath, ModelFile, replacing
 from spinney.inference.mixture import expectations, log_joint
-from spinney.model import Structures
+from spinney.model import Applied, Contents, Structures
 from spinney.parallel import default_threads, map_reduce, one_blas_thread
 from spinney.progress import task
+from spinney.settings import Settings, settings_or
+from spinney.settings.embed import Apply
+from spinney.settings.report import Report
 from spinney.structure import WordVectors
 from spinney.structure.groups import Groups
+from spinney.views import View
 
-_KIND = "embed/MomentTopics"
 _FOLD_STEPS, _FOLD_TOL = 100, 1e-6  # of the proportions of a new document
 _FIRST_STEPS = 10  # of those that EM begins with
 
@@ -80,7 +89,7 @@ def completion_score(proportions: Matrix, topics: Matrix, unseen: Any) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Topics by moments: of documents with one topic each, or of latent Dirichlet allocation.
 
     Parameters
@@ -117,8 +126,8 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     words_ : list of str
     n_documents_, n_dropped_ : int
         How many documents were learnt from, and how many had fewer than three words.
-    facts_ : dict
-        What else the file of the model is to tell, such as ``reading``: how the documents were read.
+    facts : dict
+        What else the file of the model keeps, such as ``reading``: how the documents were read.
 
     Examples
     --------
@@ -141,6 +150,8 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     iterations: int = 30
     threads: int | None = None
     random_state: int = 0
+
+    kind = "embed/MomentTopics"
 
     def fit(
         self,
@@ -172,7 +183,7 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 f"{self.n_topics} topics ask for as many documents of at least 3 words: n_samples={self.n_documents_}"
             )
         self.words_ = self._names(words, X.shape[1])
-        self.facts_: dict[str, Any] = {"reading": dict(reading or {})}
+        self._facts: dict[str, Any] = {"reading": dict(reading or {})}
         with one_blas_thread():
             found = topics_from_moments(
                 moments.pairs(),
@@ -308,7 +319,7 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return [int(w) for w in order if row[w] > 0]
 
     def topic_groups(self, words: int = 20) -> Groups:
-        """One group a topic: its most probable words. Groups overlap where topics share words.
+        """One group for each topic: its most probable words. Groups overlap where topics share words.
 
         Examples
         --------
@@ -347,25 +358,71 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         return Structures(topics=lambda: (self.components_, list(self.words_)), vectors=vectors)
 
-    def save(self, path: FilePath) -> None:
-        """Write a model file."""
+    @property
+    def facts(self) -> dict[str, Any]:  # type: ignore[override]
+        """What is known about the fit: scikit-learn has no public attributes without a final underscore."""
+        return self._facts
+
+    @facts.setter
+    def facts(self, facts: dict[str, Any]) -> None:
+        self._facts = facts
+
+    def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
+        """The proportions of topics in each document of a file, a folder, or a list of documents in words."""
+        s = settings_or(Apply, settings, given)
+        if s.what == "states":
+            raise OptionError("states: topics have proportions of documents, and no states of tokens")
+        report = ReadReport()
+        bags = read_bags(data, s, self.reading().lowercase, report, self.words_)
+        shares = self.transform(bags.counts)
+        records = ({"id": name, "topics": row} for name, row in zip(bags.names, shares.tolist()))
+
+        def line(record: dict[str, Any]) -> str:
+            return "\t".join([record["id"], *(f"{share:.6g}" for share in record["topics"])]) + "\n"
+
+        return Applied("documents", records, line, {"skipped": report.skipped})
+
+    def held_out(self, data: Any, s: Any) -> dict[str, Any]:
+        """The perplexity of documents, by document completion."""
+        report = ReadReport()
+        bags = read_bags(data, s, self.reading().lowercase, report, self.words_)
+        return text_facts({"perplexity": self.perplexity(bags.counts), "documents": len(bags.names)}, report)
+
+    def export(self, output: str) -> dict[str, Any]:
+        """Write the topics as a table, compressed as the name says, or to standard output."""
+        with tempfile.TemporaryDirectory(prefix="spinney-") as folder:
+            passing = os.path.join(folder, "topics.tsv")
+            self.write_table(passing)
+            with open(passing, "rb") as table, writing_bytes(output) as file:
+                shutil.copyfileobj(table, file)
+        return {"words": len(self.words_), "topics": len(self.weights_)}
+
+    def strongest(self, n: int, words: int) -> list[View]:
+        """The heaviest topics with their most probable words."""
+        from spinney.embed.views import topic_views
+
+        return topic_views(self, n, words)
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """What its page shows: topics, a map of words; with data, documents with their topics."""
+        from spinney.embed.report import topics_report
+
+        return topics_report(self, data, settings or Report())
+
+    def contents(self) -> Contents:
+        """What the model keeps in its file."""
         check_is_fitted(self)
         header = {
             "settings": {name: getattr(self, name) for name in _SETTINGS},
             "documents": self.n_documents_,
             "dropped": self.n_dropped_,
             "trace": self.trace_,
-            "facts": self.facts_,
+            "facts": self.facts,
         }
         tensors = {
             name: getattr(self, f"{name}_") for name in ("components", "weights", "spectrum", "clipped")
         }
-        write_model(path, _KIND, header, tensors, {"words": self.words_})
-
-    @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what :meth:`save` wrote."""
-        return cls.from_file(read_model(path, _KIND))
+        return Contents(header, tensors, {"words": self.words_})
 
     @classmethod
     def from_file(cls, model: ModelFile) -> Self:
@@ -392,8 +449,8 @@ class MomentTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         fitted.spectrum_, fitted.clipped_, fitted.trace_ = spectrum, clipped, trace
         fitted.n_documents_, fitted.n_dropped_ = model.fact("documents", int), model.fact("dropped", int)
         fitted.n_features_in_, fitted._n_features_out = len(words), K
-        fitted.facts_ = model.fact("facts", dict)
-        if not isinstance(fitted.facts_.get("reading"), dict):
+        fitted._facts = model.fact("facts", dict)
+        if not isinstance(fitted.facts.get("reading"), dict):
             raise model.error("damaged: it does not say how its documents were read")
         return fitted
 

@@ -252,7 +252,7 @@ class Solution:
 
     ``violation`` is the distance from ``-grad`` to the subdifferential in the ∞-norm, divided by the ∞-norm of
     the gradient of the loss at the null model: a pure number that means the same for every solver and data set.
-    ``grad`` is the gradient of the loss at ``w``.
+    ``grad`` is the gradient of the loss at ``w``. ``primal_dual`` are the last relative residuals of ADMM.
     """
 
     w: Vector
@@ -265,6 +265,7 @@ class Solution:
     grad: Vector
     interrupted: bool = False
     trace: list[Step] = field(default_factory=list)
+    primal_dual: tuple[float, float] | None = None
 
 
 def checked_strength(name: str, value: float) -> float:

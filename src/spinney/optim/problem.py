@@ -53,6 +53,7 @@ class Monitor:
     grad: Vector = field(default_factory=lambda: np.empty(0))
     residual: Vector = field(default_factory=lambda: np.empty(0))
     unit: Vector | None = None
+    primal_dual: tuple[float, float] | None = None
     started: float = field(default_factory=time.perf_counter)
     progress: Task | None = None
 

@@ -14,6 +14,7 @@ from spinney.errors import OptionError
 from spinney.optim import penalties as pen
 from spinney.optim.base import Loss, Penalty, Solution, Vector
 from spinney.optim.losses import LinearLoss
+from spinney.optim.penalties.elastic import checked_weights
 from spinney.optim.problem import Callback, Monitor, Problem
 from spinney.optim.solvers import SOLVERS
 from spinney.optim.solvers.needs import check_options
@@ -82,15 +83,15 @@ def solve(
     >>> solution.w.round(6).tolist(), solution.converged
     ([2.0, 0.0, 0.0], True)
     """
+    if metric is not None:
+        options["metric"] = metric = _checked_metric(metric, loss, penalty)
+        unit = np.sqrt(metric) if unit is None else unit
     if isinstance(penalty, pen.LatentGroups):
         return _solve_on_copies(
             loss, penalty, solver, tol=tol, max_iter=max_iter, callback=callback, scale=scale, **options
         )
     problem = Problem(loss, penalty)
     name = choose_solver(loss, penalty) if solver == "auto" else solver
-    if metric is not None:
-        unit = np.sqrt(metric) if unit is None else unit
-        options["metric"] = metric
     if isinstance(name, str):
         _check(name, loss, penalty, options)
     function = SOLVERS[name].run if isinstance(name, str) else name
@@ -121,6 +122,7 @@ def solve(
         monitor.grad,
         interrupted,
         monitor.trace,
+        monitor.primal_dual,
     )
 
 
@@ -143,8 +145,15 @@ def _check(name: str, loss: Loss, penalty: Penalty, options: dict[str, Any]) -> 
         others = [other for other, solver in SOLVERS.items() if solver.fits(loss, penalty)]
         raise OptionError(f"the solver {name} {wrong}; for {penalty.describe()} use {' or '.join(others)}")
     check_options(name, SOLVERS[name], options)
-    if "metric" in options and not penalty.takes_metric:
+
+
+def _checked_metric(metric: Vector, loss: Loss, penalty: Penalty) -> Vector:
+    if not penalty.takes_metric:
         raise OptionError(f"there is no prox in a metric for {penalty.describe()}: leave out the metric")
+    checked = checked_weights(metric, loss.n_params, "metric")
+    if not np.all(checked > 0):
+        raise OptionError("metric must be above 0")
+    return checked
 
 
 def lambda_max(loss: Loss, penalty: Penalty) -> float:

@@ -44,7 +44,7 @@ class Parsed:
             return facts | {name: getattr(self.found, column) for name, column in columns.items()}
         if isinstance(self.found, Tree):
             return facts | {"tree": str(self.found)}
-        return facts | self.found
+        return {**facts, **self.found}
 
 
 def with_decoder(parser: Parser, s: Any) -> Parser:

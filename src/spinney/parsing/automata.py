@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,7 @@ from spinney.parsing.modifiers import (
 )
 from spinney.parsing.signed import Signed
 from spinney.settings import Settings, choose, settings_or
-from spinney.settings.parse import AUTOMATA, Apply, AutomataBaseline, Evaluate, Inspect, Signs
+from spinney.settings.parse import AUTOMATA, Apply, Evaluate, Inspect, Signs
 from spinney.settings.report import Report
 from spinney.views import View
 
@@ -80,13 +80,11 @@ class HeadAutomata(Model):
     """
 
     kind = "parsing/HeadAutomata"
-    settings: AutomataBaseline
+    settings: Any
 
-    def __init__(
-        self, method: str = "spectral", *, settings: AutomataBaseline | None = None, **given: Any
-    ) -> None:
+    def __init__(self, method: str = "spectral", *, settings: Settings | None = None, **given: Any) -> None:
         full = "automata" if method == "spectral" else f"automata-{method}"
-        self.settings = cast(AutomataBaseline, settings or choose(AUTOMATA, {"method": full, **given}))
+        self.settings = settings or choose(AUTOMATA, {"method": full, **given})
         self.signs: Signs = getattr(self.settings, "signs", "abs")
         self.column: Column = self.settings.column
         self.threads = self.settings.threads
@@ -125,7 +123,7 @@ class HeadAutomata(Model):
         return self
 
     def _learn(self, sequences: ModifierSequences) -> Automata:
-        s: Any = self.settings
+        s = self.settings
         if s.method == "automata":
             return spectral(
                 sequences, s.states, smoothing=s.smoothing, shrinkage=s.shrinkage, boundaries=s.boundaries,
@@ -244,7 +242,7 @@ class HeadAutomata(Model):
     def from_file(cls, file: ModelFile) -> Self:
         """The automata that a file holds."""
         with file.checked():
-            model = cls(settings=cast(AutomataBaseline, choose(AUTOMATA, file.fact("fit", dict))))
+            model = cls(settings=choose(AUTOMATA, file.fact("fit", dict)))
         model.facts, model.tags_ = file.fact("facts", dict), file.texts("tags")
         V = len(model.tags_)
         if not V or len(set(model.tags_)) != V:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from spinney.parsing.methods import TrainingTrees, learn
 from spinney.parsing.stored import grammar_tensors, read_grammar, read_rules, rule_tensors
 from spinney.progress import task
 from spinney.settings import Settings, choose, settings_or
-from spinney.settings.parse import GRAMMARS, Apply, Decoder, Evaluate, Inspect, Pcfg
+from spinney.settings.parse import GRAMMARS, Apply, Decoder, Evaluate, Inspect
 from spinney.settings.report import Report
 from spinney.views import View
 
@@ -87,10 +87,10 @@ class Parser(Model):
     """
 
     kind = "parsing/Parser"
-    settings: Pcfg
+    settings: Any
 
-    def __init__(self, method: str = "clustering", *, settings: Pcfg | None = None, **given: Any) -> None:
-        self.settings = cast(Pcfg, settings or choose(GRAMMARS, {"method": method, **given}))
+    def __init__(self, method: str = "clustering", *, settings: Settings | None = None, **given: Any) -> None:
+        self.settings = settings or choose(GRAMMARS, {"method": method, **given})
         self.decoder: Decoder = self.settings.decoder
         self.signs: Signs = getattr(self.settings, "signs", "abs")
         self.threads = self.settings.threads
@@ -114,7 +114,7 @@ class Parser(Model):
         interrupt is passed on.
         """
         started = time.perf_counter()
-        s: Any = self.settings
+        s = self.settings
         vars(self).pop("grammars_", None)  # a parser whose fit fails has learnt nothing
         trees = list(trees)
         training = TrainingTrees.of(trees, self.binarisation, s.rare)
@@ -162,8 +162,8 @@ class Parser(Model):
         """How trees are made binary."""
         s = self.settings
         plain = s.method == "pcfg"
-        horizontal = {"auto": int(plain), "all": None}.get(s.horizontal, s.horizontal)  # type: ignore[call-overload]
-        branching = ("head" if plain else "left") if s.branching == "auto" else s.branching
+        horizontal = {"auto": int(plain), "all": None}.get(s.horizontal, s.horizontal)
+        branching: Any = ("head" if plain else "left") if s.branching == "auto" else s.branching
         return Binarisation(horizontal, s.vertical, s.unaries, branching)
 
     def _begin(self, rules: Rules, coarse: Grammar) -> None:

@@ -14,7 +14,7 @@ from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.parser import Parser
 from spinney.parsing.treebanks import dependency_trees, named, paths_of, phrase_trees
 from spinney.settings import Settings, choose
-from spinney.settings.parse import FIT, AutomataBaseline
+from spinney.settings import parse as parse_settings
 
 
 def fit(
@@ -38,31 +38,32 @@ def fit(
     >>> print(parser.parse([["the", "dog", "barks"]])[0])
     (S (NP (DT the) (NN dog)) (VP (VBZ barks)))
     """
-    s: Any = settings or choose(FIT, given)
+    s: Any = settings or choose(parse_settings.FIT, given)
     data: Any = train if isinstance(train, str) else list(train) if isinstance(train, Iterable) else [train]
-    fitted = _automata if isinstance(s, AutomataBaseline) else _parser
+    fitted = _automata if isinstance(s, parse_settings.HeadAutomata) else _parser
     report = ReadReport()
-    model, judged = fitted(data, s, report)
+    model: Any
+    model, judged, held_out = fitted(data, s, report)
     model.facts |= {"train": paths_of(data), "skipped": report.skipped, "empty": report.empty}
-    if judged is not None and not model.facts.get("interrupted"):
-        name, held_out = judged
+    if held_out and not model.facts.get("interrupted"):
         try:
-            model.facts[name] = model.score(held_out)
+            model.facts[judged] = model.score(held_out)
         except KeyboardInterrupt:
             model.facts["interrupted"] = True  # what was learnt is kept all the same
-    return model
+    found: Parser | HeadAutomata = model
+    return found
 
 
-def _parser(data: Any, s: Any, report: ReadReport) -> tuple[Any, tuple[str, Any] | None]:
+def _parser(data: Any, s: Any, report: ReadReport) -> tuple[Any, str, Any]:
     how = {"clean": s.clean, "functions": s.keep_functions}
     trees = phrase_trees(data, s, report, **how)
     dev = phrase_trees(s.dev, s, ReadReport(), **how) if s.dev else None
     with about(named(data)):
-        return Parser(settings=s).fit(trees, dev=dev), dev and ("dev_f1", dev)
+        return Parser(settings=s).fit(trees, dev=dev), "dev_f1", dev
 
 
-def _automata(data: Any, s: Any, report: ReadReport) -> tuple[Any, tuple[str, Any] | None]:
+def _automata(data: Any, s: Any, report: ReadReport) -> tuple[Any, str, Any]:
     trees = dependency_trees(data, s, report, column=s.column)
     dev = dependency_trees(s.dev, s, ReadReport(), column=s.column) if s.dev else None
     with about(named(data)):
-        return HeadAutomata(settings=s).fit(trees), dev and ("dev_uas", dev)
+        return HeadAutomata(settings=s).fit(trees), "dev_uas", dev

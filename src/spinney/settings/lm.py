@@ -140,7 +140,7 @@ class _Penalised(Vocabulary):
 
     panel = PENALTY
     penalty: Annotated[
-        Literal["tree-l2", "tree-linf", "l1", "l2", "none"] | None,
+        Literal["tree-l2", "tree-linf", "l1", "l2", "slope", "none"] | str | Any | None,
         "Penalty (default: tree-l2; if the order is unbounded, tree-linf).",
     ] = None
     lam: Annotated[

@@ -78,28 +78,21 @@ class _Labels(_Trees):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pcfg(_Labels, Common):
-    """A probabilistic grammar without states."""
+class _Grammar(_Labels):
+    """How a grammar parses."""
 
     panel = TRAINING
-    method: Annotated[Literal["pcfg"], METHOD] = "pcfg"
     decoder: Annotated[Decoder, "Which tree is the best."] = "max-rule"
     prune: Annotated[
         float, AtLeast(0), Below(1), "Leave out labels that are less probable than this in the PCFG."
     ] = 1e-5
 
-    def check(self) -> None:
-        super().check()
-        if self.decoder == "viterbi" and self.method != "pcfg":
-            raise SettingError("{decoder} viterbi needs a grammar without states: {method} pcfg")
-
 
 @dataclass(frozen=True, kw_only=True)
-class SplitMerge(Pcfg):
-    """States that are split and merged again between runs of EM, and what all grammars with states share."""
+class _States(_Grammar):
+    """What all grammars with latent states share."""
 
     panel = TRAINING
-    method: Annotated[Literal["split-merge"], METHOD] = "split-merge"
     states: Annotated[int, AtLeast(1), "Greatest number of latent states of a label."] = 16
     grammars: Annotated[
         int, AtLeast(1), "Grammars from different seeds, of each method, that decide together."
@@ -108,14 +101,10 @@ class SplitMerge(Pcfg):
         float | None, Above(0), Below(1), "Relative error to which tensors of rules are compressed."
     ] = None
 
-
-@dataclass(frozen=True, kw_only=True)
-class Em(SplitMerge):
-    """EM from a random start, with the same number of states for every label."""
-
-    panel = TRAINING
-    method: Annotated[Literal["em"], METHOD] = "em"
-    max_iter: Annotated[int, AtLeast(1), "Greatest number of iterations of EM."] = 60
+    def check(self) -> None:
+        super().check()
+        if self.decoder == "viterbi":
+            raise SettingError("{decoder} viterbi needs a grammar without states: {method} pcfg")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,32 +123,70 @@ class _Signed(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spectral(_Nodes, _Signed, SplitMerge):
-    """Spectral moments, without iterations."""
-
-    method: Annotated[Literal["spectral"], METHOD] = "spectral"
+class _Iterated(Settings):
+    panel = TRAINING
+    max_iter: Annotated[int, AtLeast(1), "Greatest number of iterations of EM."] = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pivots(SplitMerge):
-    """States from pivot features, then a little EM."""
-
+class _Polished(Settings):
     panel = TRAINING
-    method: Annotated[Literal["pivots"], METHOD] = "pivots"
     polish: Annotated[int, AtLeast(0), "Iterations of EM afterwards."] = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clustering(_Nodes, Pivots):
+class Pcfg(_Grammar, Common):
+    """A probabilistic grammar without states."""
+
+    panel = TRAINING
+    method: Annotated[Literal["pcfg"], METHOD] = "pcfg"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitMerge(_States, Common):
+    """States that are split and merged again between runs of EM; their number is rounded up to a power of two."""
+
+    panel = TRAINING
+    method: Annotated[Literal["split-merge"], METHOD] = "split-merge"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Em(_Iterated, _States, Common):
+    """EM from a random start, with the same number of states for every label."""
+
+    panel = TRAINING
+    method: Annotated[Literal["em"], METHOD] = "em"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spectral(_Nodes, _Signed, _States, Common):
+    """Spectral moments, without iterations."""
+
+    panel = TRAINING
+    method: Annotated[Literal["spectral"], METHOD] = "spectral"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clustering(_Nodes, _Polished, _States, Common):
     """Clusters of spectral vectors as states, then a little EM."""
 
+    panel = TRAINING
     method: Annotated[Literal["clustering"], METHOD] = "clustering"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Product(_Nodes, _Signed, Pivots, Em):
+class Pivots(_Polished, _States, Common):
+    """States from pivot features, then a little EM."""
+
+    panel = TRAINING
+    method: Annotated[Literal["pivots"], METHOD] = "pivots"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Product(_Nodes, _Signed, _Iterated, _Polished, _States, Common):
     """Grammars of several methods that decide together."""
 
+    panel = TRAINING
     method: Annotated[str, "Methods of grammars, joined by plus signs."] = "spectral+clustering"
 
     def check(self) -> None:
@@ -206,11 +233,10 @@ GRAMMARS = _Methods(methods(Clustering, Spectral, SplitMerge, Em, Pivots, Pcfg))
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutomataBaseline(_HeldOut, Common):
-    """Head automata that see no modifier before, or the one before; and what all head automata share."""
+class HeadAutomata(_HeldOut, Common):
+    """What all head automata share."""
 
     panel = TRAINING
-    method: Annotated[Literal["automata-bigram", "automata-deterministic"], "Method."] = "automata-bigram"
     column: Annotated[Literal["upos", "xpos"], "Column of CoNLL-U that holds the tags."] = "upos"
     smoothing: Annotated[float, AtLeast(0), "Weight of the statistics of all heads for those of a head."] = (
         10.0
@@ -219,22 +245,17 @@ class AutomataBaseline(_HeldOut, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutomataEm(AutomataBaseline):
-    """Head automata with hidden states, by EM."""
-
+class _AutomatonStates(HeadAutomata):
     panel = TRAINING
-    method: Annotated[Literal["automata-em"], "Method."] = "automata-em"
     states: Annotated[int, AtLeast(1), "Greatest number of states of an automaton."] = 8
-    max_iter: Annotated[int, AtLeast(0), "Number of iterations of EM."] = 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Automata(_Signed, AutomataBaseline):
+class Automata(_Signed, _AutomatonStates):
     """Head automata with hidden states, from spectral moments."""
 
     panel = TRAINING
     method: Annotated[Literal["automata"], "Method."] = "automata"
-    states: Annotated[int, AtLeast(1), "Greatest number of states of an automaton."] = 8
     shrinkage: Annotated[
         float, AtLeast(0), "Tokens of a modifier for which half of what came before it counts."
     ] = 300.0
@@ -243,6 +264,23 @@ class Automata(_Signed, AutomataBaseline):
     cutoff: Annotated[float, AtLeast(0), "Leave out singular values up to this share of the largest one."] = (
         0.05
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutomataEm(_AutomatonStates):
+    """Head automata with hidden states, by EM."""
+
+    panel = TRAINING
+    method: Annotated[Literal["automata-em"], "Method."] = "automata-em"
+    max_iter: Annotated[int, AtLeast(0), "Number of iterations of EM."] = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutomataBaseline(HeadAutomata):
+    """Head automata that see no modifier before, or the one before."""
+
+    panel = TRAINING
+    method: Annotated[Literal["automata-bigram", "automata-deterministic"], "Method."] = "automata-bigram"
 
 
 AUTOMATA = methods(Automata, AutomataEm, AutomataBaseline)

@@ -33,6 +33,10 @@ Scheme = Literal["iob1", "iob2", "bioes"]
 #: Solvers that take a number of passes over the sentences, and those of them that know no penalty.
 BY_PASSES = ("sgd", "adagrad", "perceptron", "pa")
 UNPENALISED = ("perceptron", "pa")
+#: Penalties to suggest; any other of :mod:`spinney.optim` that a tagger can have goes, too.
+PENALTIES = (
+    "l2", "l1", "elasticnet", "none", "slope", "group:pattern", "group:symbol", "group:label", "group:class", "tree-l2",
+)  # fmt: skip
 
 
 KIND = "Kind of model: crf, memm or hmm."
@@ -118,13 +122,8 @@ class Penalised(Settings):
 
     panel = PENALTY
     penalty: Annotated[
-        Literal[
-            "l2", "l1", "elasticnet", "none", "group:pattern", "group:symbol", "group:label", "group:class", "tree-l2"
-        ]
-        | str
-        | Any,
-        "Penalty, of single weights, of groups or of a tree.",
-    ] = "l2"  # fmt: skip
+        str | Any, OneOf(PENALTIES, open=True), "Penalty, of single weights, of groups or of a tree."
+    ] = "l2"
     l1: Annotated[float, AtLeast(0), "Strength of the ℓ1 part of group penalties."] = 0.0
     l2: Annotated[float, AtLeast(0), "Strength of the ridge part of elasticnet and groups."] = 0.0
 
@@ -345,11 +344,8 @@ class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Common):
 
     panel = TRAINING
     penalty: Annotated[
-        Literal["elasticnet", "l2", "l1", "group:pattern", "group:symbol", "group:label", "group:class", "tree-l2"]
-        | str
-        | Any,
-        "Penalty, of single weights, of groups or of a tree.",
-    ] = "elasticnet"  # fmt: skip
+        str | Any, OneOf(PENALTIES, open=True), "Penalty, of single weights, of groups or of a tree."
+    ] = "elasticnet"
     l2: Annotated[  # type: ignore[assignment]
         float | None, AtLeast(0), "Strength of the ridge part (default: 0.01 for elasticnet)."
     ] = None

@@ -9,14 +9,20 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from spinney.errors import OptionError
-from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
+from spinney.files import ModelFile, Parts
+from spinney.model import Contents, Model, Structures
+from spinney.settings import Settings
+from spinney.views import Facts, View
 
 
-class Stored:
+class Stored(Model):
     """A structure that lives in a model file: its own, or as a part of a model that uses it."""
 
     #: What it is to the models that use it: ``classes``, ``vectors``, ``groups`` or ``tree``.
     role: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = f"structure/{cls.__name__}"
 
     def parts(self) -> Parts:
         """Header, tensors and strings, for :func:`spinney.files.write_model`."""
@@ -32,23 +38,30 @@ class Stored:
         with model.checked():
             return cls._rebuilt(model)
 
+    def contents(self) -> Contents:
+        """What it keeps in a file of its own."""
+        return Contents(*self.parts())
+
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
-        """The structure that a file of its own holds."""
+        """The structure that a file of its own holds; arrays are mapped, not copied."""
         return cls.from_parts(file)
 
-    def structures(self) -> dict[str, Self]:
+    def structures(self) -> Structures:
         """What it gives to models: itself."""
-        return {self.role: self}
+        return Structures(**{self.role: lambda: self})
 
-    def save(self, path: FilePath) -> None:
-        """Write a model file of its own."""
-        write_model(path, f"structure/{type(self).__name__}", *self.parts())
+    def summary(self) -> list[View]:
+        """What a command that makes one prints."""
+        return [Facts("facts", "", self.facts)]
 
-    @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what `save` wrote; arrays are mapped, not copied."""
-        return cls.from_parts(read_model(path, f"structure/{cls.__name__}"))
+    def _no_data(self, data: Any) -> None:
+        if data is not None:
+            raise OptionError(f"the page of {type(self).__name__} shows no data")
+
+    def views(self, settings: Settings | None = None) -> list[View]:
+        """What a person sees of it: what its page shows."""
+        return self.report_views(None, settings)
 
     def __deepcopy__(self, memo: object) -> Self:
         """Itself: it never changes, and scikit-learn copies the parameters of an estimator for each fit."""

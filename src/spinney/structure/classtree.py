@@ -15,11 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from spinney.corpus.opening import open_text, writing
 from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, Parts
+from spinney.settings import Settings
 from spinney.structure import _newick
 from spinney.structure._forest import depths
 from spinney.structure._json import read_json, write_json
 from spinney.structure._stored import Stored, Words, frozen
 from spinney.structure.wordclasses import WordClasses
+from spinney.views import View
 
 
 class Codes(NamedTuple):
@@ -257,6 +259,24 @@ class ClassTree(Stored):
         return np.searchsorted(self.parent[order], np.arange(len(self.parent) + 1)), order
 
     # -- files ----------------------------------------------------------------------------------------
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """What its page shows: the tree, and how deep classes lie."""
+        from spinney.structure.pages import tree_page
+
+        self._no_data(data)
+        return tree_page(self)
+
+    @property
+    def facts(self) -> dict[str, Any]:  # type: ignore[override]
+        """The size and the depth of the tree."""
+        depths = self.depths[: len(self)]
+        return {
+            "classes": len(self),
+            "nodes": len(self.parent),
+            "depth": self.depth,
+            "mean_depth": float(depths.mean()) if len(depths) else 0.0,
+        }
 
     def parts(self) -> Parts:
         return Parts({}, {"parent": self.parent, "branch": self.branch}, {"names": self.names})

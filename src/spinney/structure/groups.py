@@ -6,17 +6,19 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain, compress
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import InputError, OptionError
 from spinney.files import Array, FilePath, ModelFile, Parts
+from spinney.settings import Settings
 from spinney.structure import _groupfile
 from spinney.structure._forest import Nesting, depths, nesting
 from spinney.structure._stored import Stored, frozen
 from spinney.structure.wordclasses import WordClasses
+from spinney.views import View
 
 Weights = Literal["sqrt", "unit"] | ArrayLike
 Empty = Literal["drop", "refuse"]
@@ -431,6 +433,26 @@ class Groups(Stored):
             self.names = [name for name, kept in zip(self.names, full) if kept]
 
     # -- files ----------------------------------------------------------------------------------------
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """What its page shows: the groups, their sizes, and how they lie in each other."""
+        from spinney.structure.pages import groups_page
+
+        self._no_data(data)
+        return groups_page(self)
+
+    @property
+    def facts(self) -> dict[str, Any]:  # type: ignore[override]
+        """How many groups there are, and how they lie in each other."""
+        return {
+            "groups": len(self),
+            "features": self.n_features,
+            "members": len(self.members),
+            "nested": self.is_nested,
+            "partition": self.is_partition,
+            "uncovered": len(self.uncovered),
+            "most_groups": int(self.overlap_counts.max(initial=0)),
+        }
 
     def parts(self) -> Parts:
         tensors: dict[str, Array] = {"ptr": self.ptr, "members": self.members, "weights": self.weights}

@@ -11,6 +11,7 @@ from typing import Any
 from spinney.corpus.opening import open_bytes, open_text
 from spinney.errors import InputError, OptionError
 from spinney.structure.classtree import ClassTree
+from spinney.structure.topics import Topics, read_topics
 from spinney.structure.wordclasses import WordClasses
 from spinney.structure.wordvectors import WordVectors
 
@@ -66,9 +67,13 @@ def class_tree(file: str | ClassTree, names: Sequence[str], counts: Sequence[int
         raise InputError(str(error), path=file, remedy="are its words of the same kind?") from None
 
 
-def topics(file: str) -> Any:
-    """Topics: a model that gives some, such as one of ``spinney embed fit --method topics``."""
-    return _given(file, "topics", "embed fit learns some by the method topics")
+def topics(file: str | Topics) -> Topics:
+    """Topics: a model that gives some (of ``embed fit --method topics``), or a text with one topic per line."""
+    if isinstance(file, Topics):
+        return file
+    if not is_model(file):
+        return read_topics(file)
+    return Topics(*_given(file, "topics", "embed fit learns some by the method topics"))
 
 
 def _structures(file: str) -> Any:

@@ -14,8 +14,11 @@ from spinney.corpus.lines import read_lines
 from spinney.corpus.opening import writing
 from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, Parts
+from spinney.settings import Settings
+from spinney.settings.report import Report
 from spinney.structure._json import read_json, write_json
 from spinney.structure._stored import OfWords, Words, frozen
+from spinney.views import View
 
 Default = TypeVar("Default")
 
@@ -166,6 +169,17 @@ class WordClasses(OfWords):
         return self.paths
 
     # -- files ----------------------------------------------------------------------------------------
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """What its page shows: classes, a map of words, their tree; with data, sentences in their classes."""
+        from spinney.structure.pages import classes_page
+
+        return classes_page(self, data, settings or Report())
+
+    @property
+    def facts(self) -> dict[str, Any]:  # type: ignore[override]
+        """How many words and classes there are."""
+        return {"words": len(self), "classes": self.n_classes, "with_tree": self.paths is not None}
 
     def parts(self) -> Parts:
         tensors = {"ids": self.ids} | ({} if self.counts is None else {"counts": self.counts})

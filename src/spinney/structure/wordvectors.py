@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from spinney.corpus.compressed import content_suffix
 from spinney.errors import InputError, OptionError, did_you_mean
 from spinney.files import FilePath, ModelFile, Parts, csr_tensors
+from spinney.settings import Settings
+from spinney.settings.report import Report
 from spinney.structure import _word2vec
 from spinney.structure._stored import OfWords, Words
 from spinney.structure.wordclasses import WordClasses
+from spinney.views import View
 
 Metric = Literal["cosine", "dot", "hellinger"]
 
@@ -254,6 +257,21 @@ class WordVectors(OfWords):
         return np.where(norms > limits.tiny, norms, np.inf).astype(self.matrix.dtype)
 
     # -- files ----------------------------------------------------------------------------------------
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """What its page shows: a map of words, and the words at the ends of dimensions."""
+        from spinney.structure.pages import vectors_page
+
+        self._no_data(data)
+        return vectors_page(self, settings or Report())
+
+    @property
+    def facts(self) -> dict[str, Any]:  # type: ignore[override]
+        """How many words and dimensions there are."""
+        facts: dict[str, Any] = {"words": len(self), "dimensions": self.dimension}
+        if self.is_sparse:
+            facts["nonzero_share"] = self.matrix.nnz / max(len(self) * self.dimension, 1)
+        return facts
 
     def parts(self) -> Parts:
         tensors = csr_tensors("matrix", self.matrix) if self.is_sparse else {"matrix": self.matrix}

@@ -3,6 +3,7 @@
 from spinney.trend.comparing import Comparison, TimeScores, built_in_grid, compare
 from spinney.trend.model import Documents, Strand, TrendModel
 from spinney.trend.prior import AdaptivePrior
+from spinney.trend.recipes import compare_methods, fit
 from spinney.trend.regression import TimeSeriesClassifier, TimeSeriesRegressor
 from spinney.trend.rolling import OverallRow, RollingRow, candidates, overall, rolling_origin, signed_rank
 from spinney.trend.series import Series, alpha_histogram, forecast, strongest_series
@@ -27,6 +28,8 @@ __all__ = [
     "built_in_grid",
     "candidates",
     "compare",
+    "compare_methods",
+    "fit",
     "forecast",
     "overall",
     "rolling_origin",

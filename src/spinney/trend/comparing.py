@@ -12,14 +12,14 @@ from sklearn.base import clone
 
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim.base import Vector
+from spinney.settings.trend import Method
 from spinney.trend.dates import bin_label
-from spinney.trend.fitting import Method
 from spinney.trend.model import MEASURES, Documents, Task, TrendModel
 from spinney.trend.rolling import RollingRow, candidates, rolling_origin, signed_rank
 from spinney.trend.words import FrequentWords
 
 _EVEN = np.logaddexp(0.0, 0.0)  # the loss of a class that is as probable as the other
-_TESTS = 4  # test times unless told; as many as the thesis has
+_TESTS = 4  # test times by default, as many as in the thesis
 #: λ, in the units of the likelihood: a document is one class or number, but many words.
 _STRENGTHS = {"text": [1.0, 10.0, 100.0, 1000.0]}
 _OTHER_STRENGTHS = [0.1, 1.0, 10.0, 100.0]
@@ -59,7 +59,7 @@ class TimeScores(NamedTuple):
     accuracy: dict[str, float] | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Comparison:
     """What :func:`compare` found.
 
@@ -71,6 +71,7 @@ class Comparison:
     wins : on how many documents of all test times the first method has a smaller loss than each other one.
     p, p_without_first : Wilcoxon's signed-rank test of the first method against each other one, over documents.
     chosen : the settings of each method.
+    skipped : documents that could not be read.
     """
 
     task: Task
@@ -83,6 +84,7 @@ class Comparison:
     p: dict[str, float]
     p_without_first: dict[str, float] | None
     chosen: dict[str, dict[str, Any]]
+    skipped: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -134,7 +136,7 @@ def compare(
     >>> documents = Documents(texts, times=np.array([1, 2, 3, 4, 5]))
     >>> found = compare(model, documents, {"ridge-ts": {"lam": [1.0]}, "lasso-all": {}}, first_test=4, threads=1)
     >>> [row.time for row in found.by_time], found.measure
-    (['4', '5'], 'nats a word')
+    (['4', '5'], 'nats per word')
     """
     times = documents.times
     if times is None:
@@ -182,14 +184,14 @@ def _test_times(times: NDArray[Any], first_test: Any, model: TrendModel) -> list
     seen = np.unique(times)
     if first_test is None:
         first_test = seen[-min(_TESTS, max(len(seen) - 2, 1))]
-    told = bin_label(first_test, model.every)
+    label = bin_label(first_test, model.every)
     tests = [time for time in seen.tolist() if time >= first_test]
     if not tests:
-        raise InputError(f"no documents at the test time {told} or after", remedy="test earlier times")
+        raise InputError(f"no documents at the test time {label} or after", remedy="test earlier times")
     earlier = len(seen) - len(tests)
     if earlier < 2:
         what = "no documents" if not earlier else "documents of one time only"
-        raise InputError(f"{what} before the first test time {told}", remedy="test later times")
+        raise InputError(f"{what} before the first test time {label}", remedy="test later times")
     return tests
 
 

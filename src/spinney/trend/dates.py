@@ -20,7 +20,7 @@ _DATE = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?(?![\d-])")
 
 
 def parse_time(text: str) -> Time:
-    """A whole number, or a date as ISO has it (what follows a date, such as a time of day, is passed over).
+    """A whole number, or a date as ISO has it (what follows a date, such as a time of day, is ignored).
 
     Examples
     --------
@@ -35,15 +35,6 @@ def parse_time(text: str) -> Time:
         raise InputError(
             f"{text!r} is no time", remedy="times are whole numbers or dates such as 2014-05-03"
         ) from None
-
-
-def parse_every(text: str | None) -> Every:
-    """The width of bins as an option has it: a number or "month"."""
-    if text is None or text == "month":
-        return text  # type: ignore[return-value]
-    if not text.isdecimal() or int(text) < 1:
-        raise OptionError(f"times are binned by a whole number from 1 on, or by month, not {text!r}")
-    return int(text)
 
 
 def binned(times: Sequence[Time], every: Every = None) -> NDArray[Any]:

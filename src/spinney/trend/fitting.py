@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from spinney.errors import OptionError, unknown_choice
 from spinney.optim import (
     L1,
     L2,
@@ -20,15 +18,12 @@ from spinney.optim import (
     lambda_max,
     solve,
 )
-from spinney.optim.base import Vector, checked_strength
+from spinney.optim.base import Vector
+from spinney.settings.trend import Series
 from spinney.trend.adaptive import Fit, alternate, jointly
-from spinney.trend.prior import AdaptivePrior, KappaSign, LogDet
+from spinney.trend.prior import AdaptivePrior
 from spinney.trend.ridge_ts import fit_ridge_ts, ridge_ts_precision
 from spinney.trend.sparse import fit_sparse
-
-Method = Literal["adaptive", "sparse", "ridge-ts", "ridge-one", "ridge-all", "lasso-one", "lasso-all"]
-Start = Literal["ridge-ts", "ridge-one", "ridge-all", "lasso-one", "lasso-all"]
-Solver = Literal["alternating", "lbfgs"]
 
 #: ε as a share of the typical Q of the start.
 _FLOORS = {"adaptive": 1e-8, "sparse": 1e-2}
@@ -53,43 +48,6 @@ class SeriesProblem(Protocol):
         ...
 
 
-@dataclass(eq=False, repr=False)
-class SeriesSettings:
-    """The settings of all methods, the parameters of every estimator of series.
-
-    :class:`spinney.trend.TimeSeriesRegressor` says what they mean.
-    """
-
-    method: Method = "adaptive"
-    _: KW_ONLY
-    tau: float = 1.0
-    lam: float | None = None
-    alpha: float = 1.0
-    logdet: LogDet = "jensen"
-    kappa_sign: KappaSign = "any"
-    solver: Solver = "alternating"
-    init: Start = "lasso-one"
-    floor: float | None = None
-    prune: bool = True
-    tol: float = 1e-4
-    max_iter: int = 500
-
-    def _settings(self) -> Self:
-        """Itself, checked."""
-        for name, kinds in (("method", Method), ("solver", Solver), ("init", Start)):
-            if getattr(self, name) not in get_args(kinds):
-                raise unknown_choice(f"{name} is", getattr(self, name), get_args(kinds))
-        for name in ("tau", "alpha", "tol"):
-            checked_strength(name, getattr(self, name))
-        if self.lam is not None:
-            checked_strength("lam", self.lam)
-        if self.floor is not None and not self.floor > 0:
-            raise OptionError(f"floor must be above 0, not {self.floor:g}")
-        if self.max_iter < 1:
-            raise OptionError(f"max_iter must be at least 1, not {self.max_iter}")
-        return self
-
-
 class SeriesFit(NamedTuple):
     """What a method found, with the prior (adaptive, sparse) or the strength λ (the others) that it used."""
 
@@ -98,7 +56,7 @@ class SeriesFit(NamedTuple):
     lam: float | None
 
 
-def fit_series(problem: SeriesProblem, settings: SeriesSettings) -> SeriesFit:
+def fit_series(problem: SeriesProblem, settings: Series) -> SeriesFit:
     """Fit W by the method of the settings; a ConvergenceWarning when it stopped too early."""
     if settings.method in ("adaptive", "sparse"):
         found = _under_prior(problem, settings)
@@ -114,7 +72,7 @@ def fit_series(problem: SeriesProblem, settings: SeriesSettings) -> SeriesFit:
     return found
 
 
-def _baseline(problem: SeriesProblem, settings: SeriesSettings, method: str) -> SeriesFit:
+def _baseline(problem: SeriesProblem, settings: Series, method: str) -> SeriesFit:
     penalty_name, which = method.split("-")
     if which == "ts":
         return _ridge_ts(problem, settings)
@@ -153,7 +111,7 @@ def _copied(solution: Solution, n_times: int) -> Fit:
     )
 
 
-def _ridge_ts(problem: SeriesProblem, settings: SeriesSettings) -> SeriesFit:
+def _ridge_ts(problem: SeriesProblem, settings: Series) -> SeriesFit:
     loss: Any = problem.by_time()
     lam = _mean_curvature(loss) if settings.lam is None else settings.lam
     R = ridge_ts_precision(problem.n_times, problem.n_series, lam, settings.alpha, bias=problem.bias)
@@ -164,7 +122,7 @@ def _ridge_ts(problem: SeriesProblem, settings: SeriesSettings) -> SeriesFit:
     return SeriesFit(fit, None, lam)
 
 
-def _under_prior(problem: SeriesProblem, settings: SeriesSettings) -> SeriesFit:
+def _under_prior(problem: SeriesProblem, settings: Series) -> SeriesFit:
     begun = _baseline(problem, settings, settings.init).fit
     if begun.interrupted:
         raise KeyboardInterrupt
@@ -183,7 +141,7 @@ def _under_prior(problem: SeriesProblem, settings: SeriesSettings) -> SeriesFit:
     return SeriesFit(alternate(loss, prior, start, prune=settings.prune, **how), prior, None)
 
 
-def _prior(problem: SeriesProblem, settings: SeriesSettings, start: Vector) -> AdaptivePrior:
+def _prior(problem: SeriesProblem, settings: Series, start: Vector) -> AdaptivePrior:
     """The prior, its floor in the units of the series: those of the start, less the intercept, by their median."""
     sparse = settings.method == "sparse"
     how = (problem.n_times, settings.tau, problem.replicates, settings.logdet, settings.kappa_sign)

@@ -12,14 +12,19 @@ from scipy import sparse
 
 from spinney.errors import InputError, OptionError
 from spinney.evaluate import classification_scores, regression_scores
-from spinney.files import FilePath, ModelFile, read_model, write_model
+from spinney.files import ModelFile
+from spinney.model import Applied, Contents, Model
 from spinney.optim.base import Vector
+from spinney.settings import Settings, settings_or
+from spinney.settings.report import Report
+from spinney.settings.trend import Apply, Evaluate, Inspect
 from spinney.trend.covariates import Covariates
 from spinney.trend.dates import Every, bin_label
 from spinney.trend.regression import TimeSeriesClassifier, TimeSeriesRegressor
 from spinney.trend.series import alpha_histogram, forecast, strongest_series
 from spinney.trend.text import TimeSeriesTextModel
 from spinney.trend.words import FrequentWords
+from spinney.views import View
 
 Series = TimeSeriesRegressor | TimeSeriesClassifier | TimeSeriesTextModel
 Task = Literal["regression", "classification", "text"]
@@ -31,10 +36,18 @@ _CLASSES: dict[Task, Any] = {
 #: What losses are, averaged; less is better.
 MEASURES: dict[Task, str] = {
     "regression": "mean squared error",
-    "classification": "nats a document",
-    "text": "nats a word",
+    "classification": "nats per document",
+    "text": "nats per word",
 }
-_FACTS = ("lam_", "objective_", "violation_", "converged_", "n_iter_", "n_active_")
+#: Facts, by the attributes of estimators.
+_FACTS = {
+    "lam": "lam_",
+    "objective": "objective_",
+    "violation": "violation_",
+    "converged": "converged_",
+    "iterations": "n_iter_",
+    "active": "n_active_",
+}
 
 
 @dataclass(frozen=True)
@@ -88,7 +101,7 @@ class Strand(NamedTuple):
     e_alpha: float | None
 
 
-class TrendModel:
+class TrendModel(Model):
     """Dated texts in; numbers, classes or probabilities of words out.
 
     Parameters
@@ -113,6 +126,8 @@ class TrendModel:
     >>> model.losses(Documents(["trade trade"])) < model.losses(Documents(["war war"]))
     array([ True])
     """
+
+    kind = "trend/TrendModel"
 
     def __init__(
         self,
@@ -183,7 +198,7 @@ class TrendModel:
         if self.task == "text":
             self.facts["covariates"] = F
         self.facts |= {"entries": int(X.nnz), "parameters": T * I * F}
-        self.facts |= {name.rstrip("_"): getattr(self.series, name) for name in _FACTS}
+        self.facts |= {name: getattr(self.series, attribute) for name, attribute in _FACTS.items()}
 
     def predict(self, documents: Documents) -> NDArray[Any]:
         """Numbers or classes, at each document's time or at that to come."""
@@ -231,7 +246,7 @@ class TrendModel:
         if self.task == "text":
             parts = self.lengths(documents)
             nats = float(losses.sum()) / max(float(parts.sum()), 1.0)
-            found = {"nats_a_word": nats, "perplexity": float(np.exp(nats)), "words": int(parts.sum())}
+            found = {"nats_per_word": nats, "perplexity": float(np.exp(nats)), "words": int(parts.sum())}
             found["documents"] = len(documents)
         elif self.task == "classification":
             truth = [str(label) for label in documents.targets]  # type: ignore[union-attr]
@@ -243,8 +258,9 @@ class TrendModel:
         for time in np.unique(documents.times).tolist():
             rows = documents.times == time
             loss = float(losses[rows].sum()) / max(float(parts[rows].sum()), 1.0)
-            told = bin_label(time, self.every)
-            by_time.append({"time": told, "documents": int(np.count_nonzero(rows)), "loss": loss})
+            by_time.append(
+                {"time": bin_label(time, self.every), "documents": int(np.count_nonzero(rows)), "loss": loss}
+            )
         not_later = int(np.count_nonzero(documents.times <= self.series.times_[-1]))
         return found | {"measure": MEASURES[self.task], "by_time": by_time, "not_later": not_later}
 
@@ -307,28 +323,21 @@ class TrendModel:
             return None
         return alpha_histogram(self.e_alpha.ravel(), self.coef.reshape(len(self.coef), -1), bins)
 
-    # -- files ---------------------------------------------------------------------------------------------
+    # -- what all models have --------------------------------------------------------------------------------
 
-    def save(self, path: FilePath) -> None:
-        """Write the model file."""
+    def contents(self) -> Contents:
+        """What the model keeps in its file."""
         header = {"task": self.task, "every": self.every, "facts": self.facts}
         parts = {
             "words": self.words.parts(),
             "series": self.series.parts(),
             "covariates": self.covariates.parts(),
         }
-        write_model(path, "trend/TrendModel", header, {}, {"extra": self.extra}, parts)
-
-    @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what :meth:`save` wrote."""
-        return cls.from_file(read_model(path, "trend"))
+        return Contents(header, {}, {"extra": self.extra}, parts)
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
         """The model that a file holds."""
-        if file.kind != "trend/TrendModel":
-            raise file.error(f"an estimator of matrices ({file.kind}), not a model of text")
         task, every = file.fact("task", str), file.header.get("every")
         if task not in _CLASSES or not (every in (None, "month") or (type(every) is int and every > 0)):
             raise file.error("damaged: no such task, or no such bins of time")
@@ -350,3 +359,35 @@ class TrendModel:
         if every == "month" and series.times_.dtype.kind != "i":
             raise file.error("damaged: its times are no months")
         return model
+
+    def summary(self) -> list[View]:
+        """What ``fit`` prints."""
+        from spinney.trend.views import fit_facts
+
+        return [fit_facts(self.facts)]
+
+    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What ``inspect`` shows: the strongest series, those that changed most, and how stiff they are."""
+        from spinney.trend.views import inspection
+
+        return inspection(self, settings_or(Inspect, settings, given))
+
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+        """The page of the model; it shows no documents."""
+        from spinney.trend.views import page_views
+
+        if data is not None:
+            raise OptionError("the page of a trend shows no documents")
+        return page_views(self, settings_or(Report, settings, given))
+
+    def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
+        """Forecasts for documents, in files or in memory: a number or class, or how surprising their words are."""
+        from spinney.trend.forecasting import applied
+
+        return applied(self, data, settings_or(Apply, settings, given))
+
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """How well dated documents, in files or in memory, are forecast."""
+        from spinney.trend.forecasting import evaluated
+
+        return evaluated(self, data, settings_or(Evaluate, settings, given))

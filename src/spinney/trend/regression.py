@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,12 +11,14 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError
 from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
 from spinney.optim import LogisticLoss, Loss, SquaredLoss
 from spinney.optim.base import Vector
+from spinney.settings import takes
+from spinney.settings.trend import LinearSeries, NumberSeries
 from spinney.trend.alpha import mean_alpha
-from spinney.trend.fitting import SeriesFit, SeriesSettings, fit_series
+from spinney.trend.fitting import SeriesFit, fit_series
 from spinney.trend.likelihoods import Steps, gaussian, logistic
 from spinney.trend.storage import linear_from_parts, linear_parts
 from spinney.trend.timeline import Timeline
@@ -68,12 +69,12 @@ class _ClassificationProblem(_LinearProblem):
         return LogisticLoss(X, y, intercept=self.bias)
 
 
-@dataclass(eq=False, repr=False)
-class _TimeSeriesModel(SeriesSettings, BaseEstimator):  # type: ignore[misc]
+class _TimeSeriesModel(BaseEstimator):  # type: ignore[misc]
     """What both share: fitting, the copy of the coefficients for a time, files."""
 
-    _: KW_ONLY
-    fit_intercept: bool = True
+    def _settings(self) -> LinearSeries:
+        """Its parameters, checked."""
+        return (NumberSeries if isinstance(self, RegressorMixin) else LinearSeries).of(self.get_params())
 
     def _fit(self, problem: _RegressionProblem | _ClassificationProblem, timeline: Timeline) -> None:
         found = fit_series(problem, self._settings())
@@ -147,7 +148,7 @@ def hyperparameters(found: SeriesFit) -> tuple[Vector, Vector, Vector]:
     return found.fit.kappa, mean_alpha(found.fit.kappa), found.prior.shrinkage(Q)
 
 
-@dataclass(eq=False, repr=False)
+@takes(NumberSeries, "method")
 class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[misc]
     """Regression with a copy of the coefficients for each time, tied by a prior (Yogatama 2015, ch. 3).
 
@@ -209,9 +210,6 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
     [1.0, 3.0]
     """
 
-    _: KW_ONLY
-    noise_variance: float | Literal["residual"] = 0.5
-
     def fit(self, X: Any, y: Any, times: Any = None) -> Self:
         """Fit the series. Interrupted (Ctrl-C), the model keeps what it has and raises ``KeyboardInterrupt``.
 
@@ -222,12 +220,7 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
         times : array of shape (n,), optional
             Years or other labels that sort in time; all the same when absent.
         """
-        if self.noise_variance != "residual" and not (
-            isinstance(self.noise_variance, int | float) and 0 < self.noise_variance < np.inf
-        ):
-            raise OptionError(
-                f"noise_variance is a number above 0 or 'residual', not {self.noise_variance!r}"
-            )
+        self._settings()
         X, y, timeline, steps = self._checked(X, y, times, numeric=True)
         problem = _RegressionProblem(X, y.astype(np.float64), steps, len(timeline), self.fit_intercept)
         problem.noise = self.noise_variance
@@ -246,6 +239,7 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
         return np.asarray((np.asarray(y, dtype=np.float64) - self.predict(X, times)) ** 2)
 
 
+@takes(LinearSeries, "method")
 class TimeSeriesClassifier(ClassifierMixin, _TimeSeriesModel):  # type: ignore[misc]
     """Logistic regression with a copy of the coefficients for each time.
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,11 +11,13 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from spinney.errors import InputError, unknown_choice
+from spinney.errors import InputError
 from spinney.files import FilePath, ModelFile, Parts, csr_tensors, read_model, write_model
 from spinney.optim import Loss
-from spinney.optim.base import Vector, checked_strength
-from spinney.trend.fitting import SeriesSettings, fit_series
+from spinney.optim.base import Vector
+from spinney.settings import takes
+from spinney.settings.trend import WordSeries
+from spinney.trend.fitting import fit_series
 from spinney.trend.likelihoods import SageLoss, Steps, background
 from spinney.trend.regression import hyperparameters, note_fit
 from spinney.trend.storage import ADAPTED, check_names, common_parts, rebuilt
@@ -62,8 +63,8 @@ class _TextProblem:
         return SageLoss(self.counts[last], self.covariates[last], np.zeros(len(last), np.intp), theta)
 
 
-@dataclass(eq=False, repr=False)
-class TimeSeriesTextModel(SeriesSettings, BaseEstimator):  # type: ignore[misc]
+@takes(WordSeries, "method")
+class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
     """p(word v | time t, covariates f) ∝ exp(θ_v⁽ᵗ⁾ + W_v⁽ᵗ⁾·f): effects on words that change over time.
 
     θ⁽ᵗ⁾ are the logarithms of the frequencies of words at time t (of all times in the methods ``ridge-all`` and
@@ -102,10 +103,9 @@ class TimeSeriesTextModel(SeriesSettings, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    _: KW_ONLY
-    shared: bool = False
-    background: Literal["time", "all"] = "time"
-    smoothing: float = 0.5
+    def _settings(self) -> WordSeries:
+        """Its parameters, checked."""
+        return WordSeries.of(self.get_params())
 
     def fit(self, counts: Any, covariates: Any, times: Any = None) -> Self:
         """Fit the series. Interrupted (Ctrl-C), the model keeps what it has and raises ``KeyboardInterrupt``.
@@ -117,9 +117,6 @@ class TimeSeriesTextModel(SeriesSettings, BaseEstimator):  # type: ignore[misc]
         times : array of shape (D,), optional
         """
         settings = self._settings()
-        checked_strength("smoothing", self.smoothing)
-        if self.background not in ("time", "all"):
-            raise unknown_choice("background is", self.background, ("time", "all"))
         counts, covariates = _checked(counts, covariates)
         timeline, steps = Timeline.given(times, len(covariates))
         T, V, F = len(timeline), counts.shape[1], covariates.shape[1]

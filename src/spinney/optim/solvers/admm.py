@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.linalg import norm
 from scipy import linalg, sparse
 
 from spinney.errors import OptionError
@@ -22,13 +23,18 @@ from spinney.optim.problem import Monitor, Problem
 from spinney.optim.solvers.admm_groups import admm_groups
 from spinney.optim.solvers.lbfgs import lbfgs
 from spinney.optim.solvers.pulling import PulledLoss, initial_rho
+from spinney.optim.solvers.residuals import Residuals, proximal_step
 from spinney.optim.solvers.smooth import newton
 
-FIRST_LOOK, RARER = 10, 1.2  # the certificate costs more than an iteration: take it ever more rarely
 NEARLY_ZERO = 3.0
 EXACTNESS = 1e-3  # of the w-step, as a share of the tolerance
 SMALL = 2_000  # parameters for which the w-step is solved by Newton's method
 RELAXATION = 1.6
+EVERY, BALANCE, FACTOR = (
+    20,
+    10.0,
+    2.0,
+)  # when and how ρ grows: where the primal residual is ten times the dual
 
 
 def admm(
@@ -86,24 +92,32 @@ def _trace(problem: Problem, penalty: TraceLasso, w: Vector, monitor: Monitor, r
     k, P = problem.n_penalised, penalty.P
     columns = np.einsum("ij,ij->j", P, P)  # squared norms: 1 for unit columns
     minimise = _pulled_minimiser(problem, monitor)
-    rho = initial_rho(problem.loss, k) if rho is None else rho
+    adapts, rho = rho is None, initial_rho(problem.loss, k) if rho is None else rho
     w = w.copy()
     M = P * w[:k]
     Lam = np.zeros_like(M)
-    iteration = next_look = 0
+    residuals = Residuals(monitor)
     while True:
-        if iteration >= next_look:
-            next_look = max(iteration + FIRST_LOOK, int(RARER * iteration))
-            # A weight no larger than its disagreement with its copy is 0: what is only nearly 0 has no certificate.
-            apart = np.linalg.norm(P * w[:k] - M, axis=0)
-            tidy = w.copy()
-            tidy[:k][np.abs(w[:k]) * np.sqrt(columns) <= NEARLY_ZERO * apart] = 0.0
-            if monitor(tidy, *problem.loss.value_and_grad(tidy)):
+        if residuals.look():
+            if residuals.met or residuals.last:
+                tidy = proximal_step(problem, w)
+            else:
+                tidy = w.copy()
+                # A weight no larger than its disagreement with its copy is 0: what is only nearly 0 has no certificate.
+                apart = np.linalg.norm(P * w[:k] - M, axis=0)
+                tidy[:k][np.abs(w[:k]) * np.sqrt(columns) <= NEARLY_ZERO * apart] = 0.0
+            done = monitor(tidy, *problem.loss.value_and_grad(tidy), iteration=residuals.iteration)
+            if done or residuals.exhausted():
                 return tidy
-        iteration += 1
         centre = np.einsum("ij,ij->j", M - Lam / rho, P) / np.maximum(columns, 1e-300)
         w = minimise(rho * columns, centre, w)
-        # ρ stays: of the size of the loss's curvature it does well, and balancing residuals makes it far too small.
-        relaxed = RELAXATION * P * w[:k] + (1.0 - RELAXATION) * M
+        before, image = M, P * w[:k]
+        relaxed = RELAXATION * image + (1.0 - RELAXATION) * before
         M = shrink_singular_values(relaxed + Lam / rho, penalty.lam / rho)
         Lam += rho * (relaxed - M)
+        # P Diag(w) = M; in w, the change of M and the multipliers count as Pᵀ takes them there.
+        moved, pull = np.einsum("ij,ij->j", P, M - before), np.einsum("ij,ij->j", P, Lam)
+        residuals.note(image - M, max(norm(image), norm(M)), rho * moved, norm(pull))
+        # Of the size of the loss's curvature ρ does well, or is too small; to let it fall, too, makes it far too small.
+        if adapts and residuals.iteration % EVERY == 0 and residuals.primal > BALANCE * residuals.dual:
+            rho *= FACTOR

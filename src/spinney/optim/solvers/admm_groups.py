@@ -14,14 +14,15 @@ import numpy as np
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
 from spinney.optim.penalties import ElasticNet, OverlappingGroups
+from spinney.optim.penalties.elastic import soft_threshold
 from spinney.optim.penalties.pulled import PulledElasticNet
-from spinney.optim.problem import Monitor, Problem
+from spinney.optim.problem import Monitor, Problem, largest
 from spinney.optim.solvers.coordinate import coordinate_descent
 from spinney.optim.solvers.owlqn import owlqn
 from spinney.optim.solvers.pulling import PulledLoss, initial_rho
+from spinney.optim.solvers.residuals import Residuals, proximal_step
 from spinney.parallel import map_reduce
 
-FIRST_LOOK, RARER = 10, 1.2  # the certificate costs more than an iteration: take it ever more rarely
 INNER_TOLERANCE, INNER_ITERATIONS = 0.1, 50  # of the w-step, as a share of what still moves
 FINEST = 1e-3  # of the w-step, as a share of the tolerance: a small error is a large one for a group that is nearly 0
 ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
@@ -29,7 +30,7 @@ BALANCE, FACTOR, BALANCED = (
     3.0,
     1.5,
     200,
-)  # ρ moves when one residual is three times the other, in so many iterations
+)  # ρ moves when one residual is three times the other, in 200 iterations
 MEMBERSHIPS_A_SHARD = 200_000
 
 
@@ -83,6 +84,20 @@ class State:
         clean[:k][np.repeat(silent > 0, self.penalty.n_outputs)] = 0.0
         return clean
 
+    def residual(self, w: Vector, grad: Vector) -> Vector:
+        """An element of grad + ∂λΩ(w): in groups at 0 it takes the multipliers, so that nothing has to be solved."""
+        from spinney.optim.penalties._overlap_kernels import group_pull
+
+        penalty, groups, K = self.penalty, self.groups, self.penalty.n_outputs
+        norms = penalty.group_norms(w)
+        rate = np.divide(self.strength, norms, out=np.zeros_like(norms), where=norms > 0)
+        pull = np.repeat(group_pull(groups.ptr, groups.members, rate, groups.n_features), K)
+        at_zero = np.repeat(norms == 0, np.diff(groups.ptr))
+        members, held = groups.members[at_zero], self.U[at_zero]
+        of_zeros = np.stack([np.bincount(members, held[:, j], groups.n_features) for j in range(K)], axis=1)
+        smooth = grad + (penalty.l2 + pull) * w - of_zeros.ravel()
+        return np.where(w == 0, soft_threshold(smooth, penalty.l1), smooth + penalty.l1 * np.sign(w))
+
 
 def admm_groups(
     problem: Problem,
@@ -96,66 +111,72 @@ def admm_groups(
     """Minimise ``problem`` under overlapping groups.
 
     With a ``rho`` this is the algorithm of the thesis: ρ stays, and after ``max_iter`` iterations the last w is the
-    answer, however far v = Mw is from met. Without one ρ follows the residuals (Boyd et al. 2011, §3.4.1).
+    answer, however far v = Mw is from met. Without one ρ follows the residuals (Boyd et al. 2011, §3.4.1). When to
+    stop is in :class:`~spinney.optim.solvers.residuals.Residuals`.
     """
     k, K = problem.n_penalised, penalty.n_outputs
     state = State(penalty, threads)
     times = np.repeat(state.times, K)
     adapts, rho = rho is None, initial_rho(problem.loss, k) if rho is None else rho
-    minimise = _w_step(problem, penalty, monitor, roughly=adapts)
+    minimise = _w_step(problem, penalty, monitor)
     w = w.copy()
     sum_v, sum_u = times * w[:k], np.zeros(k)
     moved = np.inf
-    iteration = next_look = 0
+    # The prox starts from what it found last: the same problem gives the same bits only from a start of its own.
+    forgetful = OverlappingGroups(penalty.lam, penalty.groups, penalty.l1, penalty.l2, K)
+    residuals = Residuals(monitor)
     while True:
-        last = iteration >= monitor.max_iter
-        if last or iteration >= next_look:
-            next_look = max(iteration + FIRST_LOOK, int(RARER * iteration))
-            stop = _look(problem, penalty, monitor, state.tidy(w), iteration)
-            if last and not adapts and not monitor.converged:
-                _look(problem, penalty, monitor, w, iteration)
-            if stop:
+        if residuals.look():
+            tidy = state.tidy(w)
+            if adapts and (residuals.met or residuals.last):
+                tidy = proximal_step(Problem(problem.loss, forgetful), tidy)
+            stop = _look(problem, state, monitor, tidy, residuals.iteration)
+            if residuals.last and not adapts and not monitor.converged:
+                _look(problem, state, monitor, w, residuals.iteration)
+            if stop or residuals.exhausted():
                 return monitor.w
-        iteration += 1
         mu = (sum_v + sum_u / rho) / np.maximum(times, 1.0)
-        w = minimise(rho * times, mu, w, moved)
+        inner_tol = monitor.tol
+        if adapts:  # roughly: that changes the way, not the optimum
+            inner_tol = min(max(FINEST * monitor.tol, INNER_TOLERANCE * moved / monitor.scale), 1e-2)
+        w = minimise(rho * times, mu, w, inner_tol)
         found = state.step(w[:k], rho)
         dual = rho * (found.sum_v.ravel() - sum_v)  # Mᵀ(v − v_old)ρ
         sum_v, sum_u = found.sum_v.ravel(), found.sum_u.ravel()
         apart = rho * (sum_v - times * w[:k])
         moved = max(float(np.max(np.abs(dual), initial=0.0)), float(np.max(np.abs(apart), initial=0.0)))
-        if adapts and iteration <= BALANCED:
-            copies, multipliers = np.sqrt(times @ w[:k] ** 2), np.linalg.norm(sum_u)
-            primal = float(np.sqrt(found.primal) / (copies + 1e-300))
-            rho = _balanced(rho, primal, float(np.linalg.norm(dual) / (multipliers + 1e-300)))
+        residuals.note(
+            np.sqrt(found.primal),
+            float(np.sqrt(times @ w[:k] ** 2)),
+            np.append(dual, inner_tol * monitor.scale),  # what the w-step left is a dual residual, too
+            np.linalg.norm(sum_u),
+        )
+        if adapts and residuals.iteration <= BALANCED:
+            rho = _balanced(rho, residuals.primal, residuals.dual)
 
 
-def _look(problem: Problem, penalty: OverlappingGroups, monitor: Monitor, w: Vector, iteration: int) -> bool:
+def _look(problem: Problem, state: State, monitor: Monitor, w: Vector, iteration: int) -> bool:
     """Report to the monitor, with a residual that is good enough for a certificate."""
     value, grad = problem.loss.value_and_grad(w)
     k = problem.n_penalised
-    held = penalty.residual(w[:k], grad[:k], accuracy=ROUGHLY * monitor.absolute_tol)
+    held = state.residual(w[:k], grad[:k])
+    if largest(held) > monitor.absolute_tol:
+        other = state.penalty.residual(w[:k], grad[:k], accuracy=ROUGHLY * monitor.absolute_tol)
+        held = min(held, other, key=largest)
     return monitor(w, value, grad, np.concatenate([held, grad[k:]]), iteration)
 
 
 def _w_step(
-    problem: Problem, penalty: OverlappingGroups, monitor: Monitor, *, roughly: bool
+    problem: Problem, penalty: OverlappingGroups, monitor: Monitor
 ) -> Callable[[Vector, Vector, Vector, float], Vector]:
-    """The function (pull, centre, start, moved) ↦ argmin loss + pull to the centre + elastic net.
-
-    It is solved to a tenth of what the copies moved in the iteration before, if ``roughly``: that changes the way, not
-    the optimum. Where the way counts, since it ends before the optimum, to the tolerance.
-    """
+    """The function (pull, centre, start, tol) ↦ argmin loss + pull to the centre + elastic net."""
     loss, l1, l2 = problem.loss, penalty.l1, penalty.l2
 
-    def minimise(pull: Vector, centre: Vector, start: Vector, moved: float) -> Vector:
+    def minimise(pull: Vector, centre: Vector, start: Vector, tol: float) -> Vector:
         if isinstance(loss, LinearLoss):
             pulled = Problem(loss, PulledElasticNet(l1, l2, pull, centre))
         else:
             pulled = Problem(PulledLoss(loss, pull, centre), ElasticNet(l1, l2))
-        tol = monitor.tol
-        if roughly:
-            tol = min(max(FINEST * monitor.tol, INNER_TOLERANCE * moved / monitor.scale), 1e-2)
         judge = Monitor(pulled, tol, INNER_ITERATIONS, monitor.scale)
         return (coordinate_descent if isinstance(loss, LinearLoss) else owlqn)(pulled, start, judge)
 

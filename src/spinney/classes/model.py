@@ -1,0 +1,161 @@
+"""What all models of word classes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from spinney.corpus import TokenArrays, Vocabulary
+from spinney.corpus.text import Reading, Tokens
+from spinney.errors import OptionError
+from spinney.model import Applied, Model, Structures
+from spinney.settings import Settings, settings_or
+from spinney.settings.classes import Apply, Evaluate, Inspect, Neighbours
+from spinney.settings.report import Report
+from spinney.structure import WordClasses, WordVectors
+from spinney.structure.classviews import Floats, class_shares, class_words, path_vectors
+from spinney.views import View
+
+#: What gives some sentences their new column: a cell for each token.
+Cells = Callable[[Sequence[Tokens]], list[str]]
+#: The class of each token of some sentences, and perhaps its probability.
+InClasses = tuple[list[list[int]], list[list[float]] | None]
+#: What stands for the class of a word without one.
+NONE = "_"
+
+
+class WordClassModel(Model):
+    """A model that gives words classes.
+
+    A kind of model gives :meth:`word_classes` and what it keeps in its file. All else follows from the classes; a model
+    that knows more than the class of each word says so by its own methods.
+    """
+
+    #: What ``apply`` writes unless it is asked for something else.
+    writes: ClassVar[str] = "class"
+
+    def word_classes(self) -> WordClasses:
+        """The class of each word."""
+        raise NotImplementedError
+
+    def structures(self) -> Structures:
+        """What it gives to other models: word classes."""
+        return Structures(classes=self.word_classes)
+
+    # -- classes and their words ----------------------------------------------------------------------
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words that it knows, with how often each was seen (0 if that is not known)."""
+        classes = self.word_classes()
+        counts = np.zeros(len(classes), np.int64) if classes.counts is None else classes.counts
+        reading = self.facts.get("reading")  # of a file that anyone may have written
+        symbol = reading.get("unknown") if isinstance(reading, dict) else None
+        unknown = symbol if isinstance(symbol, str) and symbol in classes else None
+        return Vocabulary(tuple(classes.words), counts, unknown)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the class of a word depends on that of its head, not on that of the word before it."""
+        return self.facts.get("structure") == "tree"
+
+    def class_shares(self) -> Floats:
+        """The share of each class in all tokens."""
+        return class_shares(self.word_classes())
+
+    def class_words(self, numbers: Sequence[int], top: int) -> list[list[tuple[str, float]]]:
+        """The most frequent words of each of some classes, with the share of each in its class."""
+        return class_words(self.word_classes(), numbers, top)
+
+    def classes_of_word(self, word: str, least: float = 0.01) -> list[tuple[int, float]]:
+        """The classes of a word with the share of each in its tokens, largest first."""
+        return [(self.word_classes()[word], 1.0)]
+
+    def class_paths(self) -> list[str] | None:
+        """The path of each class in a tree of classes, if there is one."""
+        return self.word_classes().paths
+
+    def transitions(self) -> Floats | None:
+        """``[child, parent]``: how likely each class is after (in a tree: below) each other, if that is known."""
+        return None
+
+    def head_transitions(self) -> Floats | None:
+        """``[child, parent]`` of a model whose vectors are distributions over hidden classes."""
+        return None
+
+    def comparable_vectors(self) -> WordVectors:
+        """A vector for each word, so that words can be compared: by default by the paths of their classes."""
+        return path_vectors(self.word_classes())
+
+    # -- text -----------------------------------------------------------------------------------------
+
+    def reading(self, words: str | None = None, parser: str | None = None) -> Reading:
+        """How text is read for it, trees and all."""
+        return replace(Reading.of(self.facts, words, parser), tree=self.is_tree, relations=False)
+
+    def cells(self, what: str, top: int, reading: Reading) -> Cells:
+        """What writes ``what`` of each token (see :class:`spinney.settings.classes.Apply`)."""
+        if what not in ("class", "path"):
+            raise OptionError(f"{what}: this model has one class for each word; ask for class or path")
+        classes = self.word_classes()
+        names: Sequence[str] | None = [str(i) for i in range(classes.n_classes)]
+        if what == "path":
+            names = self.class_paths()
+            if names is None:
+                raise OptionError("path: these classes are flat, they have no paths")
+
+        def of_words(batch: Sequence[Tokens]) -> list[str]:
+            ids = classes.encode([word for tokens in batch for word in tokens.words])
+            return [NONE if i < 0 else names[i] for i in ids.tolist()]
+
+        return of_words
+
+    def sentence_classes(self, sentences: Sequence[Tokens], reading: Reading) -> InClasses:
+        """The class of each token of some sentences (-1: none), and its probability where the model has one."""
+        classes = self.word_classes()
+        return [classes.encode(tokens.words).tolist() for tokens in sentences], None
+
+    def held_out(self, text: TokenArrays, threads: int | None = None) -> dict[str, float]:
+        """The log-likelihood of a text that was read with its vocabulary, and what else is measured on it."""
+        raise OptionError("these classes give text no likelihood")
+
+    # -- what people see and the commands do ----------------------------------------------------------
+
+    def summary(self) -> list[View]:
+        """What ``fit`` prints."""
+        from spinney.classes.views import summary
+
+        return summary(self)
+
+    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What ``inspect`` shows: facts, the largest classes, what follows what; or the classes of a word."""
+        from spinney.classes.views import inspection
+
+        return inspection(self, settings_or(Inspect, settings, given))
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """What its page shows: classes, a map of words, what follows what; with data, sentences in their classes."""
+        from spinney.classes.report import report
+
+        return report(self, data, settings or Report())
+
+    def neighbours(self, word: str, settings: Settings | None = None, **given: Any) -> list[View]:
+        """The words most like a word, and the classes of that word."""
+        from spinney.classes.views import neighbours
+
+        return neighbours(self, word, settings_or(Neighbours, settings, given))
+
+    def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
+        """The class of each token of a file, or of a list of sentences."""
+        from spinney.classes.scoring import applied
+
+        return applied(self, data, settings_or(Apply, settings, given))
+
+    def evaluate(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+        """The likelihood of held-out text, and how the classes compare with what people say about words."""
+        from spinney.classes.scoring import evaluated
+
+        return evaluated(self, data, settings_or(Evaluate, settings, given))

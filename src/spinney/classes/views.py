@@ -1,0 +1,256 @@
+"""What word classes look like to a person: their words, what follows them, words of several classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spinney.classes.hidden import HiddenMarkov
+from spinney.classes.model import WordClassModel
+from spinney.errors import OptionError
+from spinney.settings.classes import Inspect, Neighbours
+from spinney.structure import WordVectors
+from spinney.structure.classviews import ClassView, Floats, class_table
+from spinney.structure.words import known_word, largest
+from spinney.structure.wordvectors import Metric
+from spinney.views import Extra, Facts, Table, View
+
+#: What people see of the facts of a fit, in this order, and by what name.
+NAMES = {
+    "method": "method", "structure": "structure", "sentences": "sentences", "tokens": "tokens", "words": "words",
+    "placed": "placed", "classes": "classes", "kinds_of_edges": "kinds of edges", "parameters": "parameters",
+    "passes": "passes", "log_likelihood": "log-likelihood per token", "perplexity": "perplexity",
+    "dev_log_likelihood": "held-out log-likelihood per token", "dev_perplexity": "held-out perplexity",
+    "ami": "mutual information, nats per pair", "gamma": "gamma", "seconds": "seconds",
+    "tokens_per_second": "tokens per second", "unknown_share": "unknown words", "skipped": "bad sentences skipped",
+    "long": "long sentences cut or left out", "joined": "parses of several roots joined",
+    "revived": "dead classes revived", "interrupted": "interrupted",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Homonym:
+    """A word of several classes: how often it was seen, and the share of each class in that."""
+
+    word: str
+    count: int
+    classes: list[tuple[int, float]]
+
+
+def class_views(
+    model: WordClassModel, numbers: Sequence[int] | None = None, top: int = 10
+) -> list[ClassView]:
+    """Classes with their ``top`` words: those with these numbers, or all by falling share.
+
+    Examples
+    --------
+    >>> from spinney.classes import brown, pair_counts
+    >>> from spinney.corpus import sentence_arrays
+    >>> arrays = sentence_arrays([[a, b] for a in ("the", "the", "a") for b in ("dog", "cat")])
+    >>> [view.words for view in class_views(brown(pair_counts(arrays), arrays.vocabulary, 2, root=True))]
+    [[('the', 0.66...), ('a', 0.33...)], [('dog', 0.5), ('cat', 0.5)]]
+    """
+    shares = model.class_shares()
+    if numbers is None:
+        numbers = np.argsort(-shares, kind="stable").tolist()
+    for number in numbers:
+        if not 0 <= number < len(shares):
+            raise OptionError(f"no class {number}: there are {len(shares)}, numbered from 0")
+    words, paths = model.class_words(numbers, top), _own_paths(model)
+    unknown = model.vocabulary.unknown
+    return [
+        ClassView(number, float(shares[number]), some, None if paths is None else paths[number], unknown)
+        for number, some in zip(numbers, words)
+    ]
+
+
+def _own_paths(model: WordClassModel) -> list[str] | None:
+    """The paths that classes were learnt with, not those that could be made of them."""
+    return model.word_classes().paths
+
+
+def likeliest(matrix: Floats, parent: int, top: int = 3) -> list[tuple[int, float]]:
+    """The likeliest children of a class, with their probabilities; none that never occur."""
+    column = np.ascontiguousarray(matrix[:, parent])
+    return [(i, float(column[i])) for i in largest(column, top) if column[i] > 0]
+
+
+def children(
+    model: WordClassModel, parents: Sequence[ClassView], top: int = 3
+) -> list[tuple[ClassView, list[tuple[ClassView, float]]]]:
+    """Classes, each with the likeliest below or after it; nothing where that is not known."""
+    matrix = model.transitions()
+    if matrix is None:
+        return []
+    below = {view.number: likeliest(matrix, view.number, top) for view in parents}
+    numbers = sorted({number for row in below.values() for number, _ in row})
+    view_of = {view.number: view for view in class_views(model, numbers, 4)} if numbers else {}
+    return [
+        (parent, [(view_of[number], chance) for number, chance in below[parent.number]]) for parent in parents
+    ]
+
+
+def class_order(model: WordClassModel, matrix: Floats) -> list[int]:
+    """The classes such that similar ones stand together: by their paths, or by clustering what follows them."""
+    paths = _own_paths(model)
+    if paths is not None:
+        return sorted(range(len(paths)), key=paths.__getitem__)
+    from scipy.cluster.hierarchy import leaves_list, linkage
+
+    if len(matrix) < 3:
+        return list(range(len(matrix)))
+    roots = np.sqrt(np.hstack([matrix.T, matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1e-300)]))
+    return [int(i) for i in leaves_list(linkage(roots, "average", optimal_ordering=len(matrix) <= 512))]
+
+
+def homonyms(model: HiddenMarkov, top: int = 20, least: int = 20, share: float = 0.2) -> list[Homonym]:
+    """Words of several classes: the frequent ones first whose classes are most evenly mixed.
+
+    A word counts if it was seen at least ``least`` times, two of its classes or more have at least ``share`` of its
+    tokens, and such classes have four fifths of them in all: of other words the model is unsure. They are sorted by
+    the entropy over these classes, times the logarithm of the count.
+    """
+    omega, counts = model.statistics_.omega, model.vocabulary_.counts
+    unknown = model.vocabulary_.unknown
+    frequent = [i for i in np.flatnonzero(counts >= least).tolist() if model.vocabulary_.words[i] != unknown]
+    found: list[tuple[float, Homonym]] = []
+    for i in frequent:
+        row = np.asarray(omega[i], np.float64)
+        shares = row / max(row.sum(), np.finfo(np.float64).tiny)
+        clear = [int(c) for c in np.argsort(-shares, kind="stable")[: int(1 / share)] if shares[c] >= share]
+        parts = shares[clear]
+        if len(clear) > 1 and parts.sum() >= 0.8:
+            score = float(-(parts * np.log(parts)).sum() * np.log(counts[i]))
+            classes = list(zip(clear, parts.tolist()))
+            found.append((score, Homonym(model.vocabulary_.words[i], int(counts[i]), classes)))
+    found.sort(key=lambda pair: -pair[0])
+    return [homonym for _, homonym in found[:top]]
+
+
+# ------------------------------------------------------------------------------------------ the views
+
+
+def summary(model: WordClassModel) -> list[View]:
+    """What ``fit`` prints."""
+    return [Facts("facts", "", model.facts, NAMES)]
+
+
+def inspection(model: WordClassModel, s: Inspect) -> list[View]:
+    """What ``inspect`` shows."""
+    if s.homonyms and not isinstance(model, HiddenMarkov):
+        raise OptionError("homonyms: this model has one class for each word; fit by the method hmm")
+    facts = {name: value for name, value in model.facts.items() if name != "trace"}
+    views: list[View] = []
+    if s.word is not None:
+        word = known_word(model.comparable_vectors(), s.word)
+        of_word = model.classes_of_word(word)
+        shown = class_views(model, [number for number, _ in of_word], s.top)
+        views += [
+            Extra("word", "", {"word": word, "classes": of_word}),
+            _word_table(word, of_word, shown),
+        ]
+    else:
+        shares = model.class_shares()
+        numbers = [s.only] if s.only is not None else largest(shares, s.classes)
+        shown = class_views(model, numbers, s.top)
+        title = (
+            "Classes"
+            if len(shown) in (1, len(shares))
+            else f"The {len(shown)} largest of {len(shares)} classes"
+        )
+        views.append(class_table(title, shown))
+    names = NAMES if s.word is None and s.only is None else {}
+    views.insert(0, Facts("facts", "", facts, names))
+    views.append(Extra("largest_classes", "", [view.as_dict() for view in shown]))
+    views += transition_views(model, shown)
+    if isinstance(model, HiddenMarkov) and s.homonyms:
+        views += homonym_views(model, 20)
+    return views
+
+
+def _word_table(word: str, shares: Sequence[tuple[int, float]], shown: Sequence[ClassView]) -> Table:
+    rows = [[number, f"{share:.0%}", view.listed()] for (number, share), view in zip(shares, shown)]
+    return Table("", f"Classes of {word}", ["class", "share", "words"], rows)
+
+
+def transition_views(model: WordClassModel, shown: Sequence[ClassView]) -> list[View]:
+    """A line for each class: its words, and those of the likeliest classes below or after it."""
+    below = children(model, shown)
+    if not below:
+        return []
+    link = "below it, most likely" if model.is_tree else "after it, most likely"
+    rows = [
+        [parent.named(4), " / ".join(f"{child.named(3)} {p:.0%}" for child, p in some) or "(nothing)"]
+        for parent, some in below
+    ]
+    numbers = {str(view.number): [[child.number, p] for child, p in some] for view, some in below}
+    return [Table("", "Transitions", ["class", link], rows), Extra("transitions", "", numbers)]
+
+
+def homonym_views(model: HiddenMarkov, top: int, title: str = "Words of several classes") -> list[View]:
+    """A line for each word of several classes; nothing if there is none."""
+    found = homonyms(model, top=top)
+    numbers = sorted({number for one in found for number, _ in one.classes})
+    names = {view.number: view.named(3) for view in class_views(model, numbers, 4)} if numbers else {}
+    rows = [
+        [one.word, one.count, "  ·  ".join(f"{share:.0%} {names[number]}" for number, share in one.classes)]
+        for one in found
+    ]
+    listed = [{"word": one.word, "count": one.count, "classes": one.classes} for one in found]
+    table = Table("", title, ["word", "count", "classes"], rows)
+    return [table, Extra("homonyms", "", listed)]
+
+
+# -------------------------------------------------------------------------------------------- neighbours
+
+
+def neighbours(model: WordClassModel, word: str, s: Neighbours) -> list[View]:
+    """The words most like a word, and the classes of that word."""
+    vectors = model.comparable_vectors()
+    word = known_word(vectors, word)
+    measure = s.measure.replace("-", "_")
+    kind, found = nearest(frequent(model, vectors, s.min_count, word), word, s.top, measure)
+    of_word = model.classes_of_word(word)[:3]
+    shown = class_views(model, [number for number, _ in of_word], 8)
+    rows = [[other, round(value, 4)] for other, value in found]
+    return [
+        Facts("facts", "", {"word": word, "measure": s.measure}, {}),
+        _word_table(word, of_word, shown),
+        Table("", "Neighbours", ["word", kind], rows),
+        Extra("neighbours", "", [{"word": other, kind: value} for other, value in found]),
+    ]
+
+
+def frequent(model: WordClassModel, vectors: WordVectors, least: int, beside: str) -> WordVectors:
+    """The vectors of words seen at least ``least`` times, and that of one word in any case."""
+    if least <= 1:
+        return vectors
+    vocabulary = model.vocabulary
+    count_of = dict(zip(vocabulary.words, vocabulary.counts.tolist()))
+    kept = [word for word in vectors.words if count_of[word] >= least or word == beside]
+    return WordVectors(kept, vectors.rows(kept))
+
+
+def nearest(
+    vectors: WordVectors, word: str, top: int = 10, measure: str = "hellinger"
+) -> tuple[str, list[tuple[str, float]]]:
+    """The words most like a word, and whether the numbers beside them are similarities or distances.
+
+    The similarity of ``hellinger`` and ``bhattacharyya`` is the Bhattacharyya coefficient Σ √(p q).
+
+    Examples
+    --------
+    >>> vectors = WordVectors(["tea", "coffee", "car"], [[0.9, 0.1], [0.8, 0.2], [0.1, 0.9]])
+    >>> nearest(vectors, "tea", 1, "chi2")
+    ('distance', [('coffee', 0.039...)])
+    """
+    metrics: dict[str, Metric] = {"hellinger": "hellinger", "bhattacharyya": "hellinger", "cosine": "cosine"}
+    if measure in metrics:
+        return "similarity", vectors.neighbours(word, top, metrics[measure])
+    from spinney.evaluate import distances
+
+    apart = distances(vectors.rows([word]), vectors.matrix, measure)[0]  # type: ignore[arg-type]
+    order = [i for i in np.argsort(apart, kind="stable").tolist() if vectors.words[i] != word]
+    return "distance", [(vectors.words[i], float(apart[i])) for i in order[:top]]

@@ -1,0 +1,115 @@
+"""What vectors, spectral hidden Markov models and topics share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from spinney.corpus import ReadReport, TokenArrays, Vocabulary
+from spinney.corpus.text import Reading, Tokens, batch_arrays
+from spinney.errors import OptionError
+from spinney.model import Applied, Model
+from spinney.settings import Settings, settings_or
+from spinney.settings.embed import Apply, Evaluate, Inspect, Neighbours
+from spinney.settings.report import Report
+from spinney.structure import WordVectors
+from spinney.views import View
+
+#: What is said of each sentence of some: a row of numbers for each token, or one number.
+Said = Callable[[Sequence[Tokens]], Iterator[Any]]
+
+
+class EmbedModel(Model):
+    """A model that gives each word a vector.
+
+    A kind of model gives its vectors (:meth:`structures`), what it keeps in its file, and what it says of sentences
+    (:meth:`said`); the rest follows, and is overridden where the model knows more.
+    """
+
+    def vectors(self) -> WordVectors:
+        """The vector of each word."""
+        found: WordVectors = self.structures()["vectors"]
+        return found
+
+    def reading(self, words: str | None = None, parser: str | None = None) -> Reading:
+        """How text is read for it."""
+        return Reading.of(self.facts, words, parser)
+
+    def said(self, what: str, reading: Reading) -> tuple[str, Said]:
+        """What is said of sentences (see :class:`spinney.settings.embed.Apply`), and by what name."""
+        raise NotImplementedError
+
+    def held_out(self, data: Any, s: Any) -> dict[str, Any]:
+        """The perplexity of held-out text, and what the text consists of."""
+        raise OptionError("held-out text is for the methods hmm and topics: vectors give text no probability")
+
+    def export(self, output: str) -> dict[str, Any]:
+        """Write the vectors as word2vec text; how much was written."""
+        vectors = self.vectors()
+        vectors.write_word2vec(output)
+        return {"words": len(vectors), "dimensions": vectors.dimension}
+
+    def strongest(self, n: int, words: int) -> list[View]:
+        """The strongest words of the first dimensions."""
+        from spinney.embed.views import dimensions
+
+        return dimensions(self, n, words)
+
+    # -- what people see and the commands do ----------------------------------------------------------
+
+    def summary(self) -> list[View]:
+        """What ``fit`` prints."""
+        from spinney.embed.views import facts
+
+        return [facts(self)]
+
+    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What ``inspect`` shows: facts, the spectrum, and the strongest words of dimensions or topics."""
+        from spinney.embed.views import facts
+
+        s = settings_or(Inspect, settings, given)
+        return [facts(self), *self.strongest(s.dimensions, s.top)]
+
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+        """What its page shows: a map of words, dimensions in words, spectra."""
+        from spinney.embed.report import vectors_report
+
+        if data is not None:
+            raise OptionError("the page of vectors and states shows no data")
+        return vectors_report(self, settings or Report())
+
+    def neighbours(self, words: Sequence[str], settings: Settings | None = None, **given: Any) -> list[View]:
+        """The words most like each of some words, by the cosine of their vectors."""
+        from spinney.embed.views import neighbours
+
+        return neighbours(self.vectors(), words, settings_or(Neighbours, settings, given))
+
+    def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
+        """Vectors or states of the tokens of a file, or of a list of sentences; probabilities of sentences."""
+        from spinney.embed.scoring import applied
+
+        return applied(self, data, settings_or(Apply, settings, given))
+
+    def evaluate(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+        """Word similarity, analogies, categories, sentiment, the perplexity of held-out text: what is asked for."""
+        from spinney.embed.scoring import evaluated
+
+        return evaluated(self, data, settings_or(Evaluate, settings, given))
+
+
+def rows_of_tokens(numbers: Callable[[TokenArrays], Any], vocabulary: Vocabulary, reading: Reading) -> Said:
+    """What says a row of numbers of each token."""
+
+    def said(batch: Sequence[Tokens]) -> Iterator[Any]:
+        arrays = batch_arrays(batch, vocabulary, reading)
+        yield from np.split(numbers(arrays), arrays.offsets[1:-1])
+
+    return said
+
+
+def text_facts(found: dict[str, Any], report: ReadReport) -> dict[str, Any]:
+    """Scores of a text, with what was read of it."""
+    share = report.unknown / max(report.tokens, 1)
+    return {**found, "tokens": report.tokens, "unknown_share": share, "skipped": report.skipped}

@@ -1,0 +1,135 @@
+"""What vectors, states and topics look like to a person: the words at the ends of dimensions, spectra, top words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spinney.embed.model import EmbedModel
+from spinney.settings.embed import Neighbours
+from spinney.structure import WordVectors
+from spinney.structure._forest import depths
+from spinney.structure.vectorviews import dimension_table, dimension_views
+from spinney.structure.words import known_word, short
+from spinney.views import Extra, Facts, Lines, Table, View
+
+if TYPE_CHECKING:
+    from spinney.embed.topics import MomentTopics
+
+_BARS = "▁▂▃▄▅▆▇█"
+_WIDTH = 50  # numbers that a sparkline shows at most
+
+#: What people see of the facts of a fit, in this order, and by what name.
+NAMES = {
+    "method": "method", "documents": "documents", "dropped": "documents of fewer than 3 words, left out",
+    "sentences": "sentences", "tokens": "tokens", "words": "words", "stop_words": "stop words left out",
+    "pairs": "pairs of word and context", "dimensions": "dimensions", "states": "states", "topics": "topics",
+    "lam": "λ", "objective": "objective", "gap": "duality gap", "nonzero_share": "numbers that are not 0",
+    "passes": "passes of EM", "seconds_counting": "seconds of counting", "seconds": "seconds",
+    "tokens_per_second": "tokens per second", "unknown_share": "unknown words",
+    "skipped": "bad sentences or documents skipped",
+}  # fmt: skip
+
+
+def facts(model: EmbedModel) -> Facts:
+    """How the model was learnt."""
+    return Facts("facts", "", model.facts, NAMES)
+
+
+def dimensions(model: Any, n: int, words: int) -> list[View]:
+    """The spectrum, and the words at the ends of the first dimensions; levels, where these are in trees."""
+    vectors, parent = model.vectors(), getattr(model, "parent_", None)
+    shown = dimension_views(vectors, n, words, parent)
+    views = spectrum("singular_values", "singular values", model.singular_values_)
+    if parent is not None:
+        levels = level_shares(vectors, parent)
+        rows = [[row["level"], row["dimensions"], f"{row['nonzero_share']:.1%}"] for row in levels]
+        header = ["level", "dimensions", "words that use one"]
+        views += [Table("", "Levels: 0 are the roots", header, rows), Extra("levels", "", levels)]
+    views.append(dimension_table(shown, vectors.dimension))
+    return [*views, Extra("strongest", "", [view.as_dict() for view in shown])]
+
+
+def topic_views(model: MomentTopics, n: int, words: int) -> list[View]:
+    """The spectrum, and the most probable words of the heaviest topics."""
+    shares = model.weights_ / model.weights_.sum()
+    found = [model.topic_words(k, words) for k in range(min(n, len(shares)))]
+    rows = [
+        [k, f"{shares[k]:.1%}", ", ".join(short(word) for word, _ in some)] for k, some in enumerate(found)
+    ]
+    listed = [{"topic": k, "weight": float(model.weights_[k]), "words": some} for k, some in enumerate(found)]
+    title = f"The {len(rows)} heaviest of {len(shares)} topics"
+    return [
+        *spectrum("spectrum", "eigenvalues of pairs", model.spectrum_),
+        Table("", title, ["topic", "share", "words"], rows),
+        Extra("strongest", "", listed),
+    ]
+
+
+def spectrum(key: str, name: str, values: ArrayLike) -> list[View]:
+    """A line with bars, and the first and last of the numbers."""
+    numbers = np.asarray(values, float).tolist()
+    if not numbers:
+        return [Extra(key, "", numbers)]
+    ends = numbers if len(numbers) <= 6 else [*numbers[:4], None, *numbers[-2:]]
+    written = ", ".join("…" if value is None else f"{value:.3g}" for value in ends)
+    return [Lines(key, name, [f"{name}: {sparkline(numbers)}  {written}"], numbers)]
+
+
+def sparkline(values: ArrayLike) -> str:
+    """Numbers as a row of bars, the largest the highest; at most fifty, evenly picked.
+
+    Examples
+    --------
+    >>> sparkline([4.0, 2.0, 1.0, 0.0])
+    '█▄▂▁'
+    """
+    numbers = np.asarray(values, float)
+    if not len(numbers):
+        return ""
+    numbers = numbers[np.linspace(0, len(numbers) - 1, min(len(numbers), _WIDTH)).round().astype(int)]
+    heights = np.ceil(len(_BARS) * np.maximum(numbers, 0) / max(numbers.max(), 1e-300)).astype(int)
+    return "".join(_BARS[max(height, 1) - 1] for height in heights)
+
+
+def level_shares(vectors: WordVectors, parent: ArrayLike) -> list[dict[str, Any]]:
+    """For each level of the forest, from the roots: how many dimensions, and for how many words one is not 0.
+
+    Examples
+    --------
+    >>> vectors = WordVectors(["a", "b"], [[1.0, 0.0, 2.0], [1.0, 0.0, 0.0]])
+    >>> level_shares(vectors, [-1, 0, 0])
+    [{'level': 0, 'dimensions': 1, 'nonzero_share': 1.0}, {'level': 1, 'dimensions': 2, 'nonzero_share': 0.25}]
+    """
+    level = depths(np.asarray(parent))
+    used = np.asarray((vectors.matrix != 0).sum(axis=0)).ravel() / max(len(vectors), 1)
+    return [
+        {
+            "level": one,
+            "dimensions": int(np.sum(level == one)),
+            "nonzero_share": float(used[level == one].mean()),
+        }
+        for one in range(int(level.max()) + 1)
+    ]
+
+
+def neighbours(vectors: WordVectors, words: Sequence[str], s: Neighbours) -> list[View]:
+    """A table for each word: the words most like it, by the cosine of their vectors."""
+    known = [known_word(vectors, word) for word in words]
+    found = {word: vectors.neighbours(word, s.top) for word in dict.fromkeys(known)}
+    tables: list[View] = [
+        Table(
+            "",
+            f"Neighbours of {word}",
+            ["word", "cosine"],
+            [[other, round(value, 4)] for other, value in near],
+        )
+        for word, near in found.items()
+    ]
+    listed = {
+        word: [{"word": other, "cosine": value} for other, value in near] for word, near in found.items()
+    }
+    return [*tables, Extra("neighbours", "", listed)]

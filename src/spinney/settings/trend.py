@@ -1,0 +1,331 @@
+"""Settings of trends: models of dated text whose weights change over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from spinney.errors import SettingError
+from spinney.formats import giving
+from spinney.settings import (
+    DATA,
+    FEATURES,
+    OUTPUT,
+    PENALTY,
+    TRAINING,
+    Above,
+    AtLeast,
+    Common,
+    File,
+    OneOf,
+    Settings,
+    methods,
+)
+from spinney.settings.text import Decoding
+
+Method = Literal["adaptive", "sparse", "ridge-ts", "ridge-one", "ridge-all", "lasso-one", "lasso-all"]
+Start = Literal["ridge-ts", "ridge-one", "ridge-all", "lasso-one", "lasso-all"]
+#: Formats whose documents can have times.
+DATED = (*giving("rows"), "folder")
+Weighting = Literal["binary", "counts", "tfidf"]
+
+
+# -------------------------------------------------------------------------------------------- the data
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Dated(Decoding):
+    """Dated documents, and what is to be modelled of them."""
+
+    panel = DATA
+    value: Annotated[str | None, "Column of the number to predict."] = None
+    label: Annotated[str | None, "Column of the class to predict; there are two."] = None
+    classes: Annotated[tuple[str, ...], "Keep only documents of these two classes."] = ()
+    covariates: Annotated[
+        tuple[str, ...], "Columns that words depend on, COLUMN or NAME=COLUMN: party,growth."
+    ] = ()
+    extra: Annotated[tuple[str, ...], "Columns of numbers that are further features: volatility."] = ()
+    text: Annotated[str, "Column of the text; without a header, its number from 0."] = "text"
+    time: Annotated[str, "Column of times: whole numbers, or dates such as 2014-05-03."] = "time"
+    every: Annotated[int | Literal["month"] | None, AtLeast(1), "Bin times: 10 makes decades of years."] = (
+        None
+    )
+    format: Annotated[str, OneOf(("auto", *DATED)), "Format; auto goes by the name of the file."] = "auto"
+    header: Annotated[bool, "Whether the first line of a table names its columns."] = True
+
+    @property
+    def task(self) -> Literal["regression", "classification", "text"]:
+        """Whether numbers, classes or words are modelled."""
+        if self.value is not None:
+            return "regression"
+        return "text" if self.label is None else "classification"
+
+    def check(self) -> None:
+        super().check()
+        named_columns("covariates", self.covariates)
+        named_columns("extra", self.extra)
+        if self.value is not None and self.label is not None:
+            raise SettingError("{value} is for numbers, {label} for classes: give one")
+        if self.classes and self.label is None:
+            raise SettingError("{classes} needs {label}, the column that holds them")
+        if self.task == "text" and self.extra:
+            raise SettingError("{extra} needs something to predict: {value} or {label}")
+        if self.task != "text" and self.covariates:
+            raise SettingError(
+                "{covariates} explain words: they go without {value} and {label}, with which {extra} goes"
+            )
+
+
+def named_columns(setting: str, columns: tuple[str, ...]) -> dict[str, str]:
+    """``COLUMN`` and ``NAME=COLUMN`` as names and their columns.
+
+    Examples
+    --------
+    >>> named_columns("covariates", ("party", "growth=3"))
+    {'party': 'party', 'growth': '3'}
+    """
+    found: dict[str, str] = {}
+    for part in columns:
+        name, _, column = part.strip().partition("=")
+        if not name or name in found:
+            raise SettingError(
+                f"{{{setting}}} must be columns such as COLUMN or NAME=COLUMN, each once, not {{columns}}",
+                columns=repr(",".join(columns)),
+            )
+        found[name] = column or name
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Words(_Dated):
+    """Words as features."""
+
+    panel = FEATURES
+    features: Annotated[Weighting | None, "Weighting of words (default: binary; of text, counts)."] = None
+    min_count: Annotated[int, AtLeast(1), "Leave out words that fewer documents have."] = 2
+    skip_top: Annotated[int, AtLeast(0), "Leave out this many of the most frequent words."] = 0
+    max_features: Annotated[int, AtLeast(1), "Keep this many of the most frequent words after them."] = 5000
+    ngrams: Annotated[int, AtLeast(1), "Length of the longest n-grams of words."] = 1
+    lowercase: Annotated[bool, "Fold words to lower case."] = True
+
+    @property
+    def weighting(self) -> Weighting:
+        """The weighting of words, which suits the task by default."""
+        return self.features or ("counts" if self.task == "text" else "binary")
+
+    def check(self) -> None:
+        super().check()
+        if self.task == "text" and self.weighting != "counts":
+            raise SettingError(
+                "{features}: a model of text needs counts of words, not {kind}", kind=self.features
+            )
+
+
+# ------------------------------------------------------------------------------------------ the series
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Strength(Settings):
+    panel = PENALTY
+    lam: Annotated[float | None, AtLeast(0), "Strength λ, of the start too (default: by the data)."] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stopping(_Strength):
+    panel = TRAINING
+    tol: Annotated[float, AtLeast(0), "Violation of optimality at which to stop."] = 1e-4
+    max_iter: Annotated[int, AtLeast(1), "Greatest number of iterations."] = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stiffness(_Stopping):
+    panel = PENALTY
+    alpha: Annotated[float, AtLeast(0), "Stiffness α of ridge-ts."] = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prior(_Stiffness):
+    """The sparse, adaptive prior."""
+
+    panel = PENALTY
+    tau: Annotated[float, AtLeast(0), "How strongly series are drawn to stiffness."] = 1.0
+    logdet: Annotated[Literal["jensen", "quadrature"], "How the normaliser of the prior is computed."] = (
+        "jensen"
+    )
+    kappa_sign: Annotated[Literal["any", "positive"], "Whether neighbouring times may repel each other."] = (
+        "any"
+    )
+    floor: Annotated[
+        float | None, Above(0), "Floor ε of the prior, as a share of the start (default: 1e-8; sparse: 0.01)."
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Started(_Prior):
+    panel = TRAINING
+    init: Annotated[
+        Start | None, "Method that gives the start (default: lasso-one; of classes, lasso-all)."
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Alternating(_Started):
+    panel = TRAINING
+    solver: Annotated[Literal["alternating", "lbfgs"], "Solver."] = "alternating"
+    prune: Annotated[bool, "Set series to zero once they are below the floor."] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series(_Alternating):
+    """What every estimator of series takes: the settings of all methods, for whichever it uses."""
+
+    method: Annotated[Method, "Method."] = "adaptive"
+    init: Annotated[Start, "Method that gives the start."] = "lasso-one"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearSeries(Series):
+    """What estimators of classes take."""
+
+    fit_intercept: Annotated[bool, "Give each time an intercept."] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberSeries(LinearSeries):
+    """What estimators of numbers take."""
+
+    noise_variance: Annotated[float | Literal["residual"], Above(0), "Variance σ² of the noise."] = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordSeries(Series):
+    """What estimators of text take."""
+
+    shared: Annotated[bool, "Whether all words of a covariate share a strength and a stiffness."] = False
+    background: Annotated[Literal["time", "all"], "Whether frequencies are of each time or of all."] = "time"
+    smoothing: Annotated[float, AtLeast(0), "Added to the counts for the background."] = 0.5
+
+
+# ----------------------------------------------------------------------------------------------- verbs
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Noisy(_Words):
+    panel = PENALTY
+    noise_variance: Annotated[
+        float | Literal["residual"] | None,
+        Above(0),
+        "Variance σ² of numbers (default: residual, of the start).",
+    ] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.noise_variance is not None and self.value is None:
+            raise SettingError("{noise_variance} needs {value}: only numbers have noise")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive(_Noisy, _Alternating, Common):
+    """The sparse, adaptive prior: every series has its own strength and stiffness."""
+
+    panel = TRAINING
+    method: Annotated[Literal["adaptive"], "Method."] = "adaptive"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sparse(_Noisy, _Started, Common):
+    """The same prior with exact zeros."""
+
+    panel = TRAINING
+    method: Annotated[Literal["sparse"], "Method."] = "sparse"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RidgeTs(_Words, _Stiffness, Common):
+    """One strength and one stiffness for all series."""
+
+    panel = TRAINING
+    method: Annotated[Literal["ridge-ts"], "Method."] = "ridge-ts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline(_Words, _Stopping, Common):
+    """One copy of the weights, from the last time or from all."""
+
+    panel = TRAINING
+    method: Annotated[Literal["ridge-one", "ridge-all", "lasso-one", "lasso-all"], "Method."] = "ridge-one"
+
+
+FIT = methods(Adaptive, Sparse, RidgeTs, Baseline)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Again(Decoding):
+    """Documents for a model that was fitted: they are read as the training documents were, unless said otherwise."""
+
+    panel = DATA
+    covariates: Annotated[tuple[str, ...], "Columns that words depend on, if not those of fit."] = ()
+    extra: Annotated[tuple[str, ...], "Columns of further features, if not those of fit."] = ()
+    text: Annotated[str | None, "Column of the text, if not that of fit."] = None
+    time: Annotated[str | None, "Column of times."] = None
+    format: Annotated[str, OneOf(("auto", *DATED, "lines")), "Format; auto goes by the name of the file."] = (
+        "auto"
+    )
+    header: Annotated[bool | None, "Whether the first line of a table names its columns."] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Apply(_Again, Common):
+    """``apply``: forecasts."""
+
+    panel = OUTPUT
+    proba: Annotated[bool, "Add the probability of each class."] = False
+    at: Annotated[str | None, "One time for all documents, rather than the last of the model."] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.time is not None and self.at is not None:
+            raise SettingError("{time} names a column, {at} a time: give one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(_Again, Common):
+    """``eval``: a model on later documents."""
+
+    panel = DATA
+    target: Annotated[str | None, "Column of what is predicted, if not that of fit."] = None
+    classes: Annotated[tuple[str, ...], "Keep only documents of these two classes."] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(_Noisy, _Alternating, Common):
+    """``compare``: methods by rolling origin."""
+
+    panel = TRAINING
+    methods: Annotated[tuple[Method, ...], "Methods to compare; the first is tested against the others."] = (
+        "adaptive",
+        "ridge-ts",
+        "lasso-one",
+        "lasso-all",
+    )
+    start: Annotated[str | None, "First test time, where settings are chosen (default: the fourth last)."] = (
+        None
+    )
+    window: Annotated[int | None, AtLeast(1), "Train on at most this many times before."] = None
+    space: Annotated[
+        str | None, File, 'Settings to try, as JSON or a file of it: {"adaptive": {"tau": [0.1, 1]}}.'
+    ] = None
+
+    def check(self) -> None:
+        super().check()
+        if len(set(self.methods)) < len(self.methods):
+            raise SettingError("{methods}: one is there twice in {several}", several=",".join(self.methods))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspect(Common):
+    """``inspect``: the series of a model."""
+
+    panel = OUTPUT
+    top: Annotated[int, AtLeast(1), "Number of series of each kind to show."] = 10
+    words: Annotated[tuple[str, ...], "Show the series of these words: oil,war."] = ()

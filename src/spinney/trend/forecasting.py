@@ -1,0 +1,90 @@
+"""What a trend forecasts for documents, and how well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from spinney import progress
+from spinney.errors import InputError, SettingError, about
+from spinney.model import Applied
+from spinney.settings.trend import Apply, Evaluate
+from spinney.trend.dates import binned, parse_time
+from spinney.trend.model import TrendModel
+from spinney.trend.sources import Columns, Read, paths_of, read_dated
+from spinney.trend.views import score_views
+from spinney.views import View
+
+
+def applied(model: TrendModel, data: Any, s: Apply) -> Applied:
+    """A record for each document: its number or class; of a model of text, nats (−ln p), words, and nats per word."""
+    if s.proba and model.task == "text":
+        raise SettingError("{proba}: a model of text has no classes")
+    columns = replace(Columns.of(model.settings).other(s), time=s.time, target=None)
+    read = read_dated(data, columns, s, model.every)
+    if s.at is not None:
+        times = binned([parse_time(s.at)] * len(read.ids), model.every)
+        read = replace(read, documents=replace(read.documents, times=times))
+
+    def records() -> Iterator[dict[str, Any]]:
+        with about(_named(data)):
+            header, rows = _forecasts(model, read, s.proba)
+        yield from (dict(zip(header, row)) for row in rows)
+
+    several = [True] if s.proba or model.task == "text" else []  # columns, whose names come first
+
+    def line(record: dict[str, Any]) -> str:
+        cells = (f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in record.values())
+        names = "\t".join(record) + "\n" if several and several.pop() else ""
+        return names + "\t".join(cells) + "\n"
+
+    return Applied("predictions", records(), line)
+
+
+def _forecasts(model: TrendModel, read: Read, proba: bool) -> tuple[list[str], list[list[Any]]]:
+    """The names of the columns, and a row for each document."""
+    documents = read.documents
+    if model.task == "text":
+        losses, lengths = model.losses(documents).tolist(), model.lengths(documents).tolist()
+        each = [[id, loss, int(n), loss / n if n else None] for id, loss, n in zip(read.ids, losses, lengths)]
+        return ["id", "nats", "words", "nats_per_word"], each
+    name = "value" if model.task == "regression" else "label"
+    rows: list[list[Any]] = [list(pair) for pair in zip(read.ids, model.predict(documents).tolist())]
+    if not proba:
+        return ["id", name], rows
+    chances = model.predict_proba(documents).tolist()
+    classes = [str(label) for label in model.series.classes_]
+    return ["id", name, *classes], [[*row, *chance] for row, chance in zip(rows, chances)]
+
+
+def evaluated(model: TrendModel, data: Any, s: Evaluate) -> list[View]:
+    """The scores of dated documents, by time and over all."""
+    columns = Columns.of(model.settings).other(s, time=s.time, target=s.target)
+    read = read_dated(data, columns, s, model.every, numeric=model.task == "regression", classes=s.classes)
+    with about(_named(data)):
+        _refuse_unseen(model, read)
+        scores = model.scores(read.documents)
+    if scores["not_later"]:
+        progress.log.warning(
+            "%s: %d of %d documents are not later than the last of the model, %s: of these it is no forecast",
+            _named(data), scores["not_later"], len(read.ids), model.labels[-1],
+        )  # fmt: skip
+    return score_views({**scores, "active": model.facts.get("active"), "skipped": read.skipped})
+
+
+def _refuse_unseen(model: TrendModel, read: Read) -> None:
+    if model.task != "classification":
+        return
+    known = [str(label) for label in model.series.classes_]
+    assert read.documents.targets is not None
+    for id, label in zip(read.ids, read.documents.targets):
+        if str(label) not in known:
+            raise InputError(
+                f"document {id}: the model knows {' and '.join(known)}, not {label}",
+                remedy="keep only documents of its classes",
+            )
+
+
+def _named(data: Any) -> str:
+    return ", ".join(paths_of(data) or ["the documents"])

@@ -1,0 +1,172 @@
+"""From dated documents and settings to a trend, and to a comparison of methods, for any program."""
+
+from __future__ import annotations
+
+import json
+import os
+import time as clock
+from typing import Any
+
+from spinney.errors import InputError, SettingError, about
+from spinney.settings import Settings, choose, settings_of, settings_or
+from spinney.settings.trend import FIT, Compare, LinearSeries, NumberSeries, WordSeries
+from spinney.trend.comparing import Comparison, built_in_grid, compare
+from spinney.trend.dates import binned, parse_time
+from spinney.trend.model import Documents, TrendModel
+from spinney.trend.regression import TimeSeriesClassifier, TimeSeriesRegressor
+from spinney.trend.sources import Columns, Read, paths_of, read_dated
+from spinney.trend.text import TimeSeriesTextModel
+from spinney.trend.words import FrequentWords
+from spinney.views import View
+
+#: The estimator of each task, with its settings.
+_SERIES: dict[str, tuple[Any, type[Settings]]] = {
+    "regression": (TimeSeriesRegressor, NumberSeries),
+    "classification": (TimeSeriesClassifier, LinearSeries),
+    "text": (TimeSeriesTextModel, WordSeries),
+}
+#: What serves dated documents better than the defaults of the estimators.
+_BETTER = {"regression": {"noise_variance": "residual"}, "classification": {"init": "lasso-all"}}
+
+
+def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendModel:
+    """Fit series of weights to dated documents: to numbers, two classes, or the words alone.
+
+    Parameters
+    ----------
+    train
+        Files: CSV or TSV with a column of times, or folders of years. Or :class:`~spinney.trend.model.Documents`,
+        whose targets, if they have any, are predicted.
+    settings
+        Settings of :mod:`spinney.settings.trend`; or give them by name, ``method`` among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> texts = ["war on all fronts", "war and peace", "peace and trade", "trade for all"]
+    >>> documents = Documents(texts, times=np.array([194, 194, 195, 195]))
+    >>> model = fit(documents, method="ridge-ts", lam=0.1, every=10, min_count=1)
+    >>> model.labels, [strand.word for strand in model.strongest(2)["(all)"]]
+    (['1940', '1950'], ['trade', 'war'])
+    """
+    s: Any = settings or choose(FIT, given)
+    started = clock.perf_counter()
+    model = _model(s, train)
+    read = _read(train, s, model.task)
+    ready = clock.perf_counter()
+    with about(", ".join(paths_of(train) or ["the documents"])):
+        try:
+            model.fit(read.documents)
+        except KeyboardInterrupt:
+            if "objective" not in model.facts:
+                raise
+            model.facts["interrupted"] = True  # what was learnt is kept
+    seconds = clock.perf_counter() - ready
+    model.facts |= {
+        "train": paths_of(train),
+        "skipped": read.skipped,
+        "seconds": seconds,
+        "reading_seconds": ready - started,
+        "entries_per_second": model.facts["entries"] / max(seconds, 1e-9),
+    }
+    model.settings = s
+    return model
+
+
+def _read(data: Any, s: Any, task: str) -> Read:
+    return read_dated(data, Columns.of(s), s, s.every, numeric=task == "regression", classes=s.classes)
+
+
+def _model(s: Any, data: Any) -> TrendModel:
+    """The model that settings describe, not fitted."""
+    task, extra = s.task, list(Columns.of(s).extra)
+    if isinstance(data, Documents) and data.targets is not None and task == "text":
+        task = "regression" if data.targets.dtype.kind in "iuf" else "classification"
+    if isinstance(data, Documents) and data.extra is not None and not extra:
+        extra = [f"extra {k}" for k in range(data.extra.shape[1])]
+    covariates = list(data.columns if isinstance(data, Documents) else Columns.of(s).covariates)
+    kind, takes = _SERIES[task]
+    own = {setting.name for setting in settings_of(takes)}
+    wanted = {name: value for name, value in s.values().items() if name in own and value is not None}
+    words = FrequentWords(
+        s.features or ("counts" if task == "text" else "binary"), min_count=s.min_count, skip_top=s.skip_top,
+        max_features=s.max_features, ngrams=s.ngrams, lowercase=s.lowercase,
+    )  # fmt: skip
+    series = kind(**{**_BETTER.get(task, {}), **wanted})
+    return TrendModel(series, words, covariates=covariates, extra=extra, every=s.every)
+
+
+# ------------------------------------------------------------------------------------- rolling origin
+
+
+def compare_methods(data: Any, settings: Settings | None = None, **given: Any) -> Comparison:
+    """Compare methods by rolling origin: each test time is forecast from strictly earlier ones.
+
+    The first test time also chooses the settings of each method, so that what is without it is the fair figure. A
+    setting whose value is not its default, such as ``tau``, is not varied.
+
+    Parameters
+    ----------
+    data
+        Dated documents, as for :func:`fit`.
+    settings
+        :class:`~spinney.settings.trend.Compare`; or give them by name.
+    """
+    s = settings_or(Compare, settings, given)
+    fixed = [setting.name for setting in settings_of(Compare) if getattr(s, setting.name) != setting.default]
+    model = _model(s, data)
+    grids = _grids(model.task, s, fixed)
+    read = _read(data, s, model.task)
+    first = None if s.start is None else _bin_of(s)
+    with about(", ".join(paths_of(data) or ["the documents"])):
+        found = compare(model, read.documents, grids, first_test=first, window=s.window, threads=s.threads)
+    found.skipped = read.skipped
+    return found
+
+
+def comparison(data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    """What ``spinney trend compare`` shows: the views of :func:`compare_methods`."""
+    from spinney.trend.views import comparison_views
+
+    return comparison_views(compare_methods(data, settings, **given))
+
+
+def _bin_of(s: Compare) -> Any:
+    try:
+        return binned([parse_time(str(s.start))], s.every).tolist()[0]
+    except InputError as error:
+        raise SettingError("{start}: {why}", why=str(error)) from None
+
+
+def _grids(task: Any, s: Compare, fixed: list[str]) -> dict[str, dict[str, list[Any]]]:
+    """What to try of each method: what the user says, or what is built in, less what is fixed."""
+    told = _space(s.space)
+    if told is not None and (unknown := set(told) - set(s.methods)):
+        raise SettingError("{space}: {names} not among the {methods}", names=", ".join(sorted(unknown)))
+    grids: dict[str, dict[str, list[Any]]] = {}
+    for name in s.methods:
+        grid = built_in_grid(task, name) if told is None else told.get(name, {})
+        grids[name] = {option: values for option, values in grid.items() if option not in fixed}
+    return grids
+
+
+def _space(given: Any) -> dict[str, dict[str, list[Any]]] | None:
+    if given is None:
+        return None
+    space = given
+    if isinstance(given, str):
+        try:
+            if os.path.isfile(given):
+                with open(given, encoding="utf-8") as file:
+                    given = file.read()
+            space = json.loads(given)
+        except (OSError, ValueError) as error:
+            raise SettingError("{space} must be JSON, or a file of JSON: {why}", why=str(error)) from None
+    plain = isinstance(space, dict) and all(
+        isinstance(grid, dict) and all(isinstance(values, list) and values for values in grid.values())
+        for grid in space.values()
+    )
+    if not plain:
+        like = '{"ridge-ts": {"lam": [1, 10], "alpha": [1]}}'
+        raise SettingError("{space} must be like {like}", like=like)
+    return space  # type: ignore[no-any-return]

@@ -1,0 +1,257 @@
+"""Dated documents from files: tables with a column of times, folders of years, and lines without times."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import Any, Self
+
+import numpy as np
+
+from spinney.corpus import ReadReport, open_text, read_folder, read_table
+from spinney.errors import InputError, about
+from spinney.formats import FORMATS, guess_format
+from spinney.settings.trend import DATED, named_columns
+from spinney.trend.dates import Every, Time, binned, parse_time
+from spinney.trend.model import Documents
+
+_PREFIX = re.compile(r"\d{4}-\d{2}(-\d{2})?(?!\d)|\d+")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns hold what; ``covariates`` and ``extra`` map the names that a model uses to columns."""
+
+    text: str = "text"
+    time: str | None = "time"
+    target: str | None = None
+    covariates: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, str] = field(default_factory=dict)
+    header: bool = True
+
+    @classmethod
+    def of(cls, s: Any) -> Self:
+        """Those that the settings of a fit name; without settings, the usual ones."""
+        if s is None:
+            return cls()
+        covariates, extra = named_columns("covariates", s.covariates), named_columns("extra", s.extra)
+        return cls(s.text, s.time, s.label if s.value is None else s.value, covariates, extra, s.header)
+
+    def other(self, s: Any, **given: Any) -> Self:
+        """With other columns, where settings of ``apply`` or ``eval`` name them."""
+        given |= {"text": s.text, "header": s.header}
+        given |= {name: named_columns(name, getattr(s, name)) or None for name in ("covariates", "extra")}
+        return replace(self, **{name: value for name, value in given.items() if value is not None})
+
+
+@dataclass(frozen=True)
+class Read:
+    """Dated documents, what each is called, and how many were skipped."""
+
+    documents: Documents
+    ids: list[str]
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
+class _Row:
+    id: str
+    text: str
+    time: Time | None
+    target: str | None
+    covariates: Sequence[str]
+    extra: Sequence[float]
+
+
+def paths_of(data: Any) -> list[str] | None:
+    """The files that data are, or None if they are documents in memory."""
+    if isinstance(data, Documents):
+        return None
+    return [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
+
+
+def read_dated(
+    data: Any,
+    columns: Columns,
+    s: Any,
+    every: Every,
+    *,
+    numeric: bool = False,
+    classes: Sequence[str] = (),
+) -> Read:
+    """All documents of some files; documents in memory are given back as they are.
+
+    Parameters
+    ----------
+    data
+        Files, folders, or :class:`~spinney.trend.model.Documents`.
+    columns
+        Where things stand in tables.
+    s
+        Settings with ``format``, ``encoding`` and ``on_error``.
+    every
+        How times are binned.
+    numeric
+        Whether targets are numbers.
+    classes
+        The labels to keep; documents of others are left out.
+    """
+    files = paths_of(data)
+    if files is None:
+        return Read(data, [str(i + 1) for i in range(len(data))])
+    checked = [_Checked(file, s, columns, numeric) for file in files]
+    rows = [row for one in checked for row in one.rows() if not classes or row.target in classes]
+    if not rows:
+        raise InputError("no documents", path=", ".join(files))
+    with about(", ".join(files)):
+        times = binned([row.time for row in rows if row.time is not None], every)
+    targets = np.array([row.target for row in rows], dtype=np.float64 if numeric else None)
+    documents = Documents(
+        [row.text for row in rows],
+        times if columns.time is not None else None,
+        targets if columns.target is not None else None,
+        {name: [row.covariates[k] for row in rows] for k, name in enumerate(columns.covariates)},
+        np.array([row.extra for row in rows]) if columns.extra else None,
+    )
+    return Read(documents, [row.id for row in rows], sum(one.skipped for one in checked))
+
+
+class _Checked:
+    """Rows whose times and numbers can be understood; others are an error, or skipped and counted."""
+
+    def __init__(self, path: str, s: Any, columns: Columns, numeric: bool) -> None:
+        self.path, self.s, self.columns, self.numeric = path, s, columns, numeric
+        self.skipped = 0
+        self._kind: type | None = None
+
+    def rows(self) -> Iterator[_Row]:
+        format = guess_format(self.path, DATED) if self.s.format == "auto" else self.s.format
+        if FORMATS[format].rows:
+            return self._table(format)
+        if self.columns.target is not None or self.columns.covariates or self.columns.extra:
+            what = f"a {'folder' if format == 'folder' else 'file of lines'} has no columns"
+            raise InputError(
+                what,
+                path=self.path,
+                remedy="give a table, such as a CSV file, or say by its format that it is one",
+            )
+        return self._folder() if format == "folder" else self._lines()
+
+    @property
+    def _how(self) -> Any:
+        return {"encoding": self.s.encoding, "on_error": self.s.on_error}
+
+    def _table(self, format: str) -> Iterator[_Row]:
+        r, report = self.columns, ReadReport()
+        names = [r.text, r.time, r.target, *r.covariates.values(), *r.extra.values()]
+        wanted = [
+            int(name) if not r.header and name.isdigit() else name for name in names if name is not None
+        ]
+        how = {**self._how, "header": r.header, "format": format}
+        with _readable(self.path) as path:
+            # One reader per column, side by side: each skips the same lines.
+            readers = [
+                read_table(path, column, **how, report=report if not k else None)
+                for k, column in enumerate(wanted)
+            ]
+            for cells in zip(*readers):
+                values = iter([cell.text for cell in cells])
+                row = self._checked(
+                    cells[0].id,
+                    int(cells[0].id),
+                    next(values),
+                    next(values) if r.time is not None else None,
+                    next(values) if r.target is not None else None,
+                    [next(values) for _ in r.covariates],
+                    list(values),
+                )
+                if row is not None:
+                    yield row
+        self.skipped += report.skipped
+
+    def _folder(self) -> Iterator[_Row]:
+        report = ReadReport()
+        for document in read_folder(self.path, **self._how, report=report):
+            time = None
+            if self.columns.time is not None:
+                # The folder, or without folders what the file's name begins with.
+                begins = _PREFIX.match(PurePath(document.id).name)
+                time = document.label if document.label is not None else begins[0] if begins else document.id
+            row = self._checked(document.id, None, document.text, time, None, [], [])
+            if row is not None:
+                yield row
+        self.skipped += report.skipped
+
+    def _lines(self) -> Iterator[_Row]:
+        if self.columns.time is not None:
+            raise InputError(
+                "lines of text carry no times",
+                path=self.path,
+                remedy="give a folder of years or a table, such as a CSV file, or say which by its format",
+            )
+        with open_text(self.path, encoding=self.s.encoding) as lines:
+            for number, line in enumerate(lines, 1):
+                yield _Row(str(number), line.rstrip("\r\n"), None, None, [], [])
+
+    def _checked(
+        self,
+        id: str,
+        line: int | None,
+        text: str,
+        time: str | None,
+        target: str | None,
+        covariates: Sequence[str],
+        extra: Sequence[str],
+    ) -> _Row | None:
+        try:
+            if self.numeric and target is not None:
+                _number(target)
+            when = None if time is None else self._time(time)
+            return _Row(id, text, when, target, covariates, [_number(value) for value in extra])
+        except InputError as error:
+            if self.s.on_error == "skip":
+                self.skipped += 1
+                return None
+            path = self.path if line is not None else f"{self.path}/{id}"
+            raise InputError(error.what, path=path, line=line, remedy=error.remedy) from None
+
+    def _time(self, text: str) -> Time:
+        time = parse_time(text)
+        self._kind = self._kind or type(time)
+        if type(time) is not self._kind:
+            raise InputError(f"{text!r} where other times are {'numbers' if self._kind is int else 'dates'}")
+        return time
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{text!r} is not a number")
+    return number
+
+
+@contextmanager
+def _readable(path: str) -> Iterator[str]:
+    """A path that can be read several times: standard input is copied into a file."""
+    if path != "-":
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(prefix="spinney-") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.flush()
+        try:
+            yield copy.name
+        except InputError as error:
+            told = "-" if error.path is not None and str(error.path) == copy.name else error.path
+            raise InputError(error.what, path=told, line=error.line, remedy=error.remedy) from None

@@ -1,0 +1,62 @@
+"""What the commands do, in Python: files or documents in memory, and models made again from their configuration."""
+
+import numpy as np
+import pytest
+
+import spinney
+from spinney.cli.main import run
+from spinney.trend import Documents, compare_methods, fit
+from spinney.views import as_json
+
+TEXTS = ["war war peace", "war peace", "war trade peace", "trade peace", "trade trade", "trade peace tax"] * 3
+YEARS = [1900, 1905, 1910, 1915, 1920, 1925] * 3
+COSTS = [text.count("war") + 0.1 * i for i, text in enumerate(TEXTS)]
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "speeches.csv"
+    rows = [f"{year},{cost},{text}" for year, cost, text in zip(YEARS, COSTS, TEXTS)]
+    path.write_text("\n".join(["time,cost,text", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("how", [{}, {"value": "cost"}])
+def test_files_and_documents_in_memory_give_the_same(table, how):
+    filed = fit(table, method="ridge-ts", every=10, **how)
+    targets = np.array(COSTS) if how else None
+    given = fit(Documents(TEXTS, np.array(YEARS) // 10, targets), method="ridge-ts", every=10)
+    np.testing.assert_allclose(filed.coef, given.coef)
+    assert (filed.task, filed.labels) == (given.task, given.labels)
+    assert filed.facts["train"] == [str(table)]
+
+
+def test_a_model_is_made_again_from_its_configuration(table, tmp_path):
+    fit(table, value="cost", every=10, init="ridge-all", tau=0.5).save(tmp_path / "m.spinney")
+    model = spinney.load(tmp_path / "m.spinney")
+    (tmp_path / "c.toml").write_text(model.config())
+    command = [
+        "trend",
+        "fit",
+        "--config",
+        str(tmp_path / "c.toml"),
+        "--model",
+        str(tmp_path / "again"),
+        "--quiet",
+    ]
+    assert run(command) == 0
+    again = spinney.load(tmp_path / "again")
+    assert again.settings == model.settings
+    np.testing.assert_array_equal(model.coef, again.coef)
+
+
+def test_models_do_what_the_verbs_do(table):
+    model = fit(table, value="cost", method="ridge-ts", every=10)
+    by_file, in_memory = model.apply(table, time="time"), model.apply(Documents(TEXTS, np.array(YEARS) // 10))
+    assert [row["value"] for row in by_file] == pytest.approx([row["value"] for row in in_memory])
+    scores = as_json(model.evaluate(table))
+    assert scores["not_later"] == len(TEXTS)
+    assert [row["time"] for row in scores["by_time"]] == ["1900", "1910", "1920"]
+    found = compare_methods(table, every=10, methods=["ridge-ts", "lasso-all"], lam=1.0, threads=1)
+    assert found.methods == ["ridge-ts", "lasso-all"]
+    assert set(found.chosen["ridge-ts"]) == {"alpha"}  # the strength was given
