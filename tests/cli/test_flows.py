@@ -5,7 +5,6 @@ import os
 
 import pytest
 
-from spinney.cli.structures import constituent_parser
 from spinney.corpus import Tree
 from spinney.structure.reading import word_classes
 
@@ -272,7 +271,3 @@ def test_classes_begin_a_hidden_markov_model(facts, refused):
     assert "topics.spinney" in refused(
         "classes", "fit", "text.txt", "--method", "hmm", "--init", "topics.spinney", "--model", "h"
     )
-
-
-def test_what_is_loaded_is_a_parser(models):
-    assert constituent_parser(str(models / "parser.spinney")).method == "pcfg"

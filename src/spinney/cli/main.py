@@ -35,7 +35,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code."""
     try:
-        code = _command_for(arguments)(arguments, prog_name="spinney", standalone_mode=False)
+        code = command(arguments)(arguments, prog_name="spinney", standalone_mode=False)
         sys.stdout.flush()
     except SettingError as error:
         return _complain(error.message(lambda name: "--" + name.replace("_", "-")), 2)
@@ -122,7 +122,7 @@ def command(words: Sequence[str] | None = None) -> Group:
     """
     tasks = {name: _task(name, task, _after(words, name)) for name, task in TASKS.items()}
     verbs = {name: _verb(name, verb, _after(words, name)) for name, verb in COMMANDS.items()}
-    root = Group("spinney", "Small, sparse, readable models of text.", {**tasks, **old_tasks(words), **verbs})
+    root = Group("spinney", "Small, sparse, readable models of text.", {**tasks, **verbs})
     about = "Print the version and exit."
     root.params.append(
         click.Option(
@@ -155,61 +155,3 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
         print(f"spinney {spinney.__version__}")
         ctx.exit()
-
-
-# ----------------- tasks that declare no settings yet, by Typer: to be deleted, with the calls in run and command
-
-
-def old_tasks(words: Sequence[str] | None) -> dict[str, Any]:
-    from importlib import import_module
-
-    import typer
-
-    found = {}
-    for name in ("classes", "classify", "embed", "parse", "tag", "trend"):
-        if name not in TASKS:
-            if words is None or list(words[:1]) == [name]:
-                found[name] = typer.main.get_command(import_module(f"spinney.cli.{name}").app)
-            else:
-                found[name] = Group(name, "", {})
-    return found
-
-
-def _command_for(words: list[str]) -> Any:
-    return _OldTask(words) if words and words[0] in old_tasks([]) else command(words)
-
-
-class _OldTask:
-    def __init__(self, words: list[str]) -> None:
-        self.name = words[0]
-        self.command = old_tasks(words)[words[0]]
-
-    def __call__(self, words: list[str], prog_name: str, standalone_mode: bool) -> Any:
-        import typer
-
-        verbs = self.command.commands
-        if len(words) > 1 and not words[1].startswith("-") and words[1] not in verbs:
-            what = f"{self.name} has no verb {words[1]!r}; it has {', '.join(verbs)}"
-            raise OptionError(what, given=words[1], known=verbs)
-        try:
-            return self.command(words[1:], prog_name=f"spinney {self.name}", standalone_mode=False)
-        except typer.Exit as end:
-            return int(end.exit_code)
-        except typer.Abort:
-            raise KeyboardInterrupt from None
-        except typer.BadParameter.__bases__[0] as error:  # type: ignore[misc]
-            if type(error).__name__ == "NoArgsIsHelpError":
-                print(error.format_message())
-                return 2
-            hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
-            raise OptionError(_message(error) + hint) from None
-
-
-def _message(error: Any) -> str:
-    from spinney.errors import did_you_mean
-
-    if not hasattr(error, "possibilities"):
-        return str(error.format_message())
-    known = [name for option in error.ctx.command.params for name in (*option.opts, *option.secondary_opts)]
-    meant = did_you_mean(error.option_name, [name for name in known if name.startswith("--")])
-    return f"no option {error.option_name}" + (f" ({meant})" if meant else "")

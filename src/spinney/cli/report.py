@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from spinney.cli.running import begin, check_target, print_json
-from spinney.cli.verbs import Call, imported
+from spinney.cli.verbs import Call
 from spinney.errors import OptionError, SettingError
 
 if TYPE_CHECKING:

@@ -215,22 +215,20 @@ def word_classes(tour: Tour) -> list[View]:
     """Brown clusters, then a hidden Markov model."""
     from math import exp
 
-    from spinney.classes import HiddenMarkov, brown, pair_counts
-    from spinney.report.classes import class_views, frequent
+    from spinney.classes import fit
+    from spinney.classes.views import class_views, frequent
 
     arrays = tour.words(min_count=3)
-    clusters = brown(pair_counts(arrays), arrays.vocabulary, 40, refine=5)
-    model = HiddenMarkov(40, random_state=tour.seed).fit(arrays, init=clusters.classes)
-    model.facts_["reading"] = {"lowercase": True}  # for those who try it on text
+    model = fit(arrays, method="hmm", classes=40, refine=5, lowercase=True, seed=tour.seed)
     model.save(tour.place("classes.spinney"))
-    likelihood = model.facts_["log_likelihood"]
+    likelihood = model.facts["log_likelihood"]
     classes = model.word_classes()
     shown = [classes[word] for word in ("must", "called", "values", "returns", "x") if word in classes]
     rows = [[view.number, view.named(9)] for view in class_views(model, list(dict.fromkeys(shown)), 9)]
     vectors = frequent(model, model.word_vectors(), 10, "returns")
     near = [word for word, _ in vectors.neighbours("returns", 5, "hellinger")]
     return [
-        _facts(words=len(arrays.vocabulary), classes=40, ami=clusters.ami, log_likelihood=likelihood),
+        _facts(words=len(arrays.vocabulary), classes=40, log_likelihood=likelihood),
         Note(
             f"Brown clusters of {len(arrays.vocabulary):,} words are the start of a hidden Markov chain of 40 classes "
             f"(perplexity {exp(-likelihood):.0f}). Some of its classes:"
@@ -243,13 +241,12 @@ def word_classes(tour: Tour) -> list[View]:
 
 def word_vectors(tour: Tour) -> list[View]:
     """Eigenwords."""
-    from spinney.embed import Embedding
+    from spinney.embed import fit
 
     arrays = tour.words(min_count=5)
-    model = Embedding("cca", 50, random_state=tour.seed).fit(arrays)
-    model.facts_["reading"] = {"lowercase": True}
+    model = fit(arrays, method="cca", dimensions=50, lowercase=True, seed=tour.seed)
     model.save(tour.place("vectors.spinney"))
-    vectors, pairs = model.word_vectors(), model.facts_["pairs"]
+    vectors, pairs = model.word_vectors(), model.facts["pairs"]
     near = {word: [other for other, _ in vectors.neighbours(word, 6)] for word in ("list", "exception")}
     return [
         _facts(words=len(arrays.vocabulary), pairs=pairs),
@@ -327,14 +324,14 @@ def versions(tour: Tour) -> list[View]:
 
     import numpy as np
 
-    from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
+    from spinney.trend import Documents, fit
     from spinney.views import Spark
 
     paragraphs = [one for document in tour.documents for one in document.text.split("\n\n")]
     found = [(text, int(match[1])) for text in paragraphs if (match := re.search(r"version 3\.(\d+)", text))]
     texts, minor = zip(*found)
-    model = TrendModel(TimeSeriesTextModel("ridge-ts", lam=1.0), FrequentWords(min_count=4), every=3)
-    model.fit(Documents(list(texts), times=np.array(minor) // 3))
+    notes = Documents(list(texts), times=np.array(minor) // 3)
+    model = fit(notes, method="ridge-ts", lam=1.0, min_count=4, every=3)
     model.save(tour.place("versions.spinney"))
     strands = [strand for strand in model.strongest(20)["(all)"] if strand.word.isalpha()]
     rows = [(strand.word, [float(value) for value in strand.values]) for strand in strands]
