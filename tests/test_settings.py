@@ -145,7 +145,9 @@ def test_estimators_take_settings():
         pass
 
     made = Estimator(lam=2.0, random_state=4)
-    assert set(made.get_params()) == {setting.name for setting in settings_of(Ridge)} - {"seed"} | {"random_state"}
+    assert set(made.get_params()) == {setting.name for setting in settings_of(Ridge)} - {"seed"} | {
+        "random_state"
+    }
     assert clone(made).get_params() == made.get_params()
     assert made.set_params(order=7).order == 7
     with pytest.raises(TypeError, match="unexpected"):
