@@ -393,7 +393,8 @@ def syntax(tour: Tour) -> list[View]:
     trees = sample_trees()
     train = [tree for i, tree in enumerate(trees) if i % 5 != 4]
     test = trees[4::5][:300]
-    plain, latent = fit(train, method="pcfg"), fit(train, method="clustering", states=8, seed=tour.seed)
+    plain: Any = fit(train, method="pcfg")
+    latent: Any = fit(train, method="clustering", states=8, seed=tour.seed)
     latent.save(tour.place("parser.spinney"))
     tokens = [tree.leaves() for tree in test]
     found = {"pcfg": plain.parse(tokens), "clustering": latent.parse(tokens)}
