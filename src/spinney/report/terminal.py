@@ -61,6 +61,14 @@ def _print(text: str, style: str = "") -> None:
         console().print(Text(text, style=style), soft_wrap=not style)
 
 
+def _facts(view: Facts) -> None:
+    shown = view.shown()
+    if shown:
+        show_facts(view.title, shown)
+    else:
+        _print(view.title, style="italic")
+
+
 def _table(view: Table) -> None:
     if view.rows:
         show_rows(view.title, view.header, [list(map(_cell, row)) for row in view.rows])
@@ -193,7 +201,7 @@ def _marked(view: MarkedText) -> None:
 
 #: How each kind of view is printed; others are for JSON or for pages only.
 SHOWN: dict[type[View], Callable[[Any], None]] = {
-    Facts: lambda view: show_facts(view.title, view.shown()),
+    Facts: _facts,
     Table: _table,
     Lines: _lines,
     Note: lambda view: _print(view.text),
