@@ -10,7 +10,7 @@ from spinney.classes.merging import hierarchy
 from spinney.classes.pairs import Neighbours, PairCounts
 from spinney.errors import OptionError
 
-#: Expected counts are scaled to about so many in all, and rounded.
+#: Expected counts are scaled to about this many in all, and rounded.
 _COUNTS = 1 << 30
 
 

@@ -59,7 +59,7 @@ def exchange(
         The classes to start from: ``"frequency"`` deals the words out by falling frequency, ``"random"``
         by chance; word classes of another clustering are improved.
     passes, tol
-        Stop after so many passes over the words, or when one moves no word or gains less than ``tol`` nats a pair.
+        Stop after this many passes over the words, or when one moves no word or gains less than ``tol`` nats per pair.
     hierarchy
         Whether to merge the classes into a tree, as :func:`brown` does, which gives them their paths.
     threads
@@ -112,7 +112,7 @@ def improve(
     tol: float = 0.0,
     threads: int | None = None,
 ) -> tuple[NDArray[np.int32], list[float]]:
-    """Better classes than ``ids``, and what each pass gained, in nats a pair.
+    """Better classes than ``ids``, and what each pass gained, in nats per pair.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def improve(
                 moves, gain = moves + moved, gain + gained
                 task.update(len(words), note=f"{moves} moves in pass {len(gains) + 1}")
             gains.append(gain / phi.scale / total)
-            progress.log.info("pass %d: %d words moved, %.6f nats a pair", len(gains), moves, gains[-1])
+            progress.log.info("pass %d: %d words moved, %.6f nats per pair", len(gains), moves, gains[-1])
             if not moves or gains[-1] < tol:
                 break
     return ids, gains

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spinney.classes.em import Done, EMTraining, beginning
 from spinney.classes.learning import Corpus, Learner, Messages, Trees
-from spinney.classes.model import Cells, InClasses, WordClassModel
+from spinney.classes.model import Cells, Homonym, InClasses, WordClassModel
 from spinney.classes.relations import REST, kind_numbers, kinds_of
 from spinney.classes.statistics import Statistics
 from spinney.classes.stepsize import GAMMAS
@@ -32,7 +32,7 @@ from spinney.structure.words import largest
 
 Structure = Literal["chain", "tree"]
 
-#: From so many classes on `k_best="auto"` keeps this many entries; below, matrix products are faster.
+#: From this many classes on `k_best="auto"` keeps this many entries; below, matrix products are faster.
 _MANY_CLASSES, _FEW_ENTRIES = 256, 16
 _COLUMNS = 64  # classes whose words are looked for at a time
 
@@ -326,7 +326,7 @@ class HiddenMarkov(WordClassModel):
         return in_order(function, corpus.pieces(), self.threads or default_threads())
 
     def word_vectors(self) -> WordVectors:
-        """P(class | word), averaged over the text: the representation Posterior-Type, a row a word."""
+        """P(class | word), averaged over the text: the representation Posterior-Type, a row for each word."""
         self._check_fitted()
         omega = self.statistics_.omega
         mass = omega.sum(axis=1, dtype=np.float64)
@@ -352,7 +352,7 @@ class HiddenMarkov(WordClassModel):
 
     # -- what it knows beyond the class of each word -----------------------------------------------------
 
-    writes = "viterbi"
+    contextual = True
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -388,6 +388,33 @@ class HiddenMarkov(WordClassModel):
         """The classes of a word with the share of each in its tokens, largest first."""
         shares = normalised(np.asarray(self.statistics_.omega[self.vocabulary_[word]], np.float64))
         return [(i, float(shares[i])) for i in largest(shares, 10) if shares[i] >= least]
+
+    def homonyms(self, top: int = 20, least: int = 20, share: float = 0.2) -> list[Homonym]:
+        """Words of several classes: the frequent ones first whose classes are most evenly mixed.
+
+        A word counts if it was seen at least ``least`` times, two of its classes or more have at least ``share`` of its
+        tokens, and such classes have four fifths of them in all: of other words the model is unsure. They are sorted by
+        the entropy over these classes, times the logarithm of the count.
+        """
+        omega, counts = self.statistics_.omega, self.vocabulary_.counts
+        unknown = self.vocabulary_.unknown
+        frequent = [
+            i for i in np.flatnonzero(counts >= least).tolist() if self.vocabulary_.words[i] != unknown
+        ]
+        found: list[tuple[float, Homonym]] = []
+        for i in frequent:
+            row = np.asarray(omega[i], np.float64)
+            shares = row / max(row.sum(), np.finfo(np.float64).tiny)
+            clear = [
+                int(c) for c in np.argsort(-shares, kind="stable")[: int(1 / share)] if shares[c] >= share
+            ]
+            parts = shares[clear]
+            if len(clear) > 1 and parts.sum() >= 0.8:
+                score = float(-(parts * np.log(parts)).sum() * np.log(counts[i]))
+                classes = list(zip(clear, parts.tolist()))
+                found.append((score, Homonym(self.vocabulary_.words[i], int(counts[i]), classes)))
+        found.sort(key=lambda pair: -pair[0])
+        return [homonym for _, homonym in found[:top]]
 
     def class_paths(self) -> list[str]:
         """The path of each class in the tree that Brown's merging of the classes gives."""

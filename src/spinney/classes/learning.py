@@ -39,7 +39,7 @@ class Corpus:
     kind_of: NDArray[np.int32] | None = None
 
     def pieces(self, tokens: int = PIECE) -> list[TokenArrays]:
-        """Consecutive sentences, about so many tokens at a time."""
+        """Consecutive sentences, about this many tokens at a time."""
         return self.arrays.shards(max(1, round(self.arrays.n_tokens / tokens)))
 
     def trees(self, piece: TokenArrays) -> Trees:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,15 @@ InClasses = tuple[list[list[int]], list[list[float]] | None]
 NONE = "_"
 
 
+@dataclass(frozen=True)
+class Homonym:
+    """A word of several classes: how often it was seen, and the share of each class in that."""
+
+    word: str
+    count: int
+    classes: list[tuple[int, float]]
+
+
 class WordClassModel(Model):
     """A model that gives words classes.
 
@@ -34,8 +43,8 @@ class WordClassModel(Model):
     that knows more than the class of each word says so by its own methods.
     """
 
-    #: What ``apply`` writes unless it is asked for something else.
-    writes: ClassVar[str] = "class"
+    #: Whether the class of a word depends on its context.
+    contextual: ClassVar[bool] = False
 
     def word_classes(self) -> WordClasses:
         """The class of each word."""
@@ -74,6 +83,10 @@ class WordClassModel(Model):
         """The classes of a word with the share of each in its tokens, largest first."""
         return [(self.word_classes()[word], 1.0)]
 
+    def homonyms(self, top: int = 20) -> list[Homonym]:
+        """Words of several classes; there are none where classes do not depend on the context."""
+        return []
+
     def class_paths(self) -> list[str] | None:
         """The path of each class in a tree of classes, if there is one."""
         return self.word_classes().paths
@@ -101,12 +114,10 @@ class WordClassModel(Model):
         if what not in ("class", "path"):
             raise OptionError(f"{what}: this model has one class for each word; ask for class or path")
         classes = self.word_classes()
-        names: Sequence[str] = [str(i) for i in range(classes.n_classes)]
-        if what == "path":
-            paths = self.class_paths()
-            if paths is None:
-                raise OptionError("path: these classes are flat, they have no paths")
-            names = paths
+        paths = self.class_paths() if what == "path" else [str(i) for i in range(classes.n_classes)]
+        if paths is None:
+            raise OptionError("path: these classes are flat, they have no paths")
+        names: Sequence[str] = paths
 
         def of_words(batch: Sequence[Tokens]) -> list[str]:
             ids = classes.encode([word for tokens in batch for word in tokens.words])
@@ -137,11 +148,11 @@ class WordClassModel(Model):
 
         return inspection(self, settings_or(Inspect, settings, given))
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """What its page shows: classes, a map of words, what follows what; with data, sentences in their classes."""
         from spinney.classes.report import report
 
-        return report(self, data, settings or Report())
+        return report(self, data, settings_or(Report, settings, given))
 
     def neighbours(self, word: str, settings: Settings | None = None, **given: Any) -> list[View]:
         """The words most like a word, and the classes of that word."""

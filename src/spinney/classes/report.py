@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from spinney.classes.hidden import HiddenMarkov
 from spinney.classes.model import WordClassModel
 from spinney.classes.views import NAMES, children, class_order, class_views, homonym_views
 from spinney.corpus.text import first_sentences
@@ -61,20 +60,20 @@ def report(model: WordClassModel, data: Any, s: Any) -> list[View]:
     matrix = model.transitions()
     if matrix is not None:
         views.append(_transitions(model, matrix, used))
-    if isinstance(model, HiddenMarkov):
+    if model.contextual:
         views += [_homonyms(model), *_learning(model.facts)]
     return views
 
 
 def _place(model: WordClassModel) -> str:
-    if isinstance(model, HiddenMarkov):
+    if model.contextual:
         return "of its head" if model.is_tree else "before it"
     return "below a word in its tree" if model.is_tree else "next"
 
 
 def _sentences(model: WordClassModel, data: Any, s: Any, named: Mapping[int, str]) -> Section:
     reading = model.reading(parser=s.parser)
-    if not isinstance(model, HiddenMarkov):
+    if not model.contextual:
         reading = replace(reading, tree=False, relations=False)
     with about(str(data)):
         some = first_sentences(data, s, reading, s.documents)
@@ -91,7 +90,7 @@ def _map(model: WordClassModel, named: Mapping[int, str]) -> list[View]:
     words = [vocabulary.words[i] for i in chosen]
     seen = None if counts is None else counts[chosen].tolist()
     of_words = [model.classes_of_word(word) for word in words]
-    if isinstance(model, HiddenMarkov):
+    if model.contextual:
         return class_map(vectors, words, seen, of_words, named, "Neighbours have similar shares of classes")
     return class_map(vectors, words, seen, of_words, named)
 
@@ -129,7 +128,7 @@ def _transitions(model: WordClassModel, matrix: Floats, used: Sequence[ClassView
     )
 
 
-def _homonyms(model: HiddenMarkov) -> Section:
+def _homonyms(model: WordClassModel) -> Section:
     table, listed = homonym_views(model, 60, "")  # a page has the table alone
     said = (
         "Frequent words whose tokens belong to two classes or more, those first that are most evenly mixed."

@@ -31,7 +31,7 @@ from spinney.views import Extra, Facts, Table, View
 
 def applied(model: WordClassModel, data: Any, s: Apply) -> Applied:
     """The sentences of a text with the class of each token in a column of its own, a record for each."""
-    what = s.what or model.writes
+    what = s.what or ("viterbi" if model.contextual else "class")
     reading = model.reading(s.words, s.parser)
     if what in ("class", "path"):
         reading = replace(reading, tree=False, relations=False)

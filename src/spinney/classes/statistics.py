@@ -149,7 +149,7 @@ def random_start(
     """Chance: a word's count times U[0, 1]⁴ in each class, and U[0, 1]⁴ for each edge.
 
     The thesis draws all from U[0, 1]. Then all classes are nearly alike, a point that EM leaves very slowly: after
-    three passes over a third of the Penn Treebank held-out text has 0.4 nats a token less than from here. With the
+    three passes over a third of the Penn Treebank held-out text has 0.4 nats per token less than from here. With the
     counts of the words the first passes need not learn these either.
     """
     omega = (rng.random((len(counts), n_classes), np.float32) ** 4).astype(dtype)

@@ -16,7 +16,7 @@ GAMMAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 def gamma_scores(
     corpus: Corpus, begun: Statistics, learner: Learner, batch_tokens: int, delay: float, seed: int
 ) -> dict[float, float]:
-    """For each γ, the log-likelihood a token after one pass over a sample, of the sentences that follow the sample.
+    """For each γ, the log-likelihood per token after one pass over a sample, of the sentences that follow the sample.
 
     The sample is a tenth of the text, at most a million tokens; half of a text that is short.
     """

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from spinney.classes.hidden import HiddenMarkov
 from spinney.classes.model import WordClassModel
 from spinney.errors import OptionError
 from spinney.settings.classes import Inspect, Neighbours
@@ -28,15 +26,6 @@ NAMES = {
     "long": "long sentences cut or left out", "joined": "parses of several roots joined",
     "revived": "dead classes revived", "interrupted": "interrupted",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Homonym:
-    """A word of several classes: how often it was seen, and the share of each class in that."""
-
-    word: str
-    count: int
-    classes: list[tuple[int, float]]
 
 
 def class_views(
@@ -105,30 +94,6 @@ def class_order(model: WordClassModel, matrix: Floats) -> list[int]:
     return [int(i) for i in leaves_list(linkage(roots, "average", optimal_ordering=len(matrix) <= 512))]
 
 
-def homonyms(model: HiddenMarkov, top: int = 20, least: int = 20, share: float = 0.2) -> list[Homonym]:
-    """Words of several classes: the frequent ones first whose classes are most evenly mixed.
-
-    A word counts if it was seen at least ``least`` times, two of its classes or more have at least ``share`` of its
-    tokens, and such classes have four fifths of them in all: of other words the model is unsure. They are sorted by
-    the entropy over these classes, times the logarithm of the count.
-    """
-    omega, counts = model.statistics_.omega, model.vocabulary_.counts
-    unknown = model.vocabulary_.unknown
-    frequent = [i for i in np.flatnonzero(counts >= least).tolist() if model.vocabulary_.words[i] != unknown]
-    found: list[tuple[float, Homonym]] = []
-    for i in frequent:
-        row = np.asarray(omega[i], np.float64)
-        shares = row / max(row.sum(), np.finfo(np.float64).tiny)
-        clear = [int(c) for c in np.argsort(-shares, kind="stable")[: int(1 / share)] if shares[c] >= share]
-        parts = shares[clear]
-        if len(clear) > 1 and parts.sum() >= 0.8:
-            score = float(-(parts * np.log(parts)).sum() * np.log(counts[i]))
-            classes = list(zip(clear, parts.tolist()))
-            found.append((score, Homonym(model.vocabulary_.words[i], int(counts[i]), classes)))
-    found.sort(key=lambda pair: -pair[0])
-    return [homonym for _, homonym in found[:top]]
-
-
 # ------------------------------------------------------------------------------------------ the views
 
 
@@ -139,7 +104,7 @@ def summary(model: WordClassModel) -> list[View]:
 
 def inspection(model: WordClassModel, s: Inspect) -> list[View]:
     """What ``inspect`` shows."""
-    if s.homonyms and not isinstance(model, HiddenMarkov):
+    if s.homonyms and not model.contextual:
         raise OptionError("homonyms: this model has one class for each word; fit by the method hmm")
     facts = {name: value for name, value in model.facts.items() if name != "trace"}
     views: list[View] = []
@@ -165,7 +130,7 @@ def inspection(model: WordClassModel, s: Inspect) -> list[View]:
     views.insert(0, Facts("facts", "", facts, names))
     views.append(Extra("largest_classes", "", [view.as_dict() for view in shown]))
     views += transition_views(model, shown)
-    if isinstance(model, HiddenMarkov) and s.homonyms:
+    if s.homonyms:
         views += homonym_views(model, 20)
     return views
 
@@ -189,9 +154,9 @@ def transition_views(model: WordClassModel, shown: Sequence[ClassView]) -> list[
     return [Table("", "Transitions", ["class", link], rows), Extra("transitions", "", numbers)]
 
 
-def homonym_views(model: HiddenMarkov, top: int, title: str = "Words of several classes") -> list[View]:
+def homonym_views(model: WordClassModel, top: int, title: str = "Words of several classes") -> list[View]:
     """A line for each word of several classes; nothing if there is none."""
-    found = homonyms(model, top=top)
+    found = model.homonyms(top)
     numbers = sorted({number for one in found for number, _ in one.classes})
     names = {view.number: view.named(3) for view in class_views(model, numbers, 4)} if numbers else {}
     rows = [

@@ -21,7 +21,7 @@ from spinney.parallel import default_threads, in_order
 
 Weighting = Literal["flat", "harmonic", "linear"]
 WEIGHTINGS = ("flat", "harmonic", "linear")
-_PIECE = 1 << 26  # tokens counted at a time: the index of a piece takes 8 bytes a token
+_PIECE = 1 << 26  # tokens counted at a time: the index of a piece takes 8 bytes per token
 _SLICE = 1 << 22  # the most entries that a slice of rows may have
 
 
@@ -41,7 +41,7 @@ class Window(NamedTuple):
 def window(
     left: int, right: int | None = None, *, positional: bool = False, weighting: Weighting = "flat"
 ) -> Window:
-    """A window of ``left`` words before and ``right`` words after a token (as many, if not said).
+    """A window of ``left`` words before and ``right`` words after a token (by default as many).
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class ContextCounts:
     word_counts : array [words]
         How often each word stands in the text.
     n_contexts : int
-        The words of the vocabulary that count as contexts: the first so many.
+        The words of the vocabulary that count as contexts: this many of the first.
     """
 
     matrix: Any
@@ -118,7 +118,7 @@ def count_contexts(
     window
         Which places are the context, see :func:`window`.
     n_words, n_contexts
-        Rows and contexts are the first so many words of the vocabulary, the most frequent; all if not said.
+        Rows and contexts are this many of the first, most frequent words of the vocabulary; by default all.
     edges
         Whether a place before or after the sentence counts as a context of its own.
     row_offset

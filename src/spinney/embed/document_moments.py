@@ -1,7 +1,7 @@
 """The moments of documents, and the topics that they determine.
 
 How often two and three words of a document are which words determines the topics: A = E[x1 x2ᵀ] and
-T = E[x1 ⊗ x2 ⊗ x3] are sums of one term a topic, for documents of one topic each as well as, after a correction by
+T = E[x1 ⊗ x2 ⊗ x3] are sums of one term for each topic, for documents of one topic each as well as, after a correction by
 the mean, for latent Dirichlet allocation (Anandkumar, Foster, Hsu, Kakade and Liu 2012; Anandkumar et al. 2014).
 Neither is formed: A is known by its products, T only where the whitening of A has made it K × K × K.
 """
@@ -33,9 +33,9 @@ class DocumentMoments:
     X : sparse matrix [documents, words]
         Counts.
     alpha0
-        0 for one topic a document, or the sum of the parameters of the Dirichlet distribution of a document's topics.
+        0 for one topic for each document, or the sum of the parameters of the Dirichlet distribution of a document's topics.
     threads
-        Default: one a processor. The sums do not depend on it.
+        By default one for each processor. The sums do not depend on it.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def topics_from_moments(
     triples
         A function of ``W`` [words, K] that gives T(W, W, W).
     alpha0
-        With which the moments were corrected; 0 for one topic a document.
+        With which the moments were corrected; 0 for one topic for each document.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def topics_from_moments(
     values, vectors = tensor_power(
         triples(W), restarts=restarts, iterations=iterations, random_state=random_state
     )
-    # α_i / α0, which becomes 1 / λ² for one topic a document.
+    # α_i / α0, which becomes 1 / λ² for one topic for each document.
     shares = 4 * (alpha0 + 1) / ((alpha0 + 2) * values) ** 2
     topics = ((alpha0 + 2) / 2 * values * (back @ vectors)).T
     order = np.argsort(-shares, kind="stable")

@@ -20,9 +20,11 @@ from spinney.embed.weighting import pmi
 from spinney.errors import NotFittedError, OptionError
 from spinney.files import ModelFile, csr_tensors
 from spinney.model import Contents, Structures
-from spinney.settings import choose, settings_class, settings_of
+from spinney.settings import Settings, choose, settings_class, settings_of, settings_or
 from spinney.settings.embed import VECTORS
+from spinney.settings.report import Report
 from spinney.structure import WordVectors
+from spinney.views import View
 
 METHODS = tuple(VECTORS)
 _CODES = ("sparse", "lasso")
@@ -261,6 +263,14 @@ class Embedding(EmbedModel):
             raise OptionError(f"states: {self.method} has vectors of words, and no states of tokens")
         numbers = self.token_states if states else self.token_vectors
         return "states" if states else "vectors", rows_of_tokens(numbers, self.vocabulary_, reading)
+
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What its page shows: a map of words, dimensions in words, the spectrum."""
+        from spinney.embed.report import vectors_report
+
+        if data is not None:
+            raise OptionError("the page of vectors and states shows no text")
+        return vectors_report(self, settings_or(Report, settings, given))
 
     # -- files ----------------------------------------------------------------------------------------
 

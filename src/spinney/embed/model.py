@@ -13,7 +13,6 @@ from spinney.errors import OptionError
 from spinney.model import Applied, Model
 from spinney.settings import Settings, settings_or
 from spinney.settings.embed import Apply, Evaluate, Inspect, Neighbours
-from spinney.settings.report import Report
 from spinney.structure import WordVectors
 from spinney.views import View
 
@@ -71,14 +70,6 @@ class EmbedModel(Model):
 
         s = settings_or(Inspect, settings, given)
         return [facts(self), *self.strongest(s.dimensions, s.top)]
-
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
-        """What its page shows: a map of words, dimensions in words, spectra."""
-        from spinney.embed.report import vectors_report
-
-        if data is not None:
-            raise OptionError("the page of vectors and states shows no text")
-        return vectors_report(self, settings or Report())
 
     def neighbours(self, words: Sequence[str], settings: Settings | None = None, **given: Any) -> list[View]:
         """The words most like each of some words, by the cosine of their vectors."""

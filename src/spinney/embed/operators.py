@@ -1,4 +1,4 @@
-"""Observable operators: matrices, one a word, whose products give the probabilities of strings (Jaeger 2000)."""
+"""Observable operators: a matrix for each word, whose products give the probabilities of strings (Jaeger 2000)."""
 
 from __future__ import annotations
 

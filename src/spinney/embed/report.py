@@ -35,6 +35,7 @@ from spinney.views import (
 )
 
 if TYPE_CHECKING:
+    from spinney.embed.embedding import Embedding
     from spinney.embed.spectral_hmm import SpectralHMM
     from spinney.embed.topics import MomentTopics
 
@@ -50,27 +51,35 @@ _ABOUT = {
     "pmi": "Vectors of words: singular vectors of pointwise mutual information.",
     "sparse": "Sparse codes of words, in which a dimension is used only below its parent.",
     "lasso": "Sparse codes of words.",
-    "hmm": "A hidden Markov model learnt from counts of two and three words in a row.",
 }
 
 
-def vectors_report(model: Any, s: Any) -> list[View]:
-    """The page of vectors, or of a spectral hidden Markov model."""
+def vectors_report(model: Embedding, s: Any) -> list[View]:
+    """The page of vectors."""
     vectors, vocabulary = model.vectors(), model.vocabulary_
-    method, ends = model.facts.get("method"), max(s.top // 2, 1)
-    views: list[View] = [Note(_ABOUT.get(str(method), "Vectors of words.")), facts(model)]
-    if method == "hmm":
-        views += _next_words(model, ends)
+    ends = max(s.top // 2, 1)
+    views: list[View] = [Note(_ABOUT.get(model.method, "Vectors of words.")), facts(model)]
     views += map_sections(vectors, vocabulary.counts, vocabulary.unknown)
-    if method == "hmm":
-        views += dimension_sections(vectors, ends, "States in words", _STATES)
-    else:
-        views += _forest(vectors, model.parent_, ends) if model.parent_ is not None else []
-        views += dimension_sections(vectors, ends)
+    views += _forest(vectors, model.parent_, ends) if model.parent_ is not None else []
+    views += dimension_sections(vectors, ends)
     values = model.singular_values_
     # Of counts that were transformed or weighted, singular values are no correlations.
-    correlations = method in ("cca", "tscca", "lrmvl") and bool(np.all(values <= 1 + 1e-6))
+    correlations = model.method in ("cca", "tscca", "lrmvl") and bool(np.all(values <= 1 + 1e-6))
     return [*views, *_spectrum("Canonical correlations" if correlations else "Singular values", values)]
+
+
+def states_report(model: SpectralHMM, s: Any) -> list[View]:
+    """The page of a spectral hidden Markov model."""
+    vectors, vocabulary = model.vectors(), model.vocabulary_
+    ends = max(s.top // 2, 1)
+    return [
+        Note("A hidden Markov model learnt from counts of two and three words in a row."),
+        facts(model),
+        *_next_words(model, ends),
+        *map_sections(vectors, vocabulary.counts, vocabulary.unknown),
+        *dimension_sections(vectors, ends, "States in words", _STATES),
+        *_spectrum("Singular values", model.singular_values_),
+    ]
 
 
 _STATES = (

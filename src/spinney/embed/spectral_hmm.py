@@ -26,9 +26,11 @@ from spinney.linalg import inverse_values, truncated_svd
 from spinney.model import Contents, Structures
 from spinney.parallel import default_threads, one_blas_thread
 from spinney.progress import task
-from spinney.settings import settings_of
+from spinney.settings import Settings, settings_of, settings_or
 from spinney.settings.embed import SpectralSettings
+from spinney.settings.report import Report
 from spinney.structure import WordVectors
+from spinney.views import View
 
 Variant = Literal["full", "reduced"]
 Scaling = Literal["none", "sqrt"]
@@ -340,7 +342,7 @@ class SpectralHMM(EmbedModel):
     # -- vectors --------------------------------------------------------------------------------------
 
     def word_vectors(self, kind: Literal["basis", "state"] = "basis") -> WordVectors:
-        """A vector a word: its row of U, or the state of the text after it, whatever came before."""
+        """A vector for each word: its row of U, or the state of the text after it, whatever came before."""
         ops = self._fitted
         n = len(self.vocabulary_)
         if kind == "basis":
@@ -393,6 +395,14 @@ class SpectralHMM(EmbedModel):
         arrays = source.read(reading, report, vocabulary=self.vocabulary_)
         warn_of_unknown(source.name, report, self.vocabulary_)
         return text_facts({"perplexity": self.perplexity(arrays), "sentences": len(arrays)}, report)
+
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What its page shows: what comes next, a map of words, states in words."""
+        from spinney.embed.report import states_report
+
+        if data is not None:
+            raise OptionError("the page of vectors and states shows no text")
+        return states_report(self, settings_or(Report, settings, given))
 
     def contents(self) -> Contents:
         """What the model keeps in its file."""

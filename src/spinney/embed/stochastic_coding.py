@@ -51,14 +51,14 @@ class StochasticCoding(CodingSettings):
         visit: frequent words are shrunk more.
     steps
         ``"adagrad"``: the steps of a row of A or D fall with its own past gradients. This departs from the thesis,
-        whose steps are not told; but plain ones diverge easily where entries differ much in size. A row has one step
+        which does not give its steps; but plain ones diverge easily where entries differ much in size. A row has one step
         for all its coordinates, so that the prox stays exact. ``"plain"``: η/√epoch.
     learning_rate
         η.
     held_out
         The share of entries that are not learnt from but watched (at most 100,000 of them).
     threads
-        Words and contexts are dealt out to so many blocks each; blocks that share neither are visited at a time.
+        Words and contexts are dealt out to this many blocks each; blocks that share neither are visited at a time.
         Results are the same to the last bit in every run with the same number.
 
     Attributes

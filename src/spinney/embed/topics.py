@@ -117,7 +117,7 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     weights_ : array [K]
         The probabilities of topics, which sum to 1; with ``alpha0`` the parameters α_k, which sum to ``alpha0``.
     spectrum_ : array [K]
-        The eigenvalues of the pairs of words: a gap tells how many topics there are.
+        The eigenvalues of the pairs of words: a gap shows how many topics there are.
     clipped_ : array [K]
         The share of each topic's mass that was negative before it was clipped: much of it means few documents.
     trace_ : list of float
@@ -403,11 +403,11 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
         return topic_views(self, n, words)
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """What its page shows: topics, a map of words; with data, documents with their topics."""
         from spinney.embed.report import topics_report
 
-        return topics_report(self, data, settings or Report())
+        return topics_report(self, data, settings_or(Report, settings, given))
 
     def contents(self) -> Contents:
         """What the model keeps in its file."""
@@ -503,7 +503,7 @@ _SETTINGS = tuple(field.name for field in fields(MomentTopics))
 
 
 def _mean_log(gamma: Matrix) -> Matrix:
-    """E[log θ] of θ ~ Dir(γ), a row a document."""
+    """E[log θ] of θ ~ Dir(γ), a row for each document."""
     return np.asarray(digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True)))
 
 

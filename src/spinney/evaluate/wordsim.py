@@ -29,7 +29,7 @@ def read_word_pairs(path: FilePath) -> list[WordPair]:
 
     One has two words and a score a line, between tabs or, in a line without, white space. The other, known
     by the commas of its first line, is a table with a header that names ``word1``, ``word2`` and
-    ``similarity``, in any order and beside other columns; rows with none of the three are passed over.
+    ``similarity``, in any order and beside other columns; rows with none of the three are left out.
 
     Examples
     --------

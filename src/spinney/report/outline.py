@@ -6,9 +6,7 @@ import heapq
 from collections.abc import Sequence
 
 from spinney.report.page import Html, escape
-from spinney.views import Node, grown
-
-__all__ = ["DRAWN", "Node", "grown", "outline"]
+from spinney.views import Node
 
 #: How many leaves and branches are drawn before branches are told in a line.
 DRAWN = 1500
@@ -23,6 +21,7 @@ def outline(roots: Sequence[Node], *, leaves: str = "leaves") -> Html:
 
     Examples
     --------
+    >>> from spinney.views import grown
     >>> print(outline(grown([2, 2, -1], [Node("cat", "12 times"), Node("dog")], range(3))))
     <div class="outline"><div class="tools" hidden><input type="search" placeholder="Filter"
     aria-label="Filter the leaves of this tree"><output class="faint">2 leaves</output><button

@@ -19,8 +19,7 @@ from importlib.resources import files
 from typing import Any
 
 import spinney
-from spinney.views import Mark as Mark
-from spinney.views import Share as Share
+from spinney.views import Mark, Share
 
 N_COLOURS = 8
 FILTERED = 12  # rows from which a table has a filter box

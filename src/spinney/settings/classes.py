@@ -20,22 +20,19 @@ from spinney.settings import (
     Settings,
     methods,
 )
-from spinney.settings.text import TextFiles, TrainingText, WordsOf
-from spinney.settings.words import Comparing, WordTests
+from spinney.settings.text import TextFiles, WordsOf
+from spinney.settings.words import Comparing, KnownWords, WordTests
 
 Variant = Literal["two-sided", "predictive"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words(TrainingText):
+class Words(KnownWords):
     """Which words there are, and what they depend on."""
 
     panel = DATA
     #: The function that learns by the method: of the text, the settings, how the text was read, and where to start.
     recipe: ClassVar[str]
-    min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 1
-    max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
-    unknown: Annotated[str, "The unknown word; nothing for none."] = "<unk>"
     tree: Annotated[bool, "A word depends on its head, not on the word before it (CoNLL-U)."] = False
     head_rules: Annotated[
         str | None, File, "Head rules for a parser of parse fit (default: those of Collins)."

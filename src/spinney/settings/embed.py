@@ -19,21 +19,19 @@ from spinney.settings import (
     Settings,
     methods,
 )
-from spinney.settings.text import TextFiles, TrainingText, WordsOf
-from spinney.settings.words import Comparing, WordTests
+from spinney.settings.text import TextFiles, WordsOf
+from spinney.settings.words import Comparing, KnownWords, WordTests
 
 _METHOD = "How vectors, states or topics are learnt."
 Weighting = Literal["flat", "harmonic", "linear"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words(TrainingText):
+class Words(KnownWords):
     """Which words there are."""
 
     panel = DATA
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 5
-    max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
-    unknown: Annotated[str, "The unknown word; nothing for none."] = "<unk>"
 
 
 # ----------------------------------------------------------------------------------------- word vectors
@@ -172,11 +170,10 @@ class PmiSvd(_Svd, _Places, _Pmi):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lasso(_Vectors, _Places, _Pmi):
+class _Codes(_Vectors, _Places, _Pmi):
     """Sparse codes of pointwise mutual information."""
 
     panel = PENALTY
-    method: Annotated[Literal["lasso"], _METHOD] = "lasso"
     dimensions: Annotated[int, AtLeast(1), "Length of a vector."] = 52
     lam: Annotated[float, AtLeast(0), "Strength of the penalty."] = 0.1
     coding: Annotated[
@@ -191,7 +188,14 @@ class Lasso(_Vectors, _Places, _Pmi):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sparse(Lasso):
+class Lasso(_Codes):
+    """Sparse codes, whose numbers are penalised one by one."""
+
+    method: Annotated[Literal["lasso"], _METHOD] = "lasso"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sparse(_Codes):
     """Sparse codes in which a dimension is used only below its parent."""
 
     panel = PENALTY

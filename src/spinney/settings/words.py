@@ -1,15 +1,26 @@
-"""Settings of what compares words, which word classes and embeddings share."""
+"""Settings that word classes and embeddings share: which words there are, and what they are compared with."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from spinney.settings import OUTPUT, AtLeast, File, Repeated, Settings
+from spinney.settings import DATA, OUTPUT, AtLeast, File, Repeated, Settings
+from spinney.settings.text import TrainingText
 
 Comparing = Literal[
     "hellinger", "bhattacharyya", "jensen-shannon", "chi2", "kl", "cosine", "dot", "euclidean"
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownWords(TrainingText):
+    """Which words there are."""
+
+    panel = DATA
+    min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 1
+    max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
+    unknown: Annotated[str, "The unknown word; nothing for none."] = "<unk>"
 
 
 @dataclass(frozen=True, kw_only=True)

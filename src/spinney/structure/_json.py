@@ -90,7 +90,7 @@ def read_json(path: FilePath) -> JsonObject:
 
 
 def write_json(path: FilePath, fields: Mapping[str, object], key: str, items: Iterable[object]) -> None:
-    """Write an object with ``fields``, one a line, and the list ``key`` with one of ``items`` a line."""
+    """Write an object with ``fields`` and the list ``key`` of ``items``, each on a line of its own."""
     with writing(path) as file:
         file.write("{\n")
         for name, value in fields.items():

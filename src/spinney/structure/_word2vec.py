@@ -111,7 +111,7 @@ def _binary_word(file: BinaryIO) -> str | None:
 
 
 def _sizes(line: str) -> tuple[int | None, int | None]:
-    """The number of words and of dimensions if the first line tells them."""
+    """The number of words and of dimensions if the first line has them."""
     parts = fields(line)
     if len(parts) == 2 and all(re.fullmatch("[0-9]{1,18}", part) for part in parts):
         return int(parts[0]), int(parts[1])

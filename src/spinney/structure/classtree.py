@@ -260,7 +260,7 @@ class ClassTree(Stored):
 
     # -- files ----------------------------------------------------------------------------------------
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """What its page shows: the tree, and how deep classes lie."""
         from spinney.structure.pages import tree_page
 

@@ -434,7 +434,7 @@ class Groups(Stored):
 
     # -- files ----------------------------------------------------------------------------------------
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """What its page shows: the groups, their sizes, and how they lie in each other."""
         from spinney.structure.pages import groups_page
 

@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 
 #: How many words a map shows, and among how many their neighbours are looked for.
 SHOWN, COMPARED = 400, 10_000
-_NEAR = 8  # neighbours that are told
-_FEW = 12  # so many words or fewer are placed by their principal axes alone
+_NEAR = 8  # neighbours that are shown
+_FEW = 12  # this many words or fewer are placed by their principal axes alone
 _AXES = 50  # principal axes that the places are found from
 _STEPS = 500
 _PUSHES, _ROOM = 60, np.array([0.03, 0.022])  # how words that are too near are moved apart, and how far
@@ -87,10 +87,10 @@ def word_places(rows: Floats) -> Floats:
     places = axes[:, :2]
     if len(rows) > _FEW and rows.shape[1] > 2:
         places = _tsne(axes, places / spread)
-    return _parted(_to_unit(principal_axes(places, 2)))
+    return _spread(_to_unit(principal_axes(places, 2)))
 
 
-def _parted(places: Floats) -> Floats:
+def _spread(places: Floats) -> Floats:
     """The places evened out: half way to their ranks, and no two so near that one dot would lie on the other."""
     if len(places) <= _FEW:
         return places

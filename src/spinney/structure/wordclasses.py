@@ -14,7 +14,7 @@ from spinney.corpus.lines import read_lines
 from spinney.corpus.opening import writing
 from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, Parts
-from spinney.settings import Settings
+from spinney.settings import Settings, settings_or
 from spinney.settings.report import Report
 from spinney.structure._json import read_json, write_json
 from spinney.structure._stored import OfWords, Words, frozen
@@ -170,11 +170,11 @@ class WordClasses(OfWords):
 
     # -- files ----------------------------------------------------------------------------------------
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """What its page shows: classes, a map of words, their tree; with data, sentences in their classes."""
         from spinney.structure.pages import classes_page
 
-        return classes_page(self, data, settings or Report())
+        return classes_page(self, data, settings_or(Report, settings, given))
 
     @property
     def facts(self) -> dict[str, Any]:  # type: ignore[override]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spinney.corpus.compressed import content_suffix
 from spinney.errors import InputError, OptionError, did_you_mean
 from spinney.files import FilePath, ModelFile, Parts, csr_tensors
-from spinney.settings import Settings
+from spinney.settings import Settings, settings_or
 from spinney.settings.report import Report
 from spinney.structure import _word2vec
 from spinney.structure._stored import OfWords, Words
@@ -258,12 +258,12 @@ class WordVectors(OfWords):
 
     # -- files ----------------------------------------------------------------------------------------
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """What its page shows: a map of words, and the words at the ends of dimensions."""
         from spinney.structure.pages import vectors_page
 
         self._no_data(data)
-        return vectors_page(self, settings or Report())
+        return vectors_page(self, settings_or(Report, settings, given))
 
     @property
     def facts(self) -> dict[str, Any]:  # type: ignore[override]
