@@ -51,8 +51,8 @@ class StochasticCoding(CodingSettings):
         visit: frequent words are shrunk more.
     steps
         ``"adagrad"``: the steps of a row of A or D fall with its own past gradients. This departs from the thesis,
-        which does not give its steps; but plain ones diverge easily where entries differ much in size. A row has one step
-        for all its coordinates, so that the prox stays exact. ``"plain"``: η/√epoch.
+        which does not give its steps; but plain ones diverge easily where entries differ much in size. A row has one
+        step for all its coordinates, so that the prox stays exact. ``"plain"``: η/√epoch.
     learning_rate
         η.
     held_out
