@@ -219,7 +219,7 @@ def word_classes(tour: Tour) -> list[View]:
     from spinney.classes.views import class_views, frequent
 
     arrays = tour.words(min_count=3)
-    model = fit(arrays, method="hmm", classes=40, refine=5, lowercase=True, seed=tour.seed)
+    model: Any = fit(arrays, method="hmm", classes=40, refine=5, lowercase=True, seed=tour.seed)
     model.save(tour.place("classes.spinney"))
     likelihood = model.facts["log_likelihood"]
     classes = model.word_classes()
@@ -244,7 +244,7 @@ def word_vectors(tour: Tour) -> list[View]:
     from spinney.embed import fit
 
     arrays = tour.words(min_count=5)
-    model = fit(arrays, method="cca", dimensions=50, lowercase=True, seed=tour.seed)
+    model: Any = fit(arrays, method="cca", dimensions=50, lowercase=True, seed=tour.seed)
     model.save(tour.place("vectors.spinney"))
     vectors, pairs = model.word_vectors(), model.facts["pairs"]
     near = {word: [other for other, _ in vectors.neighbours(word, 6)] for word in ("list", "exception")}
@@ -302,7 +302,8 @@ def sentences(tour: Tour) -> list[View]:
     how: dict[str, Any] = {"penalty": "overlap", "lam": 0.03, "l1": 2.0, "l2": 1.0, "tol": 1e-4}
     model = fit((tour.texts, tour.statements()), features="counts", min_count=2, groups="sentence", **how)
     model.save(tour.place("sentences.spinney"))
-    status, groups = model_groups(model, top=3), model.estimator.groups
+    groups: Any = model.estimator.groups
+    status = model_groups(model, top=3)
     assert status is not None
     rows = [["kept", _cut(view.name)] for view in status.selected[:2]]
     rows += [["removed", _cut(view.name)] for view in status.removed[:2]]

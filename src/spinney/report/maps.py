@@ -10,7 +10,7 @@ from spinney.structure.maps import label
 from spinney.views import Point
 
 _WIDTH, _HEIGHT, _PAD = 720, 480, 30  # of the map before the script knows how much room there is
-_LETTER, _LINE = 6.6, 15  # about the size of a letter, to tell which labels would lie on others
+_LETTER, _LINE = 6.6, 15  # about the size of a letter, to find out which labels would lie on others
 
 
 def word_map(points: Sequence[Point], *, caption: str = "") -> Html:

@@ -43,7 +43,7 @@ _LINES = 60  # of a tree
 
 
 def show_views(views: Iterable[View], title: str = "") -> None:
-    """Print views one below the other; the first of them has ``title`` where it has none of its own."""
+    """Print views one below the other; the first one without a title of its own has ``title``."""
     for view in views:
         if isinstance(view, Section):
             _print(view.title, style="bold")
@@ -140,7 +140,7 @@ def _outline(view: Outline) -> None:
     while todo and drawn < _LINES:
         node, depth = todo.pop()
         name = node.name or f"{node.size:,} {view.leaves}"
-        note = node.note or ("" if not node.children else ", ".join(node.tells))
+        note = node.note or ("" if not node.children else ", ".join(node.examples))
         _print(f"{'  ' * min(depth, 20)}{name}{f'  ({note})' if note else ''}")
         todo += [(child, depth + 1) for child in reversed(node.children)]
         drawn += 1
