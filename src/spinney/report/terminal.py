@@ -66,14 +66,6 @@ def _print(text: str, style: str = "", *, wrap: bool = False) -> None:
 
 
 def _facts(view: Facts) -> None:
-    known = view.shown()
-    if known:
-        show_facts(view.title, known)
-    else:
-        _print(view.title, style="italic")
-
-
-def _facts(view: Facts) -> None:
     shown = view.shown()
     if shown:
         show_facts(view.title, shown)
