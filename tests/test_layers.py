@@ -28,7 +28,8 @@ LAYERS = [
     {"compiling"},
     {"files", "progress"},
     {"settings", "views"},
-    {"errors", "formats"},
+    {"formats"},
+    {"errors", "importing"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -273,7 +273,7 @@ class ModelFile:
         found = self.fact("settings", dict)
         if set(found) != set(names):
             raise self.error(
-                "damaged, or of an older version: it has other settings than a model of its kind (fit it again)"
+                "damaged, or of an older version: a model of its kind has other settings; fit it again"
             )
         return found
 

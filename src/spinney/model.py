@@ -13,20 +13,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from spinney.errors import OptionError
 from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
+from spinney.importing import imported
 from spinney.settings import Settings, toml_lines
 from spinney.views import Facts, View
 
 #: What the same fact is called everywhere, with its name for people.
-FACTS = {
-    **{
-        name: name.replace("_", " ")
-        for name in (
-            "model", "method", "sentences", "documents", "tokens", "words", "skipped", "parameters", "active", "objective",
-            "violation", "iterations", "converged", "interrupted", "seconds", "tokens_per_second",
-        )
-    },
-    "train": "training data",
-}  # fmt: skip
+_NAMES = (
+    "model", "method", "sentences", "documents", "tokens", "words", "skipped", "parameters", "active", "objective",
+    "violation", "iterations", "converged", "interrupted", "seconds", "tokens_per_second",
+)  # fmt: skip
+FACTS = {**{name: name.replace("_", " ") for name in _NAMES}, "train": "training data"}
 
 
 @dataclass
