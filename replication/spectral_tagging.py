@@ -153,7 +153,7 @@ def _outcome(task: Task, learner: str, embedding: Embedding, kind: str, seed: in
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # stopped early is no news
-        tagger = Tagger(patterns, vectors=vectors, seed=seed, **options).fit_columns(train)
+        tagger = Tagger(patterns, vectors=vectors, random_state=seed, **options).fit_columns(train)
     seconds = time.perf_counter() - started
     gold = [[row[-1] for row in sentence] for sentence in task.test]
     found = tagger.label_columns(test.without_last())

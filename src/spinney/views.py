@@ -273,13 +273,13 @@ class WordMap(View):
 
 @dataclass(frozen=True)
 class Node:
-    """A leaf, or a branch with others below it; ``size`` is its number of leaves, ``tells`` names some of them."""
+    """A leaf, or a branch with others below it; ``size`` is its number of leaves, ``examples`` names some of these."""
 
     name: str
     note: str = ""
     children: Sequence[Node] = ()
     size: int = 1
-    tells: Sequence[str] = ()
+    examples: Sequence[str] = ()
 
 
 _TOLD = 6  # leaves that say what is in a branch
@@ -293,7 +293,7 @@ def grown(parent: Sequence[int], nodes: Sequence[Node], order: Iterable[int]) ->
     Examples
     --------
     >>> root = grown([3, 3, 4, 4, -1], [Node("cat"), Node("dog"), Node("oak")], range(5))[0]
-    >>> root.size, root.tells, [node.name for node in root.children], root.children[1].children[0].name
+    >>> root.size, root.examples, [node.name for node in root.children], root.children[1].children[0].name
     (3, ('oak', 'cat', 'dog'), ['oak', ''], 'cat')
     """
     below: dict[int, list[int]] = {}
@@ -310,16 +310,18 @@ def grown(parent: Sequence[int], nodes: Sequence[Node], order: Iterable[int]) ->
         todo.pop()
         children = [made[child] for child in below.get(node, [])]
         bare = nodes[node] if node < len(nodes) else Node("")
-        made[node] = branch(bare, children) if children else replace(bare, tells=bare.tells or (bare.name,))
+        made[node] = (
+            branch(bare, children) if children else replace(bare, examples=bare.examples or (bare.name,))
+        )
     return [made[node] for node in below.get(-1, [])]
 
 
 def branch(bare: Node, children: Sequence[Node]) -> Node:
     """A node with others below it, described by some of their leaves from left to right."""
-    names = [name for child in children for name in child.tells]
+    names = [name for child in children for name in child.examples]
     n = min(len(names), _TOLD)
-    tells = tuple(names[i * len(names) // n] for i in range(n))
-    return replace(bare, children=children, size=sum(child.size for child in children), tells=tells)
+    examples = tuple(names[i * len(names) // n] for i in range(n))
+    return replace(bare, children=children, size=sum(child.size for child in children), examples=examples)
 
 
 @dataclass(frozen=True)

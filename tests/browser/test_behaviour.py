@@ -6,9 +6,10 @@ from spinney.corpus import sentence_arrays
 from spinney.lm.smoothing import fit_ngram
 from spinney.report.charts import heat_map, line_chart
 from spinney.report.html import view_page
-from spinney.report.maps import Point, word_map
-from spinney.report.outline import Node, grown, outline
+from spinney.report.maps import word_map
+from spinney.report.outline import outline
 from spinney.report.page import Page, Section, table
+from spinney.views import Node, Point, grown
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 FRUITS = [

@@ -49,7 +49,7 @@ parse eval parse.spinney few.mrg  | f1, tagging_accuracy
 parse inspect parse.spinney  | labels
 trend fit texts/notes --model trend.spinney --every 3 --method ridge-ts  | parameters, violation, seconds
 trend apply trend.spinney texts/notes                                   |
-trend eval texts/notes --every 3 --methods ridge-ts,ridge-one  | methods
+trend compare texts/notes --every 3 --methods ridge-ts,ridge-one  | methods
 trend inspect trend.spinney  | strongest
 report tag.spinney --data few.col  | report, kind
 report classify.spinney --data few  | report, kind
@@ -70,6 +70,7 @@ MORE = {
     "classes": ["neighbours"],
     "embed": ["neighbours"],
     "lm": ["sample", "export"],
+    "trend": ["compare"],
 }
 
 
@@ -191,5 +192,5 @@ def test_a_model_comes_first_and_fit_takes_model():
         if words[-1] == "fit":
             assert arguments[0] in ("train", "data"), words
             assert any(setting.name == "model" for setting in verb.output), words
-        elif words[-1] in ("apply", "inspect") or (words[-1] == "eval" and words != ("trend", "eval")):
+        elif words[-1] in ("apply", "inspect", "eval"):
             assert arguments[0] == "model", words

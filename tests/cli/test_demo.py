@@ -13,7 +13,7 @@ def test_demo(tmp_path, capsys, monkeypatch):
     assert facts["corpus"]["documents"] > 70
     assert facts["classifier"]["accuracy"] > 0.7
     assert facts["tree"]["orphans"] == 0
-    assert len({round(row["objective"], 2) for row in facts["solvers"]}) == 1
+    assert len({round(row["objective"], 2) for row in facts["solvers"]["solvers"]}) == 1
     assert {"yields", "raises", "returns"} & set(facts["classes"]["neighbours"])
     near = facts["embedding"]["neighbours"]
     assert "tuple" in near["list"]
@@ -31,14 +31,12 @@ def test_demo(tmp_path, capsys, monkeypatch):
     assert page.count("<article") == len(models)
 
 
-def test_the_farewell_names_what_is_there(tmp_path, capsys):
-    from spinney.cli.demo import _farewell
-    from spinney.cli.tour import Tour
+def test_the_farewell_names_what_is_there(tmp_path):
+    from spinney.cli.demo import farewell
 
-    _farewell(Tour(str(tmp_path), 0, talk=True), "demo/report.html")
-    out = capsys.readouterr().out
-    assert "open demo/report.html" in out
-    assert "spinney embed neighbours" in out
+    lines = "\n".join(farewell(str(tmp_path), "demo/report.html").lines)
+    assert "open demo/report.html" in lines
+    assert "spinney embed neighbours" in lines
 
 
 def test_texts_are_written_and_written_again(tmp_path, capsys, monkeypatch):

@@ -61,7 +61,7 @@ def test_no_place_for_kernels_is_one_line(monkeypatch, capsys):
     def fit(arguments, prog_name, standalone_mode):
         raise RuntimeError("cannot cache function 'f': no locator available for file 'x'")
 
-    monkeypatch.setattr(main, "_command_for", lambda arguments: fit)
+    monkeypatch.setattr(main, "command", lambda arguments: fit)
     assert main.run(["tag", "fit"]) == 1
     assert "NUMBA_CACHE_DIR=" in capsys.readouterr().err
 

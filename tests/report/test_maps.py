@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from spinney.report import outline as outlines
-from spinney.report.maps import COMPARED, Point, label, map_points, word_map, word_places
-from spinney.report.outline import DRAWN, Node, grown, outline
+from spinney.report.maps import word_map
+from spinney.report.outline import DRAWN, outline
 from spinney.structure import WordVectors
+from spinney.structure.maps import COMPARED, label, map_points, word_places
+from spinney.views import Node, Point, grown
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 STRANGE = [HOSTILE, "\u0301\u0300", "שלום", "مرحبا", " ", "", "a\u202eb", "x" * 500, "\x00", "😀"]

@@ -20,9 +20,9 @@ from spinney.errors import OptionError
 from spinney.files import read_model, write_model
 from spinney.report.charts import heat_map, line_chart, nice_ticks
 from spinney.report.html import view_page
-from spinney.report.maps import Point, word_map
+from spinney.report.maps import word_map
 from spinney.report.model_file import file_views
-from spinney.report.outline import Node, grown, outline
+from spinney.report.outline import outline
 from spinney.report.page import (
     Html,
     Mark,
@@ -41,6 +41,7 @@ from spinney.report.page import (
 )
 from spinney.report.terminal import show_views
 from spinney.structure import Groups
+from spinney.views import Node, Point, grown
 
 HOSTILE = '</script></style></title><img src=x onerror="alert(1)">\'"&<!--\x00\ud800'
 VOID = {"meta", "input", "br", "hr", "img", "link"}

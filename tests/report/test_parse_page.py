@@ -11,12 +11,13 @@ from spinney.cli.main import run
 from spinney.corpus import Tree, write_trees
 from spinney.corpus.conllu import Sentence, write_conllu
 from spinney.evaluate.parseval import SCORED, bracket_counts
+from spinney.evaluate.wrong_nodes import wrong_nodes
 from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.page import LONGEST
 from spinney.parsing.parser import Parser
 from spinney.report.html import view_page
 from spinney.report.parse_arcs import drawn_arcs
-from spinney.report.parse_trees import drawn_tree, phrase_lines, wrong_nodes
+from spinney.report.parse_trees import drawn_tree, phrase_lines
 from spinney.settings.report import Report
 
 HOSTILE = "</script><img>"

@@ -80,6 +80,14 @@ def test_applying_and_evaluating(train):
         assert as_json(model.evaluate(data))["token_error"] == 0.0
 
 
+def test_dictionaries_of_features():
+    features = [[{"word": word} for word in words] for words in X]
+    model = tagging.CRFClassifier(lam=0.1).fit(features, Y, dev=(features, Y), unlabelled=features)
+    assert [record["labels"] for record in model.apply(features)] == Y
+    assert as_json(model.evaluate((features, Y)))["token_error"] == 0.0
+    assert set(model.get_params()) == set(Tagger().get_params()) - {"patterns", "classes", "vectors"}
+
+
 def test_a_path_and_its_best_model(tmp_path):
     found = tagging.path((X, Y), patterns=TEMPLATE, penalty="l1", lams=[2.0, 0.5, 0.1], dev=(X, Y))
     weights = []

@@ -21,10 +21,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from spinney import progress
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
-from spinney.classify.penalty import make_penalty
+from spinney.classify.penalty import Penalised
 from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
-from spinney.optim import Penalty, PenaltySpec, Solution, path, solve, warn_unless_converged
-from spinney.optim.base import GroupArrays, Vector
+from spinney.optim import Penalty, Solution, path, solve, warn_unless_converged
+from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
 from spinney.parallel import in_order, one_blas_thread
 from spinney.structure import ClassTree
@@ -36,7 +36,7 @@ _BATCH = 4096  # rows whose probabilities of all nodes are held at a time
 
 
 @dataclass(eq=False, repr=False)
-class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A regression for each inner node of a tree of classes: logistic for two branches, multinomial for more.
 
     Parameters
@@ -93,15 +93,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     gamma: tuple[float, float] = (2.0, 1.0)
     lams: Sequence[float] | None = None
     folds: int = 3
-    penalty: str | PenaltySpec | Penalty = "l2"
-    l1: float = 0.0
-    l2: float = 0.0
-    groups: GroupArrays | None = None
     greedy: bool = False
-    solver: str = "auto"
-    fit_intercept: bool = True
-    tol: float = 1e-5
-    max_iter: int = 1000
     threads: int = 1
 
     # -- learning -------------------------------------------------------------------------------------
@@ -246,9 +238,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return solution
 
     def _penalty(self, loss: LinearLoss, lam: float) -> Penalty:
-        return make_penalty(
-            self.penalty, lam, l1=self.l1, l2=self.l2, groups=self.groups, X=loss.X, n_outputs=loss.n_outputs
-        )
+        return self.made_penalty(loss.X, loss.n_outputs, lam)
 
     def _best_lam(self, samples: NodeSamples) -> float:
         """The λ of the least held-out loss; of equals, the largest."""

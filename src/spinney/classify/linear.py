@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from spinney.classify.penalty import make_penalty
+from spinney.classify.penalty import Penalised
 from spinney.errors import InputError, OptionError
 from spinney.optim import (
     LogisticLoss,
@@ -33,7 +33,7 @@ from spinney.optim import (
     solve,
     warn_unless_converged,
 )
-from spinney.optim.base import GroupArrays, Vector
+from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
 
 
@@ -50,19 +50,12 @@ class PathPoint(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class LinearSettings:
+class LinearSettings(Penalised):
     """The parameters of all linear models, with a given strength or a chosen one."""
 
-    penalty: str | PenaltySpec | Penalty = "l2"
+    penalty: str | PenaltySpec | Penalty = "l2"  # may be given by position
     _: KW_ONLY
-    l1: float = 0.0
-    l2: float = 0.0
-    groups: GroupArrays | None = None
     feature_weights: ArrayLike | None = None
-    solver: str = "auto"
-    fit_intercept: bool = True
-    tol: float = 1e-5
-    max_iter: int = 1000
 
 
 @dataclass(eq=False, repr=False)
@@ -91,16 +84,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         loss = self._loss(X, y, sample_weight)
         weights = None if self.feature_weights is None else np.asarray(self.feature_weights, dtype=np.float64)
-        penalty = make_penalty(
-            self.penalty,
-            self.lam,
-            l1=self.l1,
-            l2=self.l2,
-            weights=weights,
-            groups=self.groups,
-            X=X,
-            n_outputs=loss.n_outputs,
-        )
+        penalty = self.made_penalty(X, loss.n_outputs, self.lam, weights)
         if self.lam_ratio is not None:
             if not 0 < self.lam_ratio <= 1:
                 raise OptionError(f"lam_ratio must lie between 0 and 1, not {self.lam_ratio:g}")

@@ -1,7 +1,8 @@
-"""What a linear model knows of its weights: from the parameters of an estimator to a penalty."""
+"""What all estimators with a penalty share: their parameters, and from these to the penalty."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from spinney.optim import Penalty, PenaltySpec, Structure, penalty
@@ -14,35 +15,38 @@ REMEDIES = {
 }
 
 
-def make_penalty(
-    name: str | PenaltySpec | Penalty,
-    lam: float,
-    *,
-    l1: float = 0.0,
-    l2: float = 0.0,
-    weights: Vector | None = None,
-    groups: GroupArrays | None = None,
-    X: Any,
-    n_outputs: int = 1,
-) -> Penalty:
-    """A penalty over the weights of a linear model: ``X.shape[1]`` features with ``n_outputs`` weights each.
+@dataclass(eq=False, repr=False, kw_only=True)
+class Penalised:
+    """The parameters of all estimators with a penalty: the penalty with its strengths and groups, and the solver."""
 
-    ``groups`` are sets of features; with several outputs a group holds all the weights of its features.
+    penalty: str | PenaltySpec | Penalty = "l2"
+    l1: float = 0.0
+    l2: float = 0.0
+    groups: GroupArrays | None = None
+    solver: str = "auto"
+    fit_intercept: bool = True
+    tol: float = 1e-5
+    max_iter: int = 1000
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> make_penalty("elasticnet", 2.0, l2=0.5, X=np.eye(3)).describe()
-    'elastic net, λ = 2, ℓ2 = 0.5'
-    """
-    structure = Structure(
-        "a linear model",
-        groups=groups,
-        design=X,
-        n_features=X.shape[1],
-        n_outputs=n_outputs,
-        weights=weights,
-        ordered=True,
-        remedies=REMEDIES,
-    )
-    return penalty(name, structure, lam=lam, l1=l1, l2=l2)
+    def made_penalty(self, X: Any, n_outputs: int, lam: float, weights: Vector | None = None) -> Penalty:
+        """The penalty over the weights of a linear model: ``X.shape[1]`` features with ``n_outputs`` weights each.
+
+        Groups are sets of features; with several outputs a group holds all the weights of its features.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Penalised(penalty="elasticnet", l2=0.5).made_penalty(np.eye(3), 1, lam=2.0).describe()
+        'elastic net, λ = 2, ℓ2 = 0.5'
+        """
+        structure = Structure(
+            "a linear model",
+            groups=self.groups,
+            design=X,
+            n_features=X.shape[1],
+            n_outputs=n_outputs,
+            weights=weights,
+            ordered=True,
+            remedies=REMEDIES,
+        )
+        return penalty(self.penalty, structure, lam=lam, l1=self.l1, l2=self.l2)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import Any
 
 from spinney import progress
 from spinney.cli.running import begin, emit, print_json
 from spinney.cli.verbs import Call
 from spinney.errors import InputError
-
-if TYPE_CHECKING:
-    from spinney.cli.tour import Tour
+from spinney.views import Extra, Lines
 
 #: The models of the tour as its report shows them: file, title, and what they are tried on.
 _SHOWN = (
@@ -33,43 +31,34 @@ def demo(call: Call) -> int:
     folder, texts = call.arguments["folder"], call.settings.texts
     if texts is not None:
         from spinney.corpus.sample_files import write_sample_files
-        from spinney.views import Extra, Lines
 
         written = write_sample_files(texts)
         lines = Lines("", "", [f"Wrote {texts}: {', '.join(written)}"])
         emit(call, [Extra("texts", "", texts), Extra("files", "", written), lines])
         return 0
-    from spinney.cli.tour import Tour
+    from spinney.cli.tour import SCENES, Tour
+    from spinney.report.terminal import show_views
+    from spinney.views import Section, as_json
 
     progress.log.setLevel("WARNING")  # the tour speaks for itself
     _make_folder(folder)
-    tour = Tour(folder, call.settings.seed, talk=not call.json)
-    facts = {
-        "corpus": tour.corpus(),
-        "classifier": tour.classifier(),
-        "families": tour.word_families(),
-        "tree": tour.phrases(),
-        "solvers": tour.solvers(),
-        "tagger": tour.tagger(),
-        "classes": tour.word_classes(),
-        "embedding": tour.word_vectors(),
-        "structure": tour.structure_at_work(),
-        "sentences": tour.sentences(),
-        "versions": tour.versions(),
-        "language": tour.language(),
-        "syntax": tour.syntax(),
-        "folder": folder,
-    }
-    report = _report(folder)
+    tour = Tour(folder, call.settings.seed)
+    facts: dict[str, Any] = {"folder": folder}
+    for number, (name, (title, scene)) in enumerate(SCENES.items(), 1):
+        views = scene(tour)
+        facts[name] = as_json(views)
+        if not call.json:
+            show_views([Section(f"\n{number}. {title}", views)])
+    facts["report"] = _report(folder)
     if call.json:
-        print_json(facts | {"report": report})
+        print_json(facts)
     else:
-        _farewell(tour, report)
+        show_views([farewell(folder, facts["report"])])
     return 0
 
 
 def _make_folder(folder: str) -> None:
-    """The folder, with the texts of the tour in it."""
+    """The folder, with the sample texts in it."""
     from spinney.corpus.sample_files import write_sample_files
 
     try:
@@ -100,23 +89,30 @@ def _report(folder: str) -> str:
     return path
 
 
-def _farewell(tour: Tour, report: str) -> None:
+def farewell(folder: str, report: str) -> Lines:
+    """What to try next."""
     from shlex import quote
 
-    names = ("classifier.spinney", "parser.spinney", "classes.spinney", "vectors.spinney", "language.spinney")
-    classifier, parser, classes, vectors, language = (quote(tour.place(name)) for name in names)
-    manual, code = quote(tour.place("texts/manual.txt")), quote(tour.place("texts/code.txt"))
-    tour.say("")
-    tour.say(f"[bold]All of it is on one page: open {report}[/bold]")
-    tour.say("The models and the texts are beside it. Try next:")
-    for line in (
-        f"classify inspect {classifier} --top 20",
-        f"classes neighbours {classes} returns",
-        f"embed neighbours {vectors} list tuple",
-        f"lm sample {language}",
-        f"parse apply {parser} {code} | head -3",
-        f"classes fit {manual} --model my.spinney --method hmm          (any text, one sentence per line)",
-        "classify fit FOLDER --model my.spinney --penalty l1 --cv 5     (one folder per class)",
+    def at(name: str) -> str:
+        return quote(os.path.join(folder, name))
+
+    commands = (
+        f"classify inspect {at('classifier.spinney')} --top 20",
+        f"classes neighbours {at('classes.spinney')} returns",
+        f"embed neighbours {at('vectors.spinney')} list tuple",
+        f"lm sample {at('language.spinney')}",
+        f"parse apply {at('parser.spinney')} {at('texts/code.txt')} | head -3",
+        f"classes fit {at('texts/manual.txt')} --model my.spinney --method hmm   (any text, one sentence per line)",
+        "classify fit FOLDER --model my.spinney --penalty l1 --cv 5   (one folder per class)",
         "report my.spinney",
-    ):
-        tour.say(f"  spinney {line}")
+    )
+    return Lines(
+        "",
+        "",
+        [
+            "",
+            f"All of it is on one page: open {report}",
+            "The models and the texts are beside it. Try next:",
+            *(f"  spinney {command}" for command in commands),
+        ],
+    )

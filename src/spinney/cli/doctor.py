@@ -79,7 +79,7 @@ def _processors(threads: int | None) -> dict[str, Any]:
         from threadpoolctl import threadpool_info
 
         from spinney.parallel import default_threads
-    except Exception:  # whatever a broken installation raises: told among the problems
+    except Exception:  # whatever a broken installation raises: it is among the problems
         return {"processors": os.cpu_count()}
     return {
         "processors": os.cpu_count(),
@@ -169,8 +169,8 @@ def _problems(facts: dict[str, Any]) -> list[dict[str, Any]]:
             )
         elif least is not None and _numbers(version) < _numbers(least):
             add(f"{name} {version} is older than {least}", f"pip install '{name}>={least}'", broken=True)
-    if (told := _installed_version()) not in (None, spinney.__version__):
-        add(f"the package was installed as version {told}", "pip install --editable . (or --upgrade)")
+    if (installed := _installed_version()) not in (None, spinney.__version__):
+        add(f"the package was installed as version {installed}", "pip install --editable . (or --upgrade)")
     kernels = facts["kernels"]
     interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
     if "error" in kernels and not interpreted:
@@ -179,7 +179,7 @@ def _problems(facts: dict[str, Any]) -> list[dict[str, Any]]:
         what = f"kernels cannot be kept in {kernels['folder']}: every run compiles what is missing there"
         add(what, _CACHE_REMEDY)
     for command in facts.get("compiled", {}).get("failed", []):
-        add(f"a small fit fails: {command}", "please tell the maintainers", broken=True)
+        add(f"a small fit fails: {command}", "please report it", broken=True)
     if interpreted:
         add("NUMBA_DISABLE_JIT is set: kernels run as plain Python, very slowly", "unset NUMBA_DISABLE_JIT")
     for name, folder in facts["folders"].items():
@@ -236,12 +236,12 @@ def _views(facts: dict[str, Any]) -> list[View]:
         "Versions": {name: version or "not installed" for name, version in facts["versions"].items()},
         "Platform": facts["platform"],
         "Processors and threads": processors,
-        "Kernels": _kernels_told(facts["kernels"], facts.get("compiled")),
+        "Kernels": _kernels_shown(facts["kernels"], facts.get("compiled")),
         "Extras": {
             name: f"{'installed' if extra['installed'] else extra['install']} ({extra['for']})"
             for name, extra in facts["extras"].items()
         },
-        "Folders": {name: _folder_told(folder) for name, folder in facts["folders"].items()},
+        "Folders": {name: _folder_shown(folder) for name, folder in facts["folders"].items()},
         "Terminal": {key: facts["terminal"][key] for key in ("colour", "width", "encoding")},
         "Problems, and what helps": {problem["what"]: problem["remedy"] for problem in facts["problems"]},
     }
@@ -249,21 +249,21 @@ def _views(facts: dict[str, Any]) -> list[View]:
     return views if facts["problems"] else [*views, Note("No problems found.")]
 
 
-def _kernels_told(kernels: dict[str, Any], compiled: dict[str, Any] | None) -> dict[str, Any]:
+def _kernels_shown(kernels: dict[str, Any], compiled: dict[str, Any] | None) -> dict[str, Any]:
     if "error" in kernels:
         return {"error": kernels["error"]}
-    told = {
+    shown = {
         "kept in": kernels["folder"] + ("" if kernels["writable"] else " (cannot be written)"),
         "compiled": f"{kernels['compiled']} of {kernels['kernels']} kernels, {_size(kernels['bytes'])}",
     }
     if kernels["stale"]:
-        told["of older source"] = f"{kernels['stale']} (not used any more)"
+        shown["of older source"] = f"{kernels['stale']} (not used any more)"
     if compiled is not None:
-        told["compiled now"] = f"{compiled['kernels']} kernels in {compiled['seconds']:.0f} s"
-    return told
+        shown["compiled now"] = f"{compiled['kernels']} kernels in {compiled['seconds']:.0f} s"
+    return shown
 
 
-def _folder_told(folder: dict[str, Any]) -> str:
+def _folder_shown(folder: dict[str, Any]) -> str:
     if folder["path"] is None:
         return "not set"
     return f"{folder['path']} ({_size(folder['free_bytes']) + ' free' if folder['exists'] else 'none'})"

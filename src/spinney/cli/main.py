@@ -112,7 +112,7 @@ class Group(click.Group):
 def command(words: Sequence[str] | None = None) -> Group:
     """The whole command line; the verb that the words name has the options of its method.
 
-    The others have no options then, since to put all together takes longer than most of them run. Without words, all
+    The others have no options then, since building all of them takes longer than most commands run. Without words, all
     have all options of all methods.
 
     Examples

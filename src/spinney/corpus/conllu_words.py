@@ -99,7 +99,9 @@ class Words:
             if not row.strip():
                 raise self._row_error(number, "white space on a blank line", "a blank line is empty")
             if n != _WIDTH:
-                raise self._row_error(number, f"{n} columns where CoNLL-U has {_WIDTH}", "parted by tabs")
+                raise self._row_error(
+                    number, f"{n} columns where CoNLL-U has {_WIDTH}", "with tabs between them"
+                )
 
     def _column(self, number: int) -> list[str]:
         column = self._fields[number::_STRIDE]

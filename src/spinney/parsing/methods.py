@@ -185,7 +185,7 @@ def _clustering(
 
 
 def _of_nodes(training: TrainingTrees, s: Any, seed: int) -> dict[str, Any]:
-    """What learners from vectors of nodes are told."""
+    """The arguments of learners from vectors of nodes."""
     return {
         "features": s.features,
         "kappa": s.kappa,

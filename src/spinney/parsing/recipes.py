@@ -40,7 +40,7 @@ def fit(
     """
     s: Any = settings or choose(parse_settings.FIT, given)
     data: Any = train if isinstance(train, str) else list(train) if isinstance(train, Iterable) else [train]
-    fitted = _automata if isinstance(s, parse_settings.HeadAutomata) else _parser
+    fitted = _automata if isinstance(s, parse_settings.AnyAutomata) else _parser
     report = ReadReport()
     model: Any
     model, judged, held_out = fitted(data, s, report)

@@ -35,6 +35,11 @@ def fit_facts(facts: Mapping[str, Any]) -> Facts:
     return Facts("facts", "", {**facts, **shares}, names)
 
 
+def _extras(facts: Mapping[str, Any]) -> list[View]:
+    """Facts for JSON, where people asked for something else."""
+    return [Extra(name, "", value) for name, value in facts.items()]
+
+
 # ------------------------------------------------------------------------------------------ grammars
 
 
@@ -53,7 +58,7 @@ def parser_views(parser: Parser, s: Inspect) -> list[View]:
         views += _reading(reading, s.states)
     return [
         *views,
-        *([Facts("facts", "", facts, {})] if s.label else []),
+        *(_extras(facts) if s.label else []),
         Extra("label_table", "", [row._asdict() for row in table]),
         Extra("described", "", readings),
     ]
@@ -102,7 +107,7 @@ def automata_views(model: HeadAutomata, s: Inspect) -> list[View]:
     found = [side for head in s.label for side in describe_head(model, head, s.top)]
     facts = {name: value for name, value in model.facts.items() if name != "trace"}
     if found:
-        return [_sides(found), Facts("facts", "", facts, {}), Extra("heads", "", found)]
+        return [_sides(found), *_extras(facts), Extra("heads", "", found)]
     found = describe_heads(model, s.top)
     shown = [*found[: 2 * s.labels], *found[2 * s.labels :][-1:]]
     return [fit_facts(facts), _sides(shown), Extra("heads", "", found)]

@@ -12,7 +12,7 @@ from spinney.report.page import N_COLOURS, Html, colour, escape, shown, table
 _WIDTH, _HEIGHT = 720, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 10, 28  # margins of a line chart
 _CELL = 40  # the side of a cell of a heat map; of many, half of that and no number in it
-_NUMBERED = 24  # so many rows and columns at most hold numbers
+_NUMBERED = 24  # the most rows and columns whose cells hold numbers
 _NAME = 26  # letters of the name of a row or column
 _SPARK = (96, 22)  # the width and height of a small line
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")  # the second, third and fourth eight of lines
@@ -58,7 +58,7 @@ def line_chart(
     )
     rounded = [[float(f"{v:.6g}") if math.isfinite(v) else None for v in row] for row in numbers.values()]
     data = json.dumps({"x": [str(x) for x in x_labels], "at": at, "series": rounded}, ensure_ascii=False)
-    told = [[str(x), *(row[i] for row in numbers.values())] for i, x in enumerate(x_labels)]
+    numbered = [[str(x), *(row[i] for row in numbers.values())] for i, x in enumerate(x_labels)]
     return Html(
         f'<figure class="chart" data-chart="{escape(data)}">\n<div class="wide"><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" '
         f'role="img" tabindex="0" aria-label="{escape(caption or ", ".join(numbers))}">\n'
@@ -66,7 +66,7 @@ def line_chart(
         f'<line class="cursor" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"/>\n{lines}</svg></div>\n'
         f'<p class="readout"></p><ul class="legend">{legend}</ul>\n'
         f"{f'<figcaption>{escape(caption)}</figcaption>' if caption else ''}"
-        f"<details><summary>Numbers</summary>{table(['', *numbers], told)}</details></figure>\n"
+        f"<details><summary>Numbers</summary>{table(['', *numbers], numbered)}</details></figure>\n"
     )
 
 
@@ -177,7 +177,7 @@ def heat_map(
         for i in range(len(rows))
         for j in range(len(columns))
     ]
-    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     drawn = "\n".join([*names, *filter(None, cells)])
     data = {
         "rows": list(rows), "columns": list(columns), "left": left, "top": top, "side": side,
@@ -189,7 +189,7 @@ def heat_map(
         f'tabindex="0" aria-label="{escape(caption or "heat map")}">\n'
         f'<path class="ground" d="M{left} {top}h{side * len(columns)}v{side * len(rows)}H{left}Z"/>\n{drawn}\n'
         f'<path class="frame" d="M0 0h{side - 1}v{side - 1}H0Z"/></svg></div>'
-        f'<p class="readout" aria-live="polite"></p>{told}</figure>\n'
+        f'<p class="readout" aria-live="polite"></p>{below}</figure>\n'
     )
 
 

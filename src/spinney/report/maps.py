@@ -6,23 +6,11 @@ import json
 from collections.abc import Sequence
 
 from spinney.report.page import Html, colour, escape
-from spinney.structure.maps import COMPARED, SHOWN, by_count, label, map_points, principal_axes, word_places
+from spinney.structure.maps import label
 from spinney.views import Point
 
-__all__ = [
-    "COMPARED",
-    "SHOWN",
-    "Point",
-    "by_count",
-    "label",
-    "map_points",
-    "principal_axes",
-    "word_map",
-    "word_places",
-]
-
 _WIDTH, _HEIGHT, _PAD = 720, 480, 30  # of the map before the script knows how much room there is
-_LETTER, _LINE = 6.6, 15  # about the size of a letter, to tell which labels would lie on others
+_LETTER, _LINE = 6.6, 15  # about the size of a letter, to find out which labels would lie on others
 
 
 def word_map(points: Sequence[Point], *, caption: str = "") -> Html:

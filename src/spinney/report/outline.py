@@ -6,23 +6,24 @@ import heapq
 from collections.abc import Sequence
 
 from spinney.report.page import Html, escape
-from spinney.views import Node, grown
+from spinney.views import Node
 
-__all__ = ["DRAWN", "Node", "grown", "outline"]
-
-#: How many leaves and branches are drawn before branches are told in a line.
+#: How many leaves and branches are drawn before branches are summarised in a line.
 DRAWN = 1500
-_DEEP = 40  # levels, then all leaves below are told in a line: nobody could see where deeper ones belong
+_DEEP = (
+    40  # levels, then all leaves below are summarised in a line: nobody could see where deeper ones belong
+)
 _OPEN = 3  # levels that are open at the start
 
 
 def outline(roots: Sequence[Node], *, leaves: str = "leaves") -> Html:
     """Trees as lists in lists: branches fold, and what is typed into the box shows the leaves that hold it.
 
-    Of large trees the largest branches are drawn, the others told in a line.
+    Of large trees the largest branches are drawn, the others summarised in a line.
 
     Examples
     --------
+    >>> from spinney.views import grown
     >>> print(outline(grown([2, 2, -1], [Node("cat", "12 times"), Node("dog")], range(3))))
     <div class="outline"><div class="tools" hidden><input type="search" placeholder="Filter"
     aria-label="Filter the leaves of this tree"><output class="faint">2 leaves</output><button
@@ -42,13 +43,13 @@ def outline(roots: Sequence[Node], *, leaves: str = "leaves") -> Html:
         if isinstance(node, str):
             parts.append(node)
         elif not node.children:
-            parts.append(f'<li class="leaf">{_told(node.name, node.note)}</li>\n')
+            parts.append(f'<li class="leaf">{_named(node.name, node.note)}</li>\n')
         elif id(node) not in opened:
             parts.append(
-                f'<li class="leaf">{_told(node.name or f"{node.size:,} {leaves}", _some(node))}</li>\n'
+                f'<li class="leaf">{_named(node.name or f"{node.size:,} {leaves}", _some(node))}</li>\n'
             )
         else:
-            title = _told(node.name or f"{node.size:,} {leaves}", node.note or _some(node))
+            title = _named(node.name or f"{node.size:,} {leaves}", node.note or _some(node))
             style = ' class="named"' if node.name else ""
             parts.append(f"<li{style}><details{' open' * (depth < _OPEN)}><summary>{title}</summary><ul>\n")
             todo.append(("</ul></details></li>\n", depth))
@@ -84,10 +85,10 @@ def _opened(roots: Sequence[Node]) -> dict[int, int]:
     return opened
 
 
-def _told(name: str, note: str) -> str:
+def _named(name: str, note: str) -> str:
     return f'{escape(name)} <span class="faint">{escape(note)}</span>' if note else escape(name)
 
 
 def _some(node: Node) -> str:
     """Some leaves of a branch."""
-    return ", ".join(node.tells) + (", …" if len(node.tells) < node.size else "")
+    return ", ".join(node.examples) + (", …" if len(node.examples) < node.size else "")

@@ -19,8 +19,7 @@ from importlib.resources import files
 from typing import Any
 
 import spinney
-from spinney.views import Mark as Mark
-from spinney.views import Share as Share
+from spinney.views import Mark, Share
 
 N_COLOURS = 8
 FILTERED = 12  # rows from which a table has a filter box
@@ -258,12 +257,13 @@ def scored_lines(lines: Sequence[tuple[object, float | None]], *, colours: tuple
     most = _largest(score for _, score in lines if score is not None)
     rows = []
     for text, score in lines:
-        drawn = told = ""
+        drawn = number = ""
         if score is not None:
             drawn = bar(score, most, colours[score < 0], signed=True)
-            told = f"{score:+.3f}".replace("-", "−")  # all with as many places, one below the other
+            number = f"{score:+.3f}".replace("-", "−")  # aligned, with the same number of places
         rows.append(
-            f'<li><span>{drawn}</span><span class="number">{told}</span><span class="text">{escape(text)}</span></li>\n'
+            f'<li><span>{drawn}</span><span class="number">{number}</span>'
+            f'<span class="text">{escape(text)}</span></li>\n'
         )
     return Html(f'<ol class="lines">\n{"".join(rows)}</ol>\n')
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spinney.corpus.brackets import Tree
-from spinney.evaluate.wrong_nodes import wrong_nodes
 from spinney.report.page import Html, escape
-
-__all__ = ["drawn_tree", "phrase_lines", "wrong_nodes"]
 
 _ROW = 19  # pixels from word to word
 _LETTER = 8.2  # of a label, about

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from spinney.report.tables import console, show_facts, show_rows
 from spinney.views import (
     Arcs,
     Bars,
@@ -23,12 +22,17 @@ from spinney.views import (
     ScoredLines,
     Section,
     Series,
+    Share,
     Spark,
     Table,
     Tokens,
     View,
     every,
 )
+
+if TYPE_CHECKING:
+    from rich import table
+    from rich.console import Console
 
 _BAR = 24  # the longest bar
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -39,7 +43,7 @@ _LINES = 60  # of a tree
 
 
 def show_views(views: Iterable[View], title: str = "") -> None:
-    """Print views one below the other; the first of them has ``title`` where it has none of its own."""
+    """Print views one below the other; the first one without a title of its own has ``title``."""
     for view in views:
         if isinstance(view, Section):
             _print(view.title, style="bold")
@@ -54,11 +58,19 @@ def show_views(views: Iterable[View], title: str = "") -> None:
                 show_views(inner)
 
 
-def _print(text: str, style: str = "") -> None:
+def _print(text: str, style: str = "", *, wrap: bool = False) -> None:
     from rich.text import Text
 
     if text:
-        console().print(Text(text, style=style), soft_wrap=not style)
+        console().print(Text(text, style=style), soft_wrap=not wrap)
+
+
+def _facts(view: Facts) -> None:
+    known = view.shown()
+    if known:
+        show_facts(view.title, known)
+    else:
+        _print(view.title, style="italic")
 
 
 def _facts(view: Facts) -> None:
@@ -128,7 +140,7 @@ def _outline(view: Outline) -> None:
     while todo and drawn < _LINES:
         node, depth = todo.pop()
         name = node.name or f"{node.size:,} {view.leaves}"
-        note = node.note or ("" if not node.children else ", ".join(node.tells))
+        note = node.note or ("" if not node.children else ", ".join(node.examples))
         _print(f"{'  ' * min(depth, 20)}{name}{f'  ({note})' if note else ''}")
         todo += [(child, depth + 1) for child in reversed(node.children)]
         drawn += 1
@@ -144,7 +156,7 @@ def _tree(view: PhraseTree) -> None:
     lines = phrase_lines(Tree.parse(view.tree))
     width = max((len(label) for label, _ in lines), default=0)
     for label, words in lines:
-        _print(f"{label:{width}}  {words}")
+        _print(f"{label:{width}}  {words.replace('-LRB-', '(').replace('-RRB-', ')')}")
 
 
 def _arcs(view: Arcs) -> None:
@@ -204,7 +216,7 @@ SHOWN: dict[type[View], Callable[[Any], None]] = {
     Facts: _facts,
     Table: _table,
     Lines: _lines,
-    Note: lambda view: _print(view.text),
+    Note: lambda view: _print(view.text, wrap=True),
     Bars: _bars,
     Series: _series,
     HeatMap: _heat_map,
@@ -215,3 +227,64 @@ SHOWN: dict[type[View], Callable[[Any], None]] = {
     ScoredLines: _scored,
     Tokens: _tokens,
 }
+
+
+# ---------------------------------------------------------------------------------------- tables of Rich
+
+
+def console() -> Console:
+    """Standard output, never wrapping into less than 80 columns."""
+    import shutil
+
+    from rich.console import Console
+
+    return Console(width=max(80, shutil.get_terminal_size((100, 24)).columns), highlight=False)
+
+
+def show_facts(title: str, facts: Mapping[str, Any]) -> None:
+    """A two-column table of facts."""
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, value in facts.items():
+        table.add_row(name, _text(value))
+    _print_titled(title, table)
+
+
+def show_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table; columns of numbers are set flush right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    listed = [list(row) for row in rows]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for i, name in enumerate(header):
+        numeric = bool(listed) and all(isinstance(row[i], int | float) for row in listed)
+        table.add_column(name, justify="right" if numeric else "left")
+    for row in listed:
+        table.add_row(*[_text(cell) for cell in row])
+    _print_titled(title, table)
+
+
+def _print_titled(title: str, drawn: table.Table) -> None:
+    """A title may be wider than its table: rich's own would be wrapped."""
+    from rich.text import Text
+
+    out = console()
+    if title:
+        out.print(Text(title, style="italic"), soft_wrap=True)
+    out.print(drawn)
+
+
+def _text(value: Any) -> str:
+    from rich.markup import escape
+
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Share):
+        return f"{value:.2%}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return escape(str(value))

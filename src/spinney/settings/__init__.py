@@ -473,18 +473,22 @@ def takes(cls: type[Settings], *first: str, without: Iterable[str] = ()) -> Call
     """Give an estimator a constructor whose parameters are these settings, stored as attributes of their names.
 
     That is what scikit-learn expects of an estimator: ``__init__`` stores, and ``fit`` checks (by ``cls.of``). The
-    parameters that are named ``first`` may also be given by position; those ``without`` are left out.
+    setting ``seed`` is called ``random_state``, as everywhere in scikit-learn. The parameters that are named ``first``
+    may also be given by position; those ``without`` are left out.
 
     Examples
     --------
-    >>> @takes(Common, "seed")
+    >>> @takes(Common, "threads")
     ... class Estimator: ...
-    >>> Estimator(4).seed
-    4
+    >>> made = Estimator(2, random_state=4)
+    >>> made.threads, made.random_state, made.seed
+    (2, 4, 4)
     """
     from inspect import Parameter, Signature
 
     found = {s.name: s.default for s in settings_of(cls) if s.default is not REQUIRED}
+    if "seed" in found:
+        found["random_state"] = found.pop("seed")
     names = [*first, *(name for name in found if name not in first)]
     own = [
         Parameter(
@@ -507,6 +511,7 @@ def takes(cls: type[Settings], *first: str, without: Iterable[str] = ()) -> Call
 
     def decorate(estimator: E) -> E:
         estimator.__init__ = __init__  # type: ignore[misc]
+        estimator.seed = property(lambda self: self.random_state)  # type: ignore[attr-defined]
         return estimator
 
     return decorate

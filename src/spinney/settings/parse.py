@@ -233,7 +233,7 @@ GRAMMARS = _Methods(methods(Clustering, Spectral, SplitMerge, Em, Pivots, Pcfg))
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeadAutomata(_HeldOut, Common):
+class AnyAutomata(_HeldOut, Common):
     """What all head automata share."""
 
     panel = TRAINING
@@ -245,7 +245,7 @@ class HeadAutomata(_HeldOut, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _AutomatonStates(HeadAutomata):
+class _AutomatonStates(AnyAutomata):
     panel = TRAINING
     states: Annotated[int, AtLeast(1), "Greatest number of states of an automaton."] = 8
 
@@ -276,7 +276,7 @@ class AutomataEm(_AutomatonStates):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutomataBaseline(HeadAutomata):
+class AutomataBaseline(AnyAutomata):
     """Head automata that see no modifier before, or the one before."""
 
     panel = TRAINING

@@ -281,27 +281,41 @@ FIT = methods(Crf, Memm, Hmm)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimator(
-    Criterion, SolvingCrf, Strength, Penalised, Support, Bigrams, Features, PartialLabels, Kind, Common
-):
-    """The parameters of :class:`spinney.tagging.Tagger`: what does not come with the sentences."""
+class Decoded(Settings):
+    """How the labels of a sentence are chosen."""
 
-    panel = TRAINING
-    patience: Annotated[int | None, AtLeast(1), "Checks on dev without progress before stopping."] = None
+    panel = OUTPUT
     decoding: Annotated[Literal["viterbi", "posterior"], "Best labelling, or best label of each token."] = (
         "viterbi"
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Labelling(Settings):
+class Estimator(
+    Decoded,
+    Criterion,
+    SolvingCrf,
+    Strength,
+    Penalised,
+    Support,
+    Bigrams,
+    Features,
+    PartialLabels,
+    Kind,
+    Common,
+):
+    """The parameters of :class:`spinney.tagging.Tagger`: what does not come with the sentences."""
+
+    panel = TRAINING
+    patience: Annotated[int | None, AtLeast(1), "Checks on dev without progress before stopping."] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelling(Decoded):
     """How a fitted tagger gives labels."""
 
     panel = OUTPUT
-    decoding: Annotated[Literal["viterbi", "posterior"], "Best labelling, or best label of each token."] = (
-        "viterbi"
-    )
-    scheme: Annotated[Scheme | None, "Label only validly in this scheme."] = None
+    scheme: Annotated[Scheme | None, "Label only validly in this scheme, if not that of fit."] = None
 
 
 @dataclass(frozen=True, kw_only=True)

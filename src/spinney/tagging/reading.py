@@ -74,6 +74,11 @@ def read_batches_of(
         yield Columns.from_sentences(some, pool)
 
 
+def is_pair(data: Any) -> bool:
+    """Whether data are sentences in memory with their labels, rather than files."""
+    return isinstance(data, tuple) and len(data) == 2 and not isinstance(data[0], str)
+
+
 def labelled_data(
     data: Any, s: Any, report: ReadReport | None = None, like: Columns | None = None
 ) -> Columns:
@@ -83,8 +88,9 @@ def labelled_data(
     """
     if isinstance(data, Columns):
         return data
-    if isinstance(data, tuple) and len(data) == 2 and not isinstance(data[0], str):
-        return labelled_columns(*data, like)
+    if is_pair(data):
+        sentences, labels = data
+        return labelled_columns(sentences, labels, like)
     files = [data] if isinstance(data, str) else list(data)
     columns = _read(files, s, report)
     if not columns.n_tokens:

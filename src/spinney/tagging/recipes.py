@@ -92,7 +92,8 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> TaggerPa
 
 def _tagger(s: Any, train: Any) -> Tagger:
     """The estimator of these settings; its template and structures are read before any sentence."""
-    parameters = {name: value for name, value in s.values().items() if name in Tagger._get_param_names()}
+    given = {**s.values(), "random_state": s.seed}
+    parameters = {name: value for name, value in given.items() if name in Tagger._get_param_names()}
     if s.preset is not None:
         parameters["patterns"] = s.preset
     elif s.patterns is None:

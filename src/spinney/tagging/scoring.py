@@ -15,7 +15,7 @@ from spinney.errors import InputError
 from spinney.evaluate import conlleval_report
 from spinney.model import Applied
 from spinney.tagging.columns import Columns
-from spinney.tagging.reading import labelled_data, read_batches_of
+from spinney.tagging.reading import is_pair, labelled_data, read_batches_of
 from spinney.views import Extra, Facts, Lines, Table, View
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def evaluated(tagger: Tagger, data: Any, s: Any) -> list[View]:
     """Errors of tokens and sentences, and precision and recall of phrases."""
     tagger = _set(tagger, s)
     report = ReadReport()
-    columns = labelled_data(data, s, report)
+    columns = tagger.columns(*data) if is_pair(data) else labelled_data(data, s, report)
     scores = tagger.score_columns(columns)
     texts = list(columns.pool)
     seen = {texts[symbol] for symbol in np.unique(columns.symbols[-1]).tolist()}

@@ -19,43 +19,47 @@ from spinney.views import View
 
 def applied(model: TrendModel, data: Any, s: Apply) -> Applied:
     """A record for each document: its number or class; of a model of text, nats (−ln p), words, and nats per word."""
-    if s.proba and model.task == "text":
-        raise SettingError("{proba}: a model of text has no classes")
+    if s.proba and model.task != "classification":
+        raise SettingError("{proba} needs a model of classes: this one has no classes")
     columns = replace(Columns.of(model.settings).other(s), time=s.time, target=None)
     read = read_dated(data, columns, s, model.every)
     if s.at is not None:
         times = binned([parse_time(s.at)] * len(read.ids), model.every)
         read = replace(read, documents=replace(read.documents, times=times))
 
+    names = _columns(model, s.proba)
+
     def records() -> Iterator[dict[str, Any]]:
         with about(_named(data)):
-            header, rows = _forecasts(model, read, s.proba)
-        yield from (dict(zip(header, row)) for row in rows)
+            yield from (dict(zip(names, row)) for row in _forecasts(model, read, s.proba))
 
-    several = [True] if s.proba or model.task == "text" else []  # columns, whose names come first
-
-    def line(record: dict[str, Any]) -> str:
-        cells = (f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in record.values())
-        names = "\t".join(record) + "\n" if several and several.pop() else ""
-        return names + "\t".join(cells) + "\n"
-
-    return Applied("predictions", records(), line)
+    header = "\t".join(names) + "\n" if s.proba or model.task == "text" else ""
+    return Applied("predictions", records(), _line, header=header)
 
 
-def _forecasts(model: TrendModel, read: Read, proba: bool) -> tuple[list[str], list[list[Any]]]:
-    """The names of the columns, and a row for each document."""
+def _line(record: dict[str, Any]) -> str:
+    cells = (f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in record.values())
+    return "\t".join(cells) + "\n"
+
+
+def _columns(model: TrendModel, proba: bool) -> list[str]:
+    if model.task == "text":
+        return ["id", "nats", "words", "nats_per_word"]
+    classes = [str(label) for label in model.series.classes_] if proba else []
+    return ["id", "value" if model.task == "regression" else "label", *classes]
+
+
+def _forecasts(model: TrendModel, read: Read, proba: bool) -> Iterator[list[Any]]:
+    """A row for each document."""
     documents = read.documents
     if model.task == "text":
         losses, lengths = model.losses(documents).tolist(), model.lengths(documents).tolist()
-        each = [[id, loss, int(n), loss / n if n else None] for id, loss, n in zip(read.ids, losses, lengths)]
-        return ["id", "nats", "words", "nats_per_word"], each
-    name = "value" if model.task == "regression" else "label"
-    rows: list[list[Any]] = [list(pair) for pair in zip(read.ids, model.predict(documents).tolist())]
-    if not proba:
-        return ["id", name], rows
-    chances = model.predict_proba(documents).tolist()
-    classes = [str(label) for label in model.series.classes_]
-    return ["id", name, *classes], [[*row, *chance] for row, chance in zip(rows, chances)]
+        for id, loss, n in zip(read.ids, losses, lengths):
+            yield [id, loss, int(n), loss / n if n else None]
+        return
+    chances = model.predict_proba(documents).tolist() if proba else [[]] * len(documents)
+    for id, found, chance in zip(read.ids, model.predict(documents).tolist(), chances):
+        yield [id, found, *chance]
 
 
 def evaluated(model: TrendModel, data: Any, s: Evaluate) -> list[View]:
