@@ -36,26 +36,23 @@ def clustering():
     return brown(pair_counts(text()), text().vocabulary, 24).noting(READING)
 
 
+def page_of(model, title, data=None):
+    from spinney.report.html import view_page
+
+    return view_page(title, model.report_views(data))
+
+
 @cache
 def brown_page():
-    from spinney.report.classes_page import Classed, classes_page
-
-    classes = [clustering().classes.encode(words).tolist() for words in sentences()]
-    return classes_page(clustering(), "brown.spinney", Classed(sentences(), classes))
+    return page_of(clustering(), "brown.spinney", sentences())
 
 
 @cache
 def hidden_page():
-    from spinney.report.classes_page import Classed, classes_page
-
     from spinney.classes import HiddenMarkov
 
     model = HiddenMarkov(30, passes=2, random_state=1).fit(text(), reading=READING)
-    some = sentence_arrays(sentences(), vocabulary=text().vocabulary)
-    ends = some.offsets[1:-1]
-    classes = [part.tolist() for part in np.split(model.predict(some), ends)]
-    chances = [part.max(axis=1).tolist() for part in np.split(model.posteriors(some), ends)]
-    return classes_page(model, "hidden.spinney", Classed(sentences(), classes, chances))
+    return page_of(model, "hidden.spinney", sentences())
 
 
 @cache
@@ -67,32 +64,24 @@ def vectors():
 
 @cache
 def vectors_page():
-    from spinney.report.embed_page import embed_page
-
-    return embed_page(vectors(), "vectors.spinney")
+    return page_of(vectors(), "vectors.spinney")
 
 
 def codes_page():
-    from spinney.report.embed_page import embed_page
-
     from spinney.embed import Embedding
 
-    return embed_page(
-        Embedding("sparse", dimensions=26, epochs=2).fit(text(), reading=READING), "codes.spinney"
-    )
+    model = Embedding("sparse", dimensions=26, coding="stochastic", passes=2).fit(text(), reading=READING)
+    return page_of(model, "codes.spinney")
 
 
 def spectral_page():
-    from spinney.report.embed_page import embed_page
-
     from spinney.embed import SpectralHMM
 
-    return embed_page(SpectralHMM(12).fit(text()), "states.spinney")
+    return page_of(SpectralHMM(12).fit(text()), "states.spinney")
 
 
 def topics_page():
     from sklearn.feature_extraction.text import CountVectorizer
-    from spinney.report.embed_page import Topical, embed_page
 
     from spinney.embed import MomentTopics
 
@@ -101,36 +90,26 @@ def topics_page():
     X = counter.fit_transform([document.text for document in documents])
     model = MomentTopics(6).fit(X, words=counter.get_feature_names_out().tolist())
     shown = [counter.build_analyzer()(document.text) for document in documents[:3]]
-    tried = Topical([document.id for document in documents[:3]], shown, model.transform(X[:3]))
-    return embed_page(model, "topics.spinney", tried)
+    return page_of(model, "topics.spinney", shown)
 
 
 def word_classes_page():
-    from spinney.report.structure_page import word_classes_page
-
     old = clustering().classes
-    return word_classes_page(WordClasses(old.words, old.ids, counts=old.counts), "classes.spinney")
+    return page_of(WordClasses(old.words, old.ids, counts=old.counts), "classes.spinney")
 
 
 def word_vectors_page():
-    from spinney.report.structure_page import word_vectors_page
-
-    return word_vectors_page(
-        WordVectors(vectors().vocabulary_.words, vectors().vectors_[:, :4]), "vectors.spinney"
-    )
+    found = WordVectors(vectors().vocabulary_.words, vectors().vectors_[:, :4])
+    return page_of(found, "vectors.spinney")
 
 
 def groups_page():
-    from spinney.report.structure_page import groups_page
-
     words = clustering().classes.words
-    return groups_page(Groups.from_prefixes(clustering().classes, words), "groups.spinney")
+    return page_of(Groups.from_prefixes(clustering().classes, words), "groups.spinney")
 
 
 def class_tree_page():
-    from spinney.report.structure_page import class_tree_page
-
-    return class_tree_page(ClassTree.balanced(text().vocabulary.words[:300]), "tree.spinney")
+    return page_of(ClassTree.balanced(text().vocabulary.words[:300]), "tree.spinney")
 
 
 def classify_page():
