@@ -8,6 +8,7 @@ import pytest
 from spinney.corpus import Tree, sample_documents, sample_sentences, sentence_arrays
 from spinney.corpus.conllu import Sentence
 from spinney.files import read_model
+from spinney.report.html import view_page
 from spinney.report.page import combined_page
 from spinney.structure import ClassTree, Groups, WordClasses, WordVectors
 
@@ -38,24 +39,14 @@ def clustering():
 
 @cache
 def brown_page():
-    from spinney.report.classes_page import Classed, classes_page
-
-    classes = [clustering().classes.encode(words).tolist() for words in sentences()]
-    return classes_page(clustering(), "brown.spinney", Classed(sentences(), classes))
+    return view_page("brown.spinney", clustering().report_views(sentences()))
 
 
-@cache
 def hidden_page():
-    from spinney.report.classes_page import Classed, classes_page
-
     from spinney.classes import HiddenMarkov
 
     model = HiddenMarkov(30, passes=2, random_state=1).fit(text(), reading=READING)
-    some = sentence_arrays(sentences(), vocabulary=text().vocabulary)
-    ends = some.offsets[1:-1]
-    classes = [part.tolist() for part in np.split(model.predict(some), ends)]
-    chances = [part.max(axis=1).tolist() for part in np.split(model.posteriors(some), ends)]
-    return classes_page(model, "hidden.spinney", Classed(sentences(), classes, chances))
+    return view_page("hidden.spinney", model.report_views(sentences()))
 
 
 @cache
@@ -67,75 +58,58 @@ def vectors():
 
 @cache
 def vectors_page():
-    from spinney.report.embed_page import embed_page
-
-    return embed_page(vectors(), "vectors.spinney")
+    return view_page("vectors.spinney", vectors().report_views())
 
 
 def codes_page():
-    from spinney.report.embed_page import embed_page
-
     from spinney.embed import Embedding
 
-    return embed_page(
-        Embedding("sparse", dimensions=26, epochs=2).fit(text(), reading=READING), "codes.spinney"
-    )
+    model = Embedding("sparse", dimensions=26, passes=2).fit(text(), reading=READING)
+    return view_page("codes.spinney", model.report_views())
 
 
 def spectral_page():
-    from spinney.report.embed_page import embed_page
-
     from spinney.embed import SpectralHMM
 
-    return embed_page(SpectralHMM(12).fit(text()), "states.spinney")
+    return view_page("states.spinney", SpectralHMM(12).fit(text()).report_views())
 
 
 def topics_page():
     from sklearn.feature_extraction.text import CountVectorizer
-    from spinney.report.embed_page import Topical, embed_page
 
     from spinney.embed import MomentTopics
 
-    documents = sample_documents()
+    texts = [document.text for document in sample_documents()]
     counter = CountVectorizer(min_df=3, max_df=0.4)
-    X = counter.fit_transform([document.text for document in documents])
+    X = counter.fit_transform(texts)
     model = MomentTopics(6).fit(X, words=counter.get_feature_names_out().tolist())
-    shown = [counter.build_analyzer()(document.text) for document in documents[:3]]
-    tried = Topical([document.id for document in documents[:3]], shown, model.transform(X[:3]))
-    return embed_page(model, "topics.spinney", tried)
-
-
-def word_classes_page():
-    from spinney.report.structure_page import word_classes_page
-
-    old = clustering().classes
-    return word_classes_page(WordClasses(old.words, old.ids, counts=old.counts), "classes.spinney")
-
-
-def word_vectors_page():
-    from spinney.report.structure_page import word_vectors_page
-
-    return word_vectors_page(
-        WordVectors(vectors().vocabulary_.words, vectors().vectors_[:, :4]), "vectors.spinney"
+    return view_page(
+        "topics.spinney", model.report_views([counter.build_analyzer()(one) for one in texts[:3]])
     )
 
 
-def groups_page():
-    from spinney.report.structure_page import groups_page
+def word_classes_page():
+    old = clustering().classes
+    classes = WordClasses(old.words, old.ids, counts=old.counts)
+    return view_page("classes.spinney", classes.report_views())
 
-    words = clustering().classes.words
-    return groups_page(Groups.from_prefixes(clustering().classes, words), "groups.spinney")
+
+def word_vectors_page():
+    some = WordVectors(vectors().vocabulary_.words, vectors().vectors_[:, :4])
+    return view_page("vectors.spinney", some.report_views())
+
+
+def groups_page():
+    groups = Groups.from_prefixes(clustering().classes, clustering().classes.words)
+    return view_page("groups.spinney", groups.report_views())
 
 
 def class_tree_page():
-    from spinney.report.structure_page import class_tree_page
-
-    return class_tree_page(ClassTree.balanced(text().vocabulary.words[:300]), "tree.spinney")
+    return view_page("tree.spinney", ClassTree.balanced(text().vocabulary.words[:300]).report_views())
 
 
 def classify_page():
     from spinney.classify import LinearClassifier, TextFeatures, TextModel
-    from spinney.report.html import view_page
 
     documents = sample_documents()
     texts, labels = [d.text[:800] for d in documents], [d.label for d in documents]
@@ -144,7 +118,6 @@ def classify_page():
 
 
 def trend_page():
-    from spinney.report.html import view_page
     from spinney.trend import Documents, FrequentWords, TimeSeriesTextModel, TrendModel
 
     documents = [d.text[:600] for d in sample_documents()[:40]]
@@ -156,7 +129,6 @@ def trend_page():
 @cache
 def language_page():
     from spinney.lm.smoothing import fit_ngram
-    from spinney.report.html import view_page
 
     model = fit_ngram(text(), "witten-bell", order=3)
     return view_page("words.spinney", model.report_views(sentences()))
@@ -171,7 +143,6 @@ TREES = [
 
 def parse_page():
     from spinney.parsing.parser import Parser
-    from spinney.report.html import view_page
 
     trees = [Tree.parse(tree) for tree in TREES]
     parser = Parser("pcfg", rare=0).fit(trees * 3)
@@ -180,7 +151,6 @@ def parse_page():
 
 def automata_page():
     from spinney.parsing.automata import HeadAutomata
-    from spinney.report.html import view_page
 
     some = [
         Sentence(["the", "dog", "barks"], upos=["DET", "NOUN", "VERB"], heads=[2, 3, 0]),
@@ -190,7 +160,6 @@ def automata_page():
 
 
 def tag_page():
-    from spinney.report.html import view_page
     from spinney.tagging import Tagger
 
     words = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "old", "cat", "sees", "a", "dog"]] * 3
@@ -202,7 +171,6 @@ def tag_page():
 def path_page():
     from spinney.classify import LinearRegressor
     from spinney.classify.views import weight_path
-    from spinney.report.html import view_page
     from spinney.views import Note
 
     X = np.random.default_rng(0).normal(size=(40, 6))
@@ -213,7 +181,6 @@ def path_page():
 
 
 def any_page(tmp_path):
-    from spinney.report.html import view_page
     from spinney.report.model_file import file_views
 
     clustering().classes.save(tmp_path / "m")
