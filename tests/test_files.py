@@ -547,7 +547,7 @@ def test_any_change_of_the_header(path, sample, data):
 def test_any_shape_and_place(path, dtype, shape, place, size):
     message = crafted_tensor(path, bytes(size), dtype=dtype, shape=shape, data_offsets=place)
     itemsize = {"F64": 8, "I8": 1, "U16": 2}[dtype]
-    right = all(type(n) is int and n >= 0 for n in shape) and place == [0, size] and type(place[0]) is int
+    right = all(type(n) is int and n >= 0 for n in [*shape, *place]) and place == [0, size]
     right = right and np.prod([1, *shape], dtype=object) * itemsize == size
     if message is None:
         assert right

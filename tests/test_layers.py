@@ -23,6 +23,7 @@ LAYERS = [
     {"linalg"},
     {"_linalg_kernels"},
     {"parallel"},
+    {"kinds"},
     {"model"},
     {"compiling"},
     {"files", "progress"},

@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """``load``, which is imported when it is asked for: the command line starts without NumPy."""
     if name == "load":
-        from spinney.model import load
+        from spinney.kinds import load
 
         return load
     raise AttributeError(f"module 'spinney' has no attribute {name!r}")

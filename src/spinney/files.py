@@ -272,7 +272,9 @@ class ModelFile:
         """What the model was made with: the fact ``settings``, which holds these names, and no others."""
         found = self.fact("settings", dict)
         if set(found) != set(names):
-            raise self.error("damaged: it has other settings than a model of its kind")
+            raise self.error(
+                "damaged, or of an older version: it has other settings than a model of its kind (fit it again)"
+            )
         return found
 
     def fact(self, key: str, type_: type[T]) -> T:

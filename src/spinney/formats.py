@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from spinney.importing import imported
 
 COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 
@@ -101,8 +102,7 @@ DOCUMENTS = tuple(name for name in giving("documents", "rows", "trees", "matrix"
 
 def reader(format: str, what: str) -> Callable[..., Any]:
     """The function that reads a thing out of files of a format."""
-    module, _, name = getattr(FORMATS[format], what).partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
+    found: Callable[..., Any] = imported(getattr(FORMATS[format], what))
     return found
 
 

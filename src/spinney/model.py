@@ -9,34 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, Self
 
 from spinney.errors import OptionError
 from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
-from spinney.settings import Settings, choose, toml_lines
+from spinney.settings import Settings, toml_lines
 from spinney.views import Facts, View
 
 #: What the same fact is called everywhere, with its name for people.
 FACTS = {
-    "model": "model",
-    "method": "method",
+    **{
+        name: name.replace("_", " ")
+        for name in (
+            "model", "method", "sentences", "documents", "tokens", "words", "skipped", "parameters", "active", "objective",
+            "violation", "iterations", "converged", "interrupted", "seconds", "tokens_per_second",
+        )
+    },
     "train": "training data",
-    "sentences": "sentences",
-    "documents": "documents",
-    "tokens": "tokens",
-    "words": "words",
-    "skipped": "skipped",
-    "parameters": "parameters",
-    "active": "active",
-    "objective": "objective",
-    "violation": "violation",
-    "iterations": "iterations",
-    "converged": "converged",
-    "interrupted": "interrupted",
-    "seconds": "seconds",
-    "tokens_per_second": "tokens per second",
-}
+}  # fmt: skip
 
 
 @dataclass
@@ -112,7 +102,9 @@ class Model:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read a model file of this kind."""
-        model: Self = _opened(cls, read_model(path, getattr(cls, "kind", None)))
+        from spinney.kinds import opened
+
+        model: Self = opened(cls, read_model(path, getattr(cls, "kind", None)))
         return model
 
     def summary(self) -> list[View]:
@@ -154,88 +146,5 @@ class Model:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the views of the model."""
-        html: str = import_module("spinney.report.notebook").html(self.views())
+        html: str = imported("spinney.report.notebook:html")(self.views())
         return html
-
-
-#: The class of each kind of model; it is imported only when a file of its kind is opened.
-KINDS = {
-    "tagging/Tagger": "spinney.tagging:Tagger",
-    **dict.fromkeys(
-        ["classify/LinearClassifier", "classify/LinearRegressor", "classify/TreeClassifier"],
-        "spinney.classify:TextModel",
-    ),
-    "classes/Clustering": "spinney.classes:Clustering",
-    "classes/HiddenMarkov": "spinney.classes:HiddenMarkov",
-    "embed/Embedding": "spinney.embed:Embedding",
-    "embed/SpectralHMM": "spinney.embed:SpectralHMM",
-    "embed/MomentTopics": "spinney.embed:MomentTopics",
-    "lm/BackoffModel": "spinney.lm.backoff:BackoffModel",
-    "lm/FlatModel": "spinney.lm.flat:FlatModel",
-    "lm/SequenceMemoizer": "spinney.lm.memoizer:SequenceMemoizer",
-    "lm/LogLinearModel": "spinney.lm.loglinear:LogLinearModel",
-    "lm/HierarchicalModel": "spinney.lm.hierarchical:HierarchicalModel",
-    "lm/ClassModel": "spinney.lm.classbased:ClassModel",
-    "lm/ClassTargetModel": "spinney.lm.classbased:ClassTargetModel",
-    "lm/CacheModel": "spinney.lm.cache:CacheModel",
-    "lm/LinearMixture": "spinney.lm.mixture:LinearMixture",
-    "lm/LogLinearMixture": "spinney.lm.mixture:LogLinearMixture",
-    "parsing/Parser": "spinney.parsing:Parser",
-    "parsing/HeadAutomata": "spinney.parsing:HeadAutomata",
-    "trend/TrendModel": "spinney.trend:TrendModel",
-    "structure/WordClasses": "spinney.structure:WordClasses",
-    "structure/WordVectors": "spinney.structure:WordVectors",
-    "structure/Groups": "spinney.structure:Groups",
-    "structure/ClassTree": "spinney.structure:ClassTree",
-}
-
-
-def load(path: FilePath) -> Any:
-    """The model in a file, whatever its task.
-
-    Examples
-    --------
-    >>> import tempfile, spinney
-    >>> from spinney.structure import WordClasses
-    >>> path = tempfile.mkdtemp() + "/words.spinney"
-    >>> WordClasses(["the", "a"], [0, 0]).save(path)
-    >>> spinney.load(path)["a"]
-    0
-    """
-    return load_task(path, None)
-
-
-def load_task(path: FilePath, task: str | None) -> Any:
-    """The model in a file, which must be one of a task, such as ``"lm"``."""
-    file = read_model(path, PACKAGES.get(task or "", task))
-    if file.kind not in KINDS:
-        raise file.error(f"holds a kind of model that is not known here: {file.kind}")
-    return _opened(imported(KINDS[file.kind]), file)
-
-
-def imported(name: str) -> Any:
-    """What ``"module:name"`` is.
-
-    Examples
-    --------
-    >>> imported("math:pi")
-    3.14...
-    """
-    module, _, inner = name.partition(":")
-    return getattr(import_module(module), inner)
-
-
-#: The package of a task, which is how kinds begin, where it is not called as the task is.
-PACKAGES = {"tag": "tagging", "parse": "parsing"}
-
-
-def _opened(cls: Any, file: ModelFile) -> Any:
-    """The model that a file holds, with the settings that it was fitted with, if the file says which."""
-    model = cls.from_file(file)
-    given = file.header.get("fit")
-    if isinstance(given, dict):
-        package = file.kind.partition("/")[0]
-        task = next((task for task, name in PACKAGES.items() if name == package), package)
-        with file.checked():
-            model.settings = choose(import_module(f"spinney.settings.{task}").FIT, given)
-    return model

@@ -10,7 +10,8 @@ import pytest
 import spinney
 from spinney.classes import WordClassModel
 from spinney.cli.main import run
-from spinney.model import KINDS, Contents
+from spinney.kinds import KINDS
+from spinney.model import Contents
 from spinney.settings import Common
 from spinney.settings.classes import FIT, Words
 from spinney.structure import WordClasses

@@ -8,7 +8,7 @@ import pytest
 from spinney.cli.main import run
 from spinney.corpus import read_text
 from spinney.embed import Embedding, MomentTopics, SpectralHMM
-from spinney.model import load as load_model
+from spinney.kinds import load as load_model
 from spinney.structure import WordClasses, WordVectors
 from spinney.structure._forest import depths as levels
 

@@ -5,7 +5,7 @@ import pytest
 
 import spinney
 from spinney.cli.main import run
-from spinney.trend import Documents, compare_methods, fit
+from spinney.trend import Documents, TimeSeriesRegressor, compare_methods, fit
 from spinney.views import as_json
 
 TEXTS = ["war war peace", "war peace", "war trade peace", "trade peace", "trade trade", "trade peace tax"] * 3
@@ -60,3 +60,15 @@ def test_models_do_what_the_verbs_do(table):
     found = compare_methods(table, every=10, methods=["ridge-ts", "lasso-all"], lam=1.0, threads=1)
     assert found.methods == ["ridge-ts", "lasso-all"]
     assert set(found.chosen["ridge-ts"]) == {"alpha"}  # the strength was given
+
+
+@pytest.mark.parametrize("method", ["adaptive", "ridge-ts"])
+def test_estimators_of_matrices_are_models(tmp_path, method):
+    X, years = np.random.default_rng(0).normal(size=(60, 3)), np.repeat([1, 2, 3], 20)
+    model = TimeSeriesRegressor(method, init="ridge-all").fit(X, X[:, 0], years)
+    model.save(tmp_path / "m", ["a", "b", "c"])
+    again = spinney.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    assert (again.names_, again.facts) == (["a", "b", "c"], model.facts)
+    assert again.facts["method"] == method
+    assert as_json(again.views())["active"] == model.n_active_

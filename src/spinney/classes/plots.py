@@ -12,7 +12,7 @@ from spinney.classes.model import WordClassModel
 from spinney.classes.views import class_order
 from spinney.corpus import writing, writing_bytes
 from spinney.errors import OptionError, SettingError
-from spinney.model import load_task
+from spinney.kinds import load_task
 from spinney.settings import Settings, settings_or
 from spinney.settings.classes import Plot
 from spinney.structure import WordVectors

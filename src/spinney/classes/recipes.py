@@ -20,7 +20,8 @@ from spinney.classes.placing import place as place_words
 from spinney.corpus import ReadReport, TokenArrays, open_text, sentence_arrays
 from spinney.corpus.text import Reading, Source, numbered, training_arrays, training_files, warn_of_unknown
 from spinney.errors import InputError, about, did_you_mean
-from spinney.model import imported, load, load_task
+from spinney.importing import imported
+from spinney.kinds import load, load_task
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings import classes as class_settings
 from spinney.structure import WordClasses

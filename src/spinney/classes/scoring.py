@@ -9,6 +9,7 @@ from os.path import basename
 from typing import Any
 
 from spinney.classes.model import WordClassModel
+from spinney.classes.views import NAMES
 from spinney.corpus import ReadReport
 from spinney.corpus.text import Source, sentence_batches, warn_of_skipped, warn_of_unknown
 from spinney.errors import SettingError, about
@@ -87,7 +88,7 @@ def evaluated(model: WordClassModel, data: Any, s: Evaluate) -> list[View]:
     if s.composition:
         views += _composition(model, vectors, s.composition, measure)
     if data is not None:
-        views.append(Facts("facts", "Held-out text", _likelihood(model, data, s)))
+        views.append(Facts("facts", "Held-out text", _likelihood(model, data, s), NAMES))
     return views
 
 

@@ -22,7 +22,7 @@ from spinney.corpus import Tree, tokenize
 from spinney.corpus.labelled import InputOptions, Inputs, read_parses
 from spinney.corpus.text_features import TextFeatures
 from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
-from spinney.model import load
+from spinney.kinds import load
 from spinney.settings.classify import FAMILIES
 from spinney.structure import Groups
 from spinney.structure.reading import topics, word_classes, word_vectors

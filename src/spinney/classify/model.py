@@ -15,7 +15,8 @@ from spinney.classify.tuning import Tuned
 from spinney.corpus.text_features import TextFeatures
 from spinney.errors import InputError
 from spinney.files import FilePath, ModelFile, csr_tensors
-from spinney.model import Applied, Contents, Model, Structures, load_task
+from spinney.kinds import load_task
+from spinney.model import Applied, Contents, Model, Structures
 from spinney.optim import PenaltySpec
 from spinney.settings import Settings, settings_or
 from spinney.settings.classify import Apply, Evaluate, Inspect

@@ -19,7 +19,7 @@ def init_config(call: Call) -> int:
     if path is None:
         text = "\n".join(_defaults(TASKS[call.verb.uses].verbs["fit"], call.output.get("method"))) + "\n"
     else:
-        from spinney.model import load_task
+        from spinney.kinds import load_task
 
         text = load_task(path, call.verb.uses).config()
     if call.json:

@@ -40,7 +40,7 @@ def report(call: Call) -> int:
 def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[str, Any]]:
     """The page of a model file, perhaps shown on data, and what is known of these: their number and the scores."""
     from spinney.files import read_model
-    from spinney.model import KINDS, load
+    from spinney.kinds import KINDS, load
     from spinney.report.html import view_page
     from spinney.views import as_json, every
 

@@ -125,7 +125,7 @@ def begin(call: Call) -> None:
 
 def load(call: Call) -> Any:
     """The model of a call; it must be one of the task."""
-    from spinney.model import load_task
+    from spinney.kinds import load_task
 
     return load_task(call.arguments["model"], call.verb.uses)
 

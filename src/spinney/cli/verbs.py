@@ -10,7 +10,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import click
@@ -23,6 +22,7 @@ from spinney.errors import (
     did_you_mean_file,
     unknown_choice,
 )
+from spinney.importing import imported
 from spinney.settings import (
     OUTPUT,
     REQUIRED,
@@ -104,12 +104,6 @@ class Call:
     def library(self) -> Any:
         """The function of the library that the verb uses."""
         return imported(self.verb.uses)
-
-
-def imported(name: str) -> Any:
-    """What ``"module:name"`` is."""
-    module, _, inner = name.partition(":")
-    return getattr(import_module(module), inner)
 
 
 def option(

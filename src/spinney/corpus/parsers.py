@@ -26,7 +26,7 @@ def tree_parser(name: str, head_rules: str | None = None) -> str | DependencyPar
     if not os.path.isfile(name):
         remedy = f"{did_you_mean_file(name)} give a model of parse fit as the parser".strip()
         raise InputError("no such file", path=name, remedy=remedy)
-    from spinney.model import load
+    from spinney.kinds import load
 
     parser = load(name).structures().get("parser")
     if parser is None:

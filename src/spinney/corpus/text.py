@@ -307,7 +307,7 @@ def token_batches(source: Source, reading: Reading, report: ReadReport) -> Itera
     format = source.format_of(path)
     if reading.tree and format != "conllu" and not reading.parses(format):
         raise OptionError(
-            f"no heads in {format}: only conllu has them; parse the text first, or name a --parser"
+            f"no heads in {format}: only conllu has them; parse the text first, or name a parser"
         )
     sentences = _sentences(path, format, source, reading, report)
     while some := list(islice(sentences, _SENTENCES)):
@@ -378,7 +378,7 @@ _CONLLU = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "de
 
 def _column(name: str, known: Sequence[str], path: str) -> int:
     if name not in known:
-        meant = did_you_mean(name, known) or f"--words: {', '.join(known)}"
+        meant = did_you_mean(name, known) or f"words are made of {', '.join(known)}"
         raise InputError(f"no column {name!r}", path=path, remedy=meant)
     return known.index(name)
 

@@ -1,7 +1,7 @@
 """The moments of documents, and the topics that they determine.
 
 How often two and three words of a document are which words determines the topics: A = E[x1 x2ᵀ] and
-T = E[x1 ⊗ x2 ⊗ x3] are sums of one term for each topic, for documents of one topic each as well as, after a correction
+T = E[x1 ⊗ x2 ⊗ x3] are sums of a term for each topic, for documents of one topic each as well as, after a correction
 by the mean, for latent Dirichlet allocation (Anandkumar, Foster, Hsu, Kakade and Liu 2012; Anandkumar et al. 2014).
 Neither is formed: A is known by its products, T only where the whitening of A has made it K × K × K.
 """
@@ -33,7 +33,8 @@ class DocumentMoments:
     X : sparse matrix [documents, words]
         Counts.
     alpha0
-        0 for one topic for each document, or the sum of the parameters of the Dirichlet law of a document's topics.
+        0 for one topic for each document, or the sum of the parameters of the Dirichlet distribution of the topics of a
+        document.
     threads
         By default one for each processor. The sums do not depend on it.
 

@@ -18,7 +18,7 @@ from spinney.embed.spectral_hmm import SpectralHMM
 from spinney.embed.topics import MomentTopics
 from spinney.embed.views import neighbours as neighbour_views
 from spinney.errors import InputError, OptionError, about
-from spinney.model import load_task
+from spinney.kinds import load_task
 from spinney.settings import Settings, choose, settings_of, settings_or
 from spinney.settings import embed as embed_settings
 from spinney.structure import WordClasses, WordVectors

@@ -28,7 +28,8 @@ from spinney.evaluate import (
 from spinney.evaluate import similarity as similarity_of
 from spinney.evaluate.wordtests import category_scores, similarity_scores
 from spinney.files import read_model
-from spinney.model import Applied, load
+from spinney.kinds import load
+from spinney.model import Applied
 from spinney.settings.embed import Apply, Evaluate
 from spinney.structure import WordVectors
 from spinney.structure.reading import is_model, word_vectors

@@ -15,8 +15,10 @@ from spinney.corpus import TokenArrays, Vocabulary, sentence_arrays
 from spinney.corpus.text import Reading
 from spinney.errors import InputError, OptionError, about
 from spinney.files import FilePath, ModelFile, Parts
+from spinney.importing import imported
+from spinney.kinds import KINDS, load_task
 from spinney.lm.stream import END, START, Ids, Stream, stream_of
-from spinney.model import KINDS, Applied, Contents, Model, load_task
+from spinney.model import Applied, Contents, Model
 from spinney.settings import Settings, settings_or
 from spinney.settings.lm import Apply, Evaluate, Inspect
 from spinney.settings.report import Report
@@ -326,11 +328,8 @@ def load_language_model(path: FilePath) -> LanguageModel:
 
 def class_of(kind: str, file: ModelFile) -> type[LanguageModel]:
     """The class of a kind of model, imported only now."""
-    import importlib
-
     where = KINDS.get(kind if kind.startswith("lm/") else f"lm/{kind}")
     if where is None:
         raise file.error(f"an unknown kind of language model, {kind!r}")
-    module, _, name = where.partition(":")
-    found: type[LanguageModel] = getattr(importlib.import_module(module), name)
+    found: type[LanguageModel] = imported(where)
     return found

@@ -23,7 +23,7 @@ from spinney.evaluate.attachment import (
 )
 from spinney.evaluate.parseval import COLUMNS, SCORED, bracket_counts, bracket_f1, f1_interval, parseval
 from spinney.evaluate.significance import Statistic, paired_bootstrap
-from spinney.model import load_task
+from spinney.kinds import load_task
 from spinney.parsing.applying import with_decoder
 from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.binarising import label_parts

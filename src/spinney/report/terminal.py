@@ -66,9 +66,9 @@ def _print(text: str, style: str = "", *, wrap: bool = False) -> None:
 
 
 def _facts(view: Facts) -> None:
-    known = view.shown()
-    if known:
-        show_facts(view.title, known)
+    shown = view.shown()
+    if shown:
+        show_facts(view.title, shown)
     else:
         _print(view.title, style="italic")
 

@@ -179,7 +179,9 @@ def tree_sections(used: Sequence[ClassView]) -> list[View]:
     except OptionError:  # a path that begins another: no tree
         return []
     leaves = [
-        Node(view.named(8), f"class {view.number} · {view.share:.2%} · {view.path}", examples=(view.named(1),))
+        Node(
+            view.named(8), f"class {view.number} · {view.share:.2%} · {view.path}", examples=(view.named(1),)
+        )
         for view in used
     ]
     order = np.lexsort((tree.branch, tree.parent)).tolist()

@@ -78,7 +78,7 @@ def topics(file: str | Topics) -> Topics:
 
 
 def _structures(file: str) -> Any:
-    from spinney.model import load
+    from spinney.kinds import load
 
     return load(file).structures()
 

@@ -39,15 +39,6 @@ MEASURES: dict[Task, str] = {
     "classification": "nats per document",
     "text": "nats per word",
 }
-#: Facts, by the attributes of estimators.
-_FACTS = {
-    "lam": "lam_",
-    "objective": "objective_",
-    "violation": "violation_",
-    "converged": "converged_",
-    "iterations": "n_iter_",
-    "active": "n_active_",
-}
 
 
 @dataclass(frozen=True)
@@ -193,12 +184,12 @@ class TrendModel(Model):
     def _note(self, documents: Documents, X: Any) -> None:
         assert documents.times is not None
         T, I, F = self.coef.shape
-        self.facts |= {"task": self.task, "method": self.series.method, "documents": len(documents)}
+        self.facts |= {"task": self.task, "documents": len(documents)}
         self.facts |= {"first": self.labels[0], "last": self.labels[-1], "times": T, "features": I}
         if self.task == "text":
             self.facts["covariates"] = F
         self.facts |= {"entries": int(X.nnz), "parameters": T * I * F}
-        self.facts |= {name: getattr(self.series, attribute) for name, attribute in _FACTS.items()}
+        self.facts |= self.series.facts
 
     def predict(self, documents: Documents) -> NDArray[Any]:
         """Numbers or classes, at each document's time or at that to come."""

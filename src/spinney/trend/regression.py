@@ -8,11 +8,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney.errors import InputError
-from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
+from spinney.files import ModelFile, Parts
 from spinney.optim import LogisticLoss, Loss, SquaredLoss
 from spinney.optim.base import Vector
 from spinney.settings import takes
@@ -20,7 +20,7 @@ from spinney.settings.trend import LinearSeries, NumberSeries
 from spinney.trend.alpha import mean_alpha
 from spinney.trend.fitting import SeriesFit, fit_series
 from spinney.trend.likelihoods import Steps, gaussian, logistic
-from spinney.trend.storage import linear_from_parts, linear_parts
+from spinney.trend.storage import SeriesModel, linear_from_parts, linear_parts
 from spinney.trend.timeline import Timeline
 
 
@@ -69,12 +69,8 @@ class _ClassificationProblem(_LinearProblem):
         return LogisticLoss(X, y, intercept=self.bias)
 
 
-class _TimeSeriesModel(BaseEstimator):  # type: ignore[misc]
+class _TimeSeriesModel(SeriesModel):
     """What both share: fitting, the copy of the coefficients for a time, files."""
-
-    def _settings(self) -> LinearSeries:
-        """Its parameters, checked."""
-        return (NumberSeries if isinstance(self, RegressorMixin) else LinearSeries).of(self.get_params())
 
     def _fit(self, problem: _RegressionProblem | _ClassificationProblem, timeline: Timeline) -> None:
         found = fit_series(problem, self._settings())
@@ -105,16 +101,6 @@ class _TimeSeriesModel(BaseEstimator):  # type: ignore[misc]
         for step, rows in Timeline(self.times_).rows(times, X.shape[0]):
             margins[rows] = X[rows] @ self.coef_[step] + self.intercept_[step]
         return margins
-
-    def save(self, path: FilePath, names: Sequence[str] | None = None) -> None:
-        """Write a model file, with the names of the features if given."""
-        header, tensors, strings = self.parts(names)
-        write_model(path, f"trend/{type(self).__name__}", header, tensors, strings)
-
-    @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what :meth:`save` wrote; the names of the features are ``names_`` (None without)."""
-        return cls.from_parts(read_model(path, f"trend/{cls.__name__}"))
 
     def parts(self, names: Sequence[str] | None = None) -> Parts:
         """For a model file."""
@@ -210,6 +196,9 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
     [1.0, 3.0]
     """
 
+    kind = "trend/TimeSeriesRegressor"
+    takes = NumberSeries
+
     def fit(self, X: Any, y: Any, times: Any = None) -> Self:
         """Fit the series. Interrupted (Ctrl-C), the model keeps what it has and raises ``KeyboardInterrupt``.
 
@@ -253,6 +242,9 @@ class TimeSeriesClassifier(ClassifierMixin, _TimeSeriesModel):  # type: ignore[m
     >>> model.predict([[2.0], [-2.0]]).tolist()
     ['yes', 'no']
     """
+
+    kind = "trend/TimeSeriesClassifier"
+    takes = LinearSeries
 
     def fit(self, X: Any, y: Any, times: Any = None) -> Self:
         """Fit the series; parameters as in :meth:`TimeSeriesRegressor.fit`."""

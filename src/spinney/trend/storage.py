@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
 
 from spinney.errors import InputError
-from spinney.files import ModelFile, Parts, csr_tensors
+from spinney.files import FilePath, ModelFile, Parts, csr_tensors
+from spinney.model import Contents, Model
+from spinney.settings.trend import Series
 
 FACTS = (
     "objective_",
@@ -23,6 +26,56 @@ FACTS = (
     "noise_variance_",
 )
 ADAPTED = ("kappa_", "e_alpha_", "shrinkage_")
+
+
+class SeriesModel(Model, BaseEstimator):  # type: ignore[misc]
+    """What the estimators of series share: their settings, what is known of a fit, and files."""
+
+    takes: ClassVar[type[Series]]
+    names_: list[str] | None = None
+
+    def _settings(self) -> Any:
+        """Its parameters, checked."""
+        return self.takes.of(self.get_params())
+
+    @property
+    def facts(self) -> dict[str, Any]:  # type: ignore[override]
+        """What the fit did, by the names that all models use."""
+        found = {name: getattr(self, attribute, None) for name, attribute in _NAMED_FACTS.items()}
+        return {"method": self.method, **found}
+
+    def save(self, path: FilePath, names: Sequence[str] | None = None) -> None:
+        """Write a model file, with the names of the features or words if they are given."""
+        self.names_ = self.names_ if names is None else list(names)
+        super().save(path)
+
+    def contents(self) -> Contents:
+        """What the model keeps in its file."""
+        return Contents(*self.parts(self.names_))
+
+    def parts(self, names: Sequence[str] | None = None) -> Parts:
+        """For a model file, or for a part of one."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_parts(cls, file: ModelFile) -> Self:
+        """The model that a file holds, or a part of it; names of features are ``names_`` (None without)."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """The model that a file holds."""
+        return cls.from_parts(file)
+
+
+_NAMED_FACTS = {
+    "lam": "lam_",
+    "objective": "objective_",
+    "violation": "violation_",
+    "converged": "converged_",
+    "iterations": "n_iter_",
+    "active": "n_active_",
+}
 
 
 def linear_parts(model: Any, names: Sequence[str] | None) -> Parts:

@@ -8,11 +8,10 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from spinney.errors import InputError
-from spinney.files import FilePath, ModelFile, Parts, csr_tensors, read_model, write_model
+from spinney.files import FilePath, ModelFile, Parts, csr_tensors
 from spinney.optim import Loss
 from spinney.optim.base import Vector
 from spinney.settings import takes
@@ -20,7 +19,7 @@ from spinney.settings.trend import WordSeries
 from spinney.trend.fitting import fit_series
 from spinney.trend.likelihoods import SageLoss, Steps, background
 from spinney.trend.regression import hyperparameters, note_fit
-from spinney.trend.storage import ADAPTED, check_names, common_parts, rebuilt
+from spinney.trend.storage import ADAPTED, SeriesModel, check_names, common_parts, rebuilt
 from spinney.trend.timeline import Timeline
 
 
@@ -64,7 +63,7 @@ class _TextProblem:
 
 
 @takes(WordSeries, "method")
-class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
+class TimeSeriesTextModel(SeriesModel):
     """p(word v | time t, covariates f) ∝ exp(θ_v⁽ᵗ⁾ + W_v⁽ᵗ⁾·f): effects on words that change over time.
 
     θ⁽ᵗ⁾ are the logarithms of the frequencies of words at time t (of all times in the methods ``ridge-all`` and
@@ -103,9 +102,9 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def _settings(self) -> WordSeries:
-        """Its parameters, checked."""
-        return WordSeries.of(self.get_params())
+    kind = "trend/TimeSeriesTextModel"
+    takes = WordSeries
+    effects_: list[str] | None = None
 
     def fit(self, counts: Any, covariates: Any, times: Any = None) -> Self:
         """Fit the series. Interrupted (Ctrl-C), the model keeps what it has and raises ``KeyboardInterrupt``.
@@ -169,20 +168,16 @@ class TimeSeriesTextModel(BaseEstimator):  # type: ignore[misc]
     def save(
         self, path: FilePath, words: Sequence[str] | None = None, effects: Sequence[str] | None = None
     ) -> None:
-        """Write a model file, with the words and the names of the covariates if given."""
-        header, tensors, strings = self.parts(words, effects)
-        write_model(path, "trend/TimeSeriesTextModel", header, tensors, strings)
+        """Write a model file, with the words and the names of the covariates if they are given."""
+        self.effects_ = self.effects_ if effects is None else list(effects)
+        super().save(path, words)
 
-    @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what :meth:`save` wrote; the names are ``names_`` (of words) and ``effects_``, or None."""
-        return cls.from_parts(read_model(path, "trend/TimeSeriesTextModel"))
-
-    def parts(self, words: Sequence[str] | None = None, effects: Sequence[str] | None = None) -> Parts:
+    def parts(self, names: Sequence[str] | None = None) -> Parts:
         """For a model file."""
         check_is_fitted(self)
         T, V, F = self.coef_.shape
-        header, tensors, strings = common_parts(self, words, V)
+        header, tensors, strings = common_parts(self, names, V)
+        effects = self.effects_
         if effects is not None and len(effects) != F:
             raise InputError(f"{len(effects)} names for {F} covariates", remedy="give each its name")
         header |= {"effects": F, "effects_named": effects is not None}

@@ -1,0 +1,82 @@
+"""The kinds of models, and how a file of any of them is opened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spinney.files import FilePath, ModelFile, read_model
+from spinney.importing import imported
+from spinney.settings import choose
+
+#: The class of each kind of model; it is imported only when a file of its kind is opened.
+KINDS = {
+    "tagging/Tagger": "spinney.tagging:Tagger",
+    **dict.fromkeys(
+        ["classify/LinearClassifier", "classify/LinearRegressor", "classify/TreeClassifier"],
+        "spinney.classify:TextModel",
+    ),
+    "classes/Clustering": "spinney.classes:Clustering",
+    "classes/HiddenMarkov": "spinney.classes:HiddenMarkov",
+    "embed/Embedding": "spinney.embed:Embedding",
+    "embed/SpectralHMM": "spinney.embed:SpectralHMM",
+    "embed/MomentTopics": "spinney.embed:MomentTopics",
+    "lm/BackoffModel": "spinney.lm.backoff:BackoffModel",
+    "lm/FlatModel": "spinney.lm.flat:FlatModel",
+    "lm/SequenceMemoizer": "spinney.lm.memoizer:SequenceMemoizer",
+    "lm/LogLinearModel": "spinney.lm.loglinear:LogLinearModel",
+    "lm/HierarchicalModel": "spinney.lm.hierarchical:HierarchicalModel",
+    "lm/ClassModel": "spinney.lm.classbased:ClassModel",
+    "lm/ClassTargetModel": "spinney.lm.classbased:ClassTargetModel",
+    "lm/CacheModel": "spinney.lm.cache:CacheModel",
+    "lm/LinearMixture": "spinney.lm.mixture:LinearMixture",
+    "lm/LogLinearMixture": "spinney.lm.mixture:LogLinearMixture",
+    "parsing/Parser": "spinney.parsing:Parser",
+    "parsing/HeadAutomata": "spinney.parsing:HeadAutomata",
+    "trend/TrendModel": "spinney.trend:TrendModel",
+    "trend/TimeSeriesRegressor": "spinney.trend:TimeSeriesRegressor",
+    "trend/TimeSeriesClassifier": "spinney.trend:TimeSeriesClassifier",
+    "trend/TimeSeriesTextModel": "spinney.trend:TimeSeriesTextModel",
+    "structure/WordClasses": "spinney.structure:WordClasses",
+    "structure/WordVectors": "spinney.structure:WordVectors",
+    "structure/Groups": "spinney.structure:Groups",
+    "structure/ClassTree": "spinney.structure:ClassTree",
+}
+
+
+def load(path: FilePath) -> Any:
+    """The model in a file, whatever its task.
+
+    Examples
+    --------
+    >>> import tempfile, spinney
+    >>> from spinney.structure import WordClasses
+    >>> path = tempfile.mkdtemp() + "/words.spinney"
+    >>> WordClasses(["the", "a"], [0, 0]).save(path)
+    >>> spinney.load(path)["a"]
+    0
+    """
+    return load_task(path, None)
+
+
+def load_task(path: FilePath, task: str | None) -> Any:
+    """The model in a file, which must be one of a task, such as ``"lm"``."""
+    file = read_model(path, PACKAGES.get(task or "", task))
+    if file.kind not in KINDS:
+        raise file.error(f"holds a kind of model that is not known here: {file.kind}")
+    return opened(imported(KINDS[file.kind]), file)
+
+
+#: The package of a task, which is how kinds begin, where it is not called as the task is.
+PACKAGES = {"tag": "tagging", "parse": "parsing"}
+
+
+def opened(cls: Any, file: ModelFile) -> Any:
+    """The model that a file holds, with the settings that it was fitted with, if the file says which."""
+    model = cls.from_file(file)
+    given = file.header.get("fit")
+    if isinstance(given, dict):
+        package = file.kind.partition("/")[0]
+        task = next((task for task, name in PACKAGES.items() if name == package), package)
+        with file.checked():
+            model.settings = choose(imported(f"spinney.settings.{task}:FIT"), given)
+    return model
