@@ -64,7 +64,7 @@ def vectors_page():
 def codes_page():
     from spinney.embed import Embedding
 
-    model = Embedding("sparse", dimensions=26, passes=2).fit(text(), reading=READING)
+    model = Embedding("sparse", dimensions=26).fit(text(), reading=READING)
     return view_page("codes.spinney", model.report_views())
 
 
