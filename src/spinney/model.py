@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from spinney.errors import OptionError
 from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
 from spinney.importing import imported
+from spinney.kinds import opened
 from spinney.settings import Settings, toml_lines
 from spinney.views import Facts, View
 
@@ -98,8 +99,6 @@ class Model:
     @classmethod
     def load(cls, path: FilePath) -> Self:
         """Read a model file of this kind."""
-        from spinney.kinds import opened
-
         model: Self = opened(cls, read_model(path, getattr(cls, "kind", None)))
         return model
 

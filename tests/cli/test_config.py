@@ -23,21 +23,39 @@ def text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sentences = [f"the {a} sees a {b}" for a in ("dog", "cat", "fox") for b in ("bird", "bone")]
     (tmp_path / "text.txt").write_text("\n".join(sentences * 3) + "\n")
+    tags = ("D", "N", "V", "D", "N")
+    columns = ("\n".join(map(" ".join, zip(words.split(), tags))) for words in sentences)
+    (tmp_path / "words.col").write_text("\n\n".join(columns) + "\n\n")
+    rows = (f"{words},{words.split()[1]},{2000 + i % 3},{i}" for i, words in enumerate(sentences * 3))
+    (tmp_path / "table.csv").write_text("\n".join(["text,label,time,y", *rows]) + "\n")
+    trees = (f"(S (NP (D the) (N {a})) (VP (V sees) (NP (D a) (N {b}))))" for a in "xy" for b in "zw")
+    (tmp_path / "trees.mrg").write_text("\n".join(trees) + "\n")
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        ["--method", "kn", "--order", 2, "--lowercase"],
-        ["--method", "loglinear", "--order", 3, "--lam", "0.1,0.5", "--dev", "text.txt", "--seed", 7],
-        ["--method", "pitman-yor", "--order", 2, "--sweeps", 3, "--seed", 3],
-    ],
-    ids=["kn", "loglinear", "pitman-yor"],
-)
-def test_the_configuration_of_a_model_makes_the_same_model(spinney, how):
-    assert spinney("lm", "fit", "text.txt", *how, "--model", "one", "-q")[0] == 0
-    assert spinney("lm", "init-config", "--from", "one", "-o", "one.toml") == (0, "", "")
-    assert spinney("lm", "fit", "--config", "one.toml", "--model", "two", "-q")[0] == 0
+FITS = """
+lm fit text.txt --method kn --order 2 --lowercase
+lm fit text.txt --method loglinear --order 3 --lam 0.1,0.5 --dev text.txt --seed 7
+lm fit text.txt --method pitman-yor --order 2 --sweeps 3 --seed 3
+tag fit words.col --preset pos --penalty elasticnet --lam 0.5 --l2 0.1
+tag fit words.col --method hmm
+classify fit table.csv --penalty l1 --lam 0.01 --ngrams 2
+classify fit table.csv --groups sentence --lam 0.01 --no-lowercase
+classes fit text.txt --classes 3 --refine 1
+classes fit text.txt --method hmm --classes 3 --passes 2 --seed 5
+embed fit text.txt --dimensions 3 --seed 2
+parse fit trees.mrg --method split-merge --states 2 --seed 4
+trend fit table.csv --method ridge-ts --lam 0.5
+trend fit table.csv --method adaptive --value y
+"""
+
+
+@pytest.mark.parametrize("command", FITS.strip().split("\n"))
+def test_the_configuration_of_a_model_makes_the_same_model(spinney, command):
+    task = command.split()[0]
+    assert spinney(*command.split(), "--model", "one", "--threads", 1, "-q")[0] == 0
+    assert spinney(task, "init-config", "--from", "one", "-o", "one.toml") == (0, "", "")
+    code, _, err = spinney(task, "fit", "--config", "one.toml", "--model", "two", "-q")
+    assert code == 0, err
     one, two = read_model("one"), read_model("two")
     assert one.header["fit"] == two.header["fit"]
     assert {name: list(of) for name, of in one.strings.items()} == {

@@ -170,7 +170,7 @@ def test_help_fits_80_columns(words, capsys, monkeypatch):
         assert run([*words, *method, "--help"]) == 0
         lines = capsys.readouterr().out.splitlines()
         assert max(map(len, lines)) <= 80, method
-        assert len(lines) <= 90, method  # one screen or two, not a manual
+        assert len(lines) <= (70 if words == ("classify", "fit") else 85), method  # not a manual
 
 
 @pytest.mark.parametrize("words", VERBS_OF, ids=" ".join)
