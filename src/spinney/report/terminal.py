@@ -73,14 +73,6 @@ def _facts(view: Facts) -> None:
         _print(view.title, style="italic")
 
 
-def _facts(view: Facts) -> None:
-    shown = view.shown()
-    if shown:
-        show_facts(view.title, shown)
-    else:
-        _print(view.title, style="italic")
-
-
 def _table(view: Table) -> None:
     if view.rows:
         show_rows(view.title, view.header, [list(map(_cell, row)) for row in view.rows])
