@@ -24,6 +24,7 @@ NAMES = {
     "method": "method", "documents": "documents", "dropped": "documents of fewer than 3 words, left out",
     "sentences": "sentences", "tokens": "tokens", "words": "words", "stop_words": "stop words left out",
     "pairs": "pairs of word and context", "dimensions": "dimensions", "states": "states", "topics": "topics",
+    "parameters": "parameters",
     "lam": "λ", "objective": "objective", "gap": "duality gap", "nonzero_share": "numbers that are not 0",
     "passes": "passes of EM", "seconds_counting": "seconds of counting", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "unknown_share": "unknown words",
