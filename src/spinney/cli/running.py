@@ -44,7 +44,7 @@ def apply(call: Call) -> int:
             file.write(applied.header)
             for record in applied:
                 file.write(applied.text(record))
-                if file is sys.stdout:
+                if data == "-":  # whoever writes line by line waits for the answer to each
                     file.flush()
     return 0
 
