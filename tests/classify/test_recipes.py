@@ -8,7 +8,7 @@ from spinney.classify import TextModel, fit, path
 from spinney.cli.main import run
 from spinney.corpus import Tree, sample_documents
 from spinney.errors import SettingError
-from spinney.optim import PENALTIES, SOLVERS, ElasticNet
+from spinney.optim import PENALTIES, SOLVERS, ElasticNet, EmptyModelWarning
 from spinney.parsing import Parser
 from spinney.report.terminal import show_views
 from spinney.settings import optim as names
@@ -135,3 +135,10 @@ def test_help_fits_on_a_screen(capsys, monkeypatch):
     assert len(lines) <= 70
     assert max(map(len, lines)) <= 80
     assert sum(line.startswith("╭─ ") for line in lines) == 7
+
+
+def test_an_empty_model_is_said():
+    texts, labels = ["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"]
+    with pytest.warns(EmptyModelWarning, match="the penalty left no weight"):
+        model = fit((texts, labels), lam=100.0)
+    assert model.facts["active"] == 0

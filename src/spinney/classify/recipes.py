@@ -19,7 +19,7 @@ from spinney.classify.strengths import Search, cv_facts, overlap_strengths, tuni
 from spinney.classify.views import path_views, weight_path
 from spinney.corpus.labelled import renaming
 from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
-from spinney.optim import Penalty, check_penalty
+from spinney.optim import Penalty, check_penalty, warn_if_empty
 from spinney.parallel import default_threads
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings.classify import CLASS_TREES, FIT, LEARNT_TREES, Path
@@ -95,6 +95,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
         facts |= {"class_tree": called, "tree_seconds": begun - ready}
     facts |= {"seconds": seconds, "reading_seconds": ready - started}
     facts["entries_per_second"] = data.X.nnz / max(seconds, 1e-9)
+    warn_if_empty(facts["active"], "lower lam, or have it chosen: cv=5")
     model.settings = settings
     return model
 

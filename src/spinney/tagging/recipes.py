@@ -7,6 +7,7 @@ from typing import Any
 
 from spinney.corpus import ReadReport
 from spinney.errors import SettingError, about
+from spinney.optim import warn_if_empty
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings.tag import FIT, Path
 from spinney.tagging.columns import Columns
@@ -62,6 +63,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
         if not hasattr(tagger, "facts_"):
             raise
     tagger.facts_ |= {"skipped": report.skipped} | _trained_on(train)
+    warn_if_empty(tagger.facts_["active"], "lower lam")
     tagger.settings = settings
     return tagger
 

@@ -8,6 +8,7 @@ import time as clock
 from typing import Any
 
 from spinney.errors import InputError, SettingError, about
+from spinney.optim import warn_if_empty
 from spinney.settings import Settings, choose, settings_of, settings_or
 from spinney.settings.trend import FIT, Compare, LinearSeries, NumberSeries, WordSeries
 from spinney.trend.comparing import Comparison, built_in_grid, compare
@@ -69,6 +70,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendMode
         "reading_seconds": ready - started,
         "entries_per_second": model.facts["entries"] / max(seconds, 1e-9),
     }
+    if "active" in model.facts:
+        warn_if_empty(model.facts["active"], "lower lam, or take another method, such as ridge-ts")
     model.settings = s
     return model
 
