@@ -360,7 +360,7 @@ def test_unseen_words(facts, refused, data, tmp_path):
     assert brief[0] == {"number": 1, "log10": None, "words": 5, "perplexity": None}
     (tmp_path / "foreign.txt").write_text("xyzzy plugh\n")
     for model in (data / "mkn", tmp_path / "m"):
-        assert "not one word is in the vocabulary" in refused("eval", model, tmp_path / "foreign.txt")
+        assert "none of the words is in the vocabulary" in refused("eval", model, tmp_path / "foreign.txt")
     assert facts("apply", data / "mkn", tmp_path / "foreign.txt")["sentences"][0]["depth"][0] == 1
 
 
@@ -496,7 +496,7 @@ def test_facts_of_a_strange_file(spinney, data, tmp_path):
     code, _, err = spinney("inspect", tmp_path / "m")
     assert (code, err) == (
         2,
-        f"spinney: {tmp_path / 'm'}: damaged: the model does not say rightly how its text was read\n",
+        f"spinney: {tmp_path / 'm'}: damaged: the record of how the training text was read is not valid\n",
     )
 
 

@@ -253,7 +253,7 @@ def test_splits_always_have_two_sides():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "other"}, "method is one of"),
+        ({"method": "other"}, "method must be"),
         ({"depth": -1}, "depth is 0 or more"),
         ({"delta": -1.0}, "delta must be above 0"),
         ({"names": ["a"]}, "2 classes but 1 names"),

@@ -22,7 +22,7 @@ from spinney.structure.classviews import Floats
 
 @dataclass(eq=False, repr=False)
 class Clustering(WordClassModel):
-    """Word classes learnt from pairs of words; :func:`brown` and :func:`exchange` make them.
+    """Word classes learned from pairs of words; :func:`brown` and :func:`exchange` make them.
 
     Attributes
     ----------

@@ -159,7 +159,7 @@ class HiddenMarkov(WordClassModel):
         return self
 
     def _check(self) -> None:
-        """Refuse what cannot be learnt."""
+        """Refuse what cannot be learned."""
         for name, least in (("n_classes", 2), ("random_state", 0)):
             value = getattr(self, name)
             if not _is_whole(value, least):
@@ -167,7 +167,7 @@ class HiddenMarkov(WordClassModel):
         if self.threads is not None and not _is_whole(self.threads, 1):
             raise OptionError(f"threads must be at least 1, not {self.threads!r}")
         if self.structure not in get_args(Structure):
-            raise unknown_choice("structure is", self.structure, get_args(Structure))
+            raise unknown_choice("structure must be", self.structure, get_args(Structure))
         typed = self.typed
         if isinstance(typed, Mapping):
             sound = all(isinstance(one, str) for pair in typed.items() for one in pair)
@@ -249,11 +249,11 @@ class HiddenMarkov(WordClassModel):
             / max(sum(r["seconds"] for r in trace), 1e-9),
         }
 
-    # -- what was learnt ------------------------------------------------------------------------------
+    # -- what was learned ------------------------------------------------------------------------------
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "statistics_"):
-            raise NotFittedError("this model has learnt nothing yet: call fit")
+            raise NotFittedError("this model has learned nothing yet: call fit")
 
     @property
     def laws_(self) -> Laws:

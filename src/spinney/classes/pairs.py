@@ -104,7 +104,7 @@ def pair_counts(
     max_pairs_in_memory: int = 1 << 24,
     threads: int | None = None,
 ) -> PairCounts:
-    """Count the pairs of words that clusterings are learnt from.
+    """Count the pairs of words that clusterings are learned from.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def place(
         The new text: what :func:`pair_counts` counted, and its words, old and new.
     root
         Whether the start of a sentence, or the root of a tree, is a parent too. By default if the clustering was
-        learnt so; for classes alone, for trees only.
+        learned so; for classes alone, for trees only.
 
     Examples
     --------

@@ -80,7 +80,7 @@ def _of(s: Any, name: str) -> Any:
 
 
 def starting_point(s: Any) -> Any:
-    """The classes or the model to start from, if they are given rather than learnt from the text."""
+    """The classes or the model to start from, if they are given rather than learned from the text."""
     init = _of(s, "init")
     if _of(s, "resume") and os.path.exists(s.checkpoint):
         init = s.checkpoint
@@ -135,7 +135,7 @@ def _noted(found: Clustering, arrays: TokenArrays, reading: Reading) -> Clusteri
 def fit_hidden(arrays: TokenArrays, s: Any, reading: Reading, origin: Any = None) -> HiddenMarkov:
     """A hidden Markov chain or tree, from Brown clusters unless it is to start elsewhere.
 
-    An interrupt ends it early with what was learnt so far, if anything was.
+    An interrupt ends it early with what was learned so far, if anything was.
     """
     size, tree, held_out = s.classes or 256, s.tree, None
     if isinstance(origin, HiddenMarkov):

@@ -56,7 +56,7 @@ def class_views(
 
 
 def _own_paths(model: WordClassModel) -> list[str] | None:
-    """The paths that classes were learnt with, not those that could be made of them."""
+    """The paths that classes were learned with, not those that could be made of them."""
     return model.word_classes().paths
 
 

@@ -113,7 +113,7 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if self.n_components < 1:
             raise OptionError(f"n_components must be at least 1, not {self.n_components}")
         if self.covariance not in get_args(Covariance):
-            raise unknown_choice("covariance is", self.covariance, ("full", "diagonal"))
+            raise unknown_choice("covariance must be", self.covariance, ("full", "diagonal"))
         ridges = (self.ridge, self.ridge) if isinstance(self.ridge, (int, float)) else tuple(self.ridge)
         if len(ridges) != 2 or min(ridges) < 0:
             raise OptionError(f"ridge is a number from 0 on, or two of them, not {self.ridge!r}")

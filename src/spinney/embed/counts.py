@@ -68,7 +68,7 @@ def window(
     elif weighting == "linear":
         weights = (reach - distance + 1) / reach
     else:
-        raise unknown_choice("weighting is one of", weighting, WEIGHTINGS)
+        raise unknown_choice("weighting must be", weighting, WEIGHTINGS)
     blocks = np.arange(len(offsets)) if positional else np.zeros(len(offsets), np.int64)
     return Window(offsets, blocks, weights)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.corpus.text import Reading
 from spinney.embed.counts import ContextCounts, Window, count_contexts, window
-from spinney.embed.eigenwords import Decomposition, Learnt, one_step_cca, plain_svd, pmi_svd, two_step_cca
+from spinney.embed.eigenwords import Decomposition, Learned, one_step_cca, plain_svd, pmi_svd, two_step_cca
 from spinney.embed.lrmvl import lrmvl
 from spinney.embed.model import EmbedModel, Said, rows_of_tokens
 from spinney.embed.states import SmoothedStates, WindowStates
@@ -31,7 +31,7 @@ _CODES = ("sparse", "lasso")
 
 
 class Embedding(EmbedModel):
-    """Vectors of words, learnt from the words around them.
+    """Vectors of words, learned from the words around them.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Embedding(EmbedModel):
     parent_ : array of int32 [dimensions], or None
         sparse: the forest of the dimensions, as the parent of each; -1 for a root.
     facts : dict
-        What it was learnt from, and the seconds that it took.
+        What it was learned from, and the seconds that it took.
 
     Examples
     --------
@@ -145,18 +145,18 @@ class Embedding(EmbedModel):
 
     def _fit_spectral(self, text: TokenArrays) -> None:
         how = self.how
-        learnt: Learnt
+        learned: Learned
         if self.method == "lrmvl":
-            learnt = lrmvl(
+            learned = lrmvl(
                 text, how.dimensions, variant=how.variant, rates=how.rates, passes=how.passes,
                 random_state=self.random_state, threads=self.threads,
             )  # fmt: skip
         else:
-            learnt = self._decomposed(text)
-        self.vectors_ = learnt.vectors(how.rows, how.exponent)
-        self.singular_values_, self.states_ = np.asarray(learnt.s, np.float64), learnt.states
+            learned = self._decomposed(text)
+        self.vectors_ = learned.vectors(how.rows, how.exponent)
+        self.singular_values_, self.states_ = np.asarray(learned.s, np.float64), learned.states
 
-    def _decomposed(self, text: TokenArrays) -> Learnt:
+    def _decomposed(self, text: TokenArrays) -> Learned:
         how = self.how
         decomposition = Decomposition(
             min(how.dimensions, len(text.vocabulary)), how.svd, power=how.power,
@@ -217,7 +217,7 @@ class Embedding(EmbedModel):
             "nonzero_share": float(learner.nonzero_share_),
         }
 
-    # -- what was learnt ------------------------------------------------------------------------------
+    # -- what was learned ------------------------------------------------------------------------------
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "vectors_"):

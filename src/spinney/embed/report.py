@@ -73,7 +73,7 @@ def states_report(model: SpectralHMM, s: Any) -> list[View]:
     vectors, vocabulary = model.vectors(), model.vocabulary_
     ends = max(s.top // 2, 1)
     return [
-        Note("A hidden Markov model learnt from counts of two and three words in a row."),
+        Note("A hidden Markov model learned from counts of two and three words in a row."),
         facts(model),
         *_next_words(model, ends),
         *map_sections(vectors, vocabulary.counts, vocabulary.unknown),

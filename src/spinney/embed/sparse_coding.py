@@ -51,7 +51,7 @@ class CodingSettings:
 
 @dataclass(eq=False, repr=False)
 class SparseCoding(CodingSettings):
-    """Codes of words and a dictionary of contexts, learnt together.
+    """Codes of words and a dictionary of contexts, learned together.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class SparseCoding(CodingSettings):
     def transform(self, X: Any) -> Matrix:
         """The codes of other words [words, M], in the contexts of the fit."""
         if not hasattr(self, "dictionary_"):
-            raise NotFittedError("nothing has been learnt yet: call fit")
+            raise NotFittedError("nothing has been learned yet: call fit")
         X = checked_matrix(X)
         if X.shape[1] != self.dictionary_.shape[1]:
             raise InputError(f"{X.shape[1]} contexts, where the dictionary has {self.dictionary_.shape[1]}")
@@ -216,7 +216,7 @@ def forest_of(
     (6, 2)
     """
     if penalty not in get_args(Penalty):
-        raise unknown_choice("penalty is one of", penalty, get_args(Penalty))
+        raise unknown_choice("penalty must be", penalty, get_args(Penalty))
     if penalty == "lasso":
         if forest is not None:
             raise OptionError("penalty 'lasso' has no forest")
@@ -281,7 +281,7 @@ def initial_dictionary(X: Any, M: int, rng: np.random.Generator) -> Matrix:
 
 @dataclass
 class State:
-    """What is learnt, and the statistics that an update of the dictionary needs; here an atom is a column of D."""
+    """What is learned, and the statistics that an update of the dictionary needs; here an atom is a column of D."""
 
     codes: Matrix  # A [V, M]
     D: Matrix  # [C, M]

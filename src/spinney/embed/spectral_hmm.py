@@ -40,7 +40,7 @@ _ROWS = 512  # predictions held in memory together
 
 
 class SpectralHMM(EmbedModel):
-    """A hidden Markov model of text, learnt in closed form from counts of two and three words in a row.
+    """A hidden Markov model of text, learned in closed form from counts of two and three words in a row.
 
     Every sentence ends with a mark that is a word like any other, and after which the next sentence begins: so the
     probabilities of all sentences sum to 1, and the text is one stream without an edge, whose moments are those of a
@@ -353,13 +353,13 @@ class SpectralHMM(EmbedModel):
             total = rows @ ops.b_inf
             rows = np.divide(rows, total[:, None], out=np.zeros_like(rows), where=total[:, None] > TINY)
         else:
-            raise unknown_choice("kind is", kind, ("basis", "state"))
+            raise unknown_choice("kind must be", kind, ("basis", "state"))
         return WordVectors(self.vocabulary_.words, rows.astype(np.float32))
 
     @property
     def _fitted(self) -> Operators:
         if not hasattr(self, "operators_"):
-            raise NotFittedError("this model has learnt nothing yet: call fit")
+            raise NotFittedError("this model has learned nothing yet: call fit")
         return self.operators_
 
     # -- files ----------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ _DIVERGED = 100.0  # times the error of all-zero codes
 
 @dataclass(eq=False, repr=False)
 class StochasticCoding(CodingSettings):
-    """Codes of words and a dictionary of contexts, learnt entry by entry.
+    """Codes of words and a dictionary of contexts, learned entry by entry.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class StochasticCoding(CodingSettings):
     learning_rate
         η.
     held_out
-        The share of entries that are not learnt from but watched (at most 100,000 of them).
+        The share of entries that are not learned from but watched (at most 100,000 of them).
     threads
         Words and contexts are dealt out to this many blocks each; blocks that share neither are visited at a time.
         Results are the same to the last bit in every run with the same number.
@@ -66,7 +66,7 @@ class StochasticCoding(CodingSettings):
     codes_ : array [words, M]
     dictionary_ : array [M, contexts]
     objective_ : float
-        The objective above over the entries learnt from, with the full penalties.
+        The objective above over the entries learned from, with the full penalties.
     nonzero_share_ : float
     trace_ : list of dict
         After each epoch: ``epoch``, ``error`` (mean over its steps), ``held_out`` (mean of ω times squared error),
@@ -133,7 +133,7 @@ class StochasticCoding(CodingSettings):
     def _check(self) -> None:
         for name, choices in (("sampling", Sampling), ("prox_scale", ProxScale), ("steps", Steps)):
             if getattr(self, name) not in get_args(choices):
-                raise unknown_choice(f"{name} is one of", getattr(self, name), get_args(choices))
+                raise unknown_choice(f"{name} must be", getattr(self, name), get_args(choices))
         for name in ("epochs", "threads", "n_codes"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int | np.integer) or value < 1):
@@ -191,7 +191,7 @@ def _blocks(
 
 
 class _Learning:
-    """A and D as they are learnt, and what the steps need."""
+    """A and D as they are learned, and what the steps need."""
 
     def __init__(
         self,

@@ -125,7 +125,7 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         of the topics under the prior that ``smoothing`` stands for.
     words_ : list of str
     n_documents_, n_dropped_ : int
-        How many documents were learnt from, and how many had fewer than three words.
+        How many documents were learned from, and how many had fewer than three words.
     facts : dict
         What else the file of the model keeps, such as ``reading``: how the documents were read.
 

@@ -35,7 +35,7 @@ NAMES = {
 
 
 def facts(model: EmbedModel) -> Facts:
-    """How the model was learnt."""
+    """How the model was learned."""
     return Facts("facts", "", model.facts, NAMES)
 
 

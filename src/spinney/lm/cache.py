@@ -37,7 +37,7 @@ class CacheModel(LanguageModel):
         1 counts words, 2 also pairs, 3 also triples.
     ends
         Whether the end of a sentence counts as a word; if not, words follow each other over sentences. Words outside a
-        closed vocabulary are passed over.
+        closed vocabulary are skipped.
     base
         How many words the uniform distribution under it is worth.
 

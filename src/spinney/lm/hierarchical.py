@@ -157,7 +157,7 @@ def fit_hierarchical(
     ----------
     tree
         A tree whose leaves are the words of the vocabulary and ``</s>``; by default their Huffman tree. Trees of word
-        classes come from :func:`spinney.lm.tree_of_classes`, learnt ones from :mod:`spinney.taxonomy`.
+        classes come from :func:`spinney.lm.tree_of_classes`, learned ones from :mod:`spinney.taxonomy`.
     order, penalty, lam, alpha, group_factor, solver, collapse, start, tol, max_iter
         As for :func:`spinney.lm.fit_loglinear`.
 

@@ -352,7 +352,7 @@ def planned(
 ) -> Plan:
     """What to train on a trie."""
     if start not in ("kneser-ney", "zero"):
-        raise unknown_choice("training starts from", start, ("kneser-ney", "zero"))
+        raise unknown_choice("start must be", start, ("kneser-ney", "zero"))
     depth = trie.depth[trie.context].astype(np.float64)
     with np.errstate(over="ignore"):
         feature = trie.length[trie.context] * alpha**depth  # nodes are only collapsed if α is 1

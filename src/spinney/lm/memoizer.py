@@ -277,7 +277,7 @@ def sequence_memoizer(
             callback=callback,
         )
     else:
-        raise unknown_choice("the method is", method, ("gibbs", "one-table"))
+        raise unknown_choice("method must be", method, ("gibbs", "one-table"))
     facts: dict[str, Any] = {"method": f"sequence memoizer ({method})", "discounts": d.tolist()}
     if method == "gibbs":
         facts |= {"sweeps": sweeps, "random_state": random_state, "interrupted": interrupted}

@@ -230,7 +230,7 @@ def pitman_yor(
             callback=callback,
         )
     else:
-        raise unknown_choice("the method is", method, ("gibbs", "one-table"))
+        raise unknown_choice("method must be", method, ("gibbs", "one-table"))
     facts: dict[str, object] = {"method": f"pitman-yor ({method})", "order": order}
     if method == "gibbs":
         facts |= {"sweeps": sweeps, "random_state": random_state, "interrupted": fitted.interrupted}

@@ -52,7 +52,7 @@ NAMES = {
     "tokens": "tokens",
     "words": "words",
     "unknown_share": "unknown words",
-    "skipped": "sentences passed over",
+    "skipped": "sentences skipped",
     "long": "long sentences cut",
     "classes": "classes",
     "penalty": "penalty",

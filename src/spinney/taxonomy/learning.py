@@ -1,4 +1,4 @@
-"""Taxonomies learnt from data (Nelakanti 2014, ch. 4)."""
+"""Taxonomies learned from data (Nelakanti 2014, ch. 4)."""
 
 from __future__ import annotations
 
@@ -249,6 +249,6 @@ def _learn(
 
 def _checked(method: str, depth: int | None) -> None:
     if method not in METHODS:
-        raise unknown_choice("method is one of", method, METHODS)
+        raise unknown_choice("method must be", method, METHODS)
     if depth is not None and depth < 0:
         raise OptionError(f"depth is 0 or more levels, not {depth}")

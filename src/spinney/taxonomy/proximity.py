@@ -114,7 +114,7 @@ def residual(
     """The residuals of samples (as :func:`as_samples` gives them) with classes 0 … K−1."""
     checked_delta(delta)
     if form not in get_args(Form):
-        raise unknown_choice("form is one of", form, get_args(Form))
+        raise unknown_choice("form must be", form, get_args(Form))
     if rank is not None and rank < 1:
         raise OptionError(f"rank must be at least 1, not {rank}")
     n, d = X.shape

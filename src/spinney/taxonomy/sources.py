@@ -1,4 +1,4 @@
-"""What a taxonomy is learnt from. Each source gives the residuals of the samples of some of its classes.
+"""What a taxonomy is learned from. Each source gives the residuals of the samples of some of its classes.
 
 A source answers ``residual(classes)``, recomputed from the samples of these classes alone. After a split that is not
 the sub-matrix of what was there before, since XᵀX mixed both halves.
