@@ -343,7 +343,7 @@ def test_options_are_checked():
         fit_ngram(text, "jelinek-mercer", heldout=sentence_arrays([["c"]]))
     with pytest.raises(OptionError, match="'deleted'"):
         fit_ngram(text, "jelinek-mercer", heldout="else")
-    with pytest.raises(InputError, match="<s> is a word of sentence 2"):
+    with pytest.raises(InputError, match="<s> is a word in sentence 2"):
         fit_ngram(sentence_arrays([["a"], ["<s>"]]))
 
 

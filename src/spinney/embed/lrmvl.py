@@ -64,12 +64,12 @@ def lrmvl(
     if variant not in ("I", "II"):
         raise unknown_choice("variant must be", variant, ("I", "II"))
     if k < 2 or k % 2:
-        raise OptionError(f"the dimension must be even (half of a state a side), not {k}")
+        raise OptionError(f"the dimension must be even (half of a state for each side), not {k}")
     if passes < 1:
         raise OptionError(f"passes must be at least 1, not {passes}")
     steps = np.asarray(rates, np.float32)
     if not len(steps) or steps.min() <= 0 or steps.max() > 1:
-        raise OptionError(f"rates lie above 0 and up to 1, not {list(rates)}")
+        raise OptionError(f"rates must be above 0 and at most 1, not {list(rates)}")
     n_words = len(text.vocabulary)
     counts = np.bincount(text.ids, minlength=n_words).astype(float)
     rng = np.random.default_rng(random_state)

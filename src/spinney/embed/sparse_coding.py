@@ -169,10 +169,12 @@ class SparseCoding(CodingSettings):
     def transform(self, X: Any) -> Matrix:
         """The codes of other words [words, M], in the contexts of the fit."""
         if not hasattr(self, "dictionary_"):
-            raise NotFittedError("nothing has been learned yet: call fit")
+            raise NotFittedError("this model is not fitted yet: call fit")
         X = checked_matrix(X)
         if X.shape[1] != self.dictionary_.shape[1]:
-            raise InputError(f"{X.shape[1]} contexts, where the dictionary has {self.dictionary_.shape[1]}")
+            raise InputError(
+                f"X has {X.shape[1]} contexts, but the dictionary has {self.dictionary_.shape[1]}"
+            )
         codes = np.zeros((X.shape[0], self.forest_.n_codes))
         D = np.ascontiguousarray(self.dictionary_.T)
         self._coder(self.forest_).solve(X, codes, D, D.T @ D, self.tol, self.max_iter)
@@ -195,11 +197,11 @@ class SparseCoding(CodingSettings):
         for name in whole:
             value, least = getattr(self, name), 0 if name in ("rounds", "span_passes") else 1
             if value is not None and (not isinstance(value, int | np.integer) or value < least):
-                raise OptionError(f"{name} is a whole number, at least {least}, not {value!r}")
+                raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
         for name in ("lam", "tol"):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and 0 < value < np.inf):
-                raise OptionError(f"{name} is above 0, not {value!r}")
+                raise OptionError(f"{name} must be above 0, not {value!r}")
 
 
 def forest_of(
@@ -244,7 +246,7 @@ def checked_matrix(X: Any) -> Any:
     else:
         X = values = np.ascontiguousarray(X, np.float64)
         if X.ndim != 2:
-            raise InputError(f"a word × context matrix has 2 dimensions, not {X.ndim}")
+            raise InputError(f"a word × context matrix must have 2 dimensions, not {X.ndim}")
     if 0 in X.shape:
         raise InputError(
             f"a matrix of {X.shape[0]} words and {X.shape[1]} contexts has nothing to learn from"

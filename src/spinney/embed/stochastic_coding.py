@@ -110,7 +110,7 @@ class StochasticCoding(CodingSettings):
                 self._check_progress(epoch, error, found, watched if len(watched.values) else entries)
                 revived = learning.revive(rng)
                 if revived:
-                    log.info("epoch %d: %d trees that no word used begin again", epoch, revived)
+                    log.info("epoch %d: %d trees that no word used were restarted", epoch, revived)
                 share = int(np.count_nonzero(learning.A)) / learning.A.size
                 known = {"epoch": epoch, "error": error, "held_out": found, "nonzero_share": share}
                 self.trace_.append(known | {"seconds": time.perf_counter() - started})
@@ -137,15 +137,15 @@ class StochasticCoding(CodingSettings):
         for name in ("epochs", "threads", "n_codes"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-                raise OptionError(f"{name} is a whole number, at least 1, not {value!r}")
+                raise OptionError(f"{name} must be a whole number of at least 1, not {value!r}")
         for name, high in (("lam", np.inf), ("tau", np.inf), ("held_out", 1.0)):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and 0 <= value < high):
                 raise OptionError(
-                    f"{name} is at least 0{'' if high == np.inf else ' and below 1'}, not {value!r}"
+                    f"{name} must be at least 0{'' if high == np.inf else ' and below 1'}, not {value!r}"
                 )
         if not (isinstance(self.learning_rate, int | float) and 0 < self.learning_rate < np.inf):
-            raise OptionError(f"learning_rate is above 0, not {self.learning_rate!r}")
+            raise OptionError(f"learning_rate must be above 0, not {self.learning_rate!r}")
 
 
 class Entries(NamedTuple):

@@ -93,13 +93,13 @@ def as_samples(X: Any) -> Any:
     else:
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2:
-            raise InputError(f"samples are the rows of a matrix, not an array of {X.ndim} dimensions")
+            raise InputError(f"samples must be the rows of a matrix, not an array of {X.ndim} dimensions")
         finite = np.isfinite(X).all()
         X = X - X.mean(axis=0) if len(X) and finite else X
     if X.shape[0] == 0:
         raise InputError("there are no samples")
     if not finite:
-        raise InputError("the samples hold numbers that are not finite", remedy="take NaN and infinity out")
+        raise InputError("the samples contain numbers that are not finite", remedy="remove NaN and infinity")
     return X
 
 
