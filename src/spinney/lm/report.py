@@ -139,8 +139,8 @@ def _read_text(read: ReadText, n: int) -> list[View]:
     bits = math.log2(found["perplexity"]) if math.isfinite(found["perplexity"]) else math.inf
     shown = min(n, len(read.sentences))
     said = (
-        f"{shown:,} of {len(read.sentences):,} sentences, words shaded by their loss in bits. Point at a word to see its "
-        "loss and the part of its context that the model has seen."
+        f"{shown:,} of {len(read.sentences):,} sentences, words shaded by their loss in bits. Point at a word to see "
+        "its loss and the part of its context that the model has seen."
     )
     bounds = [
         f"below {_BITS[0]}",
