@@ -109,7 +109,7 @@ def test_mistakes(refused, model, table, tmp_path):
     assert "not a Spinney model" in refused(table, *out)
     assert "no such file" in refused(model, "--data", tmp_path / "none.csv", *out)
     assert "no such file or folder" in refused(model, "--data", tmp_path / "none", "--format", "folder", *out)
-    assert "the format is one of" in refused(model, "--data", table, "--format", "xml", *out)
+    assert "format must be" in refused(model, "--data", table, "--format", "xml", *out)
     assert "no such folder" in refused(model, "-o", tmp_path / "none" / "page.html")
     assert "both write to standard output" in refused(model, "-o", "-", "--json")
     svm = tmp_path / "n.svm"

@@ -621,5 +621,5 @@ def test_a_penalty_with_groups_of_its_own_comes_back_by_name_and_is_not_replaced
     again = Tagger.load(tmp_path / "m")
     assert again.penalty == PenaltySpec("group", 0.2, own="groups")
     assert again.predict([["the", "dog"]]) == [["D", "N"]]
-    with pytest.raises(OptionError, match="groups of its own, which are not stored: give it again"):
+    with pytest.raises(OptionError, match="groups, which are not stored: give it again"):
         again.fit(sentences, labels)

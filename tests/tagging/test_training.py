@@ -513,7 +513,7 @@ def test_any_penalty_by_name(name):
 def test_what_a_tagger_cannot_offer_is_refused_before_any_work():
     for name, what in (
         ("trace", "needs a design matrix, which a tagger does not have"),
-        ("fused", "needs weights in an order, which a tagger does not have"),
+        ("fused", "needs ordered weights, which a tagger does not have"),
         ("group", "needs a grouping: group:pattern"),
         ("group:colour", "no grouping 'colour' in a tagger"),
     ):

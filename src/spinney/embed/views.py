@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 #: What people see of the facts of a fit, in this order, and by what name.
 NAMES = {
-    "method": "method", "documents": "documents", "dropped": "documents of fewer than 3 words, left out",
+    "method": "method", "documents": "documents", "dropped": "documents of fewer than 3 words (left out)",
     "sentences": "sentences", "tokens": "tokens", "words": "words", "stop_words": "stop words left out",
-    "pairs": "pairs of word and context", "dimensions": "dimensions", "states": "states", "topics": "topics",
+    "pairs": "word-context pairs", "dimensions": "dimensions", "states": "states", "topics": "topics",
     "parameters": "parameters",
-    "lam": "λ", "objective": "objective", "gap": "duality gap", "nonzero_share": "numbers that are not 0",
-    "passes": "passes of EM", "seconds_counting": "seconds of counting", "seconds": "seconds",
+    "lam": "λ", "objective": "objective", "gap": "duality gap", "nonzero_share": "non-zero numbers",
+    "passes": "EM passes", "seconds_counting": "seconds for counting", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "unknown_share": "unknown words",
     "skipped": "bad sentences or documents skipped",
 }  # fmt: skip
 
 
 def facts(model: EmbedModel) -> Facts:
-    """How the model was learnt."""
+    """How the model was learned."""
     return Facts("facts", "", model.facts, NAMES)
 
 
@@ -45,8 +45,8 @@ def dimensions(model: Any, n: int, words: int) -> list[View]:
     if parent is not None:
         levels = level_shares(vectors, parent)
         rows = [[row["level"], row["dimensions"], f"{row['nonzero_share']:.1%}"] for row in levels]
-        header = ["level", "dimensions", "words that use one"]
-        views += [Table("", "Levels: 0 are the roots", header, rows), Extra("levels", "", levels)]
+        header = ["level", "dimensions", "words that use a dimension"]
+        views += [Table("", "Levels of the forest (0: roots)", header, rows), Extra("levels", "", levels)]
     views.append(dimension_table(shown, vectors.dimension))
     return [*views, Extra("strongest", "", [view.as_dict() for view in shown])]
 
@@ -61,7 +61,7 @@ def topic_views(model: MomentTopics, n: int, words: int) -> list[View]:
     listed = [{"topic": k, "weight": float(model.weights_[k]), "words": some} for k, some in enumerate(found)]
     title = f"The {len(rows)} heaviest of {len(shares)} topics"
     return [
-        *spectrum("spectrum", "Eigenvalues of pairs", model.spectrum_),
+        *spectrum("spectrum", "Eigenvalues of the pair moments", model.spectrum_),
         Table("", title, ["topic", "share", "words"], rows),
         Extra("strongest", "", listed),
     ]

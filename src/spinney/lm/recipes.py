@@ -107,7 +107,9 @@ def _given_vocabulary(s: Any) -> Vocabulary | None:
         return None
     if is_model(file):
         if s.closed or s.unknown is not None:
-            raise SettingError("{vocabulary} says what the unknown word is: leave out {unknown} and {closed}")
+            raise SettingError(
+                "{vocabulary} already fixes the unknown word: leave out {unknown} and {closed}"
+            )
         return load_language_model(file).vocabulary
     unknown = None if s.closed else s.unknown or "<unk>"
     found: dict[str, None] = dict.fromkeys([unknown] if unknown else [])
@@ -116,7 +118,9 @@ def _given_vocabulary(s: Any) -> Vocabulary | None:
         if not word:
             continue
         if any(space in word for space in " \t"):
-            raise InputError("more than one word", path=file, line=number, remedy="write one word per line")
+            raise InputError(
+                "more than one word on a line", path=file, line=number, remedy="write one word per line"
+            )
         found[word] = None
     return Vocabulary(tuple(found), np.zeros(len(found), np.int64), unknown)
 
@@ -168,7 +172,7 @@ class _Training:
         assert held_out is not None
         if np.any(held_out.ids >= len(text.vocabulary)):
             raise SettingError(
-                "{dev} has words that the training text has not, and {closed} leaves no place for them"
+                "{dev} has words that are not in the training text, which {closed} does not allow"
             )
         return replace(held_out, vocabulary=text.vocabulary)
 
@@ -320,7 +324,7 @@ def _parts(paths: Sequence[str]) -> tuple[dict[str, LanguageModel], Reading]:
         first = next(iter(parts.values()), part).vocabulary
         if (part.vocabulary.words, part.vocabulary.unknown) != (first.words, first.unknown):
             raise InputError(
-                f"other words than {paths[0]}, so the two cannot be mixed",
+                f"its words differ from those of {paths[0]}, so the two cannot be mixed",
                 path=path,
                 remedy=f"fit it again with the vocabulary of {paths[0]}",
             )
@@ -348,9 +352,9 @@ def export(model: str, output: str, settings: Settings | None = None) -> list[Vi
     fitted = load_language_model(model)
     if not isinstance(fitted, BackoffModel):
         raise InputError(
-            f"ARPA files hold back-off models only, and this is a {KINDS[fitted.kind]}",
+            f"ARPA files can only contain back-off models, and this is a {KINDS[fitted.kind]}",
             path=model,
-            remedy="fit with mkn, kn, wb, ad, jm, katz or pitman-yor for an ARPA file",
+            remedy="fit the model with mkn, kn, wb, ad, jm, katz or pitman-yor",
         )
     write_arpa(fitted, output)
     if output == "-":

@@ -82,9 +82,9 @@ def _unmarked(batch: list[Tokens], on_error: str, report: ReadReport) -> list[To
     marked = [tokens for tokens in batch if START in tokens.words or END in tokens.words]
     if not marked:
         return batch
-    what = f"{START} or {END} is a word of: {' '.join(marked[0].words)[:60]}"
+    what = f"{START} or {END} is a word in: {' '.join(marked[0].words)[:60]}"
     if on_error == "raise":
-        raise InputError(what, remedy="remove it, or skip such sentences (on_error='skip')")
+        raise InputError(what, remedy="remove it, or skip such sentences with on_error='skip'")
     report.skipped += len(marked)
     report.errors.append(what)
     return [tokens for tokens in batch if not any(tokens is bad for bad in marked)]
@@ -142,7 +142,7 @@ _NAMES = {
     "perplexity_without_unknown": "  without unknown words",
     "log10_probability": "log10 probability",
     "scored": "scored",
-    "ends": "  of them ends",
+    "ends": "  of which ends",
     "unknown": "unknown words",
     "skipped": "words not scored",
     "sentences": "sentences",
@@ -155,7 +155,7 @@ _NAMES = {
 def evaluated(model: LanguageModel, data: Any, s: Any) -> list[View]:
     """The perplexity of files of text, or of a list of sentences, and comparisons with other models."""
     if s.against and "-" in data:
-        raise SettingError("{against} reads the text again: give a file rather than standard input")
+        raise SettingError("{against} needs to read the text twice: give a file rather than standard input")
     scores, facts = _scores(model, data, s)
     facts["convention"] = (
         f"{'words and ends' if s.ends else 'words'}, {'unknown ones too' if s.unknown else 'known ones'}"
@@ -169,14 +169,14 @@ def evaluated(model: LanguageModel, data: Any, s: Any) -> list[View]:
     for path in s.against:
         other, of_other = _scores(load_language_model(path), data, s)
         if set(scores.vocabulary.words) != set(other.vocabulary.words):
-            what = "%s has other words: perplexities of different vocabularies are hardly comparable"
+            what = "%s has another vocabulary: perplexities with different vocabularies are hardly comparable"
             progress.log.warning(what, path)
         found, n = scores.against(other, s.seed)
         compared.append([path, of_other["perplexity"], n, *found])
     if compared:
         keys = ["model", "own_perplexity", "scored", *found._fields]
         header = [_COMPARED.get(key, key) for key in keys]
-        title = "Perplexity on what both score; 95 % interval, bootstrap over sentences"
+        title = "Perplexity on the words that both models score, with 95 % bootstrap intervals over sentences"
         views.append(Table("against", title, header, compared, keys))
     return views
 

@@ -101,7 +101,7 @@ def solve(
     # Solvers leave what they start from as it is, so there is no need of a copy, which may be large.
     w = _null_point(loss) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
     if len(w) != loss.n_params:
-        raise OptionError(f"w0 has {len(w)} coordinates where the problem has {loss.n_params}")
+        raise OptionError(f"w0 has {len(w)} coordinates, but the problem has {loss.n_params}")
     interrupted = False
     try:
         with progress.task(f"solving by {label}") as monitor.progress:
