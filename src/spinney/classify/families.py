@@ -239,8 +239,8 @@ class _Builder:
         tokens = map(features.tokens_of, self._all_sentences(features))
         arrays = sentence_arrays(filter(None, tokens))
         n = family.number or min(_NUMBERED["brown"], max(2, len(arrays.vocabulary) // 2))
-        learnt = brown(pair_counts(arrays), arrays.vocabulary, n, threads=self.threads)
-        return cluster_groups(learnt.classes, features, **self._how)
+        learned = brown(pair_counts(arrays), arrays.vocabulary, n, threads=self.threads)
+        return cluster_groups(learned.classes, features, **self._how)
 
     def _topics(self, features: TextFeatures, family: Family) -> Groups:
         n = family.number or _NUMBERED[family.kind]
@@ -248,8 +248,8 @@ class _Builder:
         if family.kind == "moments":
             from spinney.embed import MomentTopics
 
-            learnt = MomentTopics(n, polish=20, threads=self.threads, random_state=self.seed)
-            found = learnt.fit(counts, words=features.names).components_
+            learned = MomentTopics(n, polish=20, threads=self.threads, random_state=self.seed)
+            found = learned.fit(counts, words=features.names).components_
         elif family.kind == "tomotopy":  # on one thread, so that a seed means the same topics again
             found = lda_topics(counts, n, method="tomotopy", random_state=self.seed)
         else:

@@ -209,7 +209,7 @@ def _check_lengths(what: str, n: int, others: str, values: Sequence[Any] | None)
         raise OptionError(f"{n} {what} but {len(values)} {others}")
 
 
-# -- words and what was learnt about them -------------------------------------------------------------------------
+# -- words and what was learned about them -------------------------------------------------------------------------
 
 
 def cluster_groups(

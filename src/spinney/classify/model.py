@@ -91,7 +91,7 @@ class TextModel(Model):
     def fit_matrix(self, X: Any, targets: Sequence[Any], init: TextModel | None = None) -> Self:
         """Learn from the matrix that the features gave, starting from the weights of ``init`` if given.
 
-        Interrupted (Ctrl-C), the model keeps what was learnt so far and raises ``KeyboardInterrupt``.
+        Interrupted (Ctrl-C), the model keeps what was learned so far and raises ``KeyboardInterrupt``.
         """
         if init is not None:
             self._start_from(init, X.shape[1], targets)

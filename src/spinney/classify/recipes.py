@@ -22,7 +22,7 @@ from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_
 from spinney.optim import Penalty, check_penalty
 from spinney.parallel import default_threads
 from spinney.settings import Settings, choose, settings_or
-from spinney.settings.classify import CLASS_TREES, FIT, LEARNT_TREES, Path
+from spinney.settings.classify import CLASS_TREES, FIT, LEARNED_TREES, Path
 from spinney.structure import ClassTree
 from spinney.structure.reading import class_tree
 from spinney.views import View
@@ -159,7 +159,7 @@ def _tree_estimator(s: Any, kind: Any, data: Data, strengths: Mapping[str, Any],
 
 
 def _tree(spec: Any, data: Data, seed: int) -> ClassTree | None:
-    """The tree of classes that is meant: learnt, by rule, or from a file."""
+    """The tree of classes that is meant: learned, by rule, or from a file."""
     names, counts = classes_of(data.y)
     if len(names) < 2:
         return None  # the classifier says what is wrong
@@ -167,7 +167,7 @@ def _tree(spec: Any, data: Data, seed: int) -> ClassTree | None:
         return ClassTree.huffman(names, counts)
     if spec == "balanced":
         return ClassTree.balanced(names)
-    if isinstance(spec, str) and spec in LEARNT_TREES:
+    if isinstance(spec, str) and spec in LEARNED_TREES:
         from spinney.taxonomy import learn_taxonomy
 
         method: Any = spec

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney.classify.linear import LinearClassifier
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.inference.strata import row_strata, stratum_weights
 from spinney.optim import EntropyRegularised, LogisticLoss, MultinomialLoss, solve, warn_unless_converged
 from spinney.optim.base import Vector
@@ -142,13 +142,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             For ``shimodaira``: the probability of each labelled row under the law that the labelled rows follow.
         """
         if self.criterion not in CRITERIA:
-            raise OptionError(
-                f"there is no criterion {self.criterion!r}; there are {', '.join(CRITERIA)}",
-                given=self.criterion,
-                known=CRITERIA,
-            )
+            raise unknown_choice("criterion must be", self.criterion, CRITERIA)
         if q_train is not None and self.criterion != "shimodaira":
-            raise OptionError(f"q_train goes with the criterion shimodaira, not {self.criterion}")
+            raise OptionError(f"q_train is only for the criterion shimodaira, not for {self.criterion}")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if unlabelled is None:
@@ -179,7 +175,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             return np.ones(X.shape[0]) if unlabelled is X else density_ratio(X, unlabelled)
         q_train = np.asarray(q_train, dtype=np.float64)
         if q_train.shape != (X.shape[0],) or not np.all(q_train > 0):
-            raise OptionError(f"q_train must be {X.shape[0]} numbers > 0, one for each labelled row")
+            raise OptionError(f"q_train must be {X.shape[0]} numbers > 0, one per labelled row")
         strata = row_strata(_stacked(X, unlabelled))
         q_test = np.bincount(strata[X.shape[0] :], minlength=strata.max() + 1)
         return _mean_one(q_test[strata[: X.shape[0]]] / q_train)
@@ -248,7 +244,7 @@ def _mean_one(weights: Vector) -> Vector:
     total = float(weights.sum())
     if total == 0.0:
         raise InputError(
-            "no labelled row has its like among the unlabelled rows, so all weights are 0",
-            remedy="count clusters of rows instead: n_clusters=10",
+            "no labelled row occurs among the unlabelled rows, so all weights are 0",
+            remedy="compare clusters of rows instead: n_clusters=10",
         )
     return weights * (len(weights) / total)

@@ -1,4 +1,4 @@
-"""Topics for groups of words, learnt by latent Dirichlet allocation."""
+"""Topics for groups of words, learned by latent Dirichlet allocation."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def lda_topics(
     ((2, 4), [[0, 1], [2, 3]])
     """
     if method not in _ITERATIONS:
-        raise unknown_choice("topics are learnt by", method, ("sklearn", "tomotopy"))
+        raise unknown_choice("topics are learned by", method, ("sklearn", "tomotopy"))
     iterations = _ITERATIONS[method] if iterations is None else iterations
     if min(n_topics, iterations, 1 if threads is None else threads) < 1:
         raise OptionError("n_topics, iterations and threads must be at least 1")
@@ -71,7 +71,7 @@ def _checked_counts(X: Any) -> Any:
     if not counts.nnz:
         raise OptionError("no document has a word to learn topics from")
     if counts.data.min() < 0 or np.any(counts.data != np.floor(counts.data)):
-        raise OptionError("topics are learnt from counts: take the features 'counts', not others")
+        raise OptionError("topics are learned from counts: take the features 'counts', not others")
     return counts
 
 

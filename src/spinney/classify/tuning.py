@@ -23,7 +23,7 @@ from sklearn.metrics import check_scoring, get_scorer_names
 
 from spinney import progress
 from spinney.classify.linear import LinearClassifier, LinearRegressor
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim.solve import ConvergenceWarning
 from spinney.parallel import one_blas_thread
 
@@ -59,15 +59,13 @@ class Grid:
 
     def __post_init__(self) -> None:
         if not self.values:
-            raise OptionError("the grid is empty: name a parameter and its values")
+            raise OptionError("the grid is empty: give a parameter and its values")
         object.__setattr__(self, "values", {name: _checked(name, v) for name, v in self.values.items()})
 
     def __len__(self) -> int:
         """The number of cells."""
         for name in self.ranges:
-            raise OptionError(
-                f"{name} is a range, which has no cells: give a list of values, or search at random or by optuna"
-            )
+            raise OptionError(f"{name} is a range: give a list of values, or use search 'random' or 'optuna'")
         return math.prod(map(len, self.values.values()))
 
     @property
@@ -100,7 +98,7 @@ def _checked(name: str, values: Any) -> Sequence[Any]:
         raise OptionError(f"the values of {name} must be a list, or a tuple (low, high), not {values!r}")
     listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if not listed:
-        raise OptionError(f"the grid is empty: there is no value of {name}")
+        raise OptionError(f"the grid is empty: give at least one value of {name}")
     return listed
 
 
@@ -410,8 +408,8 @@ class _Trials:
         short = [trial.violation for trial in trials if not trial.converged]
         if short:
             warnings.warn(
-                f"{len(short)} of {len(trials)} fits stopped before their tolerance (violation up to "
-                f"{max(short):.2g}), the best is {'not ' if best.converged else ''}among them: raise max_iter, "
+                f"{len(short)} of {len(trials)} fits stopped before reaching their tolerance (violation up to "
+                f"{max(short):.2g}); the best is {'not ' if best.converged else ''}among them: raise max_iter, "
                 "or choose another solver",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -425,7 +423,7 @@ def _by_optuna(run: Try, grid: Grid, n_trials: int, early_stop: int | None, seed
         import optuna  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         raise OptionError(
-            "search 'optuna' needs the package optuna: pip install 'spinney[tune]', or search at random"
+            "search 'optuna' needs the package optuna: pip install 'spinney[tune]', or use search 'random'"
         ) from None
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -464,11 +462,7 @@ def _grid(space: str | Grid | Mapping[str, Sequence[Any]], estimator: Estimator,
             f"tune is for LinearClassifier and LinearRegressor, not for {type(estimator).__name__}"
         )
     if isinstance(space, str) and space not in THESIS_GRIDS:
-        raise OptionError(
-            f"there is no grid {space!r}; there are {', '.join(THESIS_GRIDS)}",
-            given=space,
-            known=THESIS_GRIDS,
-        )
+        raise unknown_choice("space must be one of", space, THESIS_GRIDS)
     grid = (
         THESIS_GRIDS[space] if isinstance(space, str) else space if isinstance(space, Grid) else Grid(space)
     )
@@ -481,9 +475,7 @@ def _grid(space: str | Grid | Mapping[str, Sequence[Any]], estimator: Estimator,
                 known=known,
             )
     if not _numeric(grid.values.get(path, [])):
-        raise OptionError(
-            f"the values of {path} must be numbers, for it is the strength that makes the chains"
-        )
+        raise OptionError(f"the values of {path} must be numbers, since warm starts follow it")
     return grid
 
 
@@ -496,17 +488,15 @@ def _check_options(
     threads: int,
 ) -> None:
     if search not in SEARCHES:
-        raise OptionError(
-            f"there is no search {search!r}; there are {', '.join(SEARCHES)}", given=search, known=SEARCHES
-        )
+        raise unknown_choice("search must be", search, SEARCHES)
     if search == "grid" and n_trials is not None:
-        raise OptionError("search 'grid' tries every cell: n_trials is for 'random' and 'optuna'")
+        raise OptionError("search 'grid' tries every combination: n_trials is only for 'random' and 'optuna'")
     if search != "grid" and (n_trials is None or n_trials < 1):
-        raise OptionError(f"search {search!r} needs n_trials, at least 1")
+        raise OptionError(f"search {search!r} needs n_trials of at least 1")
     if early_stop is not None and early_stop < 1:
         raise OptionError(f"early_stop must be at least 1, not {early_stop}")
     if early_stop is not None and search != "optuna" and not warm_start:
-        raise OptionError("early_stop leaves chains, and without warm_start there are none")
+        raise OptionError("early_stop ends chains of warm starts: set warm_start")
     if min_active < 0:
         raise OptionError(f"min_active must be at least 0, not {min_active}")
     if threads < 1:
@@ -518,26 +508,24 @@ def _check_data(estimator: Estimator, X: Any, y: Any, X_dev: Any, y_dev: Any) ->
         if len(np.shape(matrix)) != 2 or np.shape(matrix)[0] != len(targets):
             raise InputError(
                 f"the {name} set has a matrix of shape {np.shape(matrix)} and {len(targets)} targets",
-                remedy="give a row for each target",
+                remedy="give one row per target",
             )
     if np.shape(X)[1] != np.shape(X_dev)[1]:
         raise InputError(
-            f"the development set has {np.shape(X_dev)[1]} features where the training set has {np.shape(X)[1]}",
+            f"the development set has {np.shape(X_dev)[1]} features, but the training set has {np.shape(X)[1]}",
             remedy="make both with the same features",
         )
     if isinstance(estimator, LinearClassifier):
         both = set(np.asarray(y).tolist()) & set(np.asarray(y_dev).tolist())
         if len(both) < 2:
             raise InputError(
-                f"the development set has {len(both)} of the classes of the training set, too few to choose by",
+                f"the development set has only {len(both)} of the classes of the training set",
                 remedy="give examples of at least two classes",
             )
 
 
 def _scorer(estimator: Estimator, scoring: str | Callable[..., float] | None) -> Callable[..., float]:
     if isinstance(scoring, str) and scoring not in get_scorer_names():
-        raise OptionError(
-            f"there is no scoring {scoring!r}; sklearn.metrics.get_scorer_names() lists those there are"
-        )
+        raise OptionError(f"there is no scoring {scoring!r}: see sklearn.metrics.get_scorer_names()")
     scorer: Callable[..., float] = check_scoring(estimator, scoring)
     return scorer

@@ -67,7 +67,7 @@ class HeadAutomata(Model):
     fallback_ : Automata
         Those with one state, for sentences whose total is no positive number.
     facts : dict
-        Sizes, seconds, and how many trees were not projective: they are learnt from like the others, since the
+        Sizes, seconds, and how many trees were not projective: they are learned from like the others, since the
         modifiers on either side of a head have an order in any tree.
 
     Examples
@@ -220,7 +220,7 @@ class HeadAutomata(Model):
 
     def _tags(self, sentence: Sentence | Sequence[str]) -> Sequence[str]:
         if not hasattr(self, "automata_"):
-            raise NotFittedError("this model has learnt nothing yet: call fit")
+            raise NotFittedError("this model has learned nothing yet: call fit")
         return tags_of(sentence, self.column) if isinstance(sentence, Sentence) else sentence
 
     def _encode(self, tags: Sequence[str]) -> NDArray[np.int32]:

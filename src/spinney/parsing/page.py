@@ -38,17 +38,17 @@ _EXAMPLES = 6  # sentences, where none are given
 
 _ABOUT = "A parser: a probabilistic grammar that gives every sentence a tree of phrases."
 _LABELS_TEXT = (
-    "Labels of the grammar. Trees were made binary: @NP is a part of an NP, S+VP an S that holds but a VP, NP^S an NP "
+    "Labels of the grammar. Trees are binarised: @NP is part of an NP, S+VP an S with a VP as its only child, NP^S an NP "
     "below an S."
 )
 _STATES_TEXT = (
-    "Every label has latent states that training found. A tag's states are read by their words, a phrase's by their "
-    "rules; what tells a state apart is frequent in it and rarer in the label as a whole."
+    "Every label has latent states that training found. The states of a tag are described by their words, those of a "
+    "phrase by their rules. What is typical of a state is more frequent in it than in the label as a whole."
 )
 _SIGNED_TEXT = (
-    "This grammar was learnt from moments: its states are coordinates in an unknown basis and mean nothing one by one. "
-    "Shown are the words and rules of the labels with their total probabilities and, for tags, the words at the two "
-    "ends of the leading directions."
+    "This grammar was learned from moments, so its states are coordinates in an arbitrary basis and have no meaning of "
+    "their own. The tables show the words and rules of each label with their total probabilities and, for tags, the "
+    "words at the two ends of the leading directions."
 )
 
 

@@ -1,4 +1,4 @@
-"""What a parser learnt, in words: its labels, and what their latent states stand for.
+"""What a parser learned, in words: its labels, and what their latent states stand for.
 
 A state of a tag is read by its words, a state of a phrase by its rules, and both by the labels above them. How often
 states occur follows from the grammar itself: each round of a sum goes one level down the trees.

@@ -95,7 +95,7 @@ class Labelling:
     ) -> Iterator[tuple[list[str], list[float]]]:
         """The labels of each sentence, each with its marginal probability.
 
-        Where ``encode`` learns labels whose writing depends on their neighbours, it is that of the learnt label.
+        Where ``encode`` learns labels whose writing depends on their neighbours, it is that of the learned label.
         """
         same = self._same_in_writing()
         for chains in self._chains(columns, allowed):
@@ -110,7 +110,7 @@ class Labelling:
             )
 
     def _same_in_writing(self) -> NDArray[np.bool_] | None:
-        """Which learnt labels are written alike, if others are learnt than written and each has one writing."""
+        """Which learned labels are written alike, if others are learned than written and each has one writing."""
         self.check_fitted()
         if self.encoding_ is None:
             return None

@@ -1,4 +1,4 @@
-"""Phrase labels that are learnt in another scheme than the one they are written in.
+"""Phrase labels that are learned in another scheme than the one they are written in.
 
 A tagger that tells the last token of a phrase (E) and phrases of one token (S) apart often finds phrases better
 (Ratinov and Roth 2009), while files have IOB1 or IOB2. So labels are rewritten before training and after labelling.
@@ -83,11 +83,11 @@ class Encoding:
         return convert(labels, to or self.own)
 
     def allowed(self, labels: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which of the learnt labels may follow which, and end a sentence: so that each labelling has one reading."""
+        """Which of the learned labels may follow which, and end a sentence: so that each labelling has one reading."""
         return allowed_transitions(labels, self.inner), allowed_ends(labels, self.inner)
 
     def meanings(self, labels: Sequence[str], to: Scheme | None = None) -> list[str] | None:
-        """What each learnt label alone is in the training data's scheme or ``to``; None if its neighbours matter.
+        """What each learned label alone is in the training data's scheme or ``to``; None if its neighbours matter.
 
         Examples
         --------

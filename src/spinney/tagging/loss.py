@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError, OptionError
 from spinney.optim.base import Vector
 from spinney.parallel import default_threads, map_reduce
 from spinney.tagging.sequences import Floats, Observations, Sequences
@@ -171,10 +170,7 @@ class CRFLoss:
         support: Support | None = None,
         threads: int | None = None,
     ) -> None:
-        if data.labels is None:
-            raise InputError("sentences without labels cannot be learnt from")
-        if len(data.labels) and int(data.labels.max()) >= n_labels:
-            raise OptionError(f"a label number is above {n_labels - 1}")
+        data.known_labels(n_labels)
         self.data = data
         self.threads = default_threads() if threads is None else threads
         self.shape = Shape(data.unigrams.n, data.bigrams.n, n_labels, start)

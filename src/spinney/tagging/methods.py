@@ -1,4 +1,4 @@
-"""The kinds of chain models: what each minimises, how it is learnt, and what its weights say of sentences.
+"""The kinds of chain models: what each minimises, how it is learned, and what its weights say of sentences.
 
 A further kind is a line in :data:`METHODS`, and its settings in :data:`spinney.settings.tag.FIT`.
 """

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import OptionError
 from spinney.optim.base import Vector
 from spinney.tagging.sequences import Sequences
 from spinney.tagging.support import Shape
@@ -42,7 +42,7 @@ def perceptron(
     Parameters
     ----------
     data : Sequences
-        With labels. Of a sentence in which some are unsure, the best labelling that agrees is learnt.
+        With labels. Of a sentence in which some are unsure, the best labelling that agrees is learned.
     n_labels : int
     start : bool
         Whether the first token of a sentence has bigram weights, from a start label.
@@ -126,10 +126,7 @@ def _train(
 ) -> Vector:
     from spinney.tagging._perceptron_kernels import learning_pass
 
-    if data.labels is None:
-        raise InputError("sentences without labels cannot be learnt from")
-    if len(data.labels) and int(data.labels.max()) >= n_labels:
-        raise OptionError(f"a label number is above {n_labels - 1}")
+    labels = data.known_labels(n_labels)
     shape = Shape(data.unigrams.n, data.bigrams.n, n_labels, start)
     if w is not None and len(w) != shape.n_params:
         raise OptionError(f"w has {len(w)} weights where the model has {shape.n_params}")
@@ -142,17 +139,17 @@ def _train(
     room = _room(data, shape, simple)
     lag, steps = np.zeros_like(w), 0.0  # what the average lacks of the weights, times the steps
     rng = np.random.default_rng(seed)
-    learnt = w
+    learned = w
     for number in range(passes):
         steps = learning_pass(
-            rng.permutation(len(data)), data.offsets, *seen, data.labels, sets, weights,
+            rng.permutation(len(data)), data.offsets, *seen, labels, sets, weights,
             shape.n_mu, n_labels + int(start), simple, rule, C, w, lag, steps, room,
         )  # fmt: skip
         if average and steps and (after_pass or number == passes - 1):
-            learnt = w - lag / steps
-        if after_pass and after_pass(number + 1, learnt):
+            learned = w - lag / steps
+        if after_pass and after_pass(number + 1, learned):
             break
-    return learnt
+    return learned
 
 
 def _room(data: Sequences, shape: Shape, simple: bool) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from spinney.corpus import ReadReport, read_conllu, read_crfsuite, read_lines
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.lines import OnError
 from spinney.corpus.vocabulary import Numbering
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, unknown_choice
 from spinney.formats import giving, reader
 from spinney.tagging.columns import (
     Columns,
@@ -96,11 +96,11 @@ def labelled_data(
     if not columns.n_tokens:
         raise InputError("no sentences", path=", ".join(files))
     if columns.width < 2:
-        what = "one column only: no labels"
-        raise InputError(what, path=files[0], remedy="put the label into a last column")
+        what = "only one column, so there are no labels"
+        raise InputError(what, path=files[0], remedy="put the labels into the last column")
     if like is not None and like.width != columns.width:
-        what = f"{columns.width} columns where the training data have {like.width}"
-        raise InputError(what, path=files[0], remedy="give it the same columns, the label last")
+        what = f"{columns.width} columns, but the training data have {like.width}"
+        raise InputError(what, path=files[0], remedy="use the same columns, with the labels last")
     return columns
 
 
@@ -120,9 +120,7 @@ def _sentences(
     path: FilePath, format: str, encoding: str, on_error: OnError, report: ReadReport | None
 ) -> Iterable[Rows]:
     if format not in FORMATS:
-        raise OptionError(
-            f"there is no format {format!r}; there are {', '.join(FORMATS)}", given=format, known=FORMATS
-        )
+        raise unknown_choice("format must be", format, FORMATS)
     what = "tagged" if format in LABELLED else "sentences"
     sentences: Iterable[Rows] = reader(format, what)(
         path, encoding=encoding, on_error=on_error, report=report

@@ -341,6 +341,6 @@ def _structures(tagger: Tagger) -> Section:
             what = f"word vectors: {len(structure):,} words, {structure.dimension:,} numbers each"
         n = sum(sum(active.get(pattern.text, (0, 0))) for pattern in using)
         rows.append([name, what, "  ·  ".join(pattern.text for pattern in using), n])
-    said = "Structure learnt from text without labels, which the patterns look at."
+    said = "Structure learned from text without labels, which the patterns look at."
     table = Table("structures", "", ["name", "what", "patterns", "weights ≠ 0"], rows)
     return Section("Classes and vectors", [Note(said), table])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import unknown_choice
 from spinney.inference.decoding import marginals, viterbi
 from spinney.optim import Solution, choose_solver, solve
 from spinney.optim.base import Penalty, Vector
@@ -34,7 +34,7 @@ def train_with_unlabelled(
     w0: Vector | None = None,
     watch: Watch | None = None,
 ) -> Solution:
-    """Weights learnt from labelled and unlabelled sentences.
+    """Weights learned from labelled and unlabelled sentences.
 
     ``weighted``: labelled sentences count by how common their like is among all (Sokolovska 2010, ch. 4, carried over
     to sequences by clusters of sentences). ``shift``: by the ratio of their densities in the unlabelled and in the
@@ -43,11 +43,7 @@ def train_with_unlabelled(
     probability of at least ``threshold`` are added.
     """
     if criterion not in CRITERIA:
-        raise OptionError(
-            f"there is no criterion {criterion!r}; there are {', '.join(CRITERIA)}",
-            given=criterion,
-            known=CRITERIA,
-        )
+        raise unknown_choice("criterion must be", criterion, CRITERIA)
     if criterion == "weighted":
         clusters = min(n_clusters, len(loss.data) + len(unlabelled))
         weights = sequence_weights(loss.data, unlabelled, n_clusters=clusters, random_state=plan.seed)

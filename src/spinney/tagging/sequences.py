@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError
+from spinney.errors import InputError, OptionError
 
 Floats = NDArray[np.float64]
 
@@ -108,9 +108,9 @@ class Sequences:
         n_tokens = int(self.offsets[-1])
         rows = {self.unigrams.n_tokens, self.bigrams.n_tokens}
         if rows != {n_tokens} or (self.labels is not None and len(self.labels) != n_tokens):
-            raise InputError(f"observations and labels must be of the {n_tokens} tokens of the sentences")
+            raise InputError(f"there must be observations and labels for each of the {n_tokens} tokens")
         if self.weights is not None and len(self.weights) != len(self.offsets) - 1:
-            raise InputError("one weight for each sentence is needed")
+            raise InputError("there must be one weight per sentence")
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -128,6 +128,14 @@ class Sequences:
     def lengths(self) -> NDArray[np.int64]:
         """Tokens in each sentence."""
         return np.diff(self.offsets)
+
+    def known_labels(self, n_labels: int) -> NDArray[np.int32]:
+        """The labels, which training needs; each must be below ``n_labels``."""
+        if self.labels is None:
+            raise InputError("sentences without labels cannot be used for supervised training")
+        if len(self.labels) and int(self.labels.max()) >= n_labels:
+            raise OptionError(f"label numbers must be below {n_labels}, not {int(self.labels.max())}")
+        return self.labels
 
     def part(self, start: int, stop: int) -> Sequences:
         """Sentences ``start`` to ``stop``."""

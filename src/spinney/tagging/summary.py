@@ -1,4 +1,4 @@
-"""What a chain model learnt, in words: its strongest observations and transitions, and what is active."""
+"""What a chain model learned, in words: its strongest observations and transitions, and what is active."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import unknown_choice
 from spinney.tagging.extract import Extractor
 from spinney.tagging.selection import active_counts
 from spinney.tagging.selection import orphans as count_orphans
@@ -29,9 +29,7 @@ def strongest(
             found[label] = [(names[o], float(mu[o, y])) for o in order if mu[o, y] > 0]
         return found
     if by != "pattern":
-        raise OptionError(
-            f"strongest by label or by pattern, not {by!r}", given=by, known=("label", "pattern")
-        )
+        raise unknown_choice("by must be", by, ("label", "pattern"))
     pattern_of = extractor.pattern_of("u")
     best = np.abs(mu).max(axis=1, initial=0.0)
     for p, pattern in enumerate(extractor.patterns):

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError, OptionError
 from spinney.tagging.sequences import Floats, Observations, Sequences
 
 
@@ -102,11 +101,8 @@ def seen_counts(data: Sequences, shape: Shape) -> EventCounts:
     """Tokens in which labels, observations with labels, and observations with pairs of labels are seen."""
     from scipy.sparse import csr_array
 
-    if data.labels is None:
-        raise InputError("sentences without labels have no counts of labels")
-    if len(data.labels) and int(data.labels.max()) >= shape.labels:
-        raise OptionError(f"a label number is above {shape.labels - 1}")
-    Y, labels, n = shape.labels, data.labels.astype(np.int64), data.n_tokens
+    Y, n = shape.labels, data.n_tokens
+    labels = data.known_labels(Y).astype(np.int64)
     before = data.labels_before(Y)
     known = labels >= 0
     both = known & (before >= 0)

@@ -17,7 +17,7 @@ from spinney.optim.base import Penalty, Solution, Vector
 from spinney.settings import Settings, choose, settings_class, settings_of, settings_or, takes
 from spinney.settings.report import Report
 from spinney.settings.tag import FIT, Apply, Estimator, Evaluate, Inspect
-from spinney.tagging import summary as learnt
+from spinney.tagging import summary as learned
 from spinney.tagging.carrying import carried_over
 from spinney.tagging.columns import Columns, Sentence
 from spinney.tagging.decoding import Labelling
@@ -81,7 +81,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         ``"iob1"``, ``"iob2"`` or ``"bioes"``: label only validly. With ``encode``, the scheme that labels come back in.
     encode : str, optional
         Learn phrase labels in this scheme, whichever they are written in; they come back as they were written. The
-        learnt labels are those of ``labels_``, ``predict_marginals`` and the numbers that ``predict_kbest`` gives.
+        learned labels are those of ``labels_``, ``predict_marginals`` and the numbers that ``predict_kbest`` gives.
     decoding : str
         ``"viterbi"`` (the best labelling) or ``"posterior"`` (the best label of each token).
     patience : int, optional
@@ -137,7 +137,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Learn from columns, the last of which holds the labels; ``unlabelled`` columns need not have it.
 
-        An interrupt keeps what was learnt, and is raised again.
+        An interrupt keeps what was learned, and is raised again.
         """
         started = time.perf_counter()
         s: Any = self.checked(dev=dev, init=init, unlabelled=unlabelled)
@@ -261,22 +261,22 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
     def strongest(self, k: int = 10, by: str = "label") -> dict[str, list[tuple[str, float]]]:
         """The ``k`` observations with the largest weights for each label, or for each pattern (``by="pattern"``)."""
         self.check_fitted()
-        return learnt.strongest(self.weights_, self.extractor_, self.labels_, k, by)
+        return learned.strongest(self.weights_, self.extractor_, self.labels_, k, by)
 
-    def transitions(self, k: int = 10) -> tuple[list[learnt.Transition], list[learnt.Transition]]:
+    def transitions(self, k: int = 10) -> tuple[list[learned.Transition], list[learned.Transition]]:
         """The pairs of labels with the largest and the smallest bigram weights: observation, before, label, weight."""
         self.check_fitted()
-        return learnt.transitions(self.weights_, self.extractor_, self.labels_, k)
+        return learned.transitions(self.weights_, self.extractor_, self.labels_, k)
 
     def active_by_pattern(self) -> dict[str, tuple[int, int]]:
         """For each pattern how many unigram and bigram weights are not zero."""
         self.check_fitted()
-        return learnt.active_by_pattern(self.weights_, self.extractor_)
+        return learned.active_by_pattern(self.weights_, self.extractor_)
 
     def orphans(self) -> tuple[int, int]:
         """Active bigram weights λ(y', y, x) that have a unigram μ(y, x) beside them; those of them where it is zero."""
         self.check_fitted()
-        return learnt.orphans(self.weights_, self.extractor_)
+        return learned.orphans(self.weights_, self.extractor_)
 
     # -- the contract of models -----------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from spinney import progress
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.optim import SOLVERS as SOLVERS_OF_OPTIM
 from spinney.optim import Solution, gradient_scale, solve
 from spinney.optim.base import Penalty, Step, Vector
@@ -66,11 +66,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.solver not in SOLVERS:
-            raise OptionError(
-                f"there is no solver {self.solver!r}; there are {', '.join(SOLVERS)}",
-                given=self.solver,
-                known=SOLVERS,
-            )
+            raise unknown_choice("solver must be one of", self.solver, SOLVERS)
         if not self.tol >= 0:
             raise OptionError(f"tol must be a number ≥ 0, not {self.tol:g}")
         if self.step is not None and not 0 < self.step < np.inf:
@@ -101,7 +97,7 @@ def train(
 
 
 def _has_room(loss: Any) -> bool:
-    """Whether stochastic descent can go before: on a CRF whose sentences are not too long."""
+    """Whether stochastic descent can come first: for a CRF whose sentences are not too long."""
     return isinstance(loss, CRFLoss) and has_room(loss.data, loss.shape.labels)
 
 
@@ -133,7 +129,7 @@ def _function(solver: str) -> Any:
 
 
 def _options(solver: str, plan: Plan) -> dict[str, Any]:
-    """The options of the plan, once the solver is known to take them."""
+    """The options of the plan, checked against those of the solver."""
     options = dict(plan.options or {})
     function = _function(solver)
     function = SOLVERS_OF_OPTIM[function].run if isinstance(function, str) else function
@@ -153,7 +149,7 @@ def _start(loss: CRFLoss, penalty: Any, plan: Plan) -> Vector | None:
     l1, l2 = penalty.l1_l2(loss.n_params)
     if np.ndim(l1) > 0:
         return None
-    with progress.task("starting by stochastic descent", START_PASSES) as task:
+    with progress.task("initialising by stochastic descent", START_PASSES) as task:
         return adagrad(
             loss, np.zeros(loss.n_params), l1=float(l1), l2=float(l2), step=0.5, passes=START_PASSES, seed=plan.seed,
             after_pass=lambda number, w: task.update(1),
@@ -175,7 +171,7 @@ def _smooth(loss: CRFLoss, penalty: Any, plan: Plan, w0: Vector | None, watch: W
             )
     back = _Back(merged, loss, small)
     if w0 is None:
-        with progress.task("starting by stochastic descent", START_PASSES) as task:
+        with progress.task("initialising by stochastic descent", START_PASSES) as task:
             u = sgd(
                 small, np.zeros(small.n_params), l2=l2, passes=START_PASSES, step=plan.step, seed=plan.seed,
                 after_pass=lambda number, w: task.update(1),
@@ -251,11 +247,13 @@ def _stochastic(
 ) -> Solution:
     """A fixed number of passes, then the certificate of what came out."""
     if not hasattr(penalty, "l1_l2"):
-        raise OptionError(f"{solver} needs an elastic-net penalty; use fista for {penalty.describe()}")
+        raise OptionError(
+            f"the solver {solver} needs an elastic-net penalty: use fista for {penalty.describe()}"
+        )
     if not isinstance(loss, CRFLoss):
-        raise OptionError(f"{solver} trains CRFs only; use lbfgs or owlqn")
+        raise OptionError(f"the solver {solver} trains CRFs only: use lbfgs or owlqn")
     if solver in ("perceptron", "pa") and loss.support is not None:
-        raise OptionError(f"{solver} works on the full model; use sgd for observed features only")
+        raise OptionError(f"the solver {solver} trains the full model only: use sgd for observed features")
     l1, l2 = penalty.l1_l2(loss.n_params)
     started, steps, interrupted = time.perf_counter(), [], False
     w = np.zeros(loss.n_params) if w0 is None else w0

@@ -1,4 +1,4 @@
-"""What a tagger learnt, for people: its facts, the strongest observations and transitions, and what is active."""
+"""What a tagger learned, for people: its facts, the strongest observations and transitions, and what is active."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendMode
         except KeyboardInterrupt:
             if "objective" not in model.facts:
                 raise
-            model.facts["interrupted"] = True  # what was learnt is kept
+            model.facts["interrupted"] = True  # what was learned is kept
     seconds = clock.perf_counter() - ready
     model.facts |= {
         "train": paths_of(train),

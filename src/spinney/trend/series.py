@@ -83,7 +83,7 @@ def forecast(coef: ArrayLike, e_alpha: ArrayLike, steps: int = 1) -> Vector:
 def alpha_histogram(e_alpha: ArrayLike, coef: Any = None, bins: int = 20) -> tuple[NDArray[np.int64], Vector]:
     """How many features have E[α] in each bin of (−C, 0), and the edges (Yogatama 2015, fig. 3.2).
 
-    With ``coef`` of shape (T, I) only features whose series is not zero are counted: the others have learnt nothing.
+    With ``coef`` of shape (T, I) only features whose series is not zero are counted: the others have learned nothing.
 
     Examples
     --------
