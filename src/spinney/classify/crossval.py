@@ -38,7 +38,7 @@ class _CrossValidated(LinearSettings):
         )
         loss, penalty = self._problem(checked_X, codes, weights)  # type: ignore[attr-defined]
         if self.n_lams < 1 or not 0 < self.lam_min_ratio < 1:
-            raise OptionError("n_lams must be ≥ 1 and lam_min_ratio lie between 0 and 1")
+            raise OptionError("n_lams must be at least 1, and lam_min_ratio between 0 and 1")
         self.lams_ = lambda_grid(lambda_max(loss, penalty), self.n_lams, self.lam_min_ratio)
         rows = checked_X.tocsr() if hasattr(checked_X, "tocsr") else checked_X
         y = np.asarray(y)

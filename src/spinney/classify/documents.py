@@ -78,7 +78,7 @@ def named(data: Any) -> str | None:
 def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
     """Read documents and make features and groups of them.
 
-    Nothing but the scores of the models depends on the documents that are held out (``s.dev``).
+    Only the scores of models depend on the documents that are held out (``s.dev``).
     """
     how, families = reading(s), GroupSpec.of(s)
     read = read_documents(train, how, need_labels=True)
@@ -96,14 +96,14 @@ def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
     path = named(s.dev)
     dev_X = made.transform(held_out.inputs) if made else held_out.inputs
     if dev_X.shape[1] != X.shape[1]:
-        raise InputError(f"{dev_X.shape[1]} features where the training data have {X.shape[1]}", path=path)
+        raise InputError(f"{dev_X.shape[1]} features, but the training data have {X.shape[1]}", path=path)
     return Data(read, made, X, y, groups, dev_X, _targets(held_out, regression, path))
 
 
 def _held_out(
     read: Inputs, dev: Any, how: InputOptions, regression: bool, seed: int
 ) -> tuple[Inputs, Inputs | None]:
-    """The documents to train on, and those to choose by."""
+    """The documents to train on, and the held-out ones."""
     if dev is None:
         return read, None
     share = None if isinstance(dev, str) and os.path.exists(dev) else _share(dev)
@@ -111,27 +111,27 @@ def _held_out(
         held_out = read_documents(dev, how, need_labels=True)
         if held_out.is_text != read.is_text:
             has, other = ("text", "numbers") if held_out.is_text else ("numbers", "text")
-            raise InputError(f"holds {has}, but the training documents are {other}", path=named(dev))
+            raise InputError(f"contains {has}, but the training documents are {other}", path=named(dev))
         assert read.labels is not None
         known = held_out if regression else refuse_unseen(held_out, read.labels, named(dev), how.on_error)
         return read, known
     rows = _drawn(read, share, regression, seed)
     if not rows:
         raise SettingError(
-            "{dev} {share} of {n} documents is none: give a larger share", share=dev, n=len(read)
+            "{dev} {share} selects none of the {n} documents: give a larger fraction", share=dev, n=len(read)
         )
     chosen = set(rows)
     return read.part([i for i in range(len(read)) if i not in chosen]), read.part(rows)
 
 
 def _share(dev: Any) -> float | None:
-    """The share of the documents that is to be held out, if that is what is meant."""
+    """The fraction of the documents to hold out, if ``dev`` is one."""
     try:
         share = float(dev)
     except (TypeError, ValueError):
         return None
     if not 0 < share < 1:
-        raise SettingError("{dev} must be a file, or a share between 0 and 1, not {given}", given=dev)
+        raise SettingError("{dev} must be a file, or a fraction between 0 and 1, not {given}", given=dev)
     return share
 
 
@@ -173,7 +173,7 @@ def documents_for(model: Any, data: Any, s: Any, *, need_labels: bool) -> Inputs
     path = named(data)
     if (model.features is not None) != read.is_text:
         needs, has = ("text", "numbers") if model.features else ("svmlight numbers", "text")
-        raise InputError(f"holds {has}, but the model was trained on {needs}", path=path)
+        raise InputError(f"contains {has}, but the model was trained on {needs}", path=path)
     if not need_labels:
         return read
     if model.is_classifier:

@@ -146,7 +146,7 @@ def document_groups(
 
     X = csr_array(documents, copy=True)
     if X.shape[1] != len(features.names):
-        raise OptionError(f"{X.shape[1]} columns but {len(features.names)} features")
+        raise OptionError(f"{X.shape[1]} columns, but {len(features.names)} features")
     _check_lengths("documents", X.shape[0], "names", names)
     X.sum_duplicates()
     X.eliminate_zeros()
@@ -206,7 +206,7 @@ def _label_filter(keep: Callable[[str], bool] | Container[str] | None) -> Callab
 
 def _check_lengths(what: str, n: int, others: str, values: Sequence[Any] | None) -> None:
     if values is not None and len(values) != n:
-        raise OptionError(f"{n} {what} but {len(values)} {others}")
+        raise OptionError(f"{n} {what}, but {len(values)} {others}")
 
 
 # -- words and what was learned about them -------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def cluster_groups(
     """
     known = [name for name in features.names if name in classes]
     if not known:
-        raise OptionError(f"none of the {len(features.names)} features is a word that has a class")
+        raise OptionError(f"none of the {len(features.names)} features is a word with a class")
     # Without the class for unknown words, in which all other features would be.
     own = WordClasses(known, classes.encode(known), paths=classes.paths, n_classes=classes.n_classes)
     if own.paths is None:
@@ -288,7 +288,7 @@ def neighbour_groups(
     nonzero = np.flatnonzero(abs(rows).sum(axis=1))
     columns, rows = columns[nonzero], rows[nonzero]
     if not len(columns):
-        raise OptionError(f"none of the {len(features.names)} features is a word that has a vector")
+        raise OptionError(f"none of the {len(features.names)} features is a word with a vector")
     own = WordVectors([features.names[j] for j in columns], rows)
     k = min(k, len(columns) - 1)
     members = np.empty((len(columns), k + 1), dtype=np.int64)
@@ -345,14 +345,14 @@ def topic_groups(
     ['topic 0: space orbit', 'topic 1: game team']
     """
     if top < 1 or (mass is not None and not 0 < mass <= 1):
-        raise OptionError("a topic gives at least 1 word, or a share of its mass above 0 and up to 1")
+        raise OptionError("top must be at least 1, and mass above 0 and at most 1")
     is_sparse = hasattr(topics, "tocsr")
     table: Any = topics.tocsr() if is_sparse else np.asarray(topics, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(words):
-        raise OptionError(f"topics are a matrix with a column for each of the {len(words)} words")
+        raise OptionError(f"topics must be a matrix with one column for each of the {len(words)} words")
     numbers = table.data if is_sparse else table
     if not np.all((numbers >= 0) & (numbers < np.inf)):
-        raise OptionError("the weights of words in topics are finite numbers ≥ 0")
+        raise OptionError("the weights of words in topics must be finite numbers ≥ 0")
     place = {name: j for j, name in enumerate(features.names)}
     column_of = np.fromiter((place.get(word, -1) for word in words), np.int64, len(words))
     members, names = [], []
@@ -438,12 +438,12 @@ def combined(families: Mapping[str, Groups], *, strengths: Mapping[str, float] |
      'lda': slice(2, 3, None)})
     """
     if not families:
-        raise OptionError("at least one family of groups is needed")
+        raise OptionError("give at least one family of groups")
     strengths = strengths or {}
     for name, strength in strengths.items():
         if name not in families:
             raise OptionError(
-                f"a strength for {name!r}, but the families are {', '.join(families)}",
+                f"there is no family {name!r} for this strength; the families are {', '.join(families)}",
                 given=name,
                 known=families,
             )

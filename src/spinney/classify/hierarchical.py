@@ -142,9 +142,11 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         C = sparse.csc_array(counts, dtype=np.float64)
         labels = np.arange(C.shape[1]) if classes is None else np.asarray(classes)
         if C.shape != (X.shape[0], len(labels)):
-            raise InputError(f"{X.shape[0]} rows and {len(labels)} classes, but counts of shape {C.shape}")
+            raise InputError(
+                f"{X.shape[0]} rows and {len(labels)} classes, but counts have the shape {C.shape}"
+            )
         if np.any(C.data < 0) or not np.isfinite(C.data).all():
-            raise InputError("counts are finite numbers ≥ 0")
+            raise InputError("counts must be finite numbers ≥ 0")
         seen = np.flatnonzero(np.asarray(C.sum(axis=0)).ravel())
         seen = seen[np.argsort(labels[seen], kind="stable")]
         C = C[:, seen]
@@ -203,15 +205,15 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _check_options(self) -> None:
         if self.policy not in get_args(Policy):
-            raise unknown_choice("policy is one of", self.policy, get_args(Policy))
+            raise unknown_choice("policy must be one of", self.policy, get_args(Policy))
         if self.policy == "gamma":
             a, b = self.gamma
             if not (a > 1 and b > 0):
-                raise OptionError(f"gamma is a shape above 1 and a rate above 0, not {a:g} and {b:g}")
+                raise OptionError(f"gamma must be a shape above 1 and a rate above 0, not {a:g} and {b:g}")
             if self.penalty != "l2":
-                raise OptionError("the policy gamma goes with the penalty l2")
+                raise OptionError("the policy gamma needs the penalty l2")
         if self.policy != "single" and not isinstance(self.penalty, str):
-            raise OptionError(f"the policy {self.policy} needs a penalty by its name")
+            raise OptionError(f"the policy {self.policy} needs the name of a penalty, not an object")
         if self.folds < 2:
             raise OptionError(f"folds must be at least 2, not {self.folds}")
 
@@ -301,7 +303,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         labels = np.asarray(y)
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
         if len(labels) != X.shape[0]:
-            raise InputError(f"{X.shape[0]} examples but {len(labels)} labels")
+            raise InputError(f"{X.shape[0]} examples, but {len(labels)} labels")
         if np.any(self.classes_[codes] != labels):
             unknown = labels[self.classes_[codes] != labels][0]
             meant = did_you_mean(unknown, map(str, self.classes_))

@@ -87,7 +87,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         penalty = self.made_penalty(X, loss.n_outputs, self.lam, weights)
         if self.lam_ratio is not None:
             if not 0 < self.lam_ratio <= 1:
-                raise OptionError(f"lam_ratio must lie between 0 and 1, not {self.lam_ratio:g}")
+                raise OptionError(f"lam_ratio must be between 0 and 1, not {self.lam_ratio:g}")
             penalty = penalty.with_lam(self.lam_ratio * lambda_max(loss, penalty))
         return loss, penalty
 
@@ -121,7 +121,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         if self.solver == "admm":
             return {"rho": self.rho, "threads": self.threads}
         if self.rho is not None:
-            raise OptionError(f"rho is of the solver 'admm': give solver='admm', not {self.solver!r}")
+            raise OptionError(f"rho is only for the solver 'admm': give solver='admm', not {self.solver!r}")
         return {}
 
     def _warm_point(self, loss: LinearLoss) -> Vector | None:

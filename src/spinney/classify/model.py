@@ -119,7 +119,7 @@ class TextModel(Model):
         for model in (self, init):
             if isinstance(model.estimator, TreeClassifier):
                 raise InputError(
-                    "classifiers along a tree of classes neither start from a model nor are a start"
+                    "classifiers along a class tree cannot start from a model, nor serve as one to start from"
                 )
         outputs = sorted({str(label) for label in targets}) if self.is_classifier else ["value"]
         if init.is_classifier != self.is_classifier or sorted(init.outputs) != outputs:
@@ -133,12 +133,12 @@ class TextModel(Model):
         self.estimator._store(coef, np.atleast_1d(init.estimator.intercept_))
 
     def matrix(self, inputs: Any) -> Any:
-        """The matrix of texts; a matrix passes through once its width fits."""
+        """The feature matrix of texts; a matrix is returned as it is if its width matches."""
         if self.features:
             return self.features.transform(inputs)
         width = self.coef.shape[1]
         if inputs.shape[1] != width:
-            raise InputError(f"{inputs.shape[1]} features where the model has {width}")
+            raise InputError(f"{inputs.shape[1]} features, but the model has {width}")
         return inputs
 
     def predict(self, inputs: Any) -> Any:
@@ -281,7 +281,7 @@ class TextModel(Model):
         model = cls(_rebuilt_estimator(file), features)
         width = model.coef.shape[1]
         if features and len(features.names) != width:
-            raise file.error("damaged: as many weights as features are needed")
+            raise file.error("damaged: the number of weights does not match the features")
         model.facts = _checked_facts(file)
         if "groups" in file.part_headers:
             groups = Groups.from_parts(file.part("groups"))
@@ -389,7 +389,7 @@ def _checked_facts(file: ModelFile) -> dict[str, Any]:
     facts = file.fact("facts", dict)
     counts = facts.get("groups", {})
     if not isinstance(counts, dict) or (counts and not _are_counts(counts)):
-        raise file.error("damaged: the counts of groups are no counts")
+        raise file.error("damaged: the group counts are not counts")
     return facts
 
 
@@ -408,10 +408,10 @@ def _rebuilt_estimator(file: ModelFile) -> Estimator:
     try:
         coef = file.csr("coef").toarray()
     except (MemoryError, ValueError):
-        raise file.error("damaged: more weights than memory holds") from None
+        raise file.error("damaged: more weights than fit into memory") from None
     intercept = np.array(file.tensor("intercept", np.float64))
     if len(coef) != len(intercept) or not len(coef):
-        raise file.error("damaged: as many intercepts as rows of weights are needed")
+        raise file.error("damaged: the number of intercepts does not match the weights")
     parameters = file.fact("parameters", dict)
     with file.checked():
         parameters["penalty"] = PenaltySpec.restored(parameters.get("penalty", "l2"))
@@ -426,7 +426,7 @@ def _rebuilt_estimator(file: ModelFile) -> Estimator:
     if classifier:
         estimator.classes_ = _labels(file)
         if len(estimator.classes_) != (2 if len(coef) == 1 else len(coef)):
-            raise file.error("damaged: as many classes as rows of weights are needed")
+            raise file.error("damaged: the number of classes does not match the weights")
     estimator._store(coef, intercept)
     estimator.n_features_in_ = coef.shape[1]
     for name, attribute in FACTS.items():
@@ -438,17 +438,19 @@ def _rebuilt_tree(file: ModelFile, parameters: dict[str, Any], coef: Any, interc
     tree, classes = ClassTree.from_parts(file.part("tree")), _labels(file)
     n, inner = len(classes), tree.parent[len(tree) :]
     if tree.names != [str(label) for label in classes] or n < 2 or not np.all(classes[1:] > classes[:-1]):
-        raise file.error("damaged: the tree is not over the classes, two or more and sorted")
+        raise file.error(
+            "damaged: the tree does not match the classes, which must be sorted and at least two"
+        )
     if inner[0] != -1 or np.any(inner[1:] >= np.arange(n + 1, n + len(inner))):
         raise file.error("damaged: the nodes of the tree are not numbered from the root down")
     arity = tree.paths().arity
     if arity.min() < 2:
         raise file.error("damaged: a node of the tree has a single branch")
     if len(coef) != int(np.where(arity == 2, 1, arity).sum()):
-        raise file.error("damaged: the weights are not those of the nodes of the tree")
+        raise file.error("damaged: the weights do not match the nodes of the tree")
     lams = np.array(file.tensor("lams", np.float64))
     if len(lams) != len(arity):
-        raise file.error("damaged: as many strengths as nodes are needed")
+        raise file.error("damaged: the number of strengths does not match the nodes")
     known = set(TreeClassifier._get_param_names())
     estimator = TreeClassifier(**{name: value for name, value in parameters.items() if name in known})
     estimator.set_params(tree=tree)
@@ -465,7 +467,7 @@ def _labels(file: ModelFile) -> Any:
     if kind == "bool":
         return np.array([text == "True" for text in texts])
     if kind not in ("int", "float", "str"):
-        raise file.error(f"damaged: no such class type: {kind!r}")
+        raise file.error(f"damaged: unknown type of class labels: {kind!r}")
     try:
         return (
             np.array(texts)

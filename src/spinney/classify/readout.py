@@ -270,7 +270,7 @@ def sentence_log_odds(
     ('+', 'It was fun.', [0.64, 0.0, -0.05, 0.64], [True, False, True, True])
     """
     if model.features is None:
-        raise InputError("a model of numbers, not of text, knows no sentences")
+        raise InputError("a model of numbers, not of text, has no sentences")
     sentences = model.features.sentences_of(text) if isinstance(text, str) else list(text)
     whole = text if isinstance(text, str) else " ".join(sentences)
     shown = sentences[:limit]

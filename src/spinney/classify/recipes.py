@@ -149,7 +149,7 @@ def _check_tree(spec: Any) -> None:
             or did_you_mean_file(spec)
             or f"there are {', '.join(CLASS_TREES)}"
         )
-        what = "{class_tree}: neither a file nor a method: {spec} ({meant})"
+        what = "{class_tree}: {spec} is neither a file nor a method ({meant})"
         raise SettingError(what, spec=repr(spec), meant=meant)
 
 
@@ -159,7 +159,7 @@ def _tree_estimator(s: Any, kind: Any, data: Data, strengths: Mapping[str, Any],
 
 
 def _tree(spec: Any, data: Data, seed: int) -> ClassTree | None:
-    """The tree of classes that is meant: learned, by rule, or from a file."""
+    """The class tree of a setting: learned, by rule, or from a file."""
     names, counts = classes_of(data.y)
     if len(names) < 2:
         return None  # the classifier says what is wrong
@@ -177,9 +177,9 @@ def _tree(spec: Any, data: Data, seed: int) -> ClassTree | None:
     for name in names:
         if name not in leaves:
             raise InputError(
-                f"the tree lacks the class {name!r} of the documents",
+                f"the tree does not contain the class {name!r} of the documents",
                 path=named(spec),
-                remedy="add it, or drop its documents (labels)",
+                remedy="add it, or drop its documents with labels",
             )
     return tree
 
@@ -216,7 +216,7 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> list[Vie
     documents, features = data.X.shape
     known = {"documents": documents, "features": features, "penalty": str(kind)}
     if len(model.outputs) == 2:
-        known["weights above 0 speak for"] = model.outputs[1]
+        known["weights above 0 are evidence for"] = model.outputs[1]
     return path_views(weight_path(points, model.names_of(features), model.outputs, scores), known)
 
 

@@ -86,7 +86,7 @@ def page_views(model: TextModel, tried: Evidence | None, documents: int = 10, to
     """The page of a model that was tried on documents, or of the model alone."""
     size = model_size(model)
     what = f"classifier with {len(model.outputs)} classes" if model.is_classifier else "regressor"
-    what += ", along a tree of them" if model.tree is not None else ""
+    what += ", arranged in a tree" if model.tree is not None else ""
     known: dict[str, object] = {
         "trained on": f"{model.facts['documents']:,} documents" if "documents" in model.facts else None,
         "features": size.features,
@@ -123,7 +123,7 @@ def _training(model: TextModel) -> Section:
         how = model.features
         features: dict[str, Any] = {"weighting": how.weighting, "longest n-gram": how.ngrams}
         features |= {"lower case": how.lowercase, "stop words": how.stop_words or "kept"}
-        features["fewest documents of a word"] = how.min_count
+        features["minimum documents per word"] = how.min_count
         views.append(Facts("", "Features", features))
     return Section("Training and size", [*views, *size_views(model)])
 
@@ -131,7 +131,7 @@ def _training(model: TextModel) -> Section:
 def _words(model: TextModel, top: int) -> Section:
     found = weights_by_class(model, top)
     shown = [_bars(label, words, k) for k, (label, words) in enumerate(list(found.items())[:_CLASSES])]
-    about = "The features with the largest weights" + (", for each class." if model.is_classifier else ".")
+    about = "The features with the largest weights" + (" of each class." if model.is_classifier else ".")
     return Section("Words", [Note(about), Columns(shown), *_left(len(found) - len(shown), "classes")])
 
 
@@ -146,7 +146,9 @@ def _left(n: int, of: str) -> list[View]:
 def _branches(model: TextModel, top: int) -> Section:
     """The words of the branches of the first nodes."""
     views: list[View] = [
-        Note("For each branch of a node, the features that speak most for it, from the root down.")
+        Note(
+            "For each branch of a node, the features with the strongest evidence for it, from the root down."
+        )
     ]
     for found in model.words_by_node(top, nodes=_NODES):
         sides = [
@@ -213,7 +215,7 @@ def _confusions(outputs: Sequence[str], truth: Sequence[str], predicted: Sequenc
     np.add.at(counts, ([place[label] for label in truth], [place[label] for label in predicted]), 1)
     if len(outputs) <= _MATRIX:
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        about = "Rows: the true class. Columns: the predicted one. Shades: shares of the row."
+        about = "Rows: the true class. Columns: the predicted class. Shading: share of the row."
         return HeatMap("", "Confusions", counts.tolist(), outputs, outputs, shares.tolist(), about)
     np.fill_diagonal(counts, 0)
     order = np.argsort(-counts, axis=None, kind="stable")[:_MATRIX]
@@ -242,11 +244,11 @@ def chosen_documents(tried: Evidence, outputs: Sequence[str], n: int) -> list[in
 
 def _documents(model: TextModel, tried: Evidence, n: int) -> Section:
     what = "the log-odds log p(class | document) − log p(class | document without the sentence)"
-    what = what if model.is_classifier else "what the sentence adds to the number predicted"
+    what = what if model.is_classifier else "what the sentence adds to the predicted number"
     views: list[View] = [
         Note(
-            f"Before each sentence: {what}, unless it is tiny. Words are coloured by the class that they say most "
-            "of; what speaks against it is dotted."
+            f"The number before each sentence is {what}, unless it is tiny. The colour of a word is that of the "
+            "class on which it has the largest weight; evidence against that class is dotted."
         )
     ]
     shown = DocumentViews(model)
@@ -260,12 +262,12 @@ def _documents(model: TextModel, tried: Evidence, n: int) -> Section:
 
 
 def _ways(model: TextModel, tried: Evidence, n: int) -> Section:
-    """Documents on their way down a tree of classes."""
+    """The paths of documents down a class tree."""
     chosen = chosen_documents(tried, model.outputs, n)
     views: list[View] = [
         Note(
-            "The way of a document down the tree: the branch that is taken at each node, its probability there, and "
-            "the words that matter most, with what they add."
+            "The path of a document down the tree: the branch taken at each node, its probability there, and the "
+            "words that matter most, with their contributions."
         )
     ]
     for i, way in zip(chosen, tree_ways(model, [tried.inputs[i] for i in chosen])):
@@ -277,8 +279,8 @@ def _ways(model: TextModel, tried: Evidence, n: int) -> Section:
 
 
 def _truth(model: TextModel, tried: Evidence, i: int) -> str:
-    """What is to be said of a prediction, if the truth is known."""
+    """Whether a prediction is correct, if the truth is known."""
     if tried.labels is None:
         return ""
     right = model.is_classifier and tried.labels[i] == tried.predicted[i]
-    return ", which is right." if right else f"; in truth {tried.labels[i]}."
+    return ", which is correct." if right else f"; the true value is {tried.labels[i]}."

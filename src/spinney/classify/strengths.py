@@ -83,27 +83,27 @@ def parsed_space(spec: str) -> dict[str, Sequence[float]]:
     for part in spec.split(";"):
         name, equals, values = (piece.strip() for piece in part.partition("="))
         if name not in ("lam", "lam_ratio", "l1", "l2", "rho") or not equals:
-            what = "{space}: {part} is not NAME=VALUES, the name lam, lam_ratio, l1, l2 or rho"
+            what = "{space}: {part} must be NAME=VALUES, where NAME is lam, lam_ratio, l1, l2 or rho"
             raise SettingError(what, part=repr(part.strip()))
         if name in space:
-            raise SettingError("{space} names {name} twice", name=name)
+            raise SettingError("{space} contains {name} twice", name=name)
         ranged = ".." in values
         try:
             numbers = [float(value) for value in values.split(".." if ranged else ",")]
         except ValueError:
             raise SettingError(
-                "{space}: {part} should be numbers separated by commas, or a range such as 0.01..10",
+                "{space}: {part} must be numbers separated by commas, or a range such as 0.01..10",
                 part=f"{name}={values}",
             ) from None
         space[name] = tuple(numbers) if ranged else numbers
     if "lam" in space and "lam_ratio" in space:
-        raise SettingError("{space}: lam and lam_ratio both determine λ: give one")
+        raise SettingError("{space}: lam and lam_ratio both determine λ: give only one of them")
     return space
 
 
 @dataclass(frozen=True)
 class Search:
-    """How strengths are to be chosen: by which search, of how many trials, over what."""
+    """How to choose strengths: the search method, the number of trials, and the search space."""
 
     method: str
     trials: int | None
@@ -121,18 +121,20 @@ class Search:
     def space_for(
         self, penalty: str, data: Data, given: Mapping[str, float | None]
     ) -> dict[str, Sequence[float]]:
-        """What to try of a penalty; what the user gave is left alone."""
+        """The search space of a penalty, without the strengths that the user gave."""
         fixed = [name for name, value in given.items() if value is not None]
         if self.space is not None:
             for name in fixed:
                 if name in self.space:
-                    raise SettingError(f"{{{name}}} and {{space}} both name {name}: give one", name=name)
+                    raise SettingError(
+                        f"{{{name}}} and {{space}} both set {name}: give only one of them", name=name
+                    )
             return dict(self.space)
         fixed += ["lam"] if "lam_ratio" in fixed else []
         space = default_space(penalty, data.weighting, data.groups, self.method)
         left = {name: values for name, values in space.items() if name not in fixed}
         if not left:
-            what = "nothing is left to tune of the penalty {name}: give {space}, or leave out {dev}"
+            what = "the penalty {name} has no strengths left to tune: give {space}, or leave out {dev}"
             raise SettingError(what, name=penalty)
         return left
 

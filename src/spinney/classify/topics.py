@@ -39,8 +39,8 @@ def lda_topics(
     iterations
         Passes over the documents; default: 5 by scikit-learn, 100 by tomotopy.
     threads
-        Processes of scikit-learn, or threads of tomotopy, which does not promise the same topics again from more
-        than one. Default: 1.
+        Processes of scikit-learn, or threads of tomotopy, whose topics are reproducible only with
+        one thread. Default: 1.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def lda_topics(
     ((2, 4), [[0, 1], [2, 3]])
     """
     if method not in _ITERATIONS:
-        raise unknown_choice("topics are learned by", method, ("sklearn", "tomotopy"))
+        raise unknown_choice("method must be", method, ("sklearn", "tomotopy"))
     iterations = _ITERATIONS[method] if iterations is None else iterations
     if min(n_topics, iterations, 1 if threads is None else threads) < 1:
         raise OptionError("n_topics, iterations and threads must be at least 1")
@@ -69,9 +69,9 @@ def _checked_counts(X: Any) -> Any:
     counts.sum_duplicates()
     counts.eliminate_zeros()
     if not counts.nnz:
-        raise OptionError("no document has a word to learn topics from")
+        raise OptionError("topics cannot be learned: no document contains a word")
     if counts.data.min() < 0 or np.any(counts.data != np.floor(counts.data)):
-        raise OptionError("topics are learned from counts: take the features 'counts', not others")
+        raise OptionError("topics are learned from counts: use the features 'counts'")
     return counts
 
 

@@ -53,17 +53,17 @@ NAMES = {
     "method": "method",
     "documents": "documents",
     "features": "features",
-    "entries": "entries that are not 0",
+    "entries": "non-zero entries",
     "outputs": "classes",
-    "class_tree": "tree of classes",
+    "class_tree": "class tree",
     "tree_depth": "tree depth",
     "tree_nodes": "nodes with a model",
     "dot_products": "dot products per document",
     "parameters": "weights",
-    "active": "weights that are not 0",
+    "active": "non-zero weights",
     "penalty": "penalty",
     "lam": "λ",
-    "lam_least": "least λ of a node",
+    "lam_least": "smallest λ of a node",
     "lam_most": "largest λ of a node",
     "solver": "solver",
     "objective": "objective",
@@ -74,14 +74,14 @@ NAMES = {
     "dropped": "documents dropped",
     "interrupted": "interrupted",
     "seconds": "seconds",
-    "reading_seconds": "seconds of reading",
-    "tree_seconds": "seconds of learning the tree",
+    "reading_seconds": "seconds reading",
+    "tree_seconds": "seconds learning the tree",
     "entries_per_second": "entries per second",
 }
 
 
 def fact_views(model: TextModel) -> list[View]:
-    """What is known of a fit; what lies inside other facts comes last."""
+    """The facts about a fit, nested ones last."""
     facts, more = model.facts, dict[str, Any]()
     groups = facts.get("groups")
     if groups:
@@ -171,7 +171,7 @@ def size_views(model: TextModel) -> list[View]:
         if len(intercepts) < len(model.outputs):  # two classes share their weights
             intercepts = [-intercepts[0], intercepts[0]]
         rows = [[label, size.by_class[label], b] for label, b in zip(model.outputs, intercepts)]
-        views.append(Table("", "Size", ["class", "weights that are not 0", "intercept"], rows))
+        views.append(Table("", "Size", ["class", "non-zero weights", "intercept"], rows))
     return views
 
 
@@ -181,11 +181,11 @@ def size_text(size: ModelSize) -> str:
     Examples
     --------
     >>> size_text(ModelSize(6, 2, 6, 2, {"+": 1, "-": 1}))
-    '2 of 6 weights are not 0 (33.33%), on 2 of 6 features.'
+    '2 of 6 weights are non-zero (33.33%), on 2 of 6 features.'
     """
     return (
-        f"{size.active:,} of {size.parameters:,} weights are not 0 ({size.share:.2%}), on {size.active_features:,} of "
-        f"{size.features:,} features."
+        f"{size.active:,} of {size.parameters:,} weights are non-zero ({size.share:.2%}), on "
+        f"{size.active_features:,} of {size.features:,} features."
     )
 
 
@@ -209,8 +209,8 @@ def group_views(model: TextModel, status: GroupStatus) -> list[View]:
     if "stored" in counts_of:
         views.append(
             Note(
-                f"Of {counts_of['total']:,} groups the file holds {counts_of['stored']:,}: the selected ones with the "
-                "largest norms and the removed ones with the largest weights."
+                f"The file contains {counts_of['stored']:,} of {counts_of['total']:,} groups: the selected ones with "
+                "the largest norms and the removed ones with the largest weights."
             )
         )
     return [*views, Extra("groups", "", {**counts_of, **_group_facts(status)})]
@@ -305,7 +305,7 @@ def branch_name(classes: Sequence[str]) -> str:
 
 
 def _branch_table(tree: ClassTree, by_node: Sequence[NodeWords]) -> list[View]:
-    """The words that speak for each branch of some nodes."""
+    """The words with the strongest evidence for each branch of some nodes."""
     inner = len(tree.parent) - len(tree)
     rows = [
         [str(found.node) if b == 0 else "", branch_name(branch.classes), _weighted(branch.words)]
@@ -319,7 +319,7 @@ def _branch_table(tree: ClassTree, by_node: Sequence[NodeWords]) -> list[View]:
 
 
 def way_views(ids: Sequence[str], ways: Sequence[Way]) -> list[View]:
-    """The ways of documents down a tree of classes."""
+    """The paths of documents down a class tree."""
     views: list[View] = [
         way_table(f"Document {id}: {way.label}, with probability {way.probability:.3f}", way)
         for id, way in zip(ids, ways)
@@ -332,7 +332,7 @@ def way_table(title: str, way: Way) -> Table:
     rows = [
         [step.node, branch_name(step.classes), step.probability, _weighted(step.words)] for step in way.steps
     ]
-    return Table("", title, ["node", "branch to", "probability", "words that matter (what they add)"], rows)
+    return Table("", title, ["node", "branch to", "probability", "words that matter (contribution)"], rows)
 
 
 # ----------------------------------------------------------------------------------------------- documents
@@ -345,7 +345,7 @@ class DocumentViews:
         self.model, self._active, self._marks = model, active_words(model), Marks(model)
 
     def odds(self, text: str) -> SentenceLogOdds:
-        """How much the sentences of a text say."""
+        """The log-odds of the sentences of a text."""
         return sentence_log_odds(self.model, text, limit=_SENTENCES)
 
     def said(self, odds: SentenceLogOdds) -> str:
@@ -417,5 +417,5 @@ def weight_path(
 
 def path_views(path: Path, known: Mapping[str, Any]) -> list[View]:
     """A path for people, and its points."""
-    about = Note("The regularisation path of a linear model: as λ falls, weights come in.")
+    about = Note("The regularisation path of a linear model: weights become non-zero as λ decreases.")
     return [about, Facts("facts", "", known), *path.views()]

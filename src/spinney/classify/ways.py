@@ -43,7 +43,7 @@ def tree_ways(model: TextModel, inputs: Any, words: int = 8) -> list[Way]:
     """
     estimator = model.estimator
     if not isinstance(estimator, TreeClassifier):
-        raise InputError("only a classifier along a tree of classes has ways down it")
+        raise InputError("only a classifier along a class tree has paths down it")
     from scipy.sparse import csr_array
 
     X = csr_array(model.matrix(inputs))

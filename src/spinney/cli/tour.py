@@ -85,9 +85,9 @@ def classifier(tour: Tour) -> list[View]:
     return [
         _facts(**facts),
         Note(
-            f"The Lasso keeps {facts['active']:,} of {facts['parameters']:,} weights (λ chosen by cross-validation) and "
-            f"is right on {facts['accuracy']:.0%} of held-out paragraphs; always guessing the commonest theme gives "
-            f"{commonest:.0%}. Certificate: no optimality condition is violated by more than "
+            f"The Lasso keeps {facts['active']:,} of {facts['parameters']:,} weights (λ chosen by cross-validation) "
+            f"and is right on {facts['accuracy']:.0%} of held-out paragraphs; always guessing the commonest theme "
+            f"gives {commonest:.0%}. Certificate: no optimality condition is violated by more than "
             f"{facts['violation']:.0e}."
         ),
         Table("strongest", "", ["theme", "strongest words"], list(strongest.items())),

@@ -267,9 +267,11 @@ class Parser(Model):
         """The k best trees of a sentence with their scores, the best first; different trees, perhaps fewer than k."""
         self._check_fitted()
         if k < 1:
-            raise OptionError(f"k is at least 1, not {k}")
+            raise OptionError(f"k must be at least 1, not {k}")
         if self.decoder == "free":
-            raise OptionError("decoder 'free' has one tree a sentence: choose another for k best")
+            raise OptionError(
+                "the decoder 'free' gives one tree per sentence: choose another for several trees"
+            )
         forest = self._forest(words, tags)
         found: dict[str, tuple[Tree, float]] = {}
         if forest is not None:
@@ -320,7 +322,7 @@ class Parser(Model):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "grammars_"):
-            raise NotFittedError("this parser has learned nothing yet: call fit")
+            raise NotFittedError("this parser has not been fitted: call fit")
 
     # -- what all models have -------------------------------------------------------------------------
 

@@ -24,12 +24,12 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
     """
     if not hasattr(problem.inner, "l1_l2"):
         raise OptionError(
-            f"the active set needs an elastic-net penalty; use 'fista' for {problem.inner.describe()}"
+            f"the solver active-set needs an elastic-net penalty: use fista for {problem.inner.describe()}"
         )
     loss = problem.loss
     l1, l2 = problem.inner.l1_l2(loss.n_params)
     if not np.any(l1):
-        raise OptionError("without an ℓ1 penalty every weight is active; use 'lbfgs' or 'owlqn'")
+        raise OptionError("without an ℓ1 penalty every weight is active: use the solver lbfgs or owlqn")
     weights = None if np.ndim(l1) == 0 else np.asarray(l1)
     support = loss.support  # type: ignore[attr-defined]
     of_full = np.arange(loss.n_params) if support is None else support.places(loss.shape)  # type: ignore[attr-defined]

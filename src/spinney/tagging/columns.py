@@ -57,7 +57,7 @@ class Columns:
         width = len(rows[0]) if rows else 0
         for place, row in enumerate(rows):
             if len(row) != width or isinstance(row, str):
-                what = f"token {place} is {row!r}, not a row of {width} columns as the first"
+                what = f"token {place} is {row!r}, not a row of {width} columns like the first token"
                 raise InputError(what, remedy="give each token as a tuple of strings")
         columns = [numbered(column, pool) for column in zip(*rows)]
         symbols = np.array(columns, np.int32).reshape(width, len(rows))
@@ -183,10 +183,10 @@ def labelled_columns(
     """
     X, y, sentences = list(X), list(y), []
     if len(X) != len(y):
-        raise InputError(f"{len(X)} sentences but labels for {len(y)}")
+        raise InputError(f"{len(X)} sentences, but labels for {len(y)}")
     for i, (sentence, labels) in enumerate(zip(X, y)):
         if len(sentence) != len(labels):
-            raise InputError(f"sentence {i} has {len(sentence)} tokens but {len(labels)} labels")
+            raise InputError(f"sentence {i} has {len(sentence)} tokens, but {len(labels)} labels")
         sentences.append([(*row, label) for row, label in zip(_rows(sentence), labels)])
     return Columns.from_sentences(sentences, None if like is None else like.pool)
 

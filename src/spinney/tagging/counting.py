@@ -25,7 +25,7 @@ def counted(problem: Problem, s: Any = None, **_: Any) -> Solution:
     data, shape = problem.data, problem.loss.shape
     seen = data.unigrams
     if seen.values is not None or np.any(np.diff(seen.ptr) > 1) or shape.bigrams != 1 or not shape.start:
-        raise OptionError("an hmm looks at one thing at each token: give patterns such as U:%x[0,0] and B")
+        raise OptionError("an hmm has one observation per token: give patterns such as U:%x[0,0] and B")
     symbols = np.full(data.n_tokens, -1, np.int32)
     symbols[np.diff(seen.ptr) == 1] = seen.ids
     assert data.labels is not None

@@ -137,20 +137,20 @@ class Labelling:
         return list(self.kbest_columns(self.columns(X), k))
 
     def predict_margins(self, X: Iterable[Sentence]) -> NDArray[np.float64]:
-        """By how much the best labelling of each sentence beats the next: small where the tagger is in doubt."""
+        """The margin of the best labelling of each sentence over the next: small where the tagger is unsure."""
         parts = [margins(chains, threads=self.threads) for chains in self._chains(self.columns(X))]
         return np.concatenate([np.empty(0), *parts])
 
     def force(self, columns: Columns) -> tuple[Columns, NDArray[np.bool_]]:
-        """Take the last column as what is known of the labels: ``_`` nothing, ``A|B`` one of two, ``A`` all."""
+        """Take the last column as constraints on the labels: ``_`` allows any, ``A|B`` one of two, ``A`` only A."""
         self.check_fitted()
         inputs, names = columns.without_last(), self.labels_
         if self.encoding_ is not None:
             own = self.encoding_.meanings(names)
             if own is None:
-                what = f"labels in {self.encoding_.own} depend on their neighbours in {self.encoding_.inner}"
+                what = f"{self.encoding_.own} labels depend on their neighbours in {self.encoding_.inner}"
                 raise OptionError(
-                    f"{what}: force them on a tagger that was trained on iob2, or without encode"
+                    f"{what}: use force with a tagger trained on iob2 labels, or without encode"
                 )
             names = own
         return inputs, allowed_labels(columns.symbols[-1], columns.pool, names)

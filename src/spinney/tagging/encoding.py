@@ -55,7 +55,7 @@ class Encoding:
     def of(cls, columns: Columns, inner: Scheme) -> Self:
         """The encoding of columns, the last of which holds labels; their scheme is the one that most sentences have.
 
-        Corpora have slips: a few sentences in another scheme are read as if they were in that one.
+        Corpora have errors: a few sentences in another scheme are read as if they were in this one.
         """
         fitting = dict.fromkeys(SCHEMES, 0)
         used: set[str] = set()
@@ -65,9 +65,9 @@ class Encoding:
                 fitting[scheme] += convert(labels, scheme) == labels
         own = max(SCHEMES, key=fitting.__getitem__)
         if fitting[own] < _LEAST * len(columns):
-            fits = f"{own}, the nearest, fits {fitting[own]} of {len(columns)} sentences"
-            what = f"the labels are of no single scheme: {fits}"
-            raise InputError(what, remedy=f"write all in one of {', '.join(SCHEMES)}")
+            fits = f"the best match, {own}, fits {fitting[own]} of {len(columns)} sentences"
+            what = f"the labels do not follow a single scheme: {fits}"
+            raise InputError(what, remedy=f"convert all labels to one of {', '.join(SCHEMES)}")
         return cls(inner, own, tuple(sorted(used)))
 
     def encoded(self, columns: Columns) -> Columns:
@@ -113,7 +113,7 @@ class Encoding:
         inner, own = (file.fact(key, str) for key in ("inner", "own"))
         for scheme in (inner, own):
             if scheme not in SCHEMES:
-                raise file.error(f"damaged: {scheme!r} is no scheme of labels")
+                raise file.error(f"damaged: {scheme!r} is not a label scheme")
         return cls(inner, own, tuple(file.texts("labels")))  # type: ignore[arg-type]
 
 

@@ -61,7 +61,7 @@ class EntropyLoss:
         if (unlabelled.unigrams.n, unlabelled.bigrams.n) != (shape.unigrams, shape.bigrams):
             raise OptionError(
                 f"the unlabelled sentences have {unlabelled.unigrams.n} + {unlabelled.bigrams.n} observations, "
-                f"the labelled {shape.unigrams} + {shape.bigrams}"
+                f"but the labelled ones have {shape.unigrams} + {shape.bigrams}"
             )
 
     @property

@@ -134,7 +134,8 @@ class Extractor:
                 if field.column >= columns.width:
                     has = f"the data have {columns.width} column{'s' * (columns.width != 1)}"
                     raise InputError(
-                        f"{pattern.place} wants column {field.column}, {has}", remedy="columns count from 0"
+                        f"{pattern.place} needs column {field.column}, but {has}",
+                        remedy="columns are counted from 0",
                     )
 
     def _numbered(self, which: Which, columns: Columns, views: _Views, learn: bool) -> Observations:
@@ -193,7 +194,7 @@ class Extractor:
         """
         classes = next((one for one in self.structures.values() if isinstance(one, WordClasses)), None)
         if classes is None:
-            raise OptionError("there are no word classes (--classes NAME=FILE)")
+            raise OptionError("the grouping class needs word classes: give classes")
         known = self._tables[which].known
         of_symbol = np.array([*(classes.get(text, -1) for text in self._symbols), -1], np.int32)
         whole = (["x"], ["lower"])
@@ -248,11 +249,11 @@ class Extractor:
         symbols = model.texts("symbols")
         extractor._symbols = _numbering(symbols)
         if len(extractor._symbols) < len(symbols):
-            raise model.error("damaged: a symbol comes twice")
+            raise model.error("damaged: a symbol occurs twice")
         for which in extractor._tables:
             records = model.tensor(f"observations.{which}", np.int32, ndim=2)
             if not extractor._is_sound(which, records):
-                raise model.error("damaged: an observation of no pattern or of no symbols")
+                raise model.error("damaged: an observation without a pattern or symbols")
             with model.checked(ValueError):
                 extractor._tables[which] = extractor._table(records)
         return extractor
@@ -273,7 +274,7 @@ class Extractor:
 def _stored_patterns(model: ModelFile) -> list[Pattern]:
     texts, lines, paths = model.texts("patterns"), model.fact("lines", list), model.fact("paths", list)
     if not len(texts) == len(lines) == len(paths):
-        raise InputError("as many lines as patterns are needed")
+        raise InputError("the number of lines must equal the number of patterns")
     patterns = []
     for text, line, path in zip(texts, lines, paths):
         pattern = parse_line(
@@ -433,7 +434,7 @@ class _Table:
         self.slots = np.full(2, -1, np.int32)  # filled when first looked at: reading a model needs no kernel
         rows = np.ascontiguousarray(self.records).view(np.dtype((np.void, 4 * self.records.shape[1])))
         if len(np.unique(rows)) < self.n:
-            raise ValueError("an observation comes twice")
+            raise ValueError("an observation occurs twice")
 
     @property
     def known(self) -> Ints:

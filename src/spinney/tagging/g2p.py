@@ -63,8 +63,8 @@ def read_nettalk(path: FilePath) -> list[NettalkWord]:
             continue
         fields = line.split("\t")
         if len(fields) < 3 or not len(fields[0]) == len(fields[1]) == len(fields[2]):
-            remedy = "a line is: word TAB phonemes TAB stresses, one symbol a letter"
-            raise InputError("not a line of NETtalk", path=os.fspath(path), line=number, remedy=remedy)
+            remedy = "the format is word TAB phonemes TAB stresses, with one symbol per letter"
+            raise InputError("not a NETtalk line", path=os.fspath(path), line=number, remedy=remedy)
         words.append(NettalkWord(*fields[:3]))
     return words
 
@@ -104,7 +104,7 @@ def read_cmudict(source: FilePath | Iterable[str], stress: bool = False) -> list
             del phonemes[0]
         if not phonemes:
             raise InputError(
-                "a word without phonemes", path=path, line=number, remedy="a line is: WORD  P H ..."
+                "a word without phonemes", path=path, line=number, remedy="the format is WORD  P H ..."
             )
         if not stress:
             phonemes = [phoneme.rstrip("012") for phoneme in phonemes]
@@ -165,7 +165,12 @@ class Aligner:
         if not known:
             raise InputError("no word can be aligned", remedy=f"words need {self._limits()}")
         if self.n_dropped_:
-            log.info("%d of %d words dropped: not %s", self.n_dropped_, len(every), self._limits())
+            log.info(
+                "%d of %d words were dropped because they do not have %s",
+                self.n_dropped_,
+                len(every),
+                self._limits(),
+            )
         self.letters_ = _numbering(letter for word, _ in known for letter in word)
         self.phonemes_ = _numbering(phoneme for _, sound in known for phoneme in sound)
         words = self._encode(known)
@@ -175,7 +180,7 @@ class Aligner:
             counts = np.zeros_like(emit)
             log_likelihood = expected_counts(*words, emit, self._n_symbols, self.max_phonemes, counts)
             if log_likelihood == -np.inf:
-                raise InputError("a word's likelihood underflows", remedy="leave out very long words")
+                raise InputError("the likelihood of a word underflows", remedy="leave out very long words")
             totals = counts.sum(axis=1, keepdims=True)
             emit = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
             self.log_likelihoods_.append(log_likelihood)
@@ -199,7 +204,7 @@ class Aligner:
         from spinney.tagging._g2p_kernels import best_alignments
 
         if not hasattr(self, "emit_"):
-            raise NotFittedError("the aligner is not fitted: call fit first")
+            raise NotFittedError("this aligner has not been fitted: call fit first")
         possible = [self._alignable(*pair) for pair in pairs]
         known = list(itertools.compress(pairs, possible))
         if not known:
@@ -216,7 +221,7 @@ class Aligner:
         return 0 < len(word) <= LONGEST and len(phonemes) <= self.max_phonemes * len(word)
 
     def _limits(self) -> str:
-        return f"1 to {LONGEST} letters and at most {self.max_phonemes} phonemes a letter"
+        return f"1 to {LONGEST} letters and at most {self.max_phonemes} phonemes per letter"
 
     @property
     def _n_symbols(self) -> int:
@@ -279,7 +284,7 @@ def _cmudict_lines(source: FilePath | Iterable[str]) -> Iterator[tuple[int, str]
             remedy = did_you_mean_file(source)
             raise InputError("no such file", path=os.fspath(source), remedy=remedy) from None
         except StopIteration:
-            raise InputError("no file cmudict in it", path=os.fspath(source)) from None
+            raise InputError("the archive has no file cmudict", path=os.fspath(source)) from None
         except (OSError, zipfile.BadZipFile) as error:
             raise InputError("not a valid .zip file", path=os.fspath(source), remedy=str(error)) from None
     else:

@@ -98,7 +98,7 @@ class HMM:
         x, lines = _checked(symbols, offsets, n_symbols)
         y = np.asarray(labels, np.int64)
         if y.shape != x.shape or (y.size and y.max() >= n_labels):
-            raise InputError(f"labels must be of the {len(x)} tokens, and below {n_labels}")
+            raise InputError(f"labels must be {len(x)} numbers below {n_labels}, one per token")
         first = lines[:-1][np.diff(lines) > 0]
         follows = np.ones(len(x), np.bool_)
         follows[first] = False
@@ -213,7 +213,7 @@ def _checked(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     x, lines = np.asarray(symbols, np.int64), np.asarray(offsets, np.int64)
     if x.ndim != 1 or (x.size and not -1 <= x.min() <= x.max() < n_symbols):
-        raise InputError(f"symbols must be numbers below {n_symbols}, or -1 where unknown")
+        raise InputError(f"symbols must be numbers below {n_symbols}, or -1 for unknown ones")
     if (
         lines.ndim != 1
         or not lines.size
@@ -221,5 +221,5 @@ def _checked(
         or lines[-1] != len(x)
         or np.any(np.diff(lines) < 0)
     ):
-        raise InputError(f"offsets must rise from 0 to the number of tokens, {len(x)}")
+        raise InputError(f"offsets must increase from 0 to the number of tokens, {len(x)}")
     return x, lines

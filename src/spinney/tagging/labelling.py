@@ -35,7 +35,7 @@ def encode_labels(
     choices = [_choices(cell) if partial else [cell] for cell in cells]
     names = sorted({name for several in choices for name in several}.union(known))
     if not names:
-        raise InputError("no label is known", remedy="label some tokens")
+        raise InputError("no label is known", remedy="give some tokens a label")
     number = {name: i for i, name in enumerate(names)}
     sets = [np.ones(len(names), np.bool_)]
     numbers = np.empty(len(cells), np.int32)
@@ -57,7 +57,8 @@ def _choices(cell: str) -> list[str]:
     several = cell.split(EITHER)
     if not all(several):
         raise InputError(
-            f"label {cell!r} has an empty alternative", remedy="write labels as PER|LOC, or _ for any"
+            f"label {cell!r} has an empty alternative",
+            remedy="write PER|LOC for one of several labels, or _ for any",
         )
     return sorted(set(several))
 
@@ -74,7 +75,7 @@ def allowed_labels(symbols: NDArray[np.int32], pool: Numbering, names: Sequence[
         several = _choices(texts[symbol])
         for name in several:
             if name not in names:
-                meant = did_you_mean(name, names) or "force known labels only"
+                meant = did_you_mean(name, names) or "use only labels of the training data"
                 raise InputError(f"label {name!r} was never seen in training", remedy=meant)
             rows[i] |= [name == other for other in names]
         rows[i] |= not several

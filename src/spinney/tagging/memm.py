@@ -140,7 +140,7 @@ def memm_chains(w: Vector, shape: Shape, data: Sequences) -> Chains:
 
     Y, T, seen = shape.labels, data.n_tokens, data.unigrams
     if len(w) != shape.n_params or (seen.n, data.bigrams.n) != (shape.unigrams, shape.bigrams):
-        raise OptionError("weights, shape and observations do not fit together")
+        raise OptionError("weights, shape and observations do not match")
     kinds = token_kinds(data.bigrams)
     edges = np.zeros((kinds.n, Y + 1, Y))
     of_kinds = kinds.sums @ w[shape.n_mu :].reshape(shape.bigrams, shape.pairs)

@@ -64,7 +64,7 @@ def path_points(
     """See :meth:`spinney.tagging.Tagger.path`."""
     s: Any = tagger.checked()
     if not hasattr(s, "penalty"):
-        raise OptionError(f"the method {s.method} has no penalty, and so no path")
+        raise OptionError(f"the method {s.method} has no penalty, so it has no path")
     problem = tagger.problem(columns, s)
     if lams is None:
         lams = lambda_grid(lambda_max(problem.loss, problem.penalty), n, ratio).tolist()
@@ -94,7 +94,7 @@ class TaggerPath:
     def best(self) -> Tagger:
         """The model with the lowest token error on held-out sentences; of equals the sparsest."""
         if not self.points or not self.points[0].scores:
-            raise OptionError("which model is best is known where there are held-out sentences")
+            raise OptionError("the best model is known only with held-out sentences: give dev")
         best = min(self.points, key=lambda point: float(point.scores["token_error"])).tagger
         best.facts_["tried"] = [point.row() for point in self.points]
         return best
@@ -108,7 +108,7 @@ class TaggerPath:
     def report_views(self) -> list[View]:
         """What a page shows: scores on held-out and on training sentences, and how weights come in."""
         known = {"sentences": len(self.columns), "tokens": self.columns.n_tokens}
-        what = f"The regularisation path of a tagger: models of one penalty ({self.penalty}), λ falling."
+        what = f"The regularisation path of a tagger: models with the penalty {self.penalty} as λ decreases."
         return [Note(what), Facts("", "", known), *self.curves().views()]
 
     def curves(self) -> Path:

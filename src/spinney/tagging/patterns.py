@@ -171,7 +171,7 @@ def _parsed(lines: Iterable[tuple[int, str]], path: str | None) -> tuple[Pattern
     found = [parse_line(text, line, path) for line, text in lines]
     patterns = tuple(pattern for pattern in found if pattern is not None)
     if not patterns:
-        raise InputError("no patterns", path=path, remedy="a line such as U00:%x[0,0] is one")
+        raise InputError("no patterns", path=path, remedy="write lines such as U00:%x[0,0]")
     return patterns
 
 
@@ -185,7 +185,9 @@ def parse_line(text: str, line: int | None = None, path: str | None = None) -> P
         return InputError(f"pattern {text!r}: {what}", path=path, line=line, remedy=remedy)
 
     if text[0] not in _KINDS:
-        raise refused("a pattern begins with U, B or *", "U for one label, B for pairs of labels, * for both")
+        raise refused(
+            "a pattern must begin with U, B or *", "U for one label, B for pairs of labels, * for both"
+        )
     literals: list[str] = []
     fields: list[Field] = []
     at = 0
@@ -234,7 +236,8 @@ def _field(match: re.Match[str], refused: Callable[..., InputError]) -> Field:
             wapiti_regex(regex)
         except (re.error, OverflowError, RecursionError) as error:
             raise refused(
-                f"bad regular expression {regex!r}: {error}", "put \\ before a sign meant as such"
+                f"bad regular expression {regex!r}: {error}",
+                "put \\ before special characters that stand for themselves",
             ) from None
     return Field(
         Look(view, argument, length, lower),
@@ -280,14 +283,14 @@ def check_structures(patterns: tuple[Pattern, ...], structures: Mapping[str, Str
             structure = structures.get(name)
             if structure is None:
                 there = ", ".join(structures) or "none"
-                raise pattern.error(f"no structure is called {name!r}", f"those given: {there}")
+                raise pattern.error(f"there is no structure {name!r}", f"given are: {there}")
             if isinstance(structure, WordVectors) != (view == "vector"):
                 kind = type(structure).__name__
                 raise pattern.error(
-                    f"{name!r} is of type {kind}", "%class and %path go with classes, %vector with vectors"
+                    f"{name!r} is of type {kind}", "%class and %path are for classes, %vector is for vectors"
                 )
             if view == "path" and isinstance(structure, WordClasses) and structure.paths is None:
-                raise pattern.error(f"the classes {name!r} are flat: they have no paths", "use %class")
+                raise pattern.error(f"the classes {name!r} have no paths", "use %class")
 
 
 def shape(text: str) -> str:

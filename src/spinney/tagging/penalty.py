@@ -22,7 +22,7 @@ SHORT = {f"group-{grouping}": f"group:{grouping}" for grouping in GROUPINGS} | {
 
 
 def penalty_spec(name: str | PenaltySpec | Penalty, lam: float, l1: float, l2: float) -> PenaltySpec:
-    """The description of a tagger's penalty, once it is known that a tagger can have it.
+    """The description of a tagger's penalty, checked that it suits a tagger.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def penalty_spec(name: str | PenaltySpec | Penalty, lam: float, l1: float, l2: f
     for knob, strength in (("l1", l1), ("l2", l2)):
         if strength and knob not in knobs:
             raise SettingError(
-                f"{{{knob}}} is no strength of the penalty {{name}}: leave it out", name=spec.name
+                f"{{{knob}}} is not used by the penalty {{name}}: leave it out", name=spec.name
             )
     return spec
 

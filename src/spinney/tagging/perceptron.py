@@ -129,7 +129,7 @@ def _train(
     labels = data.known_labels(n_labels)
     shape = Shape(data.unigrams.n, data.bigrams.n, n_labels, start)
     if w is not None and len(w) != shape.n_params:
-        raise OptionError(f"w has {len(w)} weights where the model has {shape.n_params}")
+        raise OptionError(f"w has {len(w)} weights, but the model has {shape.n_params}")
     w = np.zeros(shape.n_params) if w is None else np.array(w, np.float64)
     u, b = data.unigrams, data.bigrams
     seen = (u.ptr, u.ids, u.flat_values, b.ptr, b.ids, b.flat_values)
@@ -158,7 +158,7 @@ def _room(data: Sequences, shape: Shape, simple: bool) -> tuple[Any, ...]:
     matrices = 1 if simple else longest
     if matrices * (Y + 1) * Y > ROOM:
         raise OptionError(
-            f"a sentence of {longest} tokens with bigram observations is too long for this training; use lbfgs"
+            f"a sentence of {longest} tokens with bigram observations is too long for this solver: use lbfgs"
         )
     observed = data.unigrams.ptr[data.offsets] + data.bigrams.ptr[data.offsets]
     places = 2 * int(np.diff(observed).max(initial=0))

@@ -76,13 +76,13 @@ def stated(
     labels, sets, names = encode_labels(columns.symbols[-1], columns.pool, partial=s.partial, known=known)
     weights = None if sentence_weight is None else np.asarray(sentence_weight, np.float64)
     if weights is not None and not np.all((weights >= 0) & np.isfinite(weights)):
-        raise InputError("the weights of sentences must be finite numbers ≥ 0")
+        raise InputError("sentence weights must be finite numbers ≥ 0")
     data = Sequences(columns.offsets, unigrams, bigrams, labels, sets, weights)
     loss = loss_of(data, len(names), start=getattr(s, "start_label", True), threads=s.threads)
     if getattr(s, "weights", "all") == "observed":
         if not isinstance(s.penalty, Penalty) and spec is not None and PENALTIES[spec.name].needs:
             raise SettingError(
-                "the penalty {name} is over the weights of all labels: give {weights} all", name=spec.name
+                "the penalty {name} needs the weights of all labels: use {weights} all", name=spec.name
             )
         loss = loss.restricted(observed_support(data, loss.shape))
     penalty: Penalty = NoPenalty()
@@ -114,7 +114,7 @@ def patterns_of(patterns: Any, structures: Structures) -> tuple[Pattern, ...]:
     if not os.path.exists(patterns):
         meant = did_you_mean(patterns, PRESETS)
         raise SettingError(
-            "{patterns}: {given} is no such file, and no built-in set ({known})" + " ({meant})" * bool(meant),
+            "{patterns}: {given} is neither a file nor a built-in set ({known})" + " ({meant})" * bool(meant),
             given=repr(patterns), known=", ".join(PRESETS), meant=meant,
         )  # fmt: skip
     return read_patterns(patterns)

@@ -122,7 +122,7 @@ def _looked_at(s: Any, train: Any) -> str | None:
         return _BY_FORMAT[s.format]
     if not _trained_on(train):
         return None
-    raise SettingError("say what to look at: {preset} chunk, ner, pos or g2p, or {patterns}")
+    raise SettingError("no features were chosen: give {preset} chunk, ner, pos or g2p, or {patterns}")
 
 
 def _trained_on(train: Any) -> dict[str, Any]:

@@ -136,12 +136,12 @@ def _checked(problem: Problem, mode: str, stabiliser: str | None) -> tuple[CRFLo
     if stabiliser is not None and stabiliser not in _RULES:
         raise unknown_choice("stabiliser must be one of", stabiliser, _RULES)
     if not isinstance(loss, CRFLoss):
-        raise OptionError("solver 'sbcd' is for CRFs only; use 'cd' for linear models")
+        raise OptionError("the solver sbcd is for CRFs only: use cd for linear models")
     if not hasattr(penalty, "l1_l2"):
-        raise OptionError(f"solver 'sbcd' needs an elastic-net penalty; use 'fista' for {penalty.describe()}")
+        raise OptionError(f"the solver sbcd needs an elastic-net penalty: use fista for {penalty.describe()}")
     n = loss.shape.labels * (1 + loss.shape.labels + loss.shape.start)
     if mode == "full-hessian" and n > WHOLE_HESSIAN:
-        raise OptionError(f"a block of {n} weights is too large for mode 'full-hessian'; use 'joint'")
+        raise OptionError(f"a block of {n} weights is too large for mode 'full-hessian': use 'joint'")
     return loss, penalty.l1_l2(loss.n_params)
 
 
@@ -266,7 +266,7 @@ class State:
         assert data.labels is not None
         if np.any(data.labels < 0):
             raise OptionError(
-                "blockwise descent needs a label for every token; use lbfgs or owlqn for partial labels"
+                "blockwise descent needs a label for every token: use lbfgs or owlqn for partial labels"
             )
         Y, T = shape.labels, data.n_tokens
         self.loss = loss
@@ -342,7 +342,7 @@ def block_pairs(loss: CRFLoss, blocks: Pairs | None = None) -> Ints:
     for used, n in zip(given.T, (U, B)):
         used = used[used != -1]
         if len(used) and not 0 <= used.min() <= used.max() < n:
-            raise OptionError(f"blocks must hold observation numbers below {n}, or -1")
+            raise OptionError(f"blocks must contain observation numbers below {n}, or -1")
         if len(np.unique(used)) < len(used):
             raise OptionError("an observation is in two blocks")
     alone = [np.setdiff1d(np.arange(n), used) for used, n in zip(given.T, (U, B))]
@@ -366,7 +366,7 @@ def _edges(sums: Any, Y: int, sparse: bool | Literal["auto"]) -> _Edges:
     n_kinds = sums.shape[0]
     if n_kinds * (Y + 1) * Y > EDGES:
         raise OptionError(
-            f"{n_kinds} kinds of tokens with {Y} labels are too many for blockwise descent; use owlqn"
+            f"{n_kinds} kinds of tokens with {Y} labels are too many for blockwise descent: use owlqn"
         )
     if sparse == "auto":
         room = int(SHARE * Y * Y) if Y >= FEW_LABELS else 0

@@ -36,7 +36,7 @@ def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
                 yield {"columns": [column[a:b] for column in cells], **record}
         facts["skipped"] = report.skipped
         if report.skipped:
-            progress.log.warning("%d sentences were skipped, the first: %s", report.skipped, report.errors[0])
+            progress.log.warning("%d sentences were skipped; the first: %s", report.skipped, report.errors[0])
 
     return Applied("sentences", records(), _written, facts)
 
@@ -57,7 +57,10 @@ def _batches(tagger: Tagger, data: Any, s: Any, report: ReadReport) -> Iterable[
 
 def _labelled(tagger: Tagger, columns: Columns, s: Any) -> Iterator[dict[str, Any]]:
     if s.force and columns.width < 2:
-        raise InputError("one column only: nothing to force", remedy="put what is known into a last column")
+        raise InputError(
+            "only one column, so there are no labels to force",
+            remedy="put the known labels into the last column",
+        )
     inputs, allowed = tagger.force(columns) if s.force else (columns, None)
     if s.nbest > 1:
         for paths in tagger.kbest_columns(inputs, s.nbest, allowed):
@@ -99,7 +102,7 @@ def evaluated(tagger: Tagger, data: Any, s: Any) -> list[View]:
     scores |= {"active": tagger.facts.get("active"), "unseen_labels": unseen, "skipped": report.skipped}
     if s.conlleval:
         if "f1" not in scores:
-            raise InputError("the labels are not of phrases (B-X, I-X, O), which conlleval counts")
+            raise InputError("conlleval needs phrase labels (B-X, I-X, O)")
         lines = conlleval_report(scores).splitlines()
         return [Lines("", "", lines), *(Extra(name, "", value) for name, value in scores.items())]
     shown = {"unseen labels": ", ".join(unseen)} if unseen else {}

@@ -41,7 +41,7 @@ class _Passes:
         matrices = 1 if self.simple else longest
         if not has_room(data, Y):
             raise OptionError(
-                f"a sentence of {longest} tokens with bigram observations is too long for stochastic training; "
+                f"a sentence of {longest} tokens with bigram observations is too long for stochastic training: "
                 "use lbfgs"
             )
         self.sets = data.label_sets if data.label_sets.shape[1] else np.ones((1, Y), np.bool_)
@@ -187,7 +187,7 @@ def adagrad(
     from spinney.tagging import _stochastic_kernels as kernels
 
     if loss.support is not None:
-        raise OptionError("adagrad works on the full model; use sgd for observed features only")
+        raise OptionError("the solver adagrad trains the full model only: use sgd for observed features")
     data = _Passes(loss)
     rng = np.random.default_rng(seed)
     sums, squares, w = np.zeros_like(w), np.zeros_like(w), np.zeros_like(w)

@@ -48,7 +48,7 @@ def inspection(tagger: Tagger, s: Any) -> list[View]:
         [of, "  ".join(f"{name} {weight:+.2f}" for name, weight in rows) or "(none)"]
         for of, rows in strongest.items()
     ]
-    header = ["where is seen", "before", "label", "weight"]
+    header = ["observation", "before", "label", "weight"]
     views: list[View] = [
         facts_view(tagger),
         Extra("strongest", "", strongest),
@@ -62,11 +62,11 @@ def inspection(tagger: Tagger, s: Any) -> list[View]:
         Extra("orphan_bigrams", "", orphans),
     ]
     if bigrams:
-        said = f"{bigrams} active bigram weights have a unigram of the same symbol"
-        views.append(Note(f"{said}; for {orphans} of them its weight is zero."))
+        said = f"{bigrams} active bigram weights have a unigram weight with the same symbol"
+        views.append(Note(f"{said}; for {orphans} of them, the unigram weight is 0."))
     return views
 
 
 def called(tagger: Tagger) -> str:
-    """What the kind of model is called."""
+    """The name of the kind of model."""
     return METHODS[tagger.method].about

@@ -65,14 +65,14 @@ def sequence_weights(
     if by == "exact":
         strata = _identical(labelled, unlabelled)
     elif by != "cluster":
-        raise unknown_choice("strata are by", by, ("cluster", "exact"))
+        raise unknown_choice("by must be", by, ("cluster", "exact"))
     elif n_clusters is None:
         raise OptionError("by='cluster' needs a number of clusters")
     else:
         from spinney.inference.mixture import MultinomialMixture  # slow to import, seldom wanted
 
         if any(np.any(part.unigrams.flat_values < 0) for part in (labelled, unlabelled)):
-            raise InputError("clusters are of counts, and an observation has a value below 0")
+            raise InputError("clustering needs values ≥ 0, but an observation has a negative value")
         mixture = MultinomialMixture(n_clusters, random_state=random_state)
         strata = mixture.fit(_stacked_bags(labelled, unlabelled)).labels_
     n = len(labelled)
@@ -222,7 +222,7 @@ def _joined_labels(one: Sequences, other: Sequences) -> tuple[NDArray[np.int32] 
     """Labels, and one list of sets for both: first those of one, then those of the other but for its row 0 (all)."""
     widths = {sets.shape[1] for sets in (one.label_sets, other.label_sets)} - {0}
     if len(widths) > 1:
-        raise InputError("sets of labels are over different numbers of labels")
+        raise InputError("label sets have different numbers of labels")
     width = max(widths, default=0)
     first, second = (
         part.label_sets if part.label_sets.shape[1] else np.ones((1, width), np.bool_)
@@ -243,8 +243,8 @@ def _check_same_observations(one: Sequences, other: Sequences) -> None:
     if sizes[0] != sizes[1]:
         (a, b), (c, d) = sizes
         raise InputError(
-            f"sentences of {a} + {b} observations and of {c} + {d}",
-            remedy="number the observations of both by one extractor",
+            f"sentences with {a} + {b} observations and with {c} + {d}",
+            remedy="use the same extractor for both",
         )
 
 
@@ -283,7 +283,7 @@ def _mean_one(weights: Floats) -> Floats:
     total = float(weights.sum())
     if total == 0.0:
         raise InputError(
-            "no labelled sentence has its like among the unlabelled, so all weights are 0",
-            remedy="count clusters of sentences instead: by='cluster'",
+            "no labelled sentence occurs among the unlabelled ones, so all weights are 0",
+            remedy="compare clusters of sentences instead: by='cluster'",
         )
     return weights * (len(weights) / total)

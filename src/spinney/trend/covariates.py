@@ -91,7 +91,7 @@ class Covariates:
             or not np.all(np.isfinite(places))
             or np.any(places[:, 1] <= 0)
         ):
-            raise file.error("damaged: its covariates do not fit together")
+            raise file.error("damaged: its covariates do not match")
         known._places = [(mean, deviation) for mean, deviation in places.tolist()]
         return known
 

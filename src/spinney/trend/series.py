@@ -55,7 +55,7 @@ def strongest_series(
     elif by == "last":
         score = np.abs(coef[-1])
     else:
-        raise unknown_choice("series are ranked by", by, ("norm", "change", "last"))
+        raise unknown_choice("by must be", by, ("norm", "change", "last"))
     order = np.argsort(-score, kind="stable")[:k]
     return [Series(names[i], float(score[i]), coef[:, i].copy()) for i in order if score[i] > 0]
 
