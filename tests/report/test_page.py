@@ -280,7 +280,7 @@ def test_the_page_of_a_classifier(labels):
     assert status.n_removed
     assert f"{status.n_selected} groups selected, {status.n_removed} removed." in shown
     size = model_size(model)
-    assert f"{size.active} of {size.parameters} weights are not 0 ({size.share:.2%})" in shown
+    assert f"{size.active} of {size.parameters} weights are non-zero ({size.share:.2%})" in shown
     for title in ("Training and size", "Words", "Groups", "Scores", "Confusions", "Documents"):
         assert title in tree.text
     assert text == classify_page(model, HOSTILE, tried).html()

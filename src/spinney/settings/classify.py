@@ -90,7 +90,7 @@ class Penalised(Settings):
     penalty: Annotated[
         str | Any | None, OneOf(PENALTIES, open=True), "Penalty (default: l1; with groups, overlap)."
     ] = None
-    l1: Annotated[float | None, AtLeast(0), "ℓ1 part of group penalties (default: 0)."] = None
+    l1: Annotated[float | None, AtLeast(0), "The ℓ1 part of group penalties (default: 0)."] = None
     l2: Annotated[float | None, AtLeast(0), "Ridge part of elasticnet and groups (default: 0)."] = None
 
 

@@ -12,14 +12,14 @@ from spinney.optim import Solution
 from spinney.tagging.hmm import HMM
 from spinney.tagging.problem import Problem
 
-FLOOR = -50.0  # the logarithm of what was never seen
+FLOOR = -50.0  # the log probability of events never seen
 
 
 def counted(problem: Problem, s: Any = None, **_: Any) -> Solution:
     """The weights of a hidden Markov model.
 
-    A token without an observation (an unknown word) must get log p(unknown|y). So that is in the weights of label
-    pairs, which every token has, and is taken off the weights of the words.
+    A token without an observation (an unknown word) must get log p(unknown|y). This is part of the weights of
+    label pairs, which every token has, and is subtracted from the weights of the words.
     """
     started = time.perf_counter()
     data, shape = problem.data, problem.loss.shape

@@ -1,7 +1,7 @@
-"""Phrase labels that are learned in another scheme than the one they are written in.
+"""Phrase labels that are learned in a scheme other than that of the files.
 
-A tagger that tells the last token of a phrase (E) and phrases of one token (S) apart often finds phrases better
-(Ratinov and Roth 2009), while files have IOB1 or IOB2. So labels are rewritten before training and after labelling.
+A tagger that marks the last token of a phrase (E) and phrases of one token (S) often finds phrases better
+(Ratinov and Roth 2009), but files use IOB1 or IOB2. So labels are rewritten before training and after labelling.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spinney.evaluate.chunks import Scheme
 from spinney.files import ModelFile, Parts
 from spinney.tagging.columns import Columns
 
-#: In the order in which a scheme is looked for. Without phrases, labels are of all three.
+#: The schemes, in the order in which they are tried. Labels without phrases follow all three.
 SCHEMES: tuple[Scheme, ...] = ("iob2", "iob1", "bioes")
 _LEAST = 0.95  # of the sentences must be in the scheme
 _MEANINGS = {"S": "B", "E": "I"}  # of the tags of BIOES, in IOB2
@@ -83,11 +83,11 @@ class Encoding:
         return convert(labels, to or self.own)
 
     def allowed(self, labels: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which of the learned labels may follow which, and end a sentence: so that each labelling has one reading."""
+        """Which learned labels may follow which, and end a sentence, so that every labelling is unambiguous."""
         return allowed_transitions(labels, self.inner), allowed_ends(labels, self.inner)
 
     def meanings(self, labels: Sequence[str], to: Scheme | None = None) -> list[str] | None:
-        """What each learned label alone is in the training data's scheme or ``to``; None if its neighbours matter.
+        """Each learned label in the scheme of the training data or ``to``; None if that depends on its neighbours.
 
         Examples
         --------

@@ -1,7 +1,7 @@
 """Letter to sound as tagging: pronouncing dictionaries, and phonemes aligned with letters.
 
-A letter's label is what it contributes to the sound: nothing (``_``), a phoneme (``K``) or two (``K|S``).
-NETtalk comes aligned; the CMU dictionary does not, and :class:`Aligner` learns the alignment.
+The label of a letter is its contribution to the sound: nothing (``_``), a phoneme (``K``) or two (``K|S``).
+NETtalk is aligned; the CMU dictionary is not, so :class:`Aligner` learns the alignment.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from spinney.progress import log
 
 SILENT = "_"
 JOINT = "|"
-#: Letters of a word at most: the lattice of a longer one could underflow.
+#: Maximum number of letters per word: the lattice of a longer one could underflow.
 LONGEST = 100
 
 Pair = tuple[str, Sequence[str]]
@@ -33,7 +33,7 @@ Rows = list[tuple[str, str]]
 _VARIANT = re.compile(r"\(\d+\)$")
 #: The probabilities that a letter takes no, one or two phonemes, before EM.
 _AT_FIRST = (0.2, 0.7, 0.1)
-#: The probability of an emission never seen in training: any word can be aligned, none likes it.
+#: The probability of an emission never seen in training: it keeps every word alignable, at a low probability.
 _UNSEEN = 1e-20
 
 
@@ -80,7 +80,7 @@ def nettalk_sentences(path: FilePath, joint_stress: bool = False) -> list[Rows]:
 def read_cmudict(source: FilePath | Iterable[str], stress: bool = False) -> list[tuple[str, list[str]]]:
     """The words of the CMU pronouncing dictionary, in lower case, with their phonemes.
 
-    A word comes once for each of its pronunciations. The digits that mark stress are dropped unless ``stress``.
+    A word occurs once for each of its pronunciations. The digits that mark stress are dropped unless ``stress``.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Aligner:
     Parameters
     ----------
     max_phonemes
-        How many phonemes a letter can stand for, 1 or 2.
+        Maximum number of phonemes per letter, 1 or 2.
     max_iter, tol
         EM stops after ``max_iter`` rounds, or when a round raises the log-likelihood by less than ``tol`` of it.
 
@@ -228,7 +228,7 @@ class Aligner:
         return len(self.phonemes_) + 1  # the last is for phonemes never seen
 
     def _initial(self) -> NDArray[np.float64]:
-        """Every letter alike: one phoneme is likelier than none or two, and all phonemes are equal."""
+        """The same for every letter: one phoneme is likelier than none or two, and all phonemes are equally likely."""
         P = self._n_symbols
         none, one, two = _AT_FIRST
         row = [np.full(1, none), np.full(P, one / P), np.full(P * P, two / P**2)][: self.max_phonemes + 1]
@@ -262,7 +262,7 @@ def _offsets(lengths: Iterable[int]) -> NDArray[np.int64]:
 
 
 def _labels(phonemes: Sequence[str], taken: Iterable[int]) -> list[str]:
-    """What each letter says, given how many phonemes each takes."""
+    """The label of each letter, given the number of phonemes of each."""
     labels = []
     j = 0
     for k in taken:

@@ -195,7 +195,7 @@ def preset(
     structures: Mapping[str, StructureKind] | None = None,
     path_lengths: Sequence[int] = (4, 6, 10, 20),
 ) -> str:
-    """The patterns of a task, and those that look at structures, all of the word in column 0.
+    """The patterns of a task, and patterns for the structures of the word in column 0.
 
     Parameters
     ----------
@@ -203,10 +203,10 @@ def preset(
         ``"chunk"`` (columns word, part of speech), ``"ner"`` (word, part of speech, chunk), ``"pos"`` (word)
         or ``"g2p"`` (letter).
     structures
-        What each structure is: see :func:`kind_of`. Classes are looked at one token around, and so are the
-        beginnings of their paths; vectors at the token alone.
+        The kind of each structure: see :func:`kind_of`. Classes and prefixes of their paths are used at the token and
+        its two neighbours, vectors at the token alone.
     path_lengths
-        How many bits of a path to look at.
+        The lengths of path prefixes, in bits.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def preset(
 
 
 def kind_of(structure: Structure) -> StructureKind:
-    """What :func:`preset` needs to know of a structure.
+    """The kind of a structure, for :func:`preset`.
 
     Examples
     --------

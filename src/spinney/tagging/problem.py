@@ -1,4 +1,4 @@
-"""From sentences and settings to what is to be minimised: numbered observations and labels, a loss and a penalty."""
+"""From sentences and settings to an optimisation problem: numbered observations and labels, a loss and a penalty."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Structures = dict[str, WordClasses | WordVectors]
 
 @dataclass(frozen=True)
 class Problem:
-    """Sentences as numbers, and what is to be minimised over them."""
+    """Sentences as numbers, with the loss and the penalty to minimise."""
 
     extractor: Extractor
     labels: list[str]
@@ -39,11 +39,11 @@ class Problem:
     data: Sequences
     loss: Any
     penalty: Penalty
-    #: How many observations each pattern makes.
+    #: The number of observations of each pattern.
     seen: dict[str, int]
 
     def weights(self, w: Vector) -> ChainWeights:
-        """The weights that a solver found, in the form that is kept."""
+        """The weights that a solver found, in the form in which they are stored."""
         if self.loss.support is not None:
             full = np.zeros(self.loss.shape.n_params)
             full[self.loss.support.places(self.loss.shape)] = w
@@ -72,7 +72,7 @@ def stated(
         extractor = extractor.keep(*kept)
         unigrams, bigrams = unigrams.keep(kept[0]), bigrams.keep(kept[1])
     seen = summary.observations_by_pattern(extractor)
-    known = () if encoding is None else ("O",)  # so that each sentence has a valid labelling
+    known = () if encoding is None else ("O",)  # so that every sentence has a valid labelling
     labels, sets, names = encode_labels(columns.symbols[-1], columns.pool, partial=s.partial, known=known)
     weights = None if sentence_weight is None else np.asarray(sentence_weight, np.float64)
     if weights is not None and not np.all((weights >= 0) & np.isfinite(weights)):

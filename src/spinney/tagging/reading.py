@@ -1,4 +1,4 @@
-"""Sentences with columns out of any file that a tagger may be given."""
+"""Reading sentences as columns, from all formats that taggers accept."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from spinney.tagging.g2p import cmudict_sentences, nettalk_sentences
 
 LABELLED = giving("tagged")
 FORMATS = (*LABELLED, "lines", "letters")
-SENTENCES = 1000  # read at a time
-POOL = 1 << 20  # strings remembered while an endless input is labelled
+SENTENCES = 1000  # sentences per batch
+POOL = 1 << 20  # strings remembered while streamed input is labelled
 
 Rows = Sequence[tuple[str, ...]]
 
@@ -39,7 +39,7 @@ def read_columns_of(
     docstart: Any = "drop",
     pool: Numbering | None = None,
 ) -> Columns:
-    """All sentences of a file, or of several; what the format knows as label comes last.
+    """All sentences of a file, or of several; the label of the format, if any, comes last.
 
     ``columns``: as they are. ``conllu``: form, then universal part of speech. ``crfsuite``: attributes as one cell,
     then the label. ``nettalk``, ``cmudict``: letter, then sound (``nettalk-stress``: sound and stress). ``lines``
@@ -61,7 +61,7 @@ def read_batches_of(
     report: ReadReport | None = None,
     docstart: Any = "drop",
 ) -> Iterator[Columns]:
-    """The same, some sentences at a time, in bounded memory."""
+    """The same in batches of sentences, in bounded memory."""
     if format == "columns":
         yield from read_column_batches(
             path, Numbering(), pool_limit=POOL, encoding=encoding, on_error=on_error, report=report, docstart=docstart
@@ -84,7 +84,7 @@ def labelled_data(
 ) -> Columns:
     """Sentences with labels: a file or several, (sentences, labels), or columns as they are.
 
-    ``s`` are settings that say how files are read; with ``like``, there must be as many columns.
+    ``s`` are the settings for reading files; with ``like``, the number of columns must be the same.
     """
     if isinstance(data, Columns):
         return data
@@ -164,7 +164,7 @@ def cmudict_rows(path: FilePath, **how: Any) -> Iterable[Rows]:
 def attribute_cell(seen: dict[str, Any]) -> str:
     """Attributes and their values as one cell, for the pattern ``%value``.
 
-    Strings are joined to the name, True counts 1 and False nothing, as scikit-learn's DictVectorizer has it.
+    Strings are joined to the name, True counts 1 and False nothing, as in scikit-learn's DictVectorizer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The page of a tagger: its labels and what follows what, the observations that speak for them, and some sentences."""
+"""The page of a tagger: its labels and their transitions, the observations that support them, and some sentences."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SCORES = {
 
 
 def report(tagger: Tagger, data: Any, s: Report) -> list[View]:
-    """What the page shows; with ``data`` (a file, or columns), also sentences that the tagger labels.
+    """The views of the page; with ``data`` (a file, or columns), also sentences labelled by the tagger.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def report(tagger: Tagger, data: Any, s: Report) -> list[View]:
 
 @dataclass(frozen=True, eq=False)
 class Tagged:
-    """Sentences that a tagger labelled: their words, its labels, how sure it was, and the right labels if known."""
+    """Sentences that a tagger labelled: words, labels with their probabilities, and the true labels if known."""
 
     words: list[list[str]]
     labels: list[list[str]]
@@ -79,7 +79,7 @@ class Tagged:
 
     @classmethod
     def read(cls, tagger: Tagger, data: Any, s: Report) -> Tagged:
-        """Label a file, or columns; whether the last column holds labels is found out."""
+        """Label a file, or columns; whether the last column holds labels is detected."""
         if isinstance(data, Columns):
             return cls.of(tagger, data, labelled=has_labels(tagger, data))
         format = _guessed(data) if s.format == "auto" else s.format
@@ -97,7 +97,7 @@ class Tagged:
 
     @classmethod
     def of(cls, tagger: Tagger, data: Columns, *, labelled: bool) -> Tagged:
-        """Label sentences; ``labelled`` says that the last column holds the right labels."""
+        """Label sentences; ``labelled`` says that the last column holds the true labels."""
         found = list(tagger.label_columns_with_probabilities(data.without_last() if labelled else data))
         bounds = list(pairwise(data.offsets.tolist()))
 
@@ -110,11 +110,11 @@ class Tagged:
 
     @cached_property
     def scores(self) -> dict[str, Any] | None:
-        """What ``eval`` says."""
+        """The scores that ``eval`` shows."""
         return None if self.gold is None else tagging_scores(self.gold, self.labels)
 
     def chosen(self, n: int) -> list[int]:
-        """Which sentences to show: those with the surest errors, up to half of them, then the first; in their order."""
+        """Which sentences to show: the most confident errors, up to half of them, then the first sentences, in order."""
         wrong: list[int] = []
         if self.gold is not None:
             sureness = {}
@@ -192,7 +192,7 @@ def _sentence(tried: Tagged, i: int, colours: Mapping[str, int | None]) -> Token
 
 
 def _colours(labels: Sequence[str]) -> dict[str, int | None]:
-    """A colour for each kind of phrase (B-NP and I-NP are of one) or each label; none for O."""
+    """One colour per kind of phrase (shared by B-NP and I-NP) or per label; none for O."""
     kinds = {
         label: label[2:] if label[1:2] == "-" and label[:1] in "BIOESLUMW" else label for label in labels
     }
@@ -201,7 +201,7 @@ def _colours(labels: Sequence[str]) -> dict[str, int | None]:
 
 
 def _counts(found: object) -> dict[str, int]:
-    """Counts by name, if these are some: a file may hold anything."""
+    """Counts by name, if they are valid: a file may contain anything."""
     if not isinstance(found, dict) or not all(isinstance(n, int) for n in found.values()):
         return {}
     return found
@@ -224,12 +224,12 @@ def _counted(weights: ChainWeights, pairs: NDArray[np.float64]) -> tuple[str, ND
     return "The probability of each label after another.", hmm_laws(weights)[0]
 
 
-#: What the pairs of labels mean, for the methods whose weights are more than weights.
+#: The meaning of label pairs, for the methods whose weights are probabilities.
 _PAIRS: dict[str, Callable[..., tuple[str, NDArray[np.float64]]]] = {"memm": _normalised, "hmm": _counted}
 
 
 def _transitions(tagger: Tagger, top: int) -> list[View]:
-    """What follows what: a heat map of all pairs of labels, and the strongest pairs where more is looked at."""
+    """Transitions: a heat map of all pairs of labels and, if bigram patterns have fields, the strongest pairs."""
     pairs = label_pairs(tagger.weights_, tagger.extractor_)
     views: list[View] = []
     labels = tagger.labels_
@@ -268,7 +268,7 @@ def _observations(tagger: Tagger, top: int) -> Section:
     else:
         found = tagger.strongest(top)
         said = "For each label, the observations with the strongest evidence for it, with their weights."
-    order = sorted(found, key=lambda label: -counts.get(label, 0))  # stable: without counts, as they are
+    order = sorted(found, key=lambda label: -counts.get(label, 0))  # stable: without counts, the order stays
     bars: list[View] = []
     for label in order[:_LABELS]:
         colour = colours[label]
@@ -282,7 +282,7 @@ def _observations(tagger: Tagger, top: int) -> Section:
 
 
 def _likely(symbols: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Without those that are there by smoothing only, all equally improbable."""
+    """Without symbols that are only there by smoothing, all equally improbable."""
     return [(name, p) for name, p in symbols if p > _NEGLIGIBLE * symbols[0][1]]
 
 
@@ -330,7 +330,7 @@ def _looks_at(pattern: Pattern, structure: str) -> bool:
 
 
 def _structures(tagger: Tagger) -> Section:
-    """The word classes and vectors that patterns look at."""
+    """The word classes and vectors that patterns use."""
     active = tagger.active_by_pattern()
     rows = []
     for name, structure in tagger.extractor_.structures.items():

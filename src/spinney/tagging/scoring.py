@@ -1,4 +1,4 @@
-"""What a tagger makes of sentences: their labels, and errors and scores where the right ones are known."""
+"""The output of a tagger: labels of sentences and, where the true labels are known, errors and scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
-    """The labels of each sentence, with probabilities or with the next best labellings if wanted."""
+    """The labels of each sentence, with probabilities or the next best labellings on request."""
     tagger = _set(tagger, s)
     report = ReadReport()
     facts: dict[str, Any] = {}
@@ -42,7 +42,7 @@ def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
 
 
 def _set(tagger: Tagger, s: Any) -> Tagger:
-    """The tagger, set to label as the settings say."""
+    """The tagger, with the labelling settings applied."""
     wanted = {"decoding": s.decoding, "threads": s.threads} | ({"scheme": s.scheme} if s.scheme else {})
     changed: Tagger = copy.copy(tagger).set_params(**wanted)
     return changed
@@ -77,7 +77,7 @@ def _labelled(tagger: Tagger, columns: Columns, s: Any) -> Iterator[dict[str, An
 
 
 def _written(record: dict[str, Any]) -> str:
-    """One sentence as lines: its columns, the label and, if wanted, the probability."""
+    """One sentence as lines: its columns, the label and, on request, the probability."""
     lines = []
     for rank, way in enumerate(record.get("nbest", [record])):
         if "score" in way:

@@ -1,4 +1,4 @@
-"""Weights set to zero by their size, after training, and what is left of a model (Sokolovska 2010, §6.1).
+"""Weights set to zero by their size after training, and what remains of a model (Sokolovska 2010, §6.1).
 
 How many active weights each pattern has, and how many bigrams are active under an inactive unigram.
 """
@@ -34,7 +34,7 @@ def threshold(w: Floats, tau: float, rule: Literal["interval", "positive"] = "in
 
 
 class Active(NamedTuple):
-    """How many weights are not 0."""
+    """The numbers of non-zero weights."""
 
     unigrams: int
     bigrams: int
@@ -55,9 +55,9 @@ def active_counts(
         The weights of the full model.
     shape : Shape
     pattern_of_unigrams, pattern_of_bigrams : int arrays
-        The pattern of each observation, as :meth:`~spinney.tagging.extract.Extractor.pattern_of` tells.
+        The pattern of each observation, as :meth:`~spinney.tagging.extract.Extractor.pattern_of` returns.
     names : sequence of str
-        Of the patterns.
+        Names of the patterns.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def orphans(w: Floats, shape: Shape, parents: NDArray[np.integer[Any]]) -> Orpha
         The weights of the full model.
     shape : Shape
     parents : int array of shape (shape.bigrams,)
-        The unigram observation that sees what a bigram observation sees; −1 where there is none. The weights of
+        The unigram observation with the same content as a bigram observation; −1 where there is none. The weights of
         bigram observations without a parent are not counted.
 
     Examples

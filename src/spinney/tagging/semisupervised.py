@@ -1,4 +1,4 @@
-"""Training with unlabelled sentences beside the labelled ones."""
+"""Training with labelled and unlabelled sentences."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def train_with_unlabelled(
 ) -> Solution:
     """Weights learned from labelled and unlabelled sentences.
 
-    ``weighted``: labelled sentences count by how common their like is among all (Sokolovska 2010, ch. 4, carried over
-    to sequences by clusters of sentences). ``shift``: by the ratio of their densities in the unlabelled and in the
-    labelled text (Shimodaira 2000). ``entropy``: the model should be sure of itself on the unlabelled ones, at ``rho``
-    a nat, both sums being averaged (Grandvalet & Bengio 2004). ``self-training``: sentences that it labels with a
-    probability of at least ``threshold`` are added.
+    ``weighted``: labelled sentences are weighted by how common similar sentences are among all (Sokolovska 2010, ch. 4,
+    extended to sequences by clusters of sentences). ``shift``: by the ratio of their densities in the unlabelled and in
+    the labelled text (Shimodaira 2000). ``entropy``: the model should be confident on the unlabelled ones, at a cost of
+    ``rho`` per nat, both sums being averaged (Grandvalet & Bengio 2004). ``self-training``: sentences that it labels
+    with a probability of at least ``threshold`` are added.
     """
     if criterion not in CRITERIA:
         raise unknown_choice("criterion must be", criterion, CRITERIA)

@@ -1,4 +1,4 @@
-"""What a tagger keeps in its file, and the tagger that a file holds."""
+"""Saving taggers to files, and loading them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def contents_of(tagger: Tagger) -> Contents:
-    """Parameters, facts, labels, weights, and what was seen."""
+    """The contents of the file: parameters, facts, labels, weights and observations."""
     weights = tagger.weights_
     parameters = {name: value for name, value in tagger.get_params().items() if is_plain(value)}
     parameters["penalty"] = PenaltySpec.stored(tagger.penalty)
@@ -37,7 +37,7 @@ def contents_of(tagger: Tagger) -> Contents:
 
 
 def restore(tagger: Tagger, file: ModelFile) -> None:
-    """Make a new tagger the one that a file holds."""
+    """Restore a tagger from its file."""
     own = tagger.get_params(deep=False)
     known = {name: value for name, value in file.fact("parameters", dict).items() if name in own}
     with file.checked():

@@ -32,7 +32,7 @@ class Support:
 
     @property
     def n_params(self) -> int:
-        """Weights in all."""
+        """The total number of weights."""
         return len(self.labels) + len(self.pairs)
 
     def places(self, shape: Shape) -> NDArray[np.int64]:
@@ -66,7 +66,7 @@ class Shape:
 
     @property
     def pairs(self) -> int:
-        """Pairs of labels a bigram observation has weights for: (Y + 1)·Y with the start label."""
+        """Pairs of labels for which a bigram observation has weights: (Y + 1)·Y with the start label."""
         return (self.labels + self.start) * self.labels
 
     @property
@@ -76,7 +76,7 @@ class Shape:
 
     @property
     def n_params(self) -> int:
-        """Weights in all."""
+        """The total number of weights."""
         return self.n_mu + self.bigrams * self.pairs
 
     def mu(self, w: Floats) -> Floats:
@@ -89,7 +89,7 @@ class Shape:
 
 
 class EventCounts(NamedTuple):
-    """In how many tokens of known label each event occurs; sparse matrices have a row for each observation."""
+    """In how many tokens with a known label each event occurs; sparse matrices have one row per observation."""
 
     labels: Floats  # [Y]
     unigrams: Any  # × y
@@ -135,7 +135,7 @@ def seen_in(seen: Observations) -> Any:
 
 
 def observed_support(data: Sequences, shape: Shape, minimum: int = 1) -> Support:
-    """The pairs and triples that occur in training, so many times at least: with 1, what CRFsuite takes by default."""
+    """The pairs and triples that occur in training at least this many times: with 1, as CRFsuite does by default."""
     counts = seen_counts(data, shape)
     places = [_places(counts.unigrams, minimum), shape.n_mu + _places(counts.bigrams, minimum)]
     return Support.of(np.concatenate(places), shape)

@@ -1,4 +1,4 @@
-"""From a loss and a penalty to weights: which solver, from where, and what it reports."""
+"""From a loss and a penalty to weights: the choice of the solver, its start, and its reports."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def train(
     """Weights of the full model (or of the support of the loss) that minimise loss + penalty, with their certificate.
 
     By default ℓ2 penalties go to L-BFGS and elastic nets to an active set, both from a few passes of stochastic
-    descent; other penalties go to FISTA. ``watch(step, w)`` sees each iterate and may stop.
+    descent; other penalties go to FISTA. ``watch(step, w)`` is called with each iterate and may stop the solver.
     """
     started = time.perf_counter()
     solver = _chosen(plan.solver, penalty, loss)
@@ -143,7 +143,7 @@ def _options(solver: str, plan: Plan) -> dict[str, Any]:
 
 
 def _start(loss: CRFLoss, penalty: Any, plan: Plan) -> Vector | None:
-    """A few stochastic passes: they cost as much as so many gradients, and save many more."""
+    """A few stochastic passes: each costs as much as one gradient, and they save many more."""
     if not _has_room(loss) or loss.support is not None or not hasattr(penalty, "l1_l2"):
         return None
     l1, l2 = penalty.l1_l2(loss.n_params)
@@ -157,14 +157,16 @@ def _start(loss: CRFLoss, penalty: Any, plan: Plan) -> Vector | None:
 
 
 def _smooth(loss: CRFLoss, penalty: Any, plan: Plan, w0: Vector | None, watch: Watch | None) -> Solution:
-    """ℓ2 (or no) penalty: merge what is always seen together, descend stochastically, then L-BFGS."""
+    """ℓ2 (or no) penalty: merge observations that always occur together, descend stochastically, then run L-BFGS."""
     l2 = float(penalty.l1_l2(loss.n_params)[1])
     merged = merge(loss.data.unigrams)
     data = replace(loss.data, unigrams=merged.observations)
     small = CRFLoss(data, loss.shape.labels, start=loss.shape.start, threads=loss.threads)
     if loss.support is not None:
         small = small.restricted(observed_support(data, small.shape))
-        if not _is_observed(loss):  # then what always comes together need not have the same labels
+        if not _is_observed(
+            loss
+        ):  # then observations that always occur together need not have the same labels
             merged, small = (
                 Merged(loss.data.unigrams, np.arange(loss.shape.unigrams), np.ones(loss.shape.unigrams)),
                 loss,
@@ -180,7 +182,7 @@ def _smooth(loss: CRFLoss, penalty: Any, plan: Plan, w0: Vector | None, watch: W
         u = back.gather(w0)
     if not np.all(np.isfinite(u)):
         u = np.zeros(small.n_params)
-    # The scale of the given problem: so the certificate, too, is that of the given problem (or stricter).
+    # The scale of the given problem, so that the certificate is that of the given problem, too (or stricter).
     scale = back.largest(small.value_and_grad(np.zeros(small.n_params))[1])
     see = (lambda step, u: watch(step, back.spread(u))) if watch else None
     solution = solve(
@@ -245,7 +247,7 @@ class _Back:
 def _stochastic(
     loss: CRFLoss, penalty: Any, solver: str, plan: Plan, w0: Vector | None, watch: Watch | None
 ) -> Solution:
-    """A fixed number of passes, then the certificate of what came out."""
+    """A fixed number of passes, then the certificate of the result."""
     if not hasattr(penalty, "l1_l2"):
         raise OptionError(
             f"the solver {solver} needs an elastic-net penalty: use fista for {penalty.describe()}"
@@ -262,7 +264,7 @@ def _stochastic(
         def after_pass(number: int, new: Vector) -> bool:
             nonlocal w
             task.update(1)
-            w = new.copy()  # what an interrupt leaves
+            w = new.copy()  # the result of an interrupt
             step = Step(number, time.perf_counter() - started, np.nan, np.nan)
             steps.append(step)
             return bool(watch and watch(step, w))

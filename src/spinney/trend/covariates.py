@@ -70,7 +70,7 @@ class Covariates:
                 continue
             numbers = _numbers(values[column])
             if numbers is None:
-                raise InputError(f"covariate {column}: not all of its values are numbers, as in training")
+                raise InputError(f"the covariate {column} must have only numbers, as in training")
             blocks.append((numbers[:, None] - mean) / deviation)
         return np.hstack(blocks).astype(np.float64)
 

@@ -60,7 +60,9 @@ class Timeline:
         """The step of each time: that of the last label not after it."""
         times = checked_times(times)
         if (times.dtype.kind in "iuf") != (self.labels.dtype.kind in "iuf"):
-            raise InputError(f"times such as {times[0]!s} where the model has such as {self.labels[0]!s}")
+            raise InputError(
+                f"times such as {times[0]!s}, but the model has times such as {self.labels[0]!s}"
+            )
         steps = np.searchsorted(self.labels, times, side="right") - 1
         if np.any(steps < 0):
             early = times[int(np.argmin(steps))]
