@@ -301,7 +301,7 @@ def test_the_page_of_a_regressor():
     tried = evidence(model, TEXTS[:1], ["1"], ["1.5"])
     assert tried.scores["r2"] is None  # of one number there is none
     tree = Tree(classify_page(model, "m", tried).html())
-    assert any("in truth 1.5" in text for text in tree.text)
+    assert any("the true value is 1.5" in text for text in tree.text)
 
 
 def test_very_many_classes_have_a_table_of_confusions():

@@ -1,4 +1,4 @@
-"""What a classifier learns from: documents, their features, groups of these, and documents that are held out."""
+"""The data of a classifier: documents, their features, groups of features, and held-out documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spinney.structure import Groups
 
 @dataclass(frozen=True)
 class Data:
-    """A matrix and its targets, perhaps with groups of its columns and with a development set."""
+    """A matrix and its targets, optionally with groups of columns and a development set."""
 
     read: Inputs
     features: TextFeatures | None
@@ -30,12 +30,12 @@ class Data:
 
     @property
     def weighting(self) -> str | None:
-        """tfidf, counts or binary; None for numbers, which are taken as they are."""
+        """tfidf, counts or binary; None for numbers, which are used as they are."""
         return self.features.weighting if self.features else None
 
 
 def reading(s: Any, labels: dict[str, str] | None = None) -> InputOptions:
-    """How settings say that documents are read; ``labels`` are new names of labels, where the settings have none."""
+    """How the settings say that documents are read; ``labels`` renames labels where the settings do not."""
     given = getattr(s, "labels", None)
     names = renaming(given) if given is not None or labels is None else labels
     return InputOptions(
@@ -44,7 +44,7 @@ def reading(s: Any, labels: dict[str, str] | None = None) -> InputOptions:
 
 
 def read_documents(data: Any, how: InputOptions, *, need_labels: bool) -> Inputs:
-    """Documents from a file or folder, or from memory: texts or a matrix, and in a pair with them the labels.
+    """Documents from a file or folder, or from memory: texts or a matrix, or a pair of these and the labels.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def named(data: Any) -> str | None:
 
 
 def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
-    """Read documents and make features and groups of them.
+    """Read documents, and make features and groups.
 
     Only the scores of models depend on the documents that are held out (``s.dev``).
     """
@@ -136,7 +136,7 @@ def _share(dev: Any) -> float | None:
 
 
 def _drawn(read: Inputs, share: float, regression: bool, seed: int) -> list[int]:
-    """The places of a share of the documents: of each class alike, never all of one."""
+    """The positions of a fraction of the documents, the same fraction of each class but never all of it."""
     assert read.labels is not None
     rng = np.random.default_rng(seed)
     labels = np.zeros(len(read)) if regression else np.unique(read.labels, return_inverse=True)[1]
@@ -168,7 +168,7 @@ def _targets(read: Inputs, regression: bool, path: str | None) -> Any:
 
 
 def documents_for(model: Any, data: Any, s: Any, *, need_labels: bool) -> Inputs:
-    """Documents for a fitted model: text or numbers, as it was trained on, and labels that it knows."""
+    """Documents for a fitted model: text or numbers, as in training, and labels that it knows."""
     read = read_documents(data, reading(s, renamed_labels(model)), need_labels=need_labels)
     path = named(data)
     if (model.features is not None) != read.is_text:
@@ -190,7 +190,7 @@ def renamed_labels(model: Any) -> dict[str, str]:
 
 
 def labels_text(names: dict[str, str]) -> str:
-    """New names of labels as the setting ``labels`` has them."""
+    """New names of labels in the form of the setting ``labels``."""
     return ",".join(f"{old}={new}" for old, new in names.items())
 
 

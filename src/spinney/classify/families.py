@@ -1,4 +1,4 @@
-"""The families of groups of words that a classifier can be trained with, and how each is made from the text."""
+"""Families of word groups for training classifiers, and how each is made from the text."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from spinney.settings.classify import FAMILIES
 from spinney.structure import Groups
 from spinney.structure.reading import topics, word_classes, word_vectors
 
-#: GroupSpec and what may follow the colon: a number (and which one unless it is given), or a file.
+#: Families and what may follow the colon: a number (with its default), or a file.
 _NUMBERED = {"brown": 500, "lda": 100, "tomotopy": 100, "moments": 50}
 _FILED = ("brown", "topics", "neighbours")
 
 
 class Family(NamedTuple):
-    """One of the families asked for; ``kind`` is in :data:`FAMILIES`, or ``file`` for groups from a JSON file."""
+    """One requested family; ``kind`` is in :data:`FAMILIES`, or ``file`` for groups from a JSON file."""
 
     kind: str
     name: str
@@ -43,7 +43,7 @@ class Family(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupSpec:
-    """What was asked for: families of groups, or groups that exist already."""
+    """The requested groups: families to build, or existing groups."""
 
     families: tuple[Family, ...]
     given: Groups | None
@@ -56,7 +56,7 @@ class GroupSpec:
 
     @classmethod
     def of(cls, s: Any) -> Self | None:
-        """What settings say, checked before anything is read; None without groups."""
+        """The groups of some settings, checked before any data are read; None without groups."""
         if s.groups is None:
             return None
         given = s.groups if not isinstance(s.groups, str | os.PathLike) else None

@@ -1,4 +1,4 @@
-"""A linear model with the features it was trained on, in one file."""
+"""A linear model together with its features, in one file."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from spinney.structure import ClassTree, Groups
 from spinney.views import View
 
 Estimator = LinearClassifier | LinearRegressor | TreeClassifier
-#: Facts, and the attributes of estimators that hold them: those that all have, and those of linear models.
+#: Facts and the corresponding attributes of estimators: those of all estimators, and those of linear models.
 TREE_FACTS = {
     "objective": "objective_", "violation": "violation_", "iterations": "n_iter_", "active": "n_active_",
     "converged": "converged_",
 }  # fmt: skip
 FACTS = {"lam": "lam_", "solver": "solver_", **TREE_FACTS}
 
-MOST_MEMBERSHIPS = 2_000_000  # of groups that a model file holds all of
-MOST_GROUPS = 10_000  # selected ones, and as many removed ones, that it holds where there are more
+MOST_MEMBERSHIPS = 2_000_000  # up to this many members, a model file stores all groups
+MOST_GROUPS = 10_000  # otherwise, this many selected and as many removed ones
 
 
 class Branch(NamedTuple):
-    """A branch of a node: the classes below it, and the features that speak most for it, with their weights."""
+    """A branch of a node: the classes below it, and the features with the strongest evidence for it."""
 
     classes: list[str]
     words: list[tuple[str, float]]
@@ -51,13 +51,13 @@ class NodeWords(NamedTuple):
 
 
 class TextModel(Model):
-    """Text in, labels (or numbers) out.
+    """A model that predicts labels or numbers from text.
 
     Parameters
     ----------
     estimator : LinearClassifier, LinearRegressor (or their CV forms) or TreeClassifier
     features : TextFeatures, optional
-        Absent for data that are a matrix already (svmlight files).
+        None for data that are already a matrix (svmlight files).
 
     Examples
     --------
@@ -73,7 +73,7 @@ class TextModel(Model):
         self.estimator = estimator
         self.features = features
         self.facts: dict[str, Any] = {}
-        #: What a search for strengths tried; files do not keep it.
+        #: The trials of a search for strengths; not stored in files.
         self.tuned: Tuned | None = None
 
     @property
@@ -89,7 +89,7 @@ class TextModel(Model):
         return self.fit_matrix(X, targets)
 
     def fit_matrix(self, X: Any, targets: Sequence[Any], init: TextModel | None = None) -> Self:
-        """Learn from the matrix that the features gave, starting from the weights of ``init`` if given.
+        """Learn from a feature matrix, starting from the weights of ``init`` if given.
 
         Interrupted (Ctrl-C), the model keeps what was learned so far and raises ``KeyboardInterrupt``.
         """
@@ -103,7 +103,7 @@ class TextModel(Model):
         return self
 
     def note_facts(self, X: Any) -> None:
-        """Note in :attr:`facts` what the estimator did, if it was fitted on the matrix ``X`` elsewhere."""
+        """Store the facts about the estimator in :attr:`facts`, if it was fitted on the matrix ``X`` elsewhere."""
         self.facts = {"documents": int(X.shape[0]), "features": int(X.shape[1]), "entries": int(X.nnz)}
         self.facts |= {"outputs": len(self.outputs), "parameters": self.coef.size}
         if isinstance(self.estimator, TreeClassifier):
@@ -158,32 +158,32 @@ class TextModel(Model):
 
     @property
     def tree(self) -> ClassTree | None:
-        """The tree of classes that documents go down, if the estimator has one."""
+        """The tree of classes, if the estimator has one."""
         return self.estimator.tree_ if isinstance(self.estimator, TreeClassifier) else None
 
     @property
     def coef(self) -> Any:
-        """Weights, with a row for each output; along a tree, see :attr:`TreeClassifier.coef_`."""
+        """Weights, with one row per output; along a tree, see :attr:`TreeClassifier.coef_`."""
         return np.atleast_2d(self.estimator.coef_)
 
     @property
     def names(self) -> Sequence[str]:
-        """What the columns are called."""
+        """The names of the columns."""
         return self.names_of(self.coef.shape[1])
 
     def names_of(self, width: int) -> Sequence[str]:
-        """What the columns of a matrix of this width are called: words, or numbers from 1 as in svmlight files."""
+        """The names of the columns of a matrix of this width: words, or numbers from 1 as in svmlight files."""
         return self.features.names if self.features else [str(j + 1) for j in range(width)]
 
     @property
     def outputs(self) -> list[str]:
-        """What is predicted: classes, or the number. But for trees, what the rows of the weights speak for."""
+        """The outputs: classes, or the number. Except for trees, these are the rows of the weights."""
         return [str(label) for label in self.estimator.classes_] if self.is_classifier else ["value"]
 
     def strongest(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """For each class the ``k`` features that speak most for it (a number: most for or against).
+        """For each class, the ``k`` features with the strongest evidence for it (for a number: for or against).
 
-        Along a tree, those that speak for it in the last decision on its way, between it and its siblings.
+        Along a tree, the evidence is that of the last decision on its path, between it and its siblings.
         """
         names = self.names
         return {
@@ -192,7 +192,7 @@ class TextModel(Model):
         }
 
     def _output_rows(self) -> Iterator[Any]:
-        """The weights that speak for each output."""
+        """The weights for each output."""
         if isinstance(self.estimator, TreeClassifier):
             tree, inner = self.estimator.tree_, self.estimator._nodes()
             for leaf in range(len(tree)):
@@ -204,9 +204,9 @@ class TextModel(Model):
             yield from self.coef
 
     def words_by_node(self, k: int = 10, nodes: int | None = None) -> list[NodeWords]:
-        """Along a tree, for each branch of the first ``nodes`` inner nodes the ``k`` features that speak most for it.
+        """For each branch of the first ``nodes`` inner nodes of a tree, the ``k`` features with the strongest evidence.
 
-        Nodes come from the root down. Of other models there are none.
+        Nodes are ordered from the root down. Other models have none.
 
         Examples
         --------
@@ -230,11 +230,11 @@ class TextModel(Model):
         return found
 
     def contents(self) -> Contents:
-        """What the model keeps in its file.
+        """The contents of the model's file.
 
-        That is all groups as long as they have at most 2,000,000 members together. If there are more, it is 10,000
-        selected ones with the largest norms and 10,000 removed ones with the largest weights; ``facts["groups"]`` says
-        how many there were in all and, as ``stored``, how many are left.
+        All groups are stored as long as they have at most 2,000,000 members in total. If there are more, the file has
+        the 10,000 selected ones with the largest norms and the 10,000 removed ones with the largest weights;
+        ``facts["groups"]`` has the total number and, as ``stored``, the number in the file.
         """
         from scipy.sparse import csr_array
 
@@ -290,10 +290,10 @@ class TextModel(Model):
             model.estimator.set_params(groups=groups)
         return model
 
-    # -- for others, and for people -------------------------------------------------------------------
+    # -- the contract of models -----------------------------------------------------------------------
 
     def structures(self) -> Structures:
-        """What it gives to other models: its groups of features and its tree of classes, if it has them."""
+        """The structures for other models: its groups of features and its tree of classes, if it has them."""
         found: dict[str, Any] = {}
         if isinstance(self.estimator.groups, Groups):
             found["groups"] = lambda: self.estimator.groups
@@ -308,7 +308,7 @@ class TextModel(Model):
         return views.summary(self)
 
     def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
-        """What ``inspect`` shows: facts, size, words, groups or the tree, and how the model sees documents."""
+        """What ``inspect`` shows: facts, size, words, groups or the tree, and how the model judges documents."""
         from spinney.classify.views import inspection
 
         return inspection(self, settings_or(Inspect, settings, given))
@@ -326,7 +326,7 @@ class TextModel(Model):
         return applied(self, data, settings_or(Apply, settings, given))
 
     def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
-        """How well it does on labelled documents: of a file or folder, or a pair of texts (or a matrix) and labels."""
+        """Scores on labelled documents: of a file or folder, or a pair of texts (or a matrix) and labels."""
         from spinney.classify.scoring import evaluated
 
         return evaluated(self, data, settings_or(Evaluate, settings, given))
@@ -345,7 +345,7 @@ def branch_rows(coef: Any) -> Any:
 
 
 def _tree_facts(estimator: TreeClassifier, X: Any) -> dict[str, Any]:
-    """What the fits of all nodes did, and how many dot products a document of ``X`` costs."""
+    """Facts about the fits of all nodes, and the number of dot products per document of ``X``."""
     least, most = float(estimator.lams_.min()), float(estimator.lams_.max())
     strengths = {"lam": least} if least == most else {"lam_least": least, "lam_most": most}
     penalty = estimator.penalty
@@ -363,7 +363,7 @@ def _tree_facts(estimator: TreeClassifier, X: Any) -> dict[str, Any]:
 
 
 def _counted(groups: Groups, coef: Any) -> dict[str, Any]:
-    """How many groups there are, of how many members, and how many of each family are selected and removed."""
+    """The numbers of groups and members, and for each family how many groups are selected and removed."""
     kept = selection(coef, groups).kept
     selected = int(kept.sum())
     families = {family: list(pair) for family, pair in family_counts(groups.names or (), kept).items()}
@@ -377,7 +377,7 @@ def _counted(groups: Groups, coef: Any) -> dict[str, Any]:
 
 
 def _foremost(groups: Groups, coef: Any) -> Groups:
-    """The groups that a file holds where there are too many."""
+    """The groups that a file stores if there are too many."""
     first, last = foremost(groups, selection(coef, groups), MOST_GROUPS)
     kept = np.zeros(len(groups), dtype=bool)
     kept[first + last] = True
@@ -385,7 +385,7 @@ def _foremost(groups: Groups, coef: Any) -> Groups:
 
 
 def _checked_facts(file: ModelFile) -> dict[str, Any]:
-    """Facts, of which those that others count on are what they should be."""
+    """Facts, after checking those that other code relies on."""
     facts = file.fact("facts", dict)
     counts = facts.get("groups", {})
     if not isinstance(counts, dict) or (counts and not _are_counts(counts)):

@@ -29,13 +29,13 @@ from spinney.views import View
 
 
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel:
-    """Train a classifier or, with ``regression``, a regressor of documents.
+    """Train a document classifier or, with ``regression``, a regressor.
 
     Parameters
     ----------
     train
-        A folder of folders (one for each class), a CSV, TSV or svmlight file, or bracketed trees, which are labelled at
-        their roots; or, in memory, a pair of texts (or a matrix) and labels.
+        A folder with one folder per class, a CSV, TSV or svmlight file, or bracketed trees with labels at their roots;
+        or, in memory, a pair of texts (or a matrix) and labels.
     settings
         Settings of :mod:`spinney.settings.classify`; or give them by name, ``method`` among them.
 
@@ -104,7 +104,7 @@ def _start(init: Any) -> TextModel | None:
 
 
 def _checked_penalty(s: Any) -> Any:
-    """The penalty that is meant; one that cannot be made is an error before anything is read."""
+    """The penalty of the settings, checked before any data are read."""
     kind = s.penalty or ("l1" if s.groups is None else "overlap")
     if not isinstance(kind, Penalty):
         offers = {"design", "matrix", "order", *(() if s.groups is None else ("groups", "tree"))}
@@ -113,7 +113,7 @@ def _checked_penalty(s: Any) -> Any:
 
 
 def _assumed(given: Mapping[str, float | None], data: Data) -> dict[str, float | None]:
-    """The strengths of a penalty that nobody named: what suits the groups, where nothing was given."""
+    """The default strengths of the default penalty, which suit the groups."""
     suited = {} if data.groups is None else overlap_strengths(data.weighting, data.groups)
     return {name: suited.get(name) if value is None else value for name, value in given.items()}
 
@@ -162,7 +162,7 @@ def _tree(spec: Any, data: Data, seed: int) -> ClassTree | None:
     """The class tree of a setting: learned, by rule, or from a file."""
     names, counts = classes_of(data.y)
     if len(names) < 2:
-        return None  # the classifier says what is wrong
+        return None  # the classifier reports the error
     if spec == "huffman":
         return ClassTree.huffman(names, counts)
     if spec == "balanced":

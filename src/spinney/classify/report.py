@@ -34,13 +34,13 @@ from spinney.views import Bars, Columns, Extra, Facts, HeatMap, Note, Section, T
 
 _CLASSES = 50  # classes whose words are shown
 _NODES = 30  # nodes of a tree, and branches of a node, whose words are shown
-_MATRIX = 40  # classes that a confusion matrix has at most
-_START = 300  # letters of a document whose way is shown
+_MATRIX = 40  # maximum number of classes in a confusion matrix
+_START = 300  # letters shown of a document with its path
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Documents that a model was tried on: what it said of them and, if their labels are known, how well it did."""
+    """Documents with a model's predictions and, if their labels are known, its scores."""
 
     inputs: Any
     ids: Sequence[str]
@@ -69,7 +69,7 @@ def evidence(model: TextModel, inputs: Any, ids: Sequence[str], labels: Sequence
 
 
 def report(model: TextModel, data: Any, s: Report) -> list[View]:
-    """What the page shows; ``data`` are documents, with labels if they have some.
+    """The views of the page; ``data`` are documents, with or without labels.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def report(model: TextModel, data: Any, s: Report) -> list[View]:
 
 
 def page_views(model: TextModel, tried: Evidence | None, documents: int = 10, top: int = 20) -> list[View]:
-    """The page of a model that was tried on documents, or of the model alone."""
+    """The page of a model, with predictions for documents or on its own."""
     size = model_size(model)
     what = f"classifier with {len(model.outputs)} classes" if model.is_classifier else "regressor"
     what += ", arranged in a tree" if model.tree is not None else ""
@@ -165,7 +165,7 @@ def _branches(model: TextModel, top: int) -> Section:
 
 
 def _tried(model: TextModel, data: Any, s: Report) -> Evidence:
-    """The model on documents; whether they have labels is found out, unless settings name a column of labels."""
+    """The model on documents; whether they have labels is detected, unless the settings name a column of labels."""
     labelled = s.label is not None or (
         _has_labels(data, s) if isinstance(data, str) else isinstance(data, tuple)
     )
@@ -174,7 +174,7 @@ def _tried(model: TextModel, data: Any, s: Report) -> Evidence:
 
 
 class _Reading:
-    """The settings of a report, as documents are read with them."""
+    """The settings of a report, in the form that reading documents needs."""
 
     def __init__(self, s: Report) -> None:
         self.format, self.header, self.encoding, self.on_error = s.format, s.header, s.encoding, s.on_error
@@ -182,7 +182,7 @@ class _Reading:
 
 
 def _has_labels(data: str, s: Report) -> bool:
-    """Whether documents come with labels. What cannot be read is left for the reading to complain of."""
+    """Whether documents come with labels. Errors are left to be reported when the documents are read."""
     format = reading(_Reading(s)).format_of(data)
     if format == "folder":
         with suppress(OSError):
@@ -209,7 +209,7 @@ def _scores(model: TextModel, tried: Evidence) -> Section:
 
 
 def _confusions(outputs: Sequence[str], truth: Sequence[str], predicted: Sequence[str]) -> View:
-    """A matrix or, for very many classes, the commonest errors."""
+    """A matrix or, for very many classes, the most frequent errors."""
     place = {label: k for k, label in enumerate(outputs)}
     counts = np.zeros((len(outputs), len(outputs)), np.int64)
     np.add.at(counts, ([place[label] for label in truth], [place[label] for label in predicted]), 1)
@@ -225,7 +225,7 @@ def _confusions(outputs: Sequence[str], truth: Sequence[str], predicted: Sequenc
 
 
 def chosen_documents(tried: Evidence, outputs: Sequence[str], n: int) -> list[int]:
-    """Which documents to show: the surest errors, up to half of them, then the first ones; in their order.
+    """The documents to show: the most confident errors, up to half of them, then the first ones, in order.
 
     Examples
     --------

@@ -26,16 +26,17 @@ def lda_topics(
 ) -> NDArray[np.float64]:
     """The probability of each word in each topic, an array (topics, words), from a matrix of counts.
 
-    Yogatama (2015) takes 1,000 topics of as many documents, and the 10 most probable words of each as a group.
+    Yogatama (2015) uses 1,000 topics from as many documents, and the 10 most probable words of each as a group.
 
     Parameters
     ----------
     X : array or sparse matrix (documents, words)
         Counts, as ``TextFeatures("counts")`` gives them.
     method
-        ``"sklearn"``: online variational Bayes by scikit-learn; its time grows with the number of topics (1,000 of
-        1,000 documents take the better part of a minute). ``"tomotopy"``: Gibbs sampling by tomotopy (the extra
-        ``topics``), faster and better where there are many. It may use fewer topics than asked for: rows of zeros.
+        ``"sklearn"``: online variational Bayes by scikit-learn; its time grows with the number of topics (1,000
+        from 1,000 documents take most of a minute). ``"tomotopy"``: Gibbs sampling by tomotopy (the extra
+        ``topics``), faster and better where there are many. It may use fewer topics than requested; the others are rows
+        of zeros.
     iterations
         Passes over the documents; default: 5 by scikit-learn, 100 by tomotopy.
     threads
@@ -87,7 +88,7 @@ def _by_scikit_learn(
         learning_method="online",
         max_iter=iterations,
         batch_size=256,  # each batch costs a pass over all topics and words
-        max_doc_update_iter=20,  # for groups the order of a topic's words matters, not their last digits
+        max_doc_update_iter=20,  # groups depend on the order of a topic's words, not on their exact weights
         n_jobs=threads,
         random_state=random_state,
     )
@@ -110,7 +111,7 @@ def _by_tomotopy(
     model.train(iterations, workers=threads)
     weights = np.zeros((n_topics, counts.shape[1]))
     columns = np.array([int(word) for word in model.used_vocabs])
-    for topic in range(n_topics):  # without the prior, in which words that were never drawn are all alike
+    for topic in range(n_topics):  # without the prior, which is the same for all words that were never drawn
         drawn = np.asarray(model.get_topic_word_dist(topic, normalize=False)) - _WORD_PRIOR
         weights[topic, columns] = np.rint(drawn)
     return weights

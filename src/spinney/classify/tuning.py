@@ -29,16 +29,16 @@ from spinney.parallel import one_blas_thread
 
 Estimator = LinearClassifier | LinearRegressor
 Params = dict[str, Any]
-Numbered = tuple[int, Params]  # the place of a trial in the search, and its parameters
+Numbered = tuple[int, Params]  # the position of a trial in the search, and its parameters
 Try = Callable[[list[Params]], list["Trial"]]
 
 SEARCHES = ("grid", "random", "optuna")
-BATCH = 4  # trials that Optuna proposes at a time: a constant, so that the threads do not change the search
+BATCH = 4  # trials per batch of Optuna: constant, so that the search does not depend on the threads
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Values to try of each parameter.
+    """Values to try for each parameter.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Grid:
         return (dict(zip(self.values, cell)) for cell in itertools.product(*self.values.values()))
 
     def sample(self, n: int, seed: int) -> list[Params]:
-        """Draw ``n`` cells: all different (all there are, if fewer) where there are no ranges."""
+        """Draw ``n`` cells; without ranges, they are all different (and all cells, if there are fewer)."""
         rng = np.random.default_rng(seed)
         if not self.ranges:
             shape = [len(values) for values in self.values.values()]
@@ -156,11 +156,11 @@ class Tuned:
     ----------
     best : Trial
     estimator : LinearClassifier or LinearRegressor
-        Fitted in that trial.
+        The model fitted in that trial.
     trials : list of Trial
-        All that were done, in the order of the grid or of the search.
+        All completed trials, in the order of the grid or of the search.
     interrupted : bool
-        Whether the search was stopped (Ctrl-C) before its end.
+        Whether the search was interrupted (Ctrl-C).
     """
 
     best: Trial
@@ -200,18 +200,18 @@ def tune(
     """Fit with many parameters, and keep the fit that does best on the development set.
 
     Ties go to the fewest nonzero weights, then to the largest ``path`` parameter, then to the earlier trial.
-    Trials that differ in the ``path`` parameter alone are one chain, solved from its largest value to its smallest,
-    each fit starting from the one before. Chains run in parallel; what comes out does not depend on ``threads``.
-    A fit that stops before its tolerance takes part all the same; one warning at the end counts them.
+    Trials that differ only in the ``path`` parameter form one chain, solved from its largest value to its smallest,
+    each fit starting from the one before. Chains run in parallel; the result does not depend on ``threads``.
+    Fits that stop before reaching their tolerance take part as well; one warning at the end counts them.
 
     Parameters
     ----------
     estimator : LinearClassifier or LinearRegressor
-        Holds the parameters that are not tuned; it is left as it was.
+        The parameters that are not tuned; it is not changed.
     space : str, Grid or mapping
         A name in :data:`THESIS_GRIDS`, or values of parameters as in :class:`Grid`.
     X, y, X_dev, y_dev
-        The examples to fit and those to choose by.
+        The training set and the development set.
     scoring : str or callable, optional
         A scikit-learn scorer. Default: accuracy, or R² of a regressor.
     search : {"grid", "random", "optuna"}
@@ -221,24 +221,24 @@ def tune(
     path : str
         The parameter that is the strength of the penalty: ``lam``, or ``lam_ratio``.
     warm_start : bool
-        Without it every fit starts from nothing, as in the thesis. That matters where a cap on the iterations of
+        Without it, every fit starts from zero, as in the thesis. This matters where the maximum number of iterations of
         ADMM ends the fits.
     early_stop : int, optional
-        How many trials in a row may bring no better score before a chain is left (or with ``optuna`` the search).
-        Empty models do not count.
+        The number of consecutive trials without improvement after which a chain (or, with ``optuna``, the search)
+        ends. Empty models do not count.
     min_active : int
         A model with fewer nonzero weights loses every tie against one with as many; 0 is the rule of the thesis,
         by which the empty model wins ties.
     threads : int
-        Chains that run at a time.
+        Chains that run in parallel.
     random_state : int
         Seed of ``random`` and ``optuna``.
 
     Returns
     -------
     Tuned
-        Interrupted (Ctrl-C) after the first trial, it gives the best so far. On several threads the fits that
-        are under way end first.
+        If interrupted (Ctrl-C) after the first trial, the best so far. With several threads, running fits are
+        completed first.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def tune(
     with (
         progress.task("tuning", len(cells) or budget) as bar,
         one_blas_thread(),
-        warnings.catch_warnings(),  # of the whole search at once: filters are not the threads' own
+        warnings.catch_warnings(),  # for the whole search at once, since threads share warning filters
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)
         trials = _Trials(estimator, (X, y, X_dev, y_dev), scorer, rules, threads, bar)
@@ -282,7 +282,7 @@ def tune(
 
 
 class _Rules(NamedTuple):
-    """How chains are made and left, and how ties are broken."""
+    """How chains are formed and stopped, and how ties are broken."""
 
     path: str
     warm_start: bool
@@ -296,7 +296,7 @@ class _Rules(NamedTuple):
         return score, trial.active >= self.min_active, -trial.active, strength, -number
 
     def chains(self, cells: list[Numbered]) -> list[list[Numbered]]:
-        """Trials that differ in the path parameter alone, from the strongest on; the rest one by one."""
+        """Trials that differ only in the path parameter, strongest first; other trials are chains of one."""
         if not self.warm_start:
             return [[cell] for cell in cells]
         chains: dict[tuple[int, ...], list[Numbered]] = {}
@@ -310,7 +310,7 @@ class _Rules(NamedTuple):
 
 
 class _Patience:
-    """Ends when ``limit`` trials in a row, empty models aside, were no better than the best before them."""
+    """Ends when ``limit`` trials in a row, not counting empty models, were no better than the best before them."""
 
     def __init__(self, limit: int | None) -> None:
         self.limit, self.best, self.idle = limit, -math.inf, 0
@@ -324,7 +324,7 @@ class _Patience:
 
 
 class _Trials:
-    """Runs trials, keeps their outcomes and the best model; several threads may report at a time."""
+    """Runs trials, and keeps their results and the best model; several threads may report at the same time."""
 
     def __init__(
         self,
@@ -344,7 +344,7 @@ class _Trials:
         self._stop = threading.Event()
 
     def run(self, cells: list[Params]) -> list[Trial]:
-        """Try the cells, one chain a thread; what was tried, in their order."""
+        """Try the cells, one chain per thread; the completed trials, in order."""
         numbered = list(enumerate(cells, self.started))
         self.started += len(cells)
         chains = self.rules.chains(numbered)
@@ -356,7 +356,7 @@ class _Trials:
         return [self.done[number] for number, _ in numbered if number in self.done]
 
     def _on_threads(self, chains: list[list[Numbered]]) -> None:
-        # Not parallel.in_order: an interrupt must reach the chains before their threads are waited for.
+        # Not parallel.in_order: an interrupt must reach the chains before their threads are joined.
         with ThreadPoolExecutor(self.threads, thread_name_prefix="spinney") as pool:
             try:
                 for chain in [pool.submit(self._follow, chain) for chain in chains]:
@@ -398,7 +398,7 @@ class _Trials:
             self.bar.update(1, note=f"best {self.best[1].score:.4g}")
 
     def outcome(self, interrupted: bool) -> Tuned:
-        """All trials and the best of them; one warning for all fits that fell short."""
+        """All trials and the best of them; one warning for all fits that did not converge."""
         assert self.best is not None
         _, best, model = self.best
         own = self.estimator.get_params(deep=False)
@@ -418,7 +418,7 @@ class _Trials:
 
 
 def _by_optuna(run: Try, grid: Grid, n_trials: int, early_stop: int | None, seed: int) -> None:
-    """Trials that the TPE sampler proposes, batch by batch."""
+    """Trials proposed by the TPE sampler, in batches."""
     try:
         import optuna  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
@@ -449,7 +449,7 @@ def _proposed(proposal: Any, grid: Grid) -> Params:
     for name, values in grid.values.items():
         if isinstance(values, tuple):
             params[name] = proposal.suggest_float(name, *values, log=True)
-        elif _numeric(values):  # places in a sorted list: neighbours are alike
+        elif _numeric(values):  # positions in a sorted list: neighbours are similar
             params[name] = sorted(values)[proposal.suggest_int(name, 0, len(values) - 1)]
         else:
             params[name] = values[proposal.suggest_categorical(name, range(len(values)))]

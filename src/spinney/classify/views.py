@@ -1,4 +1,4 @@
-"""What a classifier holds, for a person: its size, the words of each class, its groups, its tree, and documents."""
+"""Views of a classifier: its size, the words of each class, its groups, its tree, and documents."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from spinney.views import (
     grown,
 )
 
-_SENTENCES = 200  # sentences of a document that are examined
-_CLASSES = 4  # below a branch that are named
-_TRIALS = 10  # that fit prints
+_SENTENCES = 200  # sentences of a document to examine
+_CLASSES = 4  # classes below a branch to name
+_TRIALS = 10  # trials that fit prints
 
-#: Facts, with their names for people.
+#: Facts, with the names that are shown.
 NAMES = {
     "method": "method",
     "documents": "documents",
@@ -128,7 +128,7 @@ def summary(model: TextModel) -> list[View]:
 
 
 def inspection(model: TextModel, s: Any) -> list[View]:
-    """What ``inspect`` shows: facts, size, words, groups or the tree, and how the model sees some documents."""
+    """What ``inspect`` shows: facts, size, words, groups or the tree, and how the model judges some documents."""
     read = None if s.data is None else documents_for(model, s.data, s, need_labels=False)
     n = s.documents or 3
     views = [*fact_views(model), *size_views(model)]
@@ -161,9 +161,9 @@ def _weighted(words: Iterable[tuple[str, float]]) -> str:
 
 
 def size_views(model: TextModel) -> list[View]:
-    """How many weights are not 0: in all and, where weights are of classes, of each class."""
+    """The number of non-zero weights: in total and, if weights belong to classes, per class."""
     size = model_size(model)
-    if model.tree is not None:  # along a tree weights are of branches
+    if model.tree is not None:  # along a tree, weights belong to branches
         size = replace(size, by_class={})
     views: list[View] = [Note(size_text(size)), Extra("size", "", {**asdict(size), "share": size.share})]
     if size.by_class:
@@ -193,7 +193,7 @@ def size_text(size: ModelSize) -> str:
 
 
 def group_views(model: TextModel, status: GroupStatus) -> list[View]:
-    """How many groups were selected and removed, and the foremost of both with their words."""
+    """How many groups were selected and removed, and the first of both with their words."""
     marks = Marks(model)
     views: list[View] = [Note(f"{status.n_selected:,} groups selected, {status.n_removed:,} removed.")]
     if status.families:
@@ -234,7 +234,7 @@ def _group_facts(status: GroupStatus) -> dict[str, Any]:
 
 
 class Marks:
-    """How words are marked: in the colour of their class, in three strengths by the model's largest weight."""
+    """Marks of words: the colour of their class, in three strengths relative to the model's largest weight."""
 
     def __init__(self, model: TextModel) -> None:
         self.outputs = model.outputs
@@ -253,7 +253,7 @@ class Marks:
     def group(self, view: GroupView) -> MarkedText:
         """The words of a group, class by class, so that it can be read without colours; those without weight last.
 
-        A word that speaks against a class has a minus.
+        A word with evidence against a class has a minus.
         """
         parts: list[str] = []
         marks: list[Mark] = []
@@ -283,7 +283,7 @@ class Marks:
 
 
 def tree_views(tree: ClassTree) -> list[View]:
-    """A tree of classes: its size, and itself with its inner nodes by number."""
+    """A tree of classes: its size, and the tree itself with numbered inner nodes."""
     inner = len(tree.parent) - len(tree)
     names = [" ".join(short(name).split()) for name in tree.names] + [f"node {v}" for v in range(inner)]
     order = dict.fromkeys([int(tree.parent.argmin()), *tree.children()[1].tolist()])
@@ -293,7 +293,7 @@ def tree_views(tree: ClassTree) -> list[View]:
 
 
 def branch_name(classes: Sequence[str]) -> str:
-    """The classes below a branch; of many the first, and their number.
+    """The classes below a branch; if there are many, the first ones and their number.
 
     Examples
     --------
@@ -339,7 +339,7 @@ def way_table(title: str, way: Way) -> Table:
 
 
 class DocumentViews:
-    """Documents with a number for each sentence, their words marked by class."""
+    """Documents with a score for each sentence, and words marked by class."""
 
     def __init__(self, model: TextModel) -> None:
         self.model, self._active, self._marks = model, active_words(model), Marks(model)
@@ -349,7 +349,7 @@ class DocumentViews:
         return sentence_log_odds(self.model, text, limit=_SENTENCES)
 
     def said(self, odds: SentenceLogOdds) -> str:
-        """What was predicted."""
+        """The prediction as text."""
         if self.model.is_classifier:
             return f"{odds.label}, with probability {math.exp(odds.outcome):.3f}"
         return f"{odds.outcome:.4g}"
@@ -370,7 +370,7 @@ class DocumentViews:
 
 
 def _odds_facts(model: TextModel, id: str, odds: SentenceLogOdds) -> dict[str, Any]:
-    """For a regressor, ``value`` is the number predicted; for a classifier, the probability is that of the class."""
+    """For a regressor, ``value`` is the predicted number; for a classifier, the probability is that of the class."""
     if model.is_classifier:
         known: dict[str, Any] = {"id": id, "label": odds.label, "probability": math.exp(odds.outcome)}
     else:
@@ -388,7 +388,7 @@ def weight_path(
     outputs: Sequence[str],
     scores: Mapping[str, Sequence[float]],
 ) -> Path:
-    """The path of a linear model; weights are called after their feature, and their class if there are several.
+    """The path of a linear model; weights are named after their feature and, if there are several classes, their class.
 
     Examples
     --------
@@ -416,6 +416,6 @@ def weight_path(
 
 
 def path_views(path: Path, known: Mapping[str, Any]) -> list[View]:
-    """A path for people, and its points."""
+    """The views of a path, and its points."""
     about = Note("The regularisation path of a linear model: weights become non-zero as λ decreases.")
     return [about, Facts("facts", "", known), *path.views()]

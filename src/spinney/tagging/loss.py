@@ -209,7 +209,7 @@ class CRFLoss:
         return [Shard.of(data, a, b) for a, b in even_cuts(data.offsets, pieces)]
 
     def open_pairs(self, kinds: Kinds) -> OpenPairs | None:
-        """The pairs of labels that kinds of tokens have weights for, unless there are so many that a dense matrix is faster."""
+        """The pairs of labels with weights for each kind of token, unless so many that a dense matrix is faster."""
         key = id(kinds.sums)
         if key not in self._open_pairs:
             assert self.support is not None

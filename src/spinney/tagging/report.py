@@ -114,7 +114,7 @@ class Tagged:
         return None if self.gold is None else tagging_scores(self.gold, self.labels)
 
     def chosen(self, n: int) -> list[int]:
-        """Which sentences to show: the most confident errors, up to half of them, then the first sentences, in order."""
+        """The sentences to show: the most confident errors, up to half of them, then the first ones, in order."""
         wrong: list[int] = []
         if self.gold is not None:
             sureness = {}
