@@ -188,7 +188,7 @@ def test_paths_and_what_was_chosen_on_them(tmp_path, table, capsys):
     told = call("classify", "path", table, "--dev", table, "--points", 4, "--report", page)
     assert told["report"] == str(page)
     text = page.read_text()
-    assert "weights above 0 speak for" in text
+    assert "weights above 0 are evidence for" in text
     assert "training accuracy" in text
     columns, best = tmp_path / "train.txt", tmp_path / "best.spinney"
     columns.write_text("\n\n".join("\n".join(map(" ".join, sentence)) for sentence in COLUMNS * 3) + "\n")
