@@ -187,15 +187,15 @@ def test_numpy_scalars_and_nan_in_the_header(path):
 
 
 def test_what_cannot_be_written_is_refused(path):
-    with pytest.raises(TypeError, match="a set has no place in the header"):
+    with pytest.raises(TypeError, match="a set cannot be stored in the header"):
         write_model(path, "a/B", {"x": {1}}, {})
-    with pytest.raises(TypeError, match=r"tensor 'x': bool arrays have no place"):
+    with pytest.raises(TypeError, match=r"tensor 'x': bool arrays cannot be stored"):
         write_model(path, "a/B", {}, {"x": np.ones(2, dtype=bool)})
-    with pytest.raises(InputError, match=r"'\\ud800' is not text"):
+    with pytest.raises(InputError, match=r"'\\ud800' is not valid text"):
         write_model(path, "a/B", {}, {}, {"words": ["ok", "\ud800"]})
     with pytest.raises(ValueError, match="a kind is task/class"):
         write_model(path, "a b", {}, {})
-    with pytest.raises(ValueError, match="long lists go into tensors"):
+    with pytest.raises(ValueError, match="store long lists as tensors"):
         write_model(path, "a/B", {"x": "y" * (8 << 20)}, {})
     assert list(path.parent.iterdir()) == []
 
@@ -298,7 +298,7 @@ def test_foreign_files(path, tmp_path):
     assert survives(path) == "not a Spinney model but a zip archive"
     save_file({"x": np.ones(3)}, path)
     assert survives(path) == "a safetensors file, but not a Spinney model"
-    assert survives(tmp_path) == "a directory, not a model file"
+    assert survives(tmp_path) == "a folder, not a model file"
     assert survives(tmp_path / "nowhere") == "no such file"
     os.mkfifo(tmp_path / "pipe")
     assert survives(tmp_path / "pipe") == "not a regular file, so not a model file"
@@ -314,7 +314,7 @@ def test_truncation_says_so(small):
     small.write_bytes(data[:100])
     assert (
         survives(small)
-        == f"truncated: 100 bytes where its header promises {8 + int.from_bytes(data[:8], 'little')}"
+        == f"truncated: 100 bytes where its header announces {8 + int.from_bytes(data[:8], 'little')}"
     )
     small.write_bytes(data + b"x")
     assert survives(small) == "damaged: 1 bytes after the last tensor"
@@ -327,7 +327,7 @@ def test_hostile_headers(path):
 
     not_json, not_object = "damaged: the header is not JSON", "damaged: the header is not an object"
     assert header(b"{}", length=2**63) == "not a Spinney model"
-    assert header(b"{}", length=2**22) == f"truncated: 10 bytes where its header promises {2**22 + 8}"
+    assert header(b"{}", length=2**22) == f"truncated: 10 bytes where its header announces {2**22 + 8}"
     assert header(b'{"a":' * 200_000 + b"1" + b"}" * 200_000) == not_json
     assert header(b'{"a": ' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}") == not_json
     assert header(b'{"a":1,"a":2}') == not_json
@@ -390,7 +390,7 @@ def test_hostile_tensors(path):
     )
     message = crafted_tensor(path, data, dtype="F64", shape=[2**40], data_offsets=[0, 2**43])
     has = path.stat().st_size
-    assert message == f"truncated: {has} bytes where its header promises {has - 16 + 2**43}"
+    assert message == f"truncated: {has} bytes where its header announces {has - 16 + 2**43}"
     one = {"dtype": "U8", "shape": [9], "data_offsets": [0, 9]}
     two = {"dtype": "U8", "shape": [9], "data_offsets": [7, 16]}
     layout = {"__metadata__": {"spinney": FACTS}, "a" * 99 + "\n": two, "b": one}

@@ -85,8 +85,8 @@ class OptionError(SpinneyError, ValueError):
 
     Examples
     --------
-    >>> print(OptionError("the method is brown or hmm, not 'bronw'", given="bronw", known=["brown", "hmm"]))
-    the method is brown or hmm, not 'bronw' (did you mean brown?)
+    >>> print(OptionError("method must be brown or hmm, not 'bronw'", given="bronw", known=["brown", "hmm"]))
+    method must be brown or hmm, not 'bronw' (did you mean brown?)
     """
 
     def __init__(self, what: str, *, given: object = None, known: Iterable[str] = ()) -> None:
@@ -144,8 +144,8 @@ def unknown_choice(what: str, given: object, known: Iterable[str]) -> OptionErro
 
     Examples
     --------
-    >>> print(unknown_choice("--method is", "bronw", ["brown", "exchange", "hmm"]))
-    --method is brown, exchange or hmm, not 'bronw' (did you mean brown?)
+    >>> print(unknown_choice("method must be", "bronw", ["brown", "exchange", "hmm"]))
+    method must be brown, exchange or hmm, not 'bronw' (did you mean brown?)
     """
     names = list(map(str, known))
     choices = ", ".join(names) if what.endswith("one of") else listed(names, "or")

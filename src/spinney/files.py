@@ -105,7 +105,7 @@ def write_model(
     ('classify/Toy', {'lam': 0.5}, [0.0, 1.0, 2.0], ['a', 'b', 'c'])
     """
     if not _KIND.fullmatch(kind):
-        raise ValueError(f"a kind is task/class in letters, digits and underscores, not {kind!r}")
+        raise ValueError(f"a kind must be task/class in letters, digits and underscores, not {kind!r}")
     facts: dict[str, Any] = {"format": FORMAT, "kind": kind, "header": dict(header)}
     arrays = _flattened(Parts(header, tensors, strings or {}), "")
     if parts:
@@ -123,7 +123,7 @@ def write_model(
     text = json.dumps(layout, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > _HEADER_LIMIT:
-        raise ValueError(f"a header of {len(text)} bytes, limit {_HEADER_LIMIT}: long lists go into tensors")
+        raise ValueError(f"a header of {len(text)} bytes, limit {_HEADER_LIMIT}: store long lists as tensors")
     with replacing(path) as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
@@ -181,7 +181,9 @@ def _flattened(parts: Parts, prefix: str) -> dict[str, Array]:
         try:
             encoded = [string.encode() for string in strings]
         except UnicodeEncodeError as error:
-            raise InputError(f"{error.object!r} is not text: it cannot go into a model file") from None
+            raise InputError(
+                f"{error.object!r} is not valid text and cannot be stored in a model file"
+            ) from None
         offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
         arrays[f"{name}:utf8"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
@@ -190,7 +192,7 @@ def _flattened(parts: Parts, prefix: str) -> dict[str, Array]:
     for name, array in arrays.items():
         dtype = array.dtype.newbyteorder("<")
         if dtype not in _NAME_OF:
-            raise TypeError(f"tensor {name!r}: {array.dtype} arrays have no place in a model file")
+            raise TypeError(f"tensor {name!r}: {array.dtype} arrays cannot be stored in a model file")
         flat[prefix + name] = np.asarray(array, dtype=dtype, order="C")
     return flat
 
@@ -198,7 +200,7 @@ def _flattened(parts: Parts, prefix: str) -> dict[str, Array]:
 def _plain(value: object) -> object:
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"a {type(value).__name__} has no place in the header of a model file")
+    raise TypeError(f"a {type(value).__name__} cannot be stored in the header of a model file")
 
 
 # ---------------------------------------------------------------------------------------------- reading
@@ -273,7 +275,7 @@ class ModelFile:
         found = self.fact("settings", dict)
         if set(found) != set(names):
             raise self.error(
-                "damaged, or of an older version: a model of its kind has other settings; fit it again"
+                "damaged, or written by an older version: its settings are not those of its kind of model; fit it again"
             )
         return found
 
@@ -396,7 +398,7 @@ def _mapped(path: Path) -> NDArray[np.uint8]:
     except ValueError:  # a NUL in the name
         raise ModelFileError("not a file name", path=repr(str(path))) from None
     if stat.S_ISDIR(status.st_mode):
-        raise ModelFileError("a directory, not a model file", path=path)
+        raise ModelFileError("a folder, not a model file", path=path)
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
         raise ModelFileError("not a regular file, so not a model file", path=path)
     if status.st_size == 0:
@@ -414,7 +416,7 @@ def _header_text(path: Path, raw: NDArray[np.uint8]) -> bytes:
         for magic, what in _FOREIGN.items():
             if start.startswith(magic):
                 raise ModelFileError(f"not a Spinney model but {what}", path=path)
-        remedy = "make one with `spinney TASK fit --model OUT`"
+        remedy = "fit a model and save it"
         raise ModelFileError("not a Spinney model", path=path, remedy=remedy)
     if length > len(raw) - 8:
         _truncated(path, len(raw), 8 + length)
@@ -435,7 +437,7 @@ def _json_object(path: Path, text: str | bytes) -> dict[str, Any]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        raise ValueError("a key twice")
+        raise ValueError("a key appears twice")
     return value
 
 
@@ -515,7 +517,7 @@ def _short(name: str) -> str:
 
 
 def _truncated(path: Path, has: int, needs: int) -> NoReturn:
-    raise ModelFileError(f"truncated: {has} bytes where its header promises {needs}", path=path)
+    raise ModelFileError(f"truncated: {has} bytes where its header announces {needs}", path=path)
 
 
 def _damaged(path: Path, what: str) -> NoReturn:

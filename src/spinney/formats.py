@@ -59,25 +59,26 @@ FORMATS = {
         tagged="spinney.tagging.reading:conllu_rows",
     ),
     "folder": Format(
-        "a folder of documents, in a folder for each class", documents="spinney.corpus.documents:read_folder"
+        "a folder of documents, with a subfolder for each class",
+        documents="spinney.corpus.documents:read_folder",
     ),
-    "csv": Format("a table with commas", (".csv",), rows="spinney.corpus.documents:csv_rows"),
-    "tsv": Format("a table with tabs", (".tsv", ".tab"), rows="spinney.corpus.documents:tsv_rows"),
+    "csv": Format("a comma-separated table", (".csv",), rows="spinney.corpus.documents:csv_rows"),
+    "tsv": Format("a tab-separated table", (".tsv", ".tab"), rows="spinney.corpus.documents:tsv_rows"),
     "jsonl": Format("JSON Lines", (".jsonl", ".ndjson"), rows="spinney.corpus.jsonl:jsonl_rows"),
     "trees": Format("bracketed trees", (".mrg", ".ptb"), trees="spinney.corpus.brackets:read_trees"),
     "svmlight": Format(
-        "numbers, as of svmlight",
+        "numeric features, as in svmlight",
         (".svm", ".svmlight", ".libsvm"),
         matrix="spinney.corpus.svmlight:read_svmlight",
     ),
     "crfsuite": Format(
-        "labels and attributes, as of CRFsuite", tagged="spinney.tagging.reading:crfsuite_rows"
+        "labels and attributes, as in CRFsuite", tagged="spinney.tagging.reading:crfsuite_rows"
     ),
-    "nettalk": Format("letters and sounds of NETtalk", tagged="spinney.tagging.reading:nettalk_rows"),
+    "nettalk": Format("letters and sounds, as in NETtalk", tagged="spinney.tagging.reading:nettalk_rows"),
     "nettalk-stress": Format(
-        "letters, sounds and stress of NETtalk", tagged="spinney.tagging.reading:nettalk_stress_rows"
+        "letters, sounds and stress, as in NETtalk", tagged="spinney.tagging.reading:nettalk_stress_rows"
     ),
-    "cmudict": Format("letters and sounds of CMUdict", tagged="spinney.tagging.reading:cmudict_rows"),
+    "cmudict": Format("letters and sounds, as in CMUdict", tagged="spinney.tagging.reading:cmudict_rows"),
     "letters": Format("words, whose letters are the tokens", sentences="spinney.tagging.reading:letters"),
 }
 #: Formats that taggers alone read.

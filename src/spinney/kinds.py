@@ -62,7 +62,7 @@ def load_task(path: FilePath, task: str | None) -> Any:
     """The model in a file, which must be one of a task, such as ``"lm"``."""
     file = read_model(path, PACKAGES.get(task or "", task))
     if file.kind not in KINDS:
-        raise file.error(f"holds a kind of model that is not known here: {file.kind}")
+        raise file.error(f"contains a kind of model that this version does not know: {file.kind}")
     return opened(imported(KINDS[file.kind]), file)
 
 

@@ -69,7 +69,7 @@ def truncated_svd(
     array([5.  , 0.98, 0.2 ])
     """
     if method not in METHODS:
-        raise unknown_choice("method is one of", method, METHODS)
+        raise unknown_choice("method must be", method, METHODS)
     if k < 1:
         raise OptionError(f"k must be at least 1, not {k}")
     if isinstance(A, (list, tuple)):

@@ -121,7 +121,7 @@ class Model:
         :class:`spinney.settings.report.Report`.
         """
         if data is not None:
-            raise OptionError(f"the page of a model of the kind {self.kind} shows no data")
+            raise OptionError(f"the page of a model of the kind {self.kind} cannot show data")
         return self.views()
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
@@ -135,7 +135,7 @@ class Model:
     def config(self) -> str:
         """The configuration, as TOML, from which ``fit`` makes this model again."""
         if self.settings is None:
-            raise OptionError("the model does not know the settings that it was fitted with")
+            raise OptionError("the model does not record the settings with which it was fitted")
         train = {"train": self.facts["train"]} if "train" in self.facts else {}
         return "\n".join(toml_lines(train | self.settings.as_dict(), type(self.settings))) + "\n"
 

@@ -167,7 +167,7 @@ def say(line: str) -> None:
 def uninterrupted() -> Iterator[None]:
     """Hold an interrupt (Ctrl-C) back until the end of a block, or of a function that this decorates.
 
-    For changes of several arrays that must fit together: whoever saves what was learnt so far finds all of them
+    For changes of several arrays that must fit together: whoever saves what was learned so far finds all of them
     changed, or none. Only the main thread is interrupted, so elsewhere this does nothing.
 
     Examples

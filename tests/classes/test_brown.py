@@ -231,7 +231,7 @@ def test_refusals():
         brown(pairs, arrays.vocabulary, 20)
     with pytest.raises(OptionError, match="at least 2"):
         brown(pairs, arrays.vocabulary, 1)
-    with pytest.raises(OptionError, match="belong together"):
+    with pytest.raises(OptionError, match="use the same text"):
         brown(pairs, sentence_arrays([["a", "b"]]).vocabulary, 2)
     with pytest.raises(OptionError, match="passes"):
         brown(pairs, arrays.vocabulary, 2, refine=-1)

@@ -144,7 +144,7 @@ def test_refusals():
     for options, message in [
         ({"variant": "one-sided"}, "variant must be"),
         ({"init": "zeros"}, "init must be"),
-        ({"passes": 0}, "at least one pass"),
+        ({"passes": 0}, "passes must be at least 1"),
         ({"tol": -1.0}, "tol"),
         ({"threads": 0}, "threads must be"),
         ({"init": WordClasses(["w1"], [0], n_classes=4)}, "has 4 classes"),

@@ -299,7 +299,7 @@ def test_a_smaller_model_is_a_start():
     with pytest.raises(OptionError, match="3 classes, more than 2"):
         HiddenMarkov(2).fit(text, init=small)
     heads = np.concatenate([np.arange(-1, n - 1) for n in np.diff(text.offsets)]).astype(np.int32)
-    with pytest.raises(OptionError, match="is a chain, this one a tree"):
+    with pytest.raises(OptionError, match="is a chain, but this one is a tree"):
         HiddenMarkov(3, "tree").fit(replace(text, heads=heads), init=small)
     with pytest.raises(OptionError, match="another vocabulary"):
         HiddenMarkov(3).fit(sentence_arrays([["x", "y", "z"]]), init=small)
@@ -376,8 +376,8 @@ def test_an_interrupted_fit_keeps_what_it_learnt(monkeypatch):
         ({"n_classes": 1}, "at least 2"),
         ({"n_classes": 3.0}, "whole number"),
         ({"structure": "tree"}, "needs heads"),
-        ({"structure": "lattice"}, "structure is"),
-        ({"typed": 2}, "a chain has none"),
+        ({"structure": "lattice"}, "structure must be"),
+        ({"typed": 2}, "the edges of a chain"),
         ({"structure": "tree", "typed": -1}, "typed must be"),
         ({"start": 9}, "start must be from 2 to 3"),
         ({"gamma": 2.0}, "gamma must be"),
@@ -480,7 +480,7 @@ def test_the_sentence_of_a_cycle_is_named():
 def test_another_kind_of_edges_is_not_taken_over():
     text = drawn_text(tree=True, relations=2)
     plain_tree = HiddenMarkov(3, "tree", passes=1).fit(text)
-    with pytest.raises(OptionError, match="typed=0, this one 2"):
+    with pytest.raises(OptionError, match="typed=0, but this one 2"):
         HiddenMarkov(3, "tree", typed=2).fit(text, init=plain_tree)
 
 

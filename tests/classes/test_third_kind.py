@@ -25,7 +25,7 @@ class LastLetter(Words, Common):
     """Classes of words that end alike."""
 
     recipe = "spinney_last_letter:fit_last_letter"
-    method: Annotated[Literal["last-letter"], "How classes are learnt."] = "last-letter"
+    method: Annotated[Literal["last-letter"], "How classes are learned."] = "last-letter"
     letters: Annotated[int, "Number of letters at the end that count."] = 1
 
 

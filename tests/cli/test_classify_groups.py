@@ -124,7 +124,7 @@ def test_inspect_in_words(fit, spinney, manual):
     code, out, _ = spinney("inspect", path, "--top", 3, "--data", manual, "--documents", 2)
     assert code == 0
     for told in (
-        "weights are not 0",
+        "weights are non-zero",
         "Strongest features",
         "Selected, by norm",
         "sentence: ",
@@ -182,8 +182,8 @@ def test_mistakes(refused, manual, tmp_path):
     assert "names lda twice" in fails("--groups", "lda:2,lda:3")
     assert "--group-weights must be sqrt or unit" in fails("--groups", "lda:2", "--group-weights", "size")
     assert "--strengths goes with --groups" in fails("--strengths", "lda=1")
-    assert "'brown' is none of the families lda" in fails("--groups", "lda:2", "--strengths", "brown=1")
-    assert "'lda=x' is not FAMILY=NUMBER" in fails("--groups", "lda:2", "--strengths", "lda=x")
+    assert "'brown' is not one of the families lda" in fails("--groups", "lda:2", "--strengths", "brown=1")
+    assert "'lda=x' must be FAMILY=NUMBER" in fails("--groups", "lda:2", "--strengths", "lda=x")
     assert "--keep goes with --groups parse" in fails("--groups", "lda:2", "--keep", "NP")
     assert "--neighbours goes with" in fails("--groups", "lda:2", "--neighbours", 3)
     assert "rho is of the solver" in fails("--groups", "lda:2", "--rho", 1)

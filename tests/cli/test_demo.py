@@ -49,7 +49,7 @@ def test_texts_are_written_and_written_again(tmp_path, capsys, monkeypatch):
     for name in ("manual.txt", "thesis.tex"):
         (Path("mine") / name).write_text("years of work")
         assert run(["demo", "--texts", "mine"]) == 2
-        assert f"mine: {name} is there already" in capsys.readouterr().err
+        assert f"mine: {name} exists already" in capsys.readouterr().err
     (Path("texts") / "notes.md").write_text("what I saw")
     assert run(["demo", "--texts", "texts"]) == 2
     assert (Path("texts") / "notes.md").read_text() == "what I saw"

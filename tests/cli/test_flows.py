@@ -123,7 +123,7 @@ def test_a_lost_parser_is_named_with_the_remedy(facts, refused, models, tmp_path
         ("--parser brown.spinney", "brown.spinney"),
         ("--parser prser.spinney", "did you mean parser.spinney?"),
         ("--parser text.txt", "text.txt"),
-        ("--head-rules rules", "--head-rules goes with --parser"),
+        ("--head-rules rules", "--head-rules needs a model of parse fit: give --parser"),
         ("--parser en_core_web_sm --head-rules rules", "head rules go with a model of parse fit"),
         ("--parser parser.spinney --head-rules text.txt", "text.txt:1"),
     ],
@@ -140,7 +140,7 @@ def test_head_automata_have_no_words_to_parse(facts, refused, spinney, tmp_path)
     facts(
         "parse", "fit", tmp_path / "text.conllu", "--method", "automata", "--column", "xpos", "--model", path
     )
-    assert "no parser of plain text" in refused(
+    assert "this model cannot parse plain text" in refused(
         "classes", "fit", "text.txt", "--tree", "--parser", path, "--model", "m"
     )
     assert code == 0
@@ -231,7 +231,7 @@ def test_groups_of_parses_have_the_words_of_the_text(facts, tmp_path):
         ("--groups parse", "--groups parse needs trees"),
         ("--groups parse --parser brown.spinney", "brown.spinney"),
         ("--groups parse --parser nowhere.spinney", "nowhere.spinney: no such file"),
-        ("--groups parse --parser parser.spinney --parses trees.mrg", "give one"),
+        ("--groups parse --parser parser.spinney --parses trees.mrg", "give only one"),
         ("--groups sentence --parser parser.spinney", "--parser goes with --groups parse"),
         ("--groups topics:brown.spinney", "brown.spinney"),
         ("--groups brown:topics.spinney", "topics.spinney"),
@@ -265,7 +265,7 @@ def test_labels_that_are_no_words_have_no_tree(refused, tmp_path):
     how = ["--method", "tree", "--class-tree", "brown.spinney"]
     line = refused("classify", "fit", tmp_path / "t.csv", *how, "--model", "c")
     assert "no word has a class" in line
-    assert "are its words of the same kind?" in line
+    assert "are its words of the same kind as those of the data?" in line
 
 
 def test_classes_begin_a_hidden_markov_model(facts, refused):

@@ -163,7 +163,9 @@ def test_trees_of_words(facts, data, tmp_path):
     balanced.write_json(tmp_path / "tree.json")
     balanced.save(tmp_path / "tree.spinney")
     for file in ("tree.nwk", "tree.json", "tree.spinney"):
-        assert facts(*command, "--tree", tmp_path / file)["decisions_a_token"] == pytest.approx(3.8, abs=0.3)
+        assert facts(*command, "--tree", tmp_path / file)["decisions_per_token"] == pytest.approx(
+            3.8, abs=0.3
+        )
 
 
 def test_classes_from_a_model(facts, data, tmp_path):
@@ -192,7 +194,7 @@ def test_another_vocabulary(facts, refused, data, tmp_path):
     missing = refused(*command, "--vocabulary", tmp_path / "words", "--closed")
     assert "other.txt: 'sees' is not in the vocabulary" in missing
     (tmp_path / "words").write_text("dog\na cat\n")
-    assert "words:2: more than one word" in refused(*command, "--vocabulary", tmp_path / "words")
+    assert "words:2: more than one word on a line" in refused(*command, "--vocabulary", tmp_path / "words")
 
 
 def test_formats(facts, tmp_path):
@@ -283,7 +285,7 @@ def test_the_smallest_text(facts, tmp_path, method):
 def test_marks_inside_the_text(facts, refused, data, tmp_path):
     (tmp_path / "marked.txt").write_text("a dog\n<s> a cat </s>\na cat\n")
     command = ["fit", tmp_path / "marked.txt", "--model", tmp_path / "m", "--method", "wb", "--order", 2]
-    assert "marked.txt:2: <s> is a word of the text" in refused(*command)
+    assert "marked.txt:2: <s> is a word in the text" in refused(*command)
     found = facts(*command, "--on-error", "skip")
     assert (found["sentences"], found["tokens"], found["words"], found["skipped"]) == (2, 4, 4, 1)
     assert facts("export", tmp_path / "m", tmp_path / "m.arpa")["grams"][0] == 5
@@ -293,7 +295,7 @@ def test_marks_inside_the_text(facts, refused, data, tmp_path):
     found = facts("eval", data / "mkn", tmp_path / "marked.txt", "--on-error", "skip")
     assert (found["sentences"], found["skipped_sentences"]) == (2, 1)
     (tmp_path / "all.txt").write_text("<s> a\n")
-    assert "no sentences but 1 that hold" in refused(
+    assert "all 1 that hold" in refused(
         "fit", tmp_path / "all.txt", "--model", tmp_path / "m", "--on-error", "skip"
     )
 
@@ -360,7 +362,7 @@ def test_unseen_words(facts, refused, data, tmp_path):
     assert brief[0] == {"number": 1, "log10": None, "words": 5, "perplexity": None}
     (tmp_path / "foreign.txt").write_text("xyzzy plugh\n")
     for model in (data / "mkn", tmp_path / "m"):
-        assert "not one word is in the vocabulary" in refused("eval", model, tmp_path / "foreign.txt")
+        assert "none of the words is in the vocabulary" in refused("eval", model, tmp_path / "foreign.txt")
     assert facts("apply", data / "mkn", tmp_path / "foreign.txt")["sentences"][0]["depth"][0] == 1
 
 
@@ -496,7 +498,7 @@ def test_facts_of_a_strange_file(spinney, data, tmp_path):
     code, _, err = spinney("inspect", tmp_path / "m")
     assert (code, err) == (
         2,
-        f"spinney: {tmp_path / 'm'}: damaged: the model does not say rightly how its text was read\n",
+        f"spinney: {tmp_path / 'm'}: damaged: the record of how the training text was read is not valid\n",
     )
 
 

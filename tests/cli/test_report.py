@@ -109,7 +109,7 @@ def test_mistakes(refused, model, table, tmp_path):
     assert "not a Spinney model" in refused(table, *out)
     assert "no such file" in refused(model, "--data", tmp_path / "none.csv", *out)
     assert "no such file or folder" in refused(model, "--data", tmp_path / "none", "--format", "folder", *out)
-    assert "the format is one of" in refused(model, "--data", table, "--format", "xml", *out)
+    assert "format must be" in refused(model, "--data", table, "--format", "xml", *out)
     assert "no such folder" in refused(model, "-o", tmp_path / "none" / "page.html")
     assert "both write to standard output" in refused(model, "-o", "-", "--json")
     svm = tmp_path / "n.svm"
@@ -188,7 +188,7 @@ def test_paths_and_what_was_chosen_on_them(tmp_path, table, capsys):
     told = call("classify", "path", table, "--dev", table, "--points", 4, "--report", page)
     assert told["report"] == str(page)
     text = page.read_text()
-    assert "weights above 0 speak for" in text
+    assert "weights above 0 are evidence for" in text
     assert "training accuracy" in text
     columns, best = tmp_path / "train.txt", tmp_path / "best.spinney"
     columns.write_text("\n\n".join("\n".join(map(" ".join, sentence)) for sentence in COLUMNS * 3) + "\n")

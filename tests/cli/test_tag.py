@@ -588,7 +588,7 @@ def test_mistakes_in_templates(fit, data, tmp_path, file):
 def test_mistakes_in_options(fit, data, tmp_path, file):
     train, near = data / "train.txt", ["--patterns", data / "near.tpl"]
     _refused(fit(train), "--preset", "--patterns")
-    _refused(fit(train, *near, "--preset", "chunk"), "give one")
+    _refused(fit(train, *near, "--preset", "chunk"), "give only one")
     _refused(fit(train, "--preset", "verbs"), "'verbs'", "chunk, ner, pos or g2p")
     _refused(fit(train, *near, "--penalty", "lasso"), "no penalty 'lasso'", "elasticnet")
     _refused(fit(train, *near, "--solver", "magic"), "not 'magic'", "lbfgs")
@@ -684,7 +684,7 @@ def test_mistakes_of_eval_and_path(spinney, data, tmp_path, file):
     _refused(spinney("eval", data / "model", file("o.txt", "the\n")), "o.txt", "no labels")
     pos = file("pos.txt", "the DET\ndog NOUN\n")
     assert spinney("fit", pos, "--preset", "pos", "--model", tmp_path / "pos", "--quiet")[0] == 0
-    _refused(spinney("eval", tmp_path / "pos", pos, "--conlleval"), "pos.txt", "phrases")
+    _refused(spinney("eval", tmp_path / "pos", pos, "--conlleval"), "pos.txt", "phrase labels")
     _refused(spinney("eval", tmp_path / "pos", pos, "--scheme", "iob2"), "pos.txt", "phrase label")
     path = ["path", data / "train.txt", "--patterns", data / "near.tpl"]
     _refused(spinney(*path, "--model", tmp_path / "m"), "--dev")

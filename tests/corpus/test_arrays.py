@@ -210,5 +210,5 @@ def test_damaged_folders(make, tmp_path, damage, mmap):
     folder = tmp_path / "a"
     read_arrays(make(CONLLU), "conllu", labels=["upos"], heads=True, folder=folder)
     damage(folder)
-    with pytest.raises(InputError, match=r"a: not a folder of token arrays, or a damaged one"):
+    with pytest.raises(InputError, match=r"a: not a folder of token arrays, or damaged"):
         TokenArrays.load(folder, mmap=mmap)

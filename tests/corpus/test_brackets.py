@@ -92,11 +92,11 @@ BAD = [
     ("(A (B x))\n   )\n", 2, "a closing bracket without an opening one"),
     ("(A x) stray\n", 1, "text outside brackets: 'stray'"),
     ("(A x)\n*x*x*\n", 2, "text outside brackets: '*x*x*'"),
-    ("(A (B x)\n  y)\n", 2, "a word beside other words or brackets"),
-    ("(A y\n  (B x))\n", 1, "a word beside other words or brackets"),
-    ("(A x y)\n", 1, "a word beside other words or brackets"),
-    ("(A\n  ())\n", 2, "a bracket without a word or brackets inside"),
-    ("(A)\n", 1, "a bracket without a word or brackets inside"),
+    ("(A (B x)\n  y)\n", 2, "a word next to other words or brackets"),
+    ("(A y\n  (B x))\n", 1, "a word next to other words or brackets"),
+    ("(A x y)\n", 1, "a word next to other words or brackets"),
+    ("(A\n  ())\n", 2, "an empty pair of brackets"),
+    ("(A)\n", 1, "an empty pair of brackets"),
 ]
 
 
@@ -123,7 +123,7 @@ def test_bad_tree_at_the_end_and_bad_bytes(make):
 
 
 def test_the_right_line_far_into_a_file(make):
-    with pytest.raises(InputError, match=r":50001: a word beside"):
+    with pytest.raises(InputError, match=r":50001: a word next to"):
         list(read_trees(make(GOOD * 50_000 + "(A x y)\n" + GOOD * 1000)))
 
 
@@ -133,11 +133,11 @@ def test_wrong_trees_cannot_be_made_or_written(tmp_path):
     with pytest.raises(OptionError, match="either children or a word"):
         Tree("A", [Tree("B", word="x")], "y")
     for bad in ("(", "a b", "", "a)"):
-        with pytest.raises(InputError, match="cannot stand in brackets"):
+        with pytest.raises(InputError, match="cannot be written in brackets"):
             write_trees(tmp_path / "a.txt", [Tree("A", word=bad)])
-        with pytest.raises(InputError, match="cannot stand in brackets"):
+        with pytest.raises(InputError, match="cannot be written in brackets"):
             write_trees(tmp_path / "a.txt", [Tree(bad, word="x")])
-    with pytest.raises(InputError, match="2 trees where one is due"):
+    with pytest.raises(InputError, match="2 trees where one is expected"):
         Tree.parse("(A x) (B y)")
     assert Tree.parse("(A x)") != "(A x)"
     assert repr(Tree.parse("(A  x)")) == "Tree.parse('(A x)')"

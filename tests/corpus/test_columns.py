@@ -63,7 +63,7 @@ def test_ragged_line(make, fast):
     with pytest.raises(InputError) as caught:
         read()
     assert str(caught.value) == (
-        f"{path}:5: 1 columns where the lines before have 2 (a missing field, or white space inside one)"
+        f"{path}:5: 1 columns where the lines before have 2 (a field is missing, or contains white space)"
     )
     report = ReadReport()
     assert read(on_error="skip", report=report) == [["a", "b"], ["f"]]

@@ -106,9 +106,9 @@ BAD = [
     (word(1, 0) + "no tabs\n", 2, "1 columns where CoNLL-U has 10"),
     (word(1, 0).rstrip("\n") + "\textra\n", 1, "11 columns"),
     (word(1, 0) + " \n" + word(1, 0), 2, "white space on a blank line"),
-    (word(1, 0) + word(3, 1), 2, "word number 3 where 2 is due"),
-    (word(2, 0), 1, "word number 2 where 1 is due"),
-    (word("²", 0), 1, "word number ² where 1 is due"),
+    (word(1, 0) + word(3, 1), 2, "word number 3 where 2 is expected"),
+    (word(2, 0), 1, "word number 2 where 1 is expected"),
+    (word("²", 0), 1, "word number ² where 1 is expected"),
     (word("x", 0) + word(1, 0), 1, "'x' is not a word number"),
     (word("1-2", "_"), 1, "a sentence without words"),
     (word("2-3", "_") + word(1, 0) + word(2, 1) + word(3, 1), 1, "2-3 is out of place after 0 words"),
@@ -121,9 +121,9 @@ BAD = [
     (tree(0, -1), 2, "'-1' is not the number of a head"),
     (tree(0, "1_0"), 2, "'1_0' is not the number of a head"),
     (tree(0, ""), 2, "'' is not the number of a head"),
-    (tree(0, "_"), 2, "a head for some words only"),
-    (tree("_", 0), 2, "a head for some words only"),
-    (tree(0, 1, 0), 3, "a second root: a sentence has one"),
+    (tree(0, "_"), 2, "only some words have a head"),
+    (tree("_", 0), 2, "only some words have a head"),
+    (tree(0, 1, 0), 3, "a second root, but a sentence has only one"),
     (tree(0, 2), 2, "the heads of words 2 form a cycle"),
     (tree(2, 1), 1, "the heads of words 1, 2 form a cycle"),
     (tree(0, 5, 1, 2, 4, 1), 2, "the heads of words 2, 4, 5 form a cycle"),
@@ -208,7 +208,7 @@ def test_arrays_agree_with_objects(make):
 def test_arrays_need_heads_only_when_asked(make):
     path = make(tree("_", "_"))
     assert read_arrays(path, "conllu").n_tokens == 2
-    with pytest.raises(InputError, match=r":1: no head \(parse it first"):
+    with pytest.raises(InputError, match=r":1: no head \(parse the text first"):
         read_arrays(path, "conllu", heads=True)
     for name in ("head", "pos", 1):
         with pytest.raises(OptionError, match=r"no column .* in CoNLL-U: use form, lemma, upos"):

@@ -44,11 +44,11 @@ def test_values_escapes_and_blank_lines_as_they_come(make):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("NN\thttp://x", r"http://x' is no finite number .* is \\:"),
-        ("NN\ta:", "no finite number"),
-        ("NN\ta:1:2", "no finite number"),
-        ("NN\ta:nan", "no finite number"),
-        ("NN\ta:inf", "no finite number"),
+        ("NN\thttp://x", r"http://x' is not a finite number .* is \\:"),
+        ("NN\ta:", "not a finite number"),
+        ("NN\ta:1:2", "not a finite number"),
+        ("NN\ta:nan", "not a finite number"),
+        ("NN\ta:inf", "not a finite number"),
         ("\ta", "no label"),
     ],
 )

@@ -96,7 +96,7 @@ def test_without_spacy(monkeypatch, make):
             r"no spaCy pipeline is called 'en_core_web_sm': python -m spacy download en_core_web_sm$",
         ),
         ("broken", r"'broken' does not load: \[E149\] Error deserializing model. Check the config.$"),
-        ("tags", r"'tags' has no parser, only tagger: python -m spacy download"),
+        ("tags", r"'tags' has no parser, only tagger: use another, as in python -m spacy download"),
     ],
 )
 def test_pipelines_that_do_not_parse(fake, name, message):

@@ -39,7 +39,7 @@ def test_bad_documents(make, tmp_path):
     bad = make(b"ok\nb\xe4d", "d/x/2")
     with pytest.raises(InputError) as caught:
         list(read_folder(tmp_path / "d"))
-    assert str(caught.value) == f"{bad}:2: not UTF-8 (try --encoding latin-1)"
+    assert str(caught.value) == f"{bad}:2: not UTF-8 (try the encoding latin-1)"
     report = ReadReport()
     assert [d.id for d in read_folder(tmp_path / "d", on_error="skip", report=report)] == ["x/1"]
     assert (report.read, report.skipped, report.errors) == (1, 1, [str(caught.value)])
@@ -91,7 +91,7 @@ def test_long_fields_marks_and_empty_texts(make):
     [
         ("text,label\na,b\nc\nd,e\n", 3, "1 columns where the first line has 2 (the delimiter is ',')", "ad"),
         ("text,label\na,b\nc,d,e\nf,g\n", 3, "3 columns where the first line has 2", "af"),
-        ('text,label\na,b\n"c,d\ne,f\n', 3, "a quote is opened and never closed", "a"),
+        ('text,label\na,b\n"c,d\ne,f\n', 3, "a quotation mark is opened but never closed", "a"),
         ('text,label\na,b\n"c"d,e\nf,g\n', 3, "bad quoting", "af"),
         ('text,label\na,b\n"c\nc"d,e\nf,g\n', 3, "bad quoting", "af"),
         (b"text,label\na,b\nc\0,d\ne,f\n", 3, "NUL byte", "ae"),

@@ -141,7 +141,7 @@ def test_bad_modes_and_encodings(make):
 
 def test_bad_byte_names_file_line_and_remedy(make):
     path = make(b"good\nb\xe9d\n")
-    message = f"{path}:2: not UTF-8 (try --encoding latin-1)"
+    message = f"{path}:2: not UTF-8 (try the encoding latin-1)"
     with pytest.raises(InputError) as caught:
         list(read_lines(path))
     assert str(caught.value) == message
@@ -158,7 +158,7 @@ def test_bad_byte_far_into_a_file(make):
 
 
 def test_bad_byte_in_another_encoding(make):
-    with pytest.raises(InputError, match=r":2: not CP1252 \(try --encoding utf-8\)"):
+    with pytest.raises(InputError, match=r":2: not CP1252 \(try the encoding utf-8\)"):
         list(read_lines(make(b"a\n\x81\n"), "cp1252"))
     with pytest.raises(InputError, match=r":3: not ASCII"):
         list(read_lines(make("a\nb\né\n"), "ascii"))
@@ -287,7 +287,7 @@ def test_folder_is_replaced_only_if_it_is_ours(tmp_path):
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="not ours to replace"), writing_folder(precious, "marker"):
+    with pytest.raises(InputError, match="not written by Spinney"), writing_folder(precious, "marker"):
         pass
     assert (precious / "thesis.tex").exists()
     unreachable = writing_folder(tmp_path / "a" / "b", "marker")

@@ -153,7 +153,7 @@ def test_a_given_vocabulary(make):
     assert (report.tokens, report.unknown) == (3, 1)
     french = make("Le chat\n", "french.txt")
     assert decoded(read_text(french, vocabulary=vocabulary)) == [["<unk>", "<unk>"]]
-    with pytest.raises(InputError, match=r"french.txt: not one word is in the vocabulary"):
+    with pytest.raises(InputError, match=r"french.txt: none of the words is in the vocabulary"):
         read_text([other, french], vocabulary=vocabulary, require_known=True)
 
 
@@ -190,7 +190,7 @@ def test_given_relations(make):
         ([0, 1, 0], 6, "a second root"),
         ([2, 0, 9], 6, "head 9 in a sentence of 3 words"),
         ([2, 0, -1], 6, "not the number of a head"),
-        ([2, 0, "_"], 6, "a head for some words only"),
+        ([2, 0, "_"], 6, "only some words have a head"),
         (["_", "_", "_"], 4, "no head"),
     ],
 )
@@ -301,7 +301,7 @@ def test_nothing_to_read(make, tmp_path):
         with pytest.raises(InputError, match=rf"{name}: no sentences$"):
             read_text(make("\n\n", name))
     assert len(read_text([make(LINES), make("", "empty.txt")])) == 3
-    with pytest.raises(InputError, match=r"no sentences: 1 were bad, the first is .*bad.conllu:1: "):
+    with pytest.raises(InputError, match=r"no sentences: 1 were bad, the first: .*bad.conllu:1: "):
         read_text(make("1\tword\n", "bad.conllu"), on_error="skip")
     with pytest.raises(InputError, match="no such file"):
         read_text(tmp_path / "nowhere.txt")

@@ -114,7 +114,7 @@ def test_damaged_arrays():
         {"counts": np.array([1, 2])},
     ]
     for damage in damages:
-        with pytest.raises(InputError, match="do not hold a vocabulary"):
+        with pytest.raises(InputError, match="do not contain a vocabulary"):
             Vocabulary.from_arrays(whole | damage)
     with pytest.raises(InputError):
         Vocabulary.from_arrays({})
@@ -128,7 +128,7 @@ def test_damaged_arrays():
         ("a\t2\nb 1\n", r"words.tsv:2: not a word, a tab and a count"),
         ("a\t2\nb\t-1\n", r"words.tsv:2: not a word"),
         ("a\t99999999999999999999\n", r"words.tsv:1: not a word"),
-        ("a\t2\nb\t1\na\t1\n", r"words.tsv:3: the word 'a' comes twice"),
+        ("a\t2\nb\t1\na\t1\n", r"words.tsv:3: the word 'a' appears twice"),
     ],
 )
 def test_bad_files(make, text, message):
@@ -141,6 +141,6 @@ def test_unknown_symbol_must_be_in_the_file(make, tmp_path):
     assert Vocabulary.load(path, unknown="?").encode(["z"]).tolist() == [0]
     with pytest.raises(InputError, match=r"words.tsv: the unknown symbol '<unk>' is not in this file"):
         Vocabulary.load(path, unknown="<unk>")
-    with pytest.raises(InputError, match="tab or a line end"):
+    with pytest.raises(InputError, match="tab or a line break"):
         Vocabulary.from_tokens(["a\tb"]).save(tmp_path / "out.tsv")
     assert not (tmp_path / "out.tsv").exists()

@@ -15,7 +15,7 @@ from spinney.embed import eigenwords as module
 from spinney.embed.counts import count_contexts, window
 from spinney.embed.eigenwords import (
     Decomposition,
-    Learnt,
+    Learned,
     one_step_cca,
     plain_svd,
     pmi_svd,
@@ -154,7 +154,7 @@ def counted(seed=0, size=12, n=60, **options):
 @pytest.mark.parametrize(("pseudo", "exponent"), [(0.0, 1.0), (2.0, 0.75)])
 def test_one_step_cca_is_the_svd_of_scaled_counts(transform, pseudo, exponent):
     counts, around, _ = counted()
-    learnt = one_step_cca(
+    learned = one_step_cca(
         counts, around, Decomposition(5), transform=transform, pseudo=pseudo, context_exponent=exponent
     )
     N, g = counts.matrix.toarray().astype(float), G[transform]
@@ -162,11 +162,11 @@ def test_one_step_cca_is_the_svd_of_scaled_counts(transform, pseudo, exponent):
     used = columns > 0
     A = np.where(used, g(N) / np.sqrt(rows[:, None] * np.where(used, columns, 1)), 0)
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    np.testing.assert_allclose(learnt.s, s[:5], rtol=1e-5)
-    signs = np.sign(np.sum(learnt.U * U[:, :5], axis=0))
-    np.testing.assert_allclose(learnt.U * signs, U[:, :5], atol=1e-3)
-    np.testing.assert_allclose(learnt.whitening, 1 / np.sqrt(rows), rtol=1e-6)
-    [states] = learnt.states
+    np.testing.assert_allclose(learned.s, s[:5], rtol=1e-5)
+    signs = np.sign(np.sum(learned.U * U[:, :5], axis=0))
+    np.testing.assert_allclose(learned.U * signs, U[:, :5], atol=1e-3)
+    np.testing.assert_allclose(learned.whitening, 1 / np.sqrt(rows), rtol=1e-6)
+    [states] = learned.states
     B = Vt[:5].T * np.where(used, 1 / np.sqrt(np.where(used, columns, 1)), 0)[:, None]
     np.testing.assert_allclose(states.projection * signs, B, atol=1e-3)
     assert (states.n_contexts, states.edges, states.window) == (12, True, around)
@@ -199,25 +199,25 @@ def test_cca_of_words_and_the_next_word_is_that_of_one_hot_views():
     """With one place in the window there is nothing in either view but one word: whitening is exact."""
     sentences = sentences_of(0, 80, 9)
     text, around = as_arrays(sentences, 9), window(0, 1)
-    learnt = one_step_cca(
+    learned = one_step_cca(
         count_contexts(text, around), around, Decomposition(4), transform="raw", center=True
     )
     pairs = np.array([pair for s in sentences for pair in itertools.pairwise(s)])
     X, Y = np.eye(9)[pairs[:, 0]], np.eye(9)[pairs[:, 1]]
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
     Qx, Qy = (scipy.linalg.orth(view, rcond=1e-9) for view in (X, Y))
-    np.testing.assert_allclose(learnt.s, np.linalg.svd(Qx.T @ Qy, compute_uv=False)[:4], rtol=1e-5)
+    np.testing.assert_allclose(learned.s, np.linalg.svd(Qx.T @ Qy, compute_uv=False)[:4], rtol=1e-5)
 
 
 def test_plain_and_pmi_decompositions():
     counts, around, _ = counted()
-    for learnt, matrix in (
+    for learned, matrix in (
         (plain_svd(counts, around, Decomposition(4)), counts.matrix.toarray()),
         (pmi_svd(counts, around, Decomposition(4), shift=0.5), pmi(counts.matrix, shift=0.5).toarray()),
     ):
-        np.testing.assert_allclose(learnt.s, np.linalg.svd(matrix, compute_uv=False)[:4], rtol=1e-4)
-        np.testing.assert_array_equal(learnt.whitening, np.ones(12))
-        np.testing.assert_allclose(matrix @ learnt.states[0].projection, learnt.U * learnt.s, atol=1e-3)
+        np.testing.assert_allclose(learned.s, np.linalg.svd(matrix, compute_uv=False)[:4], rtol=1e-4)
+        np.testing.assert_array_equal(learned.whitening, np.ones(12))
+        np.testing.assert_allclose(matrix @ learned.states[0].projection, learned.U * learned.s, atol=1e-3)
 
 
 # -- two steps --------------------------------------------------------------------------------------------
@@ -250,21 +250,21 @@ def naive_two_step(sentences, around, k, n_words, n_contexts, size, whitening="f
 def test_two_step_cca_is_that_of_every_token(whitening, n_words, n_contexts, weighting):
     sentences = sentences_of(1, 150, 12)
     text, around = as_arrays(sentences, 12), window(2, 3, weighting=weighting)
-    learnt = two_step_cca(
+    learned = two_step_cca(
         text, around, Decomposition(4), transform="raw", whitening=whitening,
         n_words=n_words, n_contexts=n_contexts,
     )  # fmt: skip
     U, s, S = naive_two_step(sentences, around, 4, n_words, n_contexts, 12, whitening)
-    np.testing.assert_allclose(learnt.s, s, rtol=1e-4)
-    assert same_span(learnt.U, U)
+    np.testing.assert_allclose(learned.s, s, rtol=1e-4)
+    assert same_span(learned.U, U)
     if whitening == "full":
-        assert learnt.s[0] <= 1 + 1e-6
-    states = np.hstack([view(text) for view in learnt.states])
+        assert learned.s[0] <= 1 + 1e-6
+    states = np.hstack([view(text) for view in learned.states])
     assert states.shape == (text.n_tokens, 8)
     for side in (slice(0, 4), slice(4, 8)):
         assert same_span(states[:, side], S[:, side])
     np.testing.assert_allclose(
-        learnt.whitening, 1 / np.sqrt(np.bincount(text.ids, minlength=12)[:n_words]), rtol=1e-6
+        learned.whitening, 1 / np.sqrt(np.bincount(text.ids, minlength=12)[:n_words]), rtol=1e-6
     )
 
 
@@ -291,7 +291,7 @@ def test_signs_of_the_first_step_do_not_matter(monkeypatch):
 
     turned = two_step_cca(text, around, Turned(4))
     np.testing.assert_allclose(turned.s, plain.s, rtol=1e-5)
-    gram = [learnt.vectors() @ learnt.vectors().T for learnt in (plain, turned)]
+    gram = [learned.vectors() @ learned.vectors().T for learned in (plain, turned)]
     np.testing.assert_allclose(gram[0], gram[1], atol=1e-4)
 
 
@@ -318,11 +318,11 @@ def test_samples_are_evenly_spaced(monkeypatch):
 def test_directions_that_the_states_do_not_have_are_left_out():
     """Three words have three contexts: asked for more, correlations stay correlations."""
     sentences = sentences_of(5, 200, 3)
-    learnt = two_step_cca(as_arrays(sentences, 3), window(2), Decomposition(9), transform="raw")
-    assert np.all(np.isfinite(learnt.U))
-    assert learnt.s.max() <= 1 + 1e-5
+    learned = two_step_cca(as_arrays(sentences, 3), window(2), Decomposition(9), transform="raw")
+    assert np.all(np.isfinite(learned.U))
+    assert learned.s.max() <= 1 + 1e-5
     _, s, _ = naive_two_step(sentences, window(2), 3, 3, 3, 3)
-    np.testing.assert_allclose(learnt.s, s, rtol=1e-3)
+    np.testing.assert_allclose(learned.s, s, rtol=1e-3)
 
 
 # -- vectors ----------------------------------------------------------------------------------------------
@@ -332,16 +332,16 @@ def test_vectors_of_words():
     rng = np.random.default_rng(0)
     U, s, whitening = rng.standard_normal((5, 3)), np.array([3.0, 2.0, 0.5]), rng.uniform(1, 2, 5)
     U[2] = 0  # a word that was never seen
-    learnt = Learnt(U, s, whitening, ())
-    np.testing.assert_allclose(learnt.vectors("plain"), U, rtol=1e-6)
-    np.testing.assert_allclose(learnt.vectors("plain", exponent=0.5), U * np.sqrt(s), rtol=1e-6)
-    np.testing.assert_allclose(learnt.vectors("canonical"), U * whitening[:, None], rtol=1e-6)
-    unit = learnt.vectors("unit", exponent=1.0)
+    learned = Learned(U, s, whitening, ())
+    np.testing.assert_allclose(learned.vectors("plain"), U, rtol=1e-6)
+    np.testing.assert_allclose(learned.vectors("plain", exponent=0.5), U * np.sqrt(s), rtol=1e-6)
+    np.testing.assert_allclose(learned.vectors("canonical"), U * whitening[:, None], rtol=1e-6)
+    unit = learned.vectors("unit", exponent=1.0)
     np.testing.assert_allclose(np.linalg.norm(unit, axis=1), [1, 1, 0, 1, 1], rtol=1e-6)
     np.testing.assert_allclose(unit[0], (U * s)[0] / np.linalg.norm((U * s)[0]), rtol=1e-5)
     assert unit.dtype == np.float32
     with pytest.raises(OptionError, match="unit, canonical or plain, not 'long'"):
-        learnt.vectors("long")
+        learned.vectors("long")
 
 
 def test_decompositions_pass_their_options_on():
@@ -359,5 +359,5 @@ def test_bad_options():
         two_step_cca(text, window(0, 2), Decomposition(2))
     with pytest.raises(OptionError, match="full or diagonal, not 'half'"):
         two_step_cca(text, window(2), Decomposition(2), whitening="half")
-    with pytest.raises(OptionError, match="transform is one of"):
+    with pytest.raises(OptionError, match="transform must be"):
         two_step_cca(text, window(2), Decomposition(2), transform="cube")

@@ -69,29 +69,31 @@ def naive(arrays, k, variant, ridge, seed):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_one_pass_of_variant_one(threads):
     arrays = text()
-    learnt = lrmvl(arrays, 4, variant="I", rates=RATES, passes=1, ridge=0.01, random_state=7, threads=threads)
+    learned = lrmvl(
+        arrays, 4, variant="I", rates=RATES, passes=1, ridge=0.01, random_state=7, threads=threads
+    )
     expected, _ = naive(arrays, 4, "I", 0.01, 7)
-    signs = np.sign(np.sum(learnt.U * expected, axis=0))
-    assert_allclose(learnt.U * signs, expected, atol=2e-4)
+    signs = np.sign(np.sum(learned.U * expected, axis=0))
+    assert_allclose(learned.U * signs, expected, atol=2e-4)
 
 
 def test_one_pass_of_variant_two():
     arrays = text()
-    learnt = lrmvl(arrays, 4, variant="II", rates=RATES, passes=1, ridge=0.01, random_state=7)
+    learned = lrmvl(arrays, 4, variant="II", rates=RATES, passes=1, ridge=0.01, random_state=7)
     U, s = naive(arrays, 4, "II", 0.01, 7)
-    assert_allclose(learnt.s, s, atol=1e-4)
-    signs = np.sign(np.sum(learnt.U * U, axis=0))
-    assert_allclose(learnt.U * signs, U, atol=5e-3)
+    assert_allclose(learned.s, s, atol=1e-4)
+    signs = np.sign(np.sum(learned.U * U, axis=0))
+    assert_allclose(learned.U * signs, U, atol=5e-3)
 
 
 def test_states_are_those_that_the_vectors_came_from():
     """Variant I: the vector of a word is the sum of the states of its tokens, up to the length of the columns."""
     arrays = text()
-    learnt = lrmvl(arrays, 4, variant="I", rates=RATES, passes=3)
-    (states,) = learnt.states
+    learned = lrmvl(arrays, 4, variant="I", rates=RATES, passes=3)
+    (states,) = learned.states
     sums = np.zeros((len(arrays.vocabulary), 4))
     np.add.at(sums, arrays.ids, states(arrays))
-    assert_allclose(sums / np.linalg.norm(sums, axis=0), learnt.U, atol=1e-4)
+    assert_allclose(sums / np.linalg.norm(sums, axis=0), learned.U, atol=1e-4)
 
 
 def test_words_of_one_kind_come_together():

@@ -67,7 +67,7 @@ def test_both_layouts(tmp_path, text):
         (": family\n", ": no questions"),
         (
             "\nboy girl king queen\n",
-            ":2: a question before the first section (a line such as ': family' is needed before it)",
+            ":2: a question before the first section (put a line such as ': family' before it)",
         ),
         (": family\nboy girl king queen\n\nboy girl king\n", ":4: 3 words where four are needed"),
         (": family\nboy girl king queen prince\n", ":2: 5 words where four are needed"),
@@ -183,7 +183,7 @@ def test_excluded_words_and_words_of_ones_own_choice():
     assert analogies(vectors, question, exclude=False).answers == ["b"]
     other = analogies(vectors, question, find=lambda word: None)
     assert other.total == AnalogyScore(1, 0, 0)
-    with pytest.raises(OptionError, match="the method is '3cosadd' or '3cosmul', not 'add'"):
+    with pytest.raises(OptionError, match="method must be '3cosadd' or '3cosmul', not 'add'"):
         analogies(vectors, question, "add")
 
 

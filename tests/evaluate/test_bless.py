@@ -150,16 +150,16 @@ def test_concepts_that_say_nothing():
     pairs = [Related("a", "b", "coord"), Related("a", "c", "random"), Related("b", "a", "coord")]
     boxes = bless_boxes(vectors, pairs)  # equally far, and one relation alone
     assert (boxes["concepts"], boxes["scores"], boxes["coverage"]) == (0, {}, 1.0)
-    with pytest.raises(InputError, match="no concept with vectors for both related and random words"):
+    with pytest.raises(InputError, match="no concept has vectors for both related and random words"):
         bless_precision_recall(vectors, pairs[2:])
 
 
 def test_bad_transforms():
     vectors = WordVectors(["a", "b"], np.eye(2))
     pairs = [Related("a", "b", "attri", "ADJ"), Related("a", "b", "random")]
-    with pytest.raises(OptionError, match=r"a transform of shape \(3, 3\) for 2 numbers"):
+    with pytest.raises(OptionError, match=r"a transform of shape \(3, 3\) cannot be applied to 2 dimensions"):
         bless_boxes(vectors, pairs, transform={"ADJ": Transform(np.eye(3))})
-    with pytest.raises(OptionError, match="a transform is of the 'relatum' or the 'concept', not of 'noun'"):
+    with pytest.raises(OptionError, match="a transform must be for 'relatum' or 'concept', not for 'noun'"):
         bless_boxes(vectors, pairs, transform={"ADJ": Transform(np.eye(2), "noun")})
 
 

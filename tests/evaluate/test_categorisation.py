@@ -102,9 +102,9 @@ def test_what_is_refused(tmp_path):
     vectors = WordVectors(["a", "b"], np.eye(2))
     with pytest.raises(OptionError, match="2 words but 1 categories"):
         categorise(vectors, ["a", "b"], ["x"])
-    with pytest.raises(OptionError, match="the linkage is one of complete, average, single, not 'ward'"):
+    with pytest.raises(OptionError, match="linkage must be complete, average or single, not 'ward'"):
         categorise(vectors, ["a", "b"], ["x", "y"], linkage="ward")
-    with pytest.raises(OptionError, match="3 clusters of 2 words"):
+    with pytest.raises(OptionError, match="3 clusters cannot be made of 2 words"):
         categorise(vectors, ["a", "b"], ["x", "y"], n_clusters=3)
     with pytest.raises(InputError, match="1 of 2 words have a vector: nothing to cluster"):
         categorise(vectors, ["a", "z"], ["x", "y"])

@@ -205,7 +205,7 @@ def test_no_data_and_no_phrases_are_zeros():
     [
         ([["O"], ["O"]], [["O"], ["O", "O"]], "sentence 2 has 1 labels, its prediction 2"),
         ([["O"], ["O"]], [["O"]], "end before sentence 2"),
-        ([["O"]], [["O"], ["O"]], "go on after the last sentence, number 1"),
+        ([["O"]], [["O"], ["O"]], "more predictions after the last sentence, number 1"),
     ],
 )
 def test_sentences_that_do_not_match(gold, predicted, what):
@@ -263,7 +263,7 @@ def test_what_is_no_phrase_label_is_refused():
             allowed_transitions(["O", label], "iob2")
     with pytest.raises(InputError, match="prefixes are B, I, O"):
         allowed_ends(["S-X"], "iob2")
-    with pytest.raises(OptionError, match="iob1, iob2, bioes"):
+    with pytest.raises(OptionError, match="iob1, iob2 or bioes"):
         convert(["O"], "bilou")
 
 

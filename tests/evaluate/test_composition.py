@@ -101,21 +101,21 @@ def test_welch():
 
 
 def test_what_is_refused():
-    with pytest.raises(OptionError, match=r"the operator is one of baseline, .*, not 'max'"):
+    with pytest.raises(OptionError, match=r"operator must be baseline, .*, not 'max'"):
         compose(U, operator="max")
     with pytest.raises(OptionError, match="'t-add' and 't-mult' need transitions: give T"):
         compose(U, [V])
-    with pytest.raises(OptionError, match="the structure is 'tree' or 'chain', not 'star'"):
+    with pytest.raises(OptionError, match="structure must be 'tree' or 'chain', not 'star'"):
         head_space(T, "star")
-    with pytest.raises(OptionError, match="the transitions are a square matrix"):
+    with pytest.raises(OptionError, match="the transitions must be a square matrix"):
         head_space(T[:3])
     with pytest.raises(OptionError, match="transitions between 3 classes, but vectors of 4 numbers"):
         compose(U, [V], T=T[:3, :3])
-    with pytest.raises(OptionError, match="heads and dependents are vectors of the same length"):
+    with pytest.raises(OptionError, match="heads and dependents must be equally many vectors"):
         compose(U, [V[0]], T=T)
-    with pytest.raises(OptionError, match="nouns and adjectives are vectors of the same length"):
+    with pytest.raises(OptionError, match="nouns and adjectives must be equally many vectors"):
         deviance(U, V[0], T)
-    with pytest.raises(OptionError, match="the second clause is 'composed' or 'bare', not 'none'"):
+    with pytest.raises(OptionError, match="second must be 'composed' or 'bare', not 'none'"):
         composition_correlation(WordVectors(["a"], [[1.0]]), [], second="none")
 
 
@@ -185,7 +185,10 @@ def test_no_comparison_has_all_its_words():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("p\ta b c and d does too\ta b c and d does\t3", ":2: 'a b c and d does' is no sentence of the form"),
+        (
+            "p\ta b c and d does too\ta b c and d does\t3",
+            ":2: 'a b c and d does' is not a sentence of the form",
+        ),
         ("p\ta b c and d does too\ta b c and d does too\tx", ":2: 'x' is not a number"),
         ("p\ta b c and d does too\t3", ":2: 3 columns where the first line has 4"),
     ],

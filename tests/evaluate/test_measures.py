@@ -110,7 +110,7 @@ def test_zeros_of_kullback_leibler():
     assert pairwise_rows(*disjoint, "kl") == pytest.approx(-log(1e-10))
     assert pairwise_rows(*disjoint, "kl", floor=1e-300) == pytest.approx(-log(1e-300))
     for floor in (0.0, -1.0, 1.0, inf):
-        with pytest.raises(OptionError, match="the floor of 'kl' is between 0 and 1"):
+        with pytest.raises(OptionError, match="the floor of 'kl' must be between 0 and 1"):
             pairwise_rows(*disjoint, "kl", floor=floor)
 
 
@@ -136,17 +136,17 @@ def test_blocks_give_what_one_gives(monkeypatch):
 
 
 def test_what_is_refused():
-    with pytest.raises(OptionError, match=r"the measure is one of hellinger, .*, not 'l3'"):
+    with pytest.raises(OptionError, match=r"measure must be hellinger, .*, not 'l3'"):
         pairwise_rows([[1.0]], [[1.0]], "l3")
-    with pytest.raises(OptionError, match="'chi2' compares distributions, and some vectors have negative"):
+    with pytest.raises(OptionError, match="'chi2' compares distributions, but some vectors contain negative"):
         pairwise_rows([[1.0]], [[-1.0]], "chi2")
     with pytest.raises(OptionError, match="1 × 1 vectors cannot be paired with 1 × 2"):
         pairwise_rows([[1.0]], [[1.0, 2.0]])
     with pytest.raises(OptionError, match="1 × 1 vectors cannot be compared with 1 × 2"):
         distances([[1.0]], [[1.0, 2.0]])
-    with pytest.raises(OptionError, match="'dot' makes no distance"):
+    with pytest.raises(OptionError, match="'dot' is not a distance"):
         distances([[1.0]], measure="dot")
-    with pytest.raises(OptionError, match="one row a vector"):
+    with pytest.raises(OptionError, match="one row per vector"):
         pairwise_rows([1.0], [1.0])
     with pytest.raises(OptionError, match="not finite"):
         pairwise_rows([[np.nan]], [[1.0]])

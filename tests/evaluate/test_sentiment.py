@@ -27,7 +27,7 @@ def test_sentences_with_labels(tmp_path):
     path.write_bytes("1 a caf\xe9 .\r\n0 a\x85b\n".encode("latin-1"))
     found = read_labelled_sentences(path, "latin-1")
     assert found == [("1", ["a", "café", "."]), ("0", ["a\x85b"])]
-    with pytest.raises(InputError, match=r"train:1: not UTF-8 \(try --encoding latin-1\)"):
+    with pytest.raises(InputError, match=r"train:1: not UTF-8 \(try the encoding latin-1\)"):
         read_labelled_sentences(path)
 
 
@@ -53,7 +53,7 @@ def test_trees(tmp_path):
     assert read_sentiment_trees(path) == [("0", ["so", "dull"]), ("1", ["pure", "joy"])]
     assert [label for label, _ in read_sentiment_trees(path, binary=False)] == ["0", "2", "4"]
     for text, message in (
-        ("(0 (2 so) (1 dull))\n(S (2 so) (1 dull))\n", ": the label 'S' of tree 2 is none of 0 to 4"),
+        ("(0 (2 so) (1 dull))\n(S (2 so) (1 dull))\n", ": the label 'S' of tree 2 is not one of 0 to 4"),
         ("(2 (2 a) (2 day))\n", ": no sentences with sentiment"),
         ("(0 (2 so)\n(1 (2 a) (2 day))\n", ":1: 1 brackets are not closed before the next tree"),
     ):
@@ -148,7 +148,7 @@ def test_bad_options():
     two = [*one, LabelledSentence("0", ["b"])]
     with pytest.raises(OptionError, match="no dev sentences"):
         sentiment_accuracy(vectors, two, [], two)
-    with pytest.raises(OptionError, match="strengths are numbers above 0"):
+    with pytest.raises(OptionError, match="strengths must be numbers above 0"):
         sentiment_accuracy(vectors, two, two, two, [0.0])
     with pytest.raises(InputError, match="all training sentences have the same label"):
         sentiment_accuracy(vectors, one, two, two)

@@ -112,12 +112,12 @@ def test_draws_without_a_statistic_are_left_out():
 @pytest.mark.parametrize(
     ("baseline", "system", "options", "message"),
     [
-        ([1, 0], [1], {}, "the same items are needed, not 2 and 1"),
-        ([], [], {}, "the same items are needed, not 0 and 0"),
-        (1, 1, {}, "the same items are needed, not a number and a number"),
-        ([[1, 2]], [1], {}, "the same items are needed, not 1 × 2 and 1"),
+        ([1, 0], [1], {}, "both systems need scores for the same items, not 2 and 1"),
+        ([], [], {}, "both systems need scores for the same items, not 0 and 0"),
+        (1, 1, {}, "both systems need scores for the same items, not a number and a number"),
+        ([[1, 2]], [1], {}, "both systems need scores for the same items, not 1 × 2 and 1"),
         ([1, 0], [1, 1], {"resamples": 0}, "resamples must be at least 1, not 0"),
-        ([1, 0], [1, 1], {"level": 95}, "level is between 0 and 1, not 95"),
+        ([1, 0], [1, 1], {"level": 95}, "level must be between 0 and 1, not 95"),
     ],
 )
 def test_bad_options(baseline, system, options, message):
@@ -133,7 +133,7 @@ def test_no_statistic():
     def whole_only(items):
         return accuracy(items) if len(np.unique(items)) == 20 else float("nan")
 
-    with pytest.raises(InputError, match="a number for none of the draws"):
+    with pytest.raises(InputError, match="not a number for any of the resamples"):
         paired_bootstrap(np.arange(20), np.arange(20), whole_only, resamples=10)
 
 
@@ -155,7 +155,7 @@ def test_mcnemar_against_the_binomial_sum(only_a, only_b, both, neither):
 
 
 def test_mcnemar_needs_the_same_items():
-    with pytest.raises(OptionError, match="the same items are needed, not 2 and 3"):
+    with pytest.raises(OptionError, match="both systems need scores for the same items, not 2 and 3"):
         mcnemar([True, False], [True, False, True])
 
 

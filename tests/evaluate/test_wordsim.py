@@ -117,7 +117,7 @@ def test_missing_words():
     assert (upper["n"], upper["coverage"]) == (0, 0.0)
     assert math.isnan(upper["pearson"])
     assert word_similarity(vectors, [])["coverage"] == 0.0
-    with pytest.raises(OptionError, match="missing is 'skip' or 'zero', not 'drop'"):
+    with pytest.raises(OptionError, match="missing must be 'skip' or 'zero', not 'drop'"):
         word_similarity(vectors, pairs, missing="drop")
 
 

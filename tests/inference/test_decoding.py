@@ -279,9 +279,9 @@ def test_nothing_to_label(lengths):
 def test_bad_input_is_refused():
     scores, edges = np.zeros((2, 3)), np.zeros((1, 4, 3))
     good = Chains([0, 2], scores, [0, 0], edges)
-    with pytest.raises(OptionError, match="offsets must rise"):
+    with pytest.raises(OptionError, match="offsets must increase"):
         Chains([0, 3, 2], scores, [0, 0], edges)
-    with pytest.raises(OptionError, match="offsets must rise"):
+    with pytest.raises(OptionError, match="offsets must increase"):
         Chains([], scores, [0, 0], edges)
     with pytest.raises(OptionError, match="kinds must lie"):
         Chains([0, 2], scores, [0, 1], edges)

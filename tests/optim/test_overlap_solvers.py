@@ -547,7 +547,7 @@ def test_estimators_pass_rho_on_and_refuse_it_elsewhere():
     for rho in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(OptionError, match="rho must be"):
             LinearClassifier("overlap", groups=groups_of(), solver="admm", rho=rho).fit(loss.X, loss.y)
-    with pytest.raises(OptionError, match="over 9 features"):
+    with pytest.raises(OptionError, match="have 9 features"):
         LinearClassifier("overlap", groups=groups_of()).fit(loss.X[:, :5], loss.y)
     with pytest.raises(OptionError, match="needs groups"):
         LinearClassifier("overlap").fit(loss.X, loss.y)

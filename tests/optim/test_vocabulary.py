@@ -53,7 +53,7 @@ def test_every_name_makes_a_penalty_that_knows_its_name(name):
     if kind.needs in (None, "order"):
         assert penalty(again, EVERYTHING).value(X[0]) == made.value(X[0])
     else:
-        with pytest.raises(OptionError, match="of its own, which are not stored: give it again"):
+        with pytest.raises(OptionError, match="which are not stored: give it again"):
             penalty(again, EVERYTHING)
 
 
@@ -114,7 +114,7 @@ def test_objects_describe_themselves():
                {"name": "l1", "more": {"a": "b"}}, {"name": "l1", "more": [1]}]
 )  # fmt: skip
 def test_what_is_no_description(stored):
-    with pytest.raises(OptionError, match="not the description of a penalty"):
+    with pytest.raises(OptionError, match="does not describe a penalty"):
         PenaltySpec.from_json(stored)
 
 

@@ -40,7 +40,13 @@ def classes_page(model, title, data=None, **settings):
 def test_a_clustering(text):
     model = brown(pair_counts(text), text.vocabulary, 4, root=True).noting({"unknown": "<unk>"})
     page = classes_page(model, HOSTILE, TEXT[:3], documents=2)
-    assert titles(page) == ["Sentences", "Classes", "Map of words", "Tree of classes", "What follows what"]
+    assert titles(page) == [
+        "Sentences",
+        "Classes",
+        "Map of words",
+        "Tree of classes",
+        "Which classes follow which",
+    ]
     html = check(page)
     assert html.count('<p class="tokens">') == 2
     assert "4 classes with their most frequent words" in html
@@ -54,7 +60,7 @@ def test_flat_classes_have_no_tree(text):
     assert "Tree of classes" in titles(classes_page(model, "in a tree"))
     classes = WordClasses(model.classes.words, model.classes.ids)
     page = classes_page(Clustering(classes, model.class_pairs, model.class_roots), "flat")
-    assert titles(page) == ["Classes", "Map of words", "What follows what"]
+    assert titles(page) == ["Classes", "Map of words", "Which classes follow which"]
     check(page)
 
 
@@ -62,7 +68,7 @@ def test_a_hidden_markov_model(text):
     model = HiddenMarkov(4, em="batch", passes=5, random_state=1).fit(text)
     page = classes_page(model, "hidden", TEXT, documents=3)
     assert titles(page)[1:] == [
-        "Classes", "Map of words", "What follows what", "Words of several classes", "Passes",
+        "Classes", "Map of words", "Which classes follow which", "Words with several classes", "Passes",
     ]  # fmt: skip
     assert "probability 0." in check(page)
 

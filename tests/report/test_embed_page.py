@@ -80,7 +80,7 @@ def test_topics_and_their_documents():
 def test_files_of_vectors():
     sparse = csr_array(np.eye(4)[:, :3])
     page = embed_page(WordVectors(["a", "b", "c", "d"], sparse), "sparse")
-    assert page.known["numbers that are not 0"] == 0.25
+    assert page.known["non-zero numbers"] == 0.25
     check(page)
     assert titles(embed_page(WordVectors(["a"], [[1.0, 2.0]]), "one")) == ["Dimensions"]
     assert titles(embed_page(WordVectors([], np.zeros((0, 2))), "none")) == []

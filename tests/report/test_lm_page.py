@@ -55,7 +55,7 @@ def test_page(model):
     assert page.count("<script") == 1
     for name in (
         "Size by order",
-        "Surest contexts",
+        "Contexts with the surest predictions",
         "What comes next",
         "a rose",
         "&lt;/s&gt;",

@@ -178,15 +178,15 @@ def test_huffman_by_hand():
         (lambda: ClassTree.from_paths(["a"], ["0", "1"]), "1 classes but 2 paths"),
         (
             lambda: ClassTree.from_paths(["a", "b"], ["0", "x"]),
-            "the path 'x' has something else than 0 and 1",
+            "the path 'x' has characters other than 0 and 1",
         ),
         (
             lambda: ClassTree.from_paths(["a", "b", "c"], ["01", "1", "010"]),
-            "the path '01' of 'a' is the beginning of '010' of 'c'",
+            "the path '01' of 'a' is a prefix of the path '010' of 'c'",
         ),
         (lambda: ClassTree.huffman(["a"], [1, 2]), "1 classes but 2 counts"),
-        (lambda: ClassTree.huffman(["a"], [-1]), "counts of classes are finite numbers ≥ 0"),
-        (lambda: ClassTree.huffman(["a"], [np.nan]), "counts of classes are finite numbers ≥ 0"),
+        (lambda: ClassTree.huffman(["a"], [-1]), "counts of classes must be finite numbers ≥ 0"),
+        (lambda: ClassTree.huffman(["a"], [np.nan]), "counts of classes must be finite numbers ≥ 0"),
     ],
 )
 def test_bad_trees(make, message):
@@ -259,7 +259,7 @@ def test_newick_quotes_what_other_programs_would_change():
         ("", ":1: column 1: no ';' at the end of the tree"),
         (";", ":1: column 1: a leaf without a name"),
         ("(a,b)", ":1: column 6: no ';' at the end of the tree"),
-        ("(a,\n b;", ":2: column 3: the tree ends, but 1 '(' are open"),
+        ("(a,\n b;", ":2: column 3: the tree ends, but 1 '(' are not closed"),
         ("(a,b));", ":1: column 6: ')' outside of parentheses"),
         ("a,b;", ":1: column 2: ',' outside of parentheses"),
         ("(a,,b);", ":1: column 4: a leaf without a name"),
@@ -267,9 +267,9 @@ def test_newick_quotes_what_other_programs_would_change():
         ("(a,b)(c);", ":1: column 6: '(' where ',' or ')' is needed"),
         (
             "(New York,b);",
-            ":1: column 6: the name 'York' where ',' or ')' is needed; names with spaces go in quotes",
+            ":1: column 6: the name 'York' where ',' or ')' is needed; put names with spaces in quotes",
         ),
-        ("(a,b); (c);", ":1: column 8: something after the end of the tree"),
+        ("(a,b); (c);", ":1: column 8: there is text after the end of the tree"),
         ("(a,'b);", ":1: column 4: a quote without its end"),
         ("(a,[b);", ":1: column 4: a comment without its end"),
         ("(a,b]);", ":1: column 5: ']' without its '['"),
@@ -305,7 +305,7 @@ def test_unclosed_quotes_take_no_time():
 
 
 def test_names_that_a_text_file_cannot_hold(tmp_path):
-    with pytest.raises(OptionError, match="cannot stand in a text file: write JSON instead"):
+    with pytest.raises(OptionError, match="cannot be written to a text file: write JSON instead"):
         ClassTree.balanced(["a\r", "b"]).write_newick(tmp_path / "x")
 
 

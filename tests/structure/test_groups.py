@@ -54,7 +54,7 @@ def test_nesting_by_brute_force(family):
     assert groups.is_nested == nested
     if not nested:
         assert groups.parent is None
-        with pytest.raises(OptionError, match=r"group \d+ and group \d+ cross") as caught:
+        with pytest.raises(OptionError, match=r"group \d+ and group \d+ overlap without") as caught:
             groups.to_forest()
         g, h = (int(word) for word in str(caught.value).split() if word.isdigit())
         assert crosses(family[g], family[h])
@@ -146,7 +146,7 @@ def test_from_prefixes():
     assert Groups.from_prefixes(adopted, ["zzz"], lengths=[1]).names == ["1"]
     with pytest.raises(OptionError, match="these classes are flat"):
         Groups.from_prefixes(WordClasses(["a"], [0]), ["a"])
-    with pytest.raises(OptionError, match="prefixes need lengths from 0 up"):
+    with pytest.raises(OptionError, match="lengths of prefixes must be at least 0"):
         Groups.from_prefixes(classes, ["a"], lengths=[-1])
 
 
@@ -197,20 +197,20 @@ def test_the_arrays_are_as_promised_and_do_not_change():
         (lambda: Groups.from_lists([[0], []], 5), "group 1 has no members"),
         (
             lambda: Groups.from_lists([[0], []], 5, empty="keep"),
-            "empty groups are to 'drop' or to 'refuse', not to 'keep'",
+            "empty must be 'drop' or 'refuse', not 'keep'",
         ),
         (
             lambda: Groups.from_lists([[0]], 5, weights=[-2]),
-            "group 0: a weight is a finite number ≥ 0, not -2",
+            "group 0: a weight must be a finite number ≥ 0, not -2",
         ),
         (
             lambda: Groups.from_lists([[0]], 5, weights=[np.nan]),
-            "group 0: a weight is a finite number ≥ 0, not nan",
+            "group 0: a weight must be a finite number ≥ 0, not nan",
         ),
         (lambda: Groups.from_lists([[0]], 5, weights=[1, 2]), "1 groups but 2 weights"),
         (
             lambda: Groups.from_lists([[0]], 5, weights="log"),
-            "weights are 'sqrt', 'unit' or numbers, not 'log'",
+            "weights must be 'sqrt', 'unit' or numbers, not 'log'",
         ),
         (lambda: Groups.from_lists([[0]], 5, names=["a", "b"]), "1 groups but 2 names"),
         (
@@ -219,15 +219,15 @@ def test_the_arrays_are_as_promised_and_do_not_change():
         ),
         (
             lambda: Groups([0, 2], [0], n_features=3),
-            "ends of groups must rise from 0 to the number of members",
+            "ends of groups must increase from 0 to the number of members",
         ),
         (
             lambda: Groups([0, 2, 1, 3], [0, 1, 2], n_features=3),
-            "ends of groups must rise from 0 to the number of members",
+            "ends of groups must increase from 0 to the number of members",
         ),
         (
             lambda: Groups([0], [], n_features=-1),
-            "the number of features must lie in 0 … 2147483647, not -1",
+            "the number of features must be from 0 to 2147483647, not -1",
         ),
         (lambda: Groups.from_tree([1, 0], [0]), "node 0 is its own ancestor"),
         (lambda: Groups.from_tree([7], [0]), "a parent is not among the 1 nodes"),
@@ -250,7 +250,8 @@ def test_crossing_groups_are_named():
     with pytest.raises(OptionError) as caught:
         groups.to_forest()
     assert str(caught.value) == (
-        "group 0 ('NP') and group 1 ('VP') cross, so the groups form no tree: use an overlapping penalty"
+        "group 0 ('NP') and group 1 ('VP') overlap without being nested, so there is no tree: "
+        "use a penalty for overlapping groups"
     )
 
 
@@ -297,7 +298,7 @@ def test_the_json_file_is_for_people(tmp_path):
 
 
 def test_write_json_checks_the_names(tmp_path):
-    with pytest.raises(OptionError, match="3 features but 2 names of features"):
+    with pytest.raises(OptionError, match="3 features but 2 feature names"):
         Groups.from_lists([[0]], n_features=3).write_json(tmp_path / "x", ["a", "b"])
 
 
@@ -305,18 +306,18 @@ def test_write_json_checks_the_names(tmp_path):
     ("text", "message"),
     [
         ('{"n_features": 3,\n "groups": [}', ":2: not JSON: expecting value in column 13"),
-        ("[]", ": an object in braces is needed"),
+        ("[]", ": this must be an object in braces"),
         ('{"groups": []}', ': no "n_features"'),
         ('{"n_features": 3}', ': no "groups"'),
         ('{"n_features": "3", "groups": []}', ': "n_features" must be a whole number'),
         ('{"n_features": 3, "n_features": 4}', ': not JSON: "n_features" appears twice in one object'),
-        ("[" * 100_000, ": brackets nested too deeply"),
-        ('{"n_features": 3, "groups": [[1]]}', ": group 0: an object in braces is needed"),
+        ("[" * 100_000, ": brackets are nested too deeply"),
+        ('{"n_features": 3, "groups": [[1]]}', ": group 0: this must be an object in braces"),
         ('{"n_features": 3, "groups": [{}]}', ': group 0: no "members"'),
         (
             '{"n_features": 3, "groups": [{"name": "x", "members": ["cat"]}]}',
             ": group 0 ('x'): the member 'cat' is a name, but the features have none"
-            " (give the names of the features, or use numbers)",
+            " (name the features, or use numbers as members)",
         ),
         (
             '{"n_features": 3, "groups": [{"members": [1.5]}]}',
@@ -328,7 +329,7 @@ def test_write_json_checks_the_names(tmp_path):
         ),
         (
             '{"n_features": 3, "groups": [{"members": [0], "weight": -1}]}',
-            ": group 0: a weight is a finite number ≥ 0, not -1",
+            ": group 0: a weight must be a finite number ≥ 0, not -1",
         ),
         (
             '{"n_features": 3, "groups": [{"members": [3]}]}',

@@ -88,7 +88,7 @@ def test_prefixes(brown):
     assert coarse.encode(["the", "of", "dog", "runs"]).tolist() == [0, 0, 1, 2]
     assert coarse.counts is not None
     assert brown.prefix_classes(0).n_classes == 1
-    with pytest.raises(OptionError, match="at least 0 bits, not -1"):
+    with pytest.raises(OptionError, match="at least 0, not -1"):
         brown.prefix_classes(-1)
     with pytest.raises(OptionError, match="these classes are flat: they have no paths"):
         WordClasses(["a"], [0]).prefix("a", 1)
@@ -118,8 +118,8 @@ def test_nothing_changes(brown):
     [
         (lambda: WordClasses(["a", "b", "a"], [0, 0, 0]), "the word 'a' appears twice"),
         (lambda: WordClasses(["a"], [0, 1]), "1 words but 2 classes of words"),
-        (lambda: WordClasses(["a"], [-1]), "classes are numbered from 0"),
-        (lambda: WordClasses(["a"], [0], unknown=-1), "classes are numbered from 0"),
+        (lambda: WordClasses(["a"], [-1]), "the numbers of classes must be at least 0"),
+        (lambda: WordClasses(["a"], [0], unknown=-1), "the numbers of classes must be at least 0"),
         (lambda: WordClasses(["a"], [0.5]), "classes of words: whole numbers up to 2147483647 are needed"),
         (lambda: WordClasses(["a"], [2**40]), "classes of words: whole numbers up to 2147483647 are needed"),
         (lambda: WordClasses(["a"], [[0]]), "classes of words: a flat list is needed, not 2 dimensions"),
@@ -127,7 +127,7 @@ def test_nothing_changes(brown):
         (lambda: WordClasses(["a"], [0], counts=[-1]), "a count is negative"),
         (lambda: WordClasses(["a"], [1], paths=["0"]), "class 1, but there are only 1 classes"),
         (lambda: WordClasses(["a"], [0], paths=["0"], n_classes=2), "2 classes but 1 paths"),
-        (lambda: WordClasses(["a"], [0], paths=["0x"]), "the path '0x' has something else than 0 and 1"),
+        (lambda: WordClasses(["a"], [0], paths=["0x"]), "the path '0x' has characters other than 0 and 1"),
         (lambda: WordClasses(["a"], [0], paths=["0", "0"]), "two classes have the same path"),
     ],
 )
@@ -178,7 +178,9 @@ def test_brown_file(tmp_path, brown):
     without_counts = WordClasses.read_paths(path)
     assert (without_counts.paths, without_counts.counts) == (["0", "1"], None)
     assert without_counts.encode(["a", "b", "c"]).tolist() == [0, 1, 1]
-    with pytest.raises(OptionError, match=r"'a\\tb' cannot stand between tabs: write JSON instead"):
+    with pytest.raises(
+        OptionError, match=r"'a\\tb' cannot be written to a table with tabs: write JSON instead"
+    ):
         WordClasses(["a\tb"], [0], paths=["0"]).write_paths(path)
     with pytest.raises(OptionError, match="these classes are flat"):
         WordClasses(["a"], [0]).write_paths(path)
@@ -188,8 +190,8 @@ def test_brown_file(tmp_path, brown):
     ("text", "message"),
     [
         ("", ": no word classes"),
-        ("0 a 3\n", ":1: 1 fields between tabs (path, word, count are needed)"),
-        ("0\ta\t3\n0\tb\t3\tx\n", ":2: 4 fields between tabs (path, word, count are needed)"),
+        ("0 a 3\n", ":1: 1 tab-separated fields (each line needs a path, a word and a count)"),
+        ("0\ta\t3\n0\tb\t3\tx\n", ":2: 4 tab-separated fields (each line needs a path, a word and a count)"),
         ("0\ta\t3\n02\tb\t3\n", ":2: '02' is not a path of 0 and 1"),
         ("0\ta\t3\n\n1\tb\tmany\n", ":3: 'many' is not a count"),
         ("0\ta\t-3\n", ":1: '-3' is not a count"),

@@ -77,10 +77,10 @@ def test_nothing_changes():
     [
         (["a", "a"], np.ones((2, 2)), "the word 'a' appears twice"),
         (["a"], np.ones((2, 2)), "1 words but 2 vectors"),
-        (["a"], np.ones(2), "word vectors are a matrix of numbers, one row a word"),
-        (["a"], [["x"]], "word vectors are a matrix of numbers, one row a word"),
-        (["a"], np.ones((1, 0)), "word vectors are a matrix of numbers, one row a word"),
-        (["a"], sp.csr_array((1, 0)), "word vectors are a matrix of numbers, one row a word"),
+        (["a"], np.ones(2), "word vectors must be a matrix of numbers with one row per word"),
+        (["a"], [["x"]], "word vectors must be a matrix of numbers with one row per word"),
+        (["a"], np.ones((1, 0)), "word vectors must be a matrix of numbers with one row per word"),
+        (["a"], sp.csr_array((1, 0)), "word vectors must be a matrix of numbers with one row per word"),
     ],
 )
 def test_bad_vectors(words, matrix, message):
@@ -195,7 +195,7 @@ def test_kmeans_finds_directions(sparse):
     assert len(set(zip(gold.tolist(), classes.ids.tolist()))) == 5  # the same classes by other names
     np.testing.assert_array_equal(classes.ids, vectors.kmeans(5, random_state=1).ids)
     for n in (0, 601):
-        with pytest.raises(OptionError, match=f"{n} classes of 600 words"):
+        with pytest.raises(OptionError, match=f"{n} classes cannot be made of 600 words"):
             vectors.kmeans(n)
 
 
@@ -238,10 +238,10 @@ def test_hellinger_takes_counts_of_any_size():
         ("other", pytest.approx(np.sqrt(3) / 2, abs=1e-6)),
     ]
     with pytest.raises(
-        OptionError, match="'hellinger' reads vectors as distributions, and some have negative"
+        OptionError, match="'hellinger' treats vectors as distributions, but some contain negative"
     ):
         WordVectors(["a", "b"], [[1.0, -1.0], [1.0, 1.0]]).neighbours("b", metric="hellinger")
-    with pytest.raises(OptionError, match="some have negative"):
+    with pytest.raises(OptionError, match="some contain negative"):
         vectors.neighbours(np.array([1.0, -1.0]), metric="hellinger")
 
 
@@ -270,12 +270,12 @@ def test_options_of_neighbours():
         vectors.neighbours("cat")
     with pytest.raises(OptionError, match="k must be at least 1, not 0"):
         vectors.neighbours(np.ones(2), 0)
-    with pytest.raises(OptionError, match="the metric is 'cosine', 'dot' or 'hellinger', not 'l2'"):
+    with pytest.raises(OptionError, match="metric must be 'cosine', 'dot' or 'hellinger', not 'l2'"):
         vectors.neighbours("w0", metric="l2")
-    with pytest.raises(OptionError, match="vectors have 2 numbers here, not 3"):
+    with pytest.raises(OptionError, match="the vectors have 2 dimensions, not 3"):
         vectors.neighbours(np.ones(3))
     for metric in ("cosine", "dot"):
-        with pytest.raises(OptionError, match="some vectors have numbers that are not finite"):
+        with pytest.raises(OptionError, match="some vectors contain numbers that are not finite"):
             WordVectors(["a", "b"], [[np.nan, 1.0], [1.0, 1.0]]).neighbours("b", metric=metric)
 
 
@@ -339,8 +339,8 @@ def test_word2vec_variants(tmp_path):
     ("text", "message"),
     [
         ("", ": no word vectors: the file is empty"),
-        ("word\n", ":1: no numbers (a word and its vector are needed on each line)"),
-        ("3 0\n", ":1: no numbers (a word and its vector are needed on each line)"),
+        ("word\n", ":1: there are no numbers (a word and its vector are needed on each line)"),
+        ("3 0\n", ":1: there are no numbers (a word and its vector are needed on each line)"),
         ("a 1 2\nb 1\nc 1 2\n", ":2: 1 numbers where 2 are needed"),
         ("a 1 2\nb 1 2\nc 1 2 3\n", ":3: 3 numbers where 2 are needed"),
         ("2 3\na 1 2\nb 1 2\n", ":2: 2 numbers where 3 are needed"),
@@ -354,7 +354,7 @@ def test_word2vec_variants(tmp_path):
         ("a 1 2\nb 1 2\na 1 2\n", ":3: the word 'a' again (first on line 1)"),
         (
             "3 2\na 1 2\nb 1 2\n",
-            ": the first line promises 3 words, but 2 follow (the file is incomplete, or two were joined)",
+            ": the first line announces 3 words, but 2 follow (the file is incomplete, or two files were joined)",
         ),
     ],
 )
@@ -400,25 +400,31 @@ def test_word2vec_from_gensim(tmp_path):
 
 
 _ONE, _NAN = np.ones(2, "<f4").tobytes(), np.array([1, np.nan], "<f4").tobytes()
-_AT = "it ends, or makes no sense, at word {} (it is truncated, or not binary word2vec)"
+_AT = "the file ends, or makes no sense, at word {} (it is truncated, or not binary word2vec)"
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", ": no word vectors: the file is empty"),
-        (b"a 1 2\n", ":1: no numbers of words and dimensions (is it a word2vec file?)"),
-        (b"1 0\n", ":1: no numbers of words and dimensions (is it a word2vec file?)"),
-        (b"2 999999999999999999\na ", ":1: no numbers of words and dimensions (is it a word2vec file?)"),
-        (b"\xff\xfe 2\n", ":1: no numbers of words and dimensions (is it a word2vec file?)"),
+        (b"a 1 2\n", ":1: the numbers of words and dimensions are missing (is it a word2vec file?)"),
+        (b"1 0\n", ":1: the numbers of words and dimensions are missing (is it a word2vec file?)"),
+        (
+            b"2 999999999999999999\na ",
+            ":1: the numbers of words and dimensions are missing (is it a word2vec file?)",
+        ),
+        (b"\xff\xfe 2\n", ":1: the numbers of words and dimensions are missing (is it a word2vec file?)"),
         (b"999999999999999999 2\na " + _ONE, ": " + _AT.format(2)),
         (b"2 2\na " + _ONE + b"b " + _ONE[:5], ": " + _AT.format(2)),
         (b"2 2\na " + _ONE + b"\xff " + _ONE, ": " + _AT.format(2)),
         (b"2 2\na " + _ONE + b"\n " + _ONE, ": " + _AT.format(2)),
         (b"1 2\n" + b"a" * 10_000 + b" " + _ONE, ": " + _AT.format(1)),
         (b"2 2\na " + _ONE + b"\nb " + _NAN, ": the vector of word 2 has numbers that are not finite"),
-        (b"2 2\na " + _ONE + b"\na " + _ONE, ": the word 'a' twice"),
-        (b"1 2\na " + _ONE + b"\nb " + _ONE, ": more follows after the 1 words promised"),
+        (b"2 2\na " + _ONE + b"\na " + _ONE, ": the word 'a' appears twice"),
+        (
+            b"1 2\na " + _ONE + b"\nb " + _ONE,
+            ": there is more after the 1 words that the first line announces",
+        ),
     ],
 )
 def test_bad_binary_word2vec_files(tmp_path, content, message):
@@ -442,7 +448,7 @@ def test_lines_are_counted_across_blocks(tmp_path):
 
 def test_words_that_word2vec_cannot_hold(tmp_path):
     for word in ("New York", "", "a\tb"):
-        with pytest.raises(OptionError, match="cannot stand before a space: use `save` instead"):
+        with pytest.raises(OptionError, match="cannot be written in this format: use `save` instead"):
             WordVectors([word], [[1.0]]).write_word2vec(tmp_path / "x")
     assert not (tmp_path / "x").exists()
 

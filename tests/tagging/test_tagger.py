@@ -243,7 +243,7 @@ def test_sentence_weights_count_like_repetitions():
     twice = Tagger(TEMPLATE, **options).fit(X + X[:5], Y + Y[:5])
     weighted = Tagger(TEMPLATE, **options).fit(X, Y, sentence_weight=[2.0] * 5 + [1.0] * (len(X) - 5))
     np.testing.assert_allclose(weighted.weights_.full(), twice.weights_.full(), atol=1e-4)
-    with pytest.raises(InputError, match="one weight for each sentence"):
+    with pytest.raises(InputError, match="one weight per sentence"):
         Tagger(TEMPLATE).fit(X, Y, sentence_weight=[1.0])
     for weight in (-1.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match="finite numbers ≥ 0"):
@@ -621,5 +621,5 @@ def test_a_penalty_with_groups_of_its_own_comes_back_by_name_and_is_not_replaced
     again = Tagger.load(tmp_path / "m")
     assert again.penalty == PenaltySpec("group", 0.2, own="groups")
     assert again.predict([["the", "dog"]]) == [["D", "N"]]
-    with pytest.raises(OptionError, match="groups of its own, which are not stored: give it again"):
+    with pytest.raises(OptionError, match="groups, which are not stored: give it again"):
         again.fit(sentences, labels)

@@ -481,7 +481,7 @@ def test_what_does_not_go_together():
     data = make_data()
     loss = CRFLoss(data, 3, threads=1)
     small = loss.restricted(observed_support(data, loss.shape))
-    with pytest.raises(OptionError, match="no solver"):
+    with pytest.raises(OptionError, match="solver must be one of auto, lbfgs"):
         Plan("newtonian")
     with pytest.raises(OptionError, match="smooth"):
         train(loss, L1(1.0), Plan("lbfgs"))
@@ -513,7 +513,7 @@ def test_any_penalty_by_name(name):
 def test_what_a_tagger_cannot_offer_is_refused_before_any_work():
     for name, what in (
         ("trace", "needs a design matrix, which a tagger does not have"),
-        ("fused", "needs weights in an order, which a tagger does not have"),
+        ("fused", "needs ordered weights, which a tagger does not have"),
         ("group", "needs a grouping: group:pattern"),
         ("group:colour", "no grouping 'colour' in a tagger"),
     ):

@@ -253,8 +253,8 @@ def test_splits_always_have_two_sides():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "other"}, "method is one of"),
-        ({"depth": -1}, "depth is 0 or more"),
+        ({"method": "other"}, "method must be"),
+        ({"depth": -1}, "depth must be at least 0"),
         ({"delta": -1.0}, "delta must be above 0"),
         ({"names": ["a"]}, "2 classes but 1 names"),
     ],

@@ -1,4 +1,4 @@
-"""Word classes learnt from text: Brown and exchange clustering, hidden Markov chains and trees.
+"""Word classes learned from text: Brown and exchange clustering, hidden Markov chains and trees.
 
 :func:`fit` learns from text by any method. Below it, :func:`pair_counts` with :func:`brown` or :func:`exchange` gives a
 :class:`Clustering` (one class for each word), and :class:`HiddenMarkov` classes that depend on the context. Both give

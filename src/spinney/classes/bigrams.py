@@ -39,7 +39,7 @@ def bigram_log_likelihood(clustering: Clustering, pairs: PairCounts) -> float:
     """
     classes, n = clustering.classes, clustering.classes.n_classes
     if pairs.n_words != len(classes):
-        raise OptionError(f"pairs of {pairs.n_words} words, but the clustering has {len(classes)}")
+        raise OptionError(f"the pairs are of {pairs.n_words} words, but the clustering has {len(classes)}")
     counts, roots = clustering.class_pairs.astype(np.float64), clustering.class_roots.astype(np.float64)
     prior = counts.sum(axis=0) + roots + 1.0
     prior /= prior.sum()

@@ -69,7 +69,7 @@ def brown(
     root = pairs.tree if root is None else root
     check_sizes(pairs, vocabulary, n_classes, root)
     if refine < 0:
-        raise OptionError(f"refine is a number of passes, not {refine}")
+        raise OptionError(f"refine must be a number of passes, not {refine}")
     started = time.perf_counter()
     facts: dict[str, Any] = {"method": "brown", "root": root, "refine": refine}
     state = State.empty(n_classes + 1, root, pairs)

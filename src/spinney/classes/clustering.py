@@ -22,7 +22,7 @@ from spinney.structure.classviews import Floats
 
 @dataclass(eq=False, repr=False)
 class Clustering(WordClassModel):
-    """Word classes learnt from pairs of words; :func:`brown` and :func:`exchange` make them.
+    """Word classes learned from pairs of words; :func:`brown` and :func:`exchange` make them.
 
     Attributes
     ----------
@@ -126,11 +126,11 @@ class Clustering(WordClassModel):
             file.tensor("class_roots", np.int64),
         )
         if class_pairs.shape != (n, n) or class_roots.shape != (n,):
-            raise file.error("damaged: the counts of classes do not fit the classes")
+            raise file.error("damaged: the counts do not match the classes")
         if np.any(class_pairs < 0) or np.any(class_roots < 0):
             raise file.error("damaged: a count is negative")
         if class_pairs.sum(dtype=np.float64) + class_roots.sum(dtype=np.float64) > 2**53:
-            raise file.error("damaged: more pairs than any text has")
+            raise file.error("damaged: there are more pairs than any text has")
         return cls(classes, class_pairs, class_roots, file.fact("facts", dict))
 
 
@@ -154,7 +154,7 @@ def average_mutual_information(class_pairs: NDArray[np.int64]) -> float:
 def check_sizes(pairs: PairCounts, vocabulary: Vocabulary, n_classes: int, root: bool) -> None:
     """Refuse what cannot be clustered."""
     if len(vocabulary) != pairs.n_words:
-        what = f"pairs of {pairs.n_words} words, but a vocabulary of {len(vocabulary)}: they belong together"
+        what = f"the pairs are of {pairs.n_words} words, but the vocabulary has {len(vocabulary)}: use the same text"
         raise OptionError(what)
     if n_classes < 2:
         raise OptionError(f"at least 2 classes are needed, not {n_classes}")
@@ -162,7 +162,7 @@ def check_sizes(pairs: PairCounts, vocabulary: Vocabulary, n_classes: int, root:
         what = f"{n_classes} classes for {pairs.n_words} words: ask for at most {pairs.n_words}"
         raise OptionError(what)
     if not pairs.n_distinct and not root:
-        raise InputError("no two words stand together", remedy="are the sentences split into words?")
+        raise InputError("no two words are next to each other", remedy="are the sentences split into words?")
 
 
 def make_clustering(

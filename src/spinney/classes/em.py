@@ -40,10 +40,10 @@ def beginning(model: HiddenMarkov, corpus: Corpus, init: WordClasses | HiddenMar
         old = init.statistics_
         return Statistics(old.omega.astype(dtype), old.mass.copy(), old.tau.copy(), old.rho.copy())
     if not 2 <= init.n_classes <= model.n_classes:
-        raise OptionError(f"{init.n_classes} classes to begin with, but {model.n_classes} are wanted")
+        raise OptionError(f"the initial classes are {init.n_classes}, but {model.n_classes} are asked for")
     classes = init.encode(list(model.vocabulary_.words))
     if np.all(classes < 0):
-        raise OptionError("no word of the text is in the classes to begin with")
+        raise OptionError("no word of the text is in the initial classes")
     edges, roots = class_edges(corpus, classes, init.n_classes, kinds)
     return classes_start(classes, counts, edges, roots, rng, dtype)
 
@@ -76,7 +76,7 @@ class EMTraining:
         while (size := model.statistics_.n_classes) < model.n_classes:
             while model._done.passes < model.how.split_passes:
                 self._pass()
-            log.info("%d classes, to be split", size)
+            log.info("starting with %d classes, which will be split", size)
             larger = min(2 * size, model.n_classes)
             model.statistics_ = split(model.statistics_, larger, _rng(model, size), model.how.noise)
             model._done = Done()

@@ -80,9 +80,9 @@ def exchange(
     root = pairs.tree if root is None else root
     check_sizes(pairs, vocabulary, n_classes, root)
     if passes < 1:
-        raise OptionError(f"at least one pass is needed, not {passes}")
+        raise OptionError(f"passes must be at least 1, not {passes}")
     if tol < 0:
-        raise OptionError(f"tol must not be negative, as {tol} is")
+        raise OptionError(f"tol must be at least 0, not {tol}")
     started = time.perf_counter()
     ids = _initial(pairs, vocabulary, n_classes, init, random_state)
     ids, gains = improve(
@@ -230,7 +230,7 @@ def _initial(
         if np.any(ids < 0):
             word = vocabulary.words[int(np.argmin(ids))]
             raise OptionError(
-                f"init has no class for {word!r}, nor one for unknown words: place() gives them one"
+                f"init has no class for {word!r}, nor one for unknown words: assign classes with place() first"
             )
         return ids
     if init not in ("frequency", "random"):

@@ -124,7 +124,7 @@ class HiddenMarkov(WordClassModel):
         started = time.perf_counter()
         self._check()
         if not text.n_tokens:
-            raise InputError("no words to learn from")
+            raise InputError("there are no words to learn from")
         if self.n_classes > len(text.vocabulary):
             raise OptionError(
                 f"{self.n_classes} classes for {len(text.vocabulary)} words: ask for at most {len(text.vocabulary)}"
@@ -159,7 +159,7 @@ class HiddenMarkov(WordClassModel):
         return self
 
     def _check(self) -> None:
-        """Refuse what cannot be learnt."""
+        """Refuse what cannot be learned."""
         for name, least in (("n_classes", 2), ("random_state", 0)):
             value = getattr(self, name)
             if not _is_whole(value, least):
@@ -167,7 +167,7 @@ class HiddenMarkov(WordClassModel):
         if self.threads is not None and not _is_whole(self.threads, 1):
             raise OptionError(f"threads must be at least 1, not {self.threads!r}")
         if self.structure not in get_args(Structure):
-            raise unknown_choice("structure is", self.structure, get_args(Structure))
+            raise unknown_choice("structure must be", self.structure, get_args(Structure))
         typed = self.typed
         if isinstance(typed, Mapping):
             sound = all(isinstance(one, str) for pair in typed.items() for one in pair)
@@ -176,9 +176,9 @@ class HiddenMarkov(WordClassModel):
         if not sound:
             raise OptionError(f"typed must be a whole number or map relations to groups, not {typed!r}")
         if typed and self.structure == "chain":
-            raise OptionError("typed edges are those of trees: a chain has none")
+            raise OptionError("typed is for trees: the edges of a chain have no types")
         if self.how.start is not None and self.how.start > self.n_classes:
-            raise OptionError(f"start must be from 2 to {self.n_classes} classes, not {self.how.start}")
+            raise OptionError(f"start must be from 2 to {self.n_classes}, not {self.how.start}")
 
     @property
     def _messages(self) -> Messages:
@@ -202,14 +202,14 @@ class HiddenMarkov(WordClassModel):
     def _check_origin(self, init: HiddenMarkov, text: TokenArrays) -> None:
         init._check_fitted()
         if init.vocabulary_.words != text.vocabulary.words:
-            raise OptionError("the model to begin with has another vocabulary: read the text with its own")
+            raise OptionError("the initial model has another vocabulary: read the text with that vocabulary")
         if init.structure != self.structure:
-            raise OptionError(f"the model to begin with is a {init.structure}, this one a {self.structure}")
+            raise OptionError(f"the initial model is a {init.structure}, but this one is a {self.structure}")
         if init.typed != self.typed:
-            raise OptionError(f"the model to begin with has typed={init.typed}, this one {self.typed}")
+            raise OptionError(f"the initial model has typed={init.typed}, but this one {self.typed}")
         if init.statistics_.n_classes > self.n_classes:
             raise OptionError(
-                f"the model to begin with has {init.statistics_.n_classes} classes, more than {self.n_classes}"
+                f"the initial model has {init.statistics_.n_classes} classes, more than {self.n_classes}"
             )
 
     def _corpus(self, text: TokenArrays) -> Corpus:
@@ -249,11 +249,11 @@ class HiddenMarkov(WordClassModel):
             / max(sum(r["seconds"] for r in trace), 1e-9),
         }
 
-    # -- what was learnt ------------------------------------------------------------------------------
+    # -- what was learned ------------------------------------------------------------------------------
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "statistics_"):
-            raise NotFittedError("this model has learnt nothing yet: call fit")
+            raise NotFittedError("this model is not fitted yet: call fit")
 
     @property
     def laws_(self) -> Laws:
@@ -509,21 +509,21 @@ class HiddenMarkov(WordClassModel):
         with model.checked():
             fitted._check()
             if not 2 <= C <= fitted.n_classes or len(words) != V or counts.min(initial=0) < 0:
-                raise OptionError("its sizes do not fit together")
+                raise OptionError("its sizes do not match")
             if (mass.shape, tau.shape, rho.shape) != ((C,), (len(relations), C, C), (C,)):
-                raise OptionError("its arrays do not fit together")
+                raise OptionError("the shapes of its arrays do not match")
             if not all(np.all(np.isfinite(one)) and np.all(one >= 0) for one in (omega, mass, tau, rho)):
-                raise OptionError("some of its counts are no counts")
+                raise OptionError("some of its counts are not valid")
             if not np.allclose(mass, omega.sum(axis=0, dtype=np.float64), rtol=1e-3, atol=1e-3 * mass.mean()):
-                raise OptionError("its sums are not those of its counts")
+                raise OptionError("its totals do not match its counts")
             fitted.vocabulary_ = Vocabulary(tuple(words), counts, model.header.get("unknown"))
         fitted.relations_ = _read_relations(model, relations)
         done = Done(model.fact("passes", int), model.fact("steps", int), model.fact("finished", bool))
         if min(done) < 0:
-            raise model.error("damaged: it has made fewer passes than none")
+            raise model.error("damaged: its number of passes is negative")
         fitted._done = done
         if not isinstance(facts.get("reading"), dict) or not isinstance(facts.get("trace"), list):
-            raise model.error("damaged: it does not say how its text was read")
+            raise model.error("damaged: it does not record how its text was read")
         fitted.facts, fitted.gamma_ = facts, model.fact("gamma", float)
         fitted.statistics_ = Statistics(omega, mass, tau, rho)
         return fitted
@@ -553,7 +553,7 @@ def _is_whole(value: object, least: int) -> bool:
 def _read_relations(model: ModelFile, relations: dict[str, Any]) -> dict[str, list[str]]:
     for members in relations.values():
         if not isinstance(members, list) or not all(isinstance(name, str) for name in members):
-            raise model.error("damaged: its kinds of edges are no lists of relations")
+            raise model.error("damaged: its kinds of edges are not lists of relations")
     if next(iter(relations), None) != REST:
-        raise model.error("damaged: its kinds of edges do not begin with that of all the rest")
+        raise model.error("damaged: its kinds of edges do not begin with the default kind")
     return relations

@@ -112,11 +112,11 @@ class WordClassModel(Model):
     def cells(self, what: str, top: int, reading: Reading) -> Cells:
         """What writes ``what`` of each token (see :class:`spinney.settings.classes.Apply`)."""
         if what not in ("class", "path"):
-            raise OptionError(f"{what}: this model has one class for each word; ask for class or path")
+            raise OptionError(f"{what}: this model has only one class for each word (ask for class or path)")
         classes = self.word_classes()
         paths = self.class_paths() if what == "path" else [str(i) for i in range(classes.n_classes)]
         if paths is None:
-            raise OptionError("path: these classes are flat, they have no paths")
+            raise OptionError("path: these classes are flat and have no paths")
         names: Sequence[str] = paths
 
         def of_words(batch: Sequence[Tokens]) -> list[str]:
@@ -132,7 +132,7 @@ class WordClassModel(Model):
 
     def held_out(self, text: TokenArrays, threads: int | None = None) -> dict[str, float]:
         """The log-likelihood of a text that was read with its vocabulary, and what else is measured on it."""
-        raise OptionError("these classes give text no likelihood")
+        raise OptionError("these classes give no likelihood to a text")
 
     # -- what people see and the commands do ----------------------------------------------------------
 

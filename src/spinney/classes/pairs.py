@@ -104,7 +104,7 @@ def pair_counts(
     max_pairs_in_memory: int = 1 << 24,
     threads: int | None = None,
 ) -> PairCounts:
-    """Count the pairs of words that clusterings are learnt from.
+    """Count the pairs of words that clusterings are learned from.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def pair_counts(
     array([1, 0, 1])
     """
     if tree and arrays.heads is None:
-        raise OptionError("pairs of trees need heads: read CoNLL-U with heads=True")
+        raise OptionError("pairs in trees need heads: read CoNLL-U with heads=True")
     if max_pairs_in_memory < 1:
         raise OptionError(f"max_pairs_in_memory must be at least 1, not {max_pairs_in_memory}")
     threads = default_threads() if threads is None else threads
@@ -138,7 +138,7 @@ def pair_counts(
         raise OptionError(f"threads must be at least 1, not {threads}")
     n_words = len(arrays.vocabulary)
     if not n_words or not arrays.n_tokens:
-        raise InputError("no words to count", remedy="is the corpus empty?")
+        raise InputError("there are no words to count", remedy="is the corpus empty?")
     # Threads work on one block each while up to twice as many wait to be added up.
     block = max(1, max_pairs_in_memory // (1 if threads == 1 else 3 * threads))
 

@@ -37,7 +37,7 @@ def place(
         The new text: what :func:`pair_counts` counted, and its words, old and new.
     root
         Whether the start of a sentence, or the root of a tree, is a parent too. By default if the clustering was
-        learnt so; for classes alone, for trees only.
+        learned so; for classes alone, for trees only.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def place(
     ['dog', 'cat', 'cow']
     """
     if len(vocabulary) != pairs.n_words:
-        what = f"pairs of {pairs.n_words} words, but a vocabulary of {len(vocabulary)}: they belong together"
+        what = f"the pairs are of {pairs.n_words} words, but the vocabulary has {len(vocabulary)}: use the same text"
         raise OptionError(what)
     old = clustering.classes if isinstance(clustering, Clustering) else clustering
     n_classes = old.n_classes
@@ -73,7 +73,7 @@ def place(
         where = "are left out" if old.unknown is None else "get the class of unknown words"
         alone = len(new) - int(near.sum())
         progress.log.info(
-            "%d of %d new words have no neighbour of a known class: they %s", alone, len(new), where
+            "%d of %d new words have no neighbour with a known class: they %s", alone, len(new), where
         )
     kept = new[found >= 0]
     counts = None if old.counts is None else np.concatenate([old.counts, pairs.counts[kept]])

@@ -43,7 +43,7 @@ def plot(
     else:
         matrix = fitted.transitions()
         if matrix is None:
-            raise OptionError("nothing is known about what follows these classes")
+            raise OptionError("this model has no transitions between classes")
         _plot_transitions(output, matrix, class_order(fitted, matrix), fitted.is_tree)
     return [Facts("facts", f"Wrote {output}", facts, {})]
 
@@ -63,7 +63,9 @@ def _map(model: WordClassModel, target: str, chosen: Sequence[str] | None) -> li
         _plot_map(target, words, places, [model.classes_of_word(word)[0][0] for word in words])
         return rows
     if not target.endswith(".tsv"):
-        progress.log.warning("%s holds numbers, not a plot: for plots, pip install 'spinney[plots]'", target)
+        progress.log.warning(
+            "%s contains numbers, not a plot (for plots: pip install 'spinney[plots]')", target
+        )
     with writing(target) as file:
         file.writelines(f"{word}\t{x:.4f}\t{y:.4f}\n" for word, x, y in rows)
     return rows
@@ -138,6 +140,6 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
 def _write(figure: Any, path: str) -> None:
     ending = path.rpartition(".")[2].lower()
     if ending not in ("png", "svg", "pdf"):
-        raise OptionError(f"plots are written as .png, .svg or .pdf, not as {path!r}")
+        raise OptionError(f"a plot must be a .png, .svg or .pdf file, not {path!r}")
     with writing_bytes(path) as file:
         figure.savefig(file, format=ending, dpi=150)

@@ -80,7 +80,7 @@ def _of(s: Any, name: str) -> Any:
 
 
 def starting_point(s: Any) -> Any:
-    """The classes or the model to start from, if they are given rather than learnt from the text."""
+    """The classes or the model to start from, if they are given rather than learned from the text."""
     init = _of(s, "init")
     if _of(s, "resume") and os.path.exists(s.checkpoint):
         init = s.checkpoint
@@ -89,7 +89,7 @@ def starting_point(s: Any) -> Any:
     if init is None or init in _BEGINNINGS:
         return None
     if not os.path.exists(init):
-        remedy = did_you_mean(init, _BEGINNINGS) or f"start from {', '.join(_BEGINNINGS)} or a file"
+        remedy = did_you_mean(init, _BEGINNINGS) or f"give {', '.join(_BEGINNINGS)} or a file"
         raise InputError("no such file", path=init, remedy=remedy)
     found = load(init) if is_model(init) else None
     return found if isinstance(found, HiddenMarkov) else word_classes(init)
@@ -135,7 +135,7 @@ def _noted(found: Clustering, arrays: TokenArrays, reading: Reading) -> Clusteri
 def fit_hidden(arrays: TokenArrays, s: Any, reading: Reading, origin: Any = None) -> HiddenMarkov:
     """A hidden Markov chain or tree, from Brown clusters unless it is to start elsewhere.
 
-    An interrupt ends it early with what was learnt so far, if anything was.
+    An interrupt ends it early with what was learned so far, if anything was.
     """
     size, tree, held_out = s.classes or 256, s.tree, None
     if isinstance(origin, HiddenMarkov):
@@ -206,7 +206,7 @@ def _relation_groups(given: str | Mapping[str, Any]) -> dict[str, str]:
     shape = isinstance(groups, Mapping) and all(isinstance(members, list) for members in groups.values())
     if not shape or not all(isinstance(name, str) for members in groups.values() for name in members):
         raise InputError(
-            "no groups of relations", path=path, remedy='such as {"subject": ["nsubj", "csubj"]}'
+            "there are no groups of relations", path=path, remedy='such as {"subject": ["nsubj", "csubj"]}'
         )
     kinds: dict[str, str] = {}
     for group, members in groups.items():
@@ -239,8 +239,10 @@ def export(
     if s.to == "word2vec":
         given_by = fitted.structures()
         if "vectors" not in given_by:
-            remedy = "export its classes, or fit by the method hmm"
-            raise InputError("one class for each word, and no vectors", path=name, remedy=remedy)
+            remedy = "export its classes, or fit with the method hmm"
+            raise InputError(
+                "this model has one class for each word, but no vectors", path=name, remedy=remedy
+            )
         vectors = given_by["vectors"]
         vectors.write_word2vec(output)
         facts |= {"words": len(vectors), "dimensions": vectors.dimension}
@@ -264,7 +266,7 @@ def export(
 def place(
     classes: str | Clustering | WordClasses, train: Any, settings: Settings | None = None, **given: Any
 ) -> Clustering | WordClasses:
-    """Give the words of new text the classes where they fit best; the classes of old words stay."""
+    """Assign the words of a new text to the classes where they fit best; known words keep their classes."""
     s = settings_or(class_settings.Place, settings, given)
     old = _to_extend(classes)
     if isinstance(old, Clustering):
@@ -277,7 +279,7 @@ def place(
         pairs = pair_counts(arrays, tree=reading.tree, threads=s.threads)
         extended = place_words(old, pairs, arrays.vocabulary, threads=s.threads)
     if not isinstance(old, Clustering):
-        progress.log.info("%d words were placed", len(extended) - len(old))
+        progress.log.info("classes were assigned to %d words", len(extended) - len(old))
         return extended
     placed = len(extended) - len(old.classes) + old.facts.get("placed", 0)
     facts = {"words": len(extended), "placed": placed, "skipped": report.skipped}
@@ -288,6 +290,6 @@ def _to_extend(classes: Any) -> Clustering | WordClasses:
     name = classes if isinstance(classes, str) else None
     found = load(classes) if name is not None and is_model(name) else classes
     if isinstance(found, HiddenMarkov):
-        remedy = "fit it again, starting from this one (init)"
-        raise InputError("a hidden Markov model takes in no words", path=name, remedy=remedy)
+        remedy = "fit a new model with this one as init"
+        raise InputError("new words cannot be placed in a hidden Markov model", path=name, remedy=remedy)
     return found if isinstance(found, Clustering) else word_classes(classes)

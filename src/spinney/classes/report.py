@@ -28,8 +28,8 @@ _HEAT = 40  # in the heat map
 _ORDERED = 512  # classes at most that are ordered by what follows them
 
 _ABOUT = {
-    "hmm": "Hidden Markov classes of words: the class of a token depends on the class {}, and emits the word.",
-    "brown": "Brown clusters: every word belongs to one class, chosen such that classes predict what comes {}.",
+    "hmm": "A hidden Markov model of word classes: the class of a token depends on the class {}, and emits the word.",
+    "brown": "Brown clusters: every word belongs to one class, chosen so that classes predict what comes {}.",
     "exchange": "Clusters by exchange: every word belongs to one class, chosen such that classes predict what "
     "comes {}.",
 }
@@ -91,7 +91,7 @@ def _map(model: WordClassModel, named: Mapping[int, str]) -> list[View]:
     seen = None if counts is None else counts[chosen].tolist()
     of_words = [model.classes_of_word(word) for word in words]
     if model.contextual:
-        return class_map(vectors, words, seen, of_words, named, "Neighbours have similar shares of classes")
+        return class_map(vectors, words, seen, of_words, named, "Neighbours have similar class distributions")
     return class_map(vectors, words, seen, of_words, named)
 
 
@@ -107,8 +107,8 @@ def _transitions(model: WordClassModel, matrix: Floats, used: Sequence[ClassView
         "all classes" if len(order) == len(matrix) else f"the {len(order)} largest of {len(matrix):,} classes"
     )
     caption = (
-        f"The probability of each class (column) {link} each other (row), {which}, similar ones side by side. "
-        "The shade is the root of the number."
+        f"The probability of each class (column) {link} each other class (row), for {which}, similar ones together. "
+        "The shade is the square root of the probability."
     )
     shades = np.sqrt(np.clip(values, 0.0, 1.0))
     rows = [
@@ -120,7 +120,7 @@ def _transitions(model: WordClassModel, matrix: Floats, used: Sequence[ClassView
         for parent, some in children(model, used[:_CLASSES], 4)
     ]
     return Section(
-        "What hangs below what" if model.is_tree else "What follows what",
+        "Which classes depend on which" if model.is_tree else "Which classes follow which",
         [
             HeatMap("heat", "", values.tolist(), names, names, shades.tolist(), caption),
             Table("", "", ["class", "share of tokens", f"most likely {link} it"], rows),
@@ -130,12 +130,10 @@ def _transitions(model: WordClassModel, matrix: Floats, used: Sequence[ClassView
 
 def _homonyms(model: WordClassModel) -> Section:
     table, listed = homonym_views(model, 60, "")  # a page has the table alone
-    said = (
-        "Frequent words whose tokens belong to two classes or more, those first that are most evenly mixed."
-    )
+    said = "Frequent words whose tokens belong to two or more classes, the most evenly mixed first."
     if not listed.data():
         said = "None: no frequent word clearly belongs to several classes."
-    return Section("Words of several classes", [Note(said), table])
+    return Section("Words with several classes", [Note(said), table])
 
 
 def _learning(facts: Mapping[str, Any]) -> list[View]:

@@ -1,4 +1,4 @@
-"""Text drawn from a hidden Markov model: to see what it has learnt, and to test what learns from it."""
+"""Text drawn from a hidden Markov model: to see what it has learned, and to test what learns from it."""
 
 from __future__ import annotations
 

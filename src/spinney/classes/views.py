@@ -23,7 +23,7 @@ NAMES = {
     "dev_log_likelihood": "held-out log-likelihood per token", "dev_perplexity": "held-out perplexity",
     "ami": "mutual information, nats per pair", "gamma": "gamma", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "unknown_share": "unknown words", "skipped": "bad sentences skipped",
-    "long": "long sentences cut or left out", "joined": "parses of several roots joined",
+    "long": "long sentences cut or left out", "joined": "parses with several roots joined",
     "revived": "dead classes revived", "interrupted": "interrupted",
 }  # fmt: skip
 
@@ -56,7 +56,7 @@ def class_views(
 
 
 def _own_paths(model: WordClassModel) -> list[str] | None:
-    """The paths that classes were learnt with, not those that could be made of them."""
+    """The paths that classes were learned with, not those that could be made of them."""
     return model.word_classes().paths
 
 
@@ -105,7 +105,7 @@ def summary(model: WordClassModel) -> list[View]:
 def inspection(model: WordClassModel, s: Inspect) -> list[View]:
     """What ``inspect`` shows."""
     if s.homonyms and not model.contextual:
-        raise OptionError("homonyms: this model has one class for each word; fit by the method hmm")
+        raise OptionError("homonyms: this model has one class for each word (fit with the method hmm)")
     facts = {name: value for name, value in model.facts.items() if name != "trace"}
     views: list[View] = []
     if s.word is not None:
@@ -145,7 +145,7 @@ def transition_views(model: WordClassModel, shown: Sequence[ClassView]) -> list[
     below = children(model, shown)
     if not below:
         return []
-    link = "below it, most likely" if model.is_tree else "after it, most likely"
+    link = "most likely below it" if model.is_tree else "most likely after it"
     rows = [
         [parent.named(4), " / ".join(f"{child.named(3)} {p:.0%}" for child, p in some) or "(nothing)"]
         for parent, some in below
@@ -154,7 +154,7 @@ def transition_views(model: WordClassModel, shown: Sequence[ClassView]) -> list[
     return [Table("", "Transitions", ["class", link], rows), Extra("transitions", "", numbers)]
 
 
-def homonym_views(model: WordClassModel, top: int, title: str = "Words of several classes") -> list[View]:
+def homonym_views(model: WordClassModel, top: int, title: str = "Words with several classes") -> list[View]:
     """A line for each word of several classes; nothing if there is none."""
     found = model.homonyms(top)
     numbers = sorted({number for one in found for number, _ in one.classes})

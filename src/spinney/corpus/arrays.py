@@ -170,7 +170,7 @@ class TokenArrays:
             if not arrays._is_sound():
                 raise ValueError
         except (OSError, EOFError, ValueError, KeyError, TypeError, InputError, zipfile.BadZipFile):
-            what = "not a folder of token arrays, or a damaged one"
+            what = "not a folder of token arrays, or damaged"
             raise InputError(what, path=os.fspath(folder), remedy="make it again from the text") from None
         return arrays
 

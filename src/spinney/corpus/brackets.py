@@ -64,7 +64,7 @@ class Tree:
         """The one tree that ``text`` spells."""
         trees = list(_trees(Block(text.encode(), 1, "<text>")))
         if len(trees) != 1:
-            raise InputError(f"{len(trees)} trees where one is due")
+            raise InputError(f"{len(trees)} trees where one is expected")
         return trees[0]
 
     def nodes(self) -> Iterator[Tree]:
@@ -169,7 +169,7 @@ def write_trees(path: FilePath, trees: Iterable[Tree]) -> None:
                 texts = [node.label, node.word] if node.word is not None else [node.label or "-"]
                 for text in texts:
                     if not re.fullmatch(_ATOM, text):
-                        raise InputError(f"{text!r} cannot stand in brackets", path=os.fspath(path))
+                        raise InputError(f"{text!r} cannot be written in brackets", path=os.fspath(path))
             file.write(f"{tree}\n")
 
 
@@ -201,19 +201,19 @@ def _trees(block: Block) -> Iterator[Tree]:
             continue
         elif stray is not None:
             raise error(
-                "a word beside other words or brackets" if stack else f"text outside brackets: {stray!r}"
+                "a word next to other words or brackets" if stack else f"text outside brackets: {stray!r}"
             )
         elif not stack:
             raise error("a closing bracket without an opening one")
         else:
             label, children = stack.pop()
             if not children:
-                raise error("a bracket without a word or brackets inside")
+                raise error("an empty pair of brackets")
             tree = Tree(label, children)
         if stack:
             stack[-1][1].append(tree)
         else:
             yield tree
     if stack:
-        remedy = "or further lines of a tree that are not indented"
+        remedy = "or the continuation lines of a tree are not indented"
         raise block.error(f"{len(stack)} brackets are not closed before the next tree", remedy=remedy)

@@ -172,7 +172,9 @@ def collected(
     """
     names = list(numberings)
     if cut.unknown is None and (cut.min_count > 1 or cut.max_size is not None) and known[names[0]] is None:
-        raise OptionError("min_count and max_size need an unknown symbol for the words they cut")
+        raise OptionError(
+            "min_count and max_size need an unknown symbol to replace the words that they remove"
+        )
     with nullcontext() if folder is None else writing_folder(folder, INDEX) as temporary:
         offsets, columns, parents = gather(batches, names, heads, temporary)
         numbered: dict[ColumnName, Labels] = {}

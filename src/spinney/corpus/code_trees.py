@@ -39,7 +39,7 @@ def sample_trees(modules: Sequence[str] = MODULES, *, shortest: int = 4, longest
     """The trees of simple statements (assignments, calls, returns and so on) of Python's library, each once.
 
     The library is that of the running Python, so that numbers differ a little between versions. A module that it lacks
-    is passed over; so are strings with expressions inside, whose tokens differ from version to version.
+    is skipped; so are strings with expressions inside, whose tokens differ from version to version.
 
     Parameters
     ----------

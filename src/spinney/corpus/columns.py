@@ -40,7 +40,7 @@ def read_columns(
 ) -> Iterator[list[Row]]:
     """The sentences of a column file, each a list of rows, each row a tuple of fields.
 
-    Fields are parted by spaces or tabs, mixed as they come. All rows of a file have as many fields as the
+    Fields are separated by spaces or tabs, mixed as they come. All rows of a file have as many fields as the
     first; a row that has not is an :class:`~spinney.errors.InputError`, or with ``on_error="skip"`` its
     sentence is dropped. Lines that begin with ``-DOCSTART-`` are taken as blank, unless
     ``docstart="keep"``.
@@ -182,7 +182,7 @@ class _Rows(dict[str, int]):
                 f"the lines before have {self.width}" if self.wanted is None else f"{self.width} are wanted"
             )
             what = f"{len(fields(lines[line]))} columns where {others}"
-            raise block.error(what, line, "a missing field, or white space inside one")
+            raise block.error(what, line, "a field is missing, or contains white space")
         return numbers
 
 

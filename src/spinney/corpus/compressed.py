@@ -120,7 +120,10 @@ def explained(error: Exception, path: FilePath) -> InputError:
     if isinstance(error, EOFError):
         what, remedy = "the compressed file ends too early", "it is truncated: copy or download it again"
     elif not isinstance(error, OSError) or error.errno is None:
-        what, remedy = f"not a valid {suffix(path)} file", "it is corrupt, or its name has the wrong ending"
+        what, remedy = (
+            f"not a valid {suffix(path)} file",
+            "it is corrupt, or its name has the wrong extension",
+        )
     elif error.errno == errno.ENOENT:
         what, remedy = "no such file", did_you_mean_file(path)
     elif error.errno == errno.EISDIR:

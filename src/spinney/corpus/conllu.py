@@ -117,7 +117,7 @@ def conllu_batches(
     def parse(block: Block) -> Batch:
         words = Words(block)
         if heads:
-            words.refuse(words.heads == NO_HEAD, "no head", "parse it first, or ask for no heads")
+            words.refuse(words.heads == NO_HEAD, "no head", "parse the text first, or do not ask for heads")
         columns: dict[ColumnName, NDArray[np.int32]] = {}
         for name, number in numberings.items():
             values = words.column(str(name))

@@ -69,7 +69,7 @@ class Words:
         self._check_extras()
         forms = self.column("form")
         if "" in forms:
-            raise self._error(forms.index(""), "a word without a form", "write _ for nothing")
+            raise self._error(forms.index(""), "a word without a form", "write _ for an empty field")
         self.heads = self._checked_heads()
 
     @cached_property
@@ -97,10 +97,12 @@ class Words:
         for number, row in enumerate(rows):
             n = row.count("\t") + 1
             if not row.strip():
-                raise self._row_error(number, "white space on a blank line", "a blank line is empty")
+                raise self._row_error(
+                    number, "white space on a blank line", "leave the line between sentences empty"
+                )
             if n != _WIDTH:
                 raise self._row_error(
-                    number, f"{n} columns where CoNLL-U has {_WIDTH}", "with tabs between them"
+                    number, f"{n} columns where CoNLL-U has {_WIDTH}", "separate them with tabs"
                 )
 
     def _column(self, number: int) -> list[str]:
@@ -122,7 +124,7 @@ class Words:
         ids = self._column(0)
         if ids != expected:
             word = next(i for i, number in enumerate(expected) if ids[i] != number)
-            raise self._error(word, f"word number {ids[word]} where {expected[word]} is due")
+            raise self._error(word, f"word number {ids[word]} where {expected[word]} is expected")
 
     def _check_extras(self) -> None:
         """Multiword tokens stand before their first word, empty nodes after theirs."""
@@ -159,7 +161,7 @@ class Words:
             raise self._error(word, f"{column[word]!r} is not the number of a head")
         bare = heads == NO_HEAD
         first = np.cumsum(self.lengths) - self.lengths
-        self.refuse(bare != np.repeat(bare[first], self.lengths), "a head for some words only")
+        self.refuse(bare != np.repeat(bare[first], self.lengths), "only some words have a head")
         if problem := tree_problem(heads, self.lengths):
             raise self._error(*problem)
         return heads

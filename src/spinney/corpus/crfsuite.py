@@ -27,7 +27,7 @@ def read_crfsuite(
 ) -> Iterator[list[Item]]:
     r"""The sentences of a CRFsuite data file, each a list of items: the label, and the value of each attribute.
 
-    Fields are parted by tabs. An attribute is a name, or ``name:value``; its value is 1 where none is given,
+    Fields are separated by tabs. An attribute is a name, or ``name:value``; its value is 1 where none is given,
     and the values of an attribute that comes twice are added. In names, ``\:`` is a colon and ``\\`` a backslash.
 
     Examples
@@ -73,7 +73,7 @@ def _parse(block: Block, known: dict[str, tuple[str, float] | None]) -> list[lis
                 continue
             attribute = known.get(text) or known.setdefault(text, _attribute(text))
             if attribute is None:
-                what = f"the value of the attribute {text!r} is no finite number"
+                what = f"the value of the attribute {text!r} is not a finite number"
                 raise block.error(
                     what, number, r"an attribute is name or name:value; a colon in a name is \:"
                 )

@@ -50,7 +50,9 @@ def load_pipeline(name: str) -> Any:
     if not any("token.dep" in pipeline.get_pipe_meta(pipe).assigns for pipe in pipeline.pipe_names):
         has = ", ".join(pipeline.pipe_names) or "nothing"
         example = "python -m spacy download en_core_web_sm"
-        raise OptionError(f"the spaCy pipeline {name!r} has no parser, only {has}: {example}, or another")
+        raise OptionError(
+            f"the spaCy pipeline {name!r} has no parser, only {has}: use another, as in {example}"
+        )
     return pipeline
 
 

@@ -36,8 +36,8 @@ def read_folder(
     """The files of a folder, one document each, in the order of their names.
 
     If the folder holds folders, these are the classes: a file anywhere below one is a document with its name
-    as label, and loose files beside them (a README, say) are passed over. If it holds files only, they are
-    documents without a label. Names that begin with a dot are passed over. The ``id`` is the path inside the
+    as label, and loose files beside them (a README, say) are skipped. If it holds files only, they are
+    documents without a label. Names that begin with a dot are skipped. The ``id`` is the path inside the
     folder. Empty files are documents too; ``report.empty`` counts them.
 
     Examples
@@ -199,7 +199,7 @@ def read_documents(
 def _rows(
     lines: _Lines, delimiter: str, quotes: bool, on_error: OnError, report: ReadReport
 ) -> Iterator[Row]:
-    """Rows with the numbers of their first lines; blank lines are passed over."""
+    """Rows with the numbers of their first lines; blank lines are skipped."""
     reader: Iterator[list[str]]
     if quotes:
         csv.field_size_limit(2**31 - 1)  # the module's 131,072 characters are too few for a document
@@ -214,8 +214,8 @@ def _rows(
             return
         except csv.Error as problem:
             unclosed = "unexpected end of data" in str(problem)
-            what = "a quote is opened and never closed" if unclosed else f"bad quoting: {problem}"
-            remedy = "if quote marks are plain text here, read without quotes"
+            what = "a quotation mark is opened but never closed" if unclosed else f"bad quoting: {problem}"
+            remedy = "if quotation marks are ordinary text here, read with quotes=False"
             lines.bad = lines.bad or InputError(what, path=lines.path, line=number, remedy=remedy)
         if lines.bad is None:
             if row:

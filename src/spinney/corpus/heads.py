@@ -26,7 +26,7 @@ def tree_problem(heads: NDArray[np.int32], lengths: NDArray[np.int64]) -> tuple[
     roots = np.flatnonzero(heads == 0)
     second = roots[1:][start[roots[1:]] == start[roots[:-1]]]
     if second.size:
-        return int(second[0]), "a second root: a sentence has one"
+        return int(second[0]), "a second root, but a sentence has only one"
 
     # Pointer jumping: after k rounds `up` is the ancestor 2^k steps above, or the root.
     parent = np.where(heads > 0, start + heads - 1, np.arange(len(heads)))

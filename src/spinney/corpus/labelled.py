@@ -34,9 +34,9 @@ class InputOptions:
 
     def __post_init__(self) -> None:
         if self.format not in ("auto", *DOCUMENTS):
-            raise unknown_choice("the format is one of", self.format, ("auto", *DOCUMENTS))
+            raise unknown_choice("format must be", self.format, ("auto", *DOCUMENTS))
         if self.on_error not in ("raise", "skip"):
-            raise unknown_choice("on_error is", self.on_error, ("raise", "skip"))
+            raise unknown_choice("on_error must be", self.on_error, ("raise", "skip"))
 
     def format_of(self, path: str) -> str:
         """The format of a file or folder."""
@@ -90,14 +90,14 @@ def _begins_with_tree(path: str) -> bool:
 
 
 def renaming(spec: str | None) -> dict[str, str]:
-    """What ``--labels old=new,old=`` says: the new name of each label, or none for those to drop."""
+    """The new name of each label, from text such as ``old=new,old=``; it is empty for labels to drop."""
     names: dict[str, str] = {}
     for item in (spec or "").split(",") if spec else []:
         old, equals, new = (part.strip() for part in item.partition("="))
         if not equals or not old:
-            raise OptionError(f"labels: {item.strip()!r} is not OLD=NEW (or OLD= to drop)")
+            raise OptionError(f"labels: {item.strip()!r} is not OLD=NEW (or OLD= to drop the label)")
         if old in names:
-            raise OptionError(f"labels: {old!r} twice")
+            raise OptionError(f"labels: {old!r} is given twice")
         names[old] = new
     return names
 
@@ -105,7 +105,7 @@ def renaming(spec: str | None) -> dict[str, str]:
 def read_inputs(path: str, how: InputOptions, *, need_labels: bool) -> Inputs:
     """Read one file or folder.
 
-    With ``need_labels`` a document without label is an error, and so is an empty one: nothing can be learnt from it.
+    With ``need_labels``, documents without a label and empty documents are errors: nothing can be learned from them.
     """
     if path != "-" and not os.path.exists(path):
         raise InputError("no such file or folder", path=path, remedy=did_you_mean_file(path))
@@ -119,7 +119,7 @@ def read_inputs(path: str, how: InputOptions, *, need_labels: bool) -> Inputs:
     if need_labels:
         read = _renamed(read, how.labels)
     if not len(read):
-        dropped = f": all were dropped by their labels: {read.dropped}" if read.dropped else ""
+        dropped = f": all were dropped because of their labels: {read.dropped}" if read.dropped else ""
         raise InputError(f"no documents{dropped}", path=path)
     return read
 
@@ -148,7 +148,7 @@ def _texts(path: str, format: str, how: InputOptions, need_labels: bool) -> Inpu
         raise InputError(
             f"document {read.ids[full.index(False)]} is empty",
             path=path,
-            remedy="remove it, or skip such documents (on_error='skip')",
+            remedy="remove it, or skip such documents with on_error='skip'",
         )
     return replace(read.only(full), skipped=skipped + full.count(False))
 
@@ -159,9 +159,9 @@ def _documents(path: str, format: str, how: InputOptions, need_labels: bool) -> 
 
     if format == "lines" and need_labels:
         raise InputError(
-            "lines of text carry no labels",
+            "lines of text have no labels",
             path=path,
-            remedy="give a folder, a table, bracketed trees or an svmlight file, or say which format it is",
+            remedy="give a folder, a table, bracketed trees or an svmlight file, or name the format",
         )
     report = ReadReport()
     reading: dict[str, Any] = {"encoding": how.encoding, "on_error": how.on_error, "report": report}
@@ -170,7 +170,9 @@ def _documents(path: str, format: str, how: InputOptions, need_labels: bool) -> 
     documents = list(read_documents(path, format, **reading))
     if format == "folder" and need_labels and all(document.label is None for document in documents):
         raise InputError(
-            "documents without labels", path=path, remedy="put each class into a folder of its own"
+            "documents without labels",
+            path=path,
+            remedy="put the documents of each class into their own folder",
         )
     return documents, report.skipped
 
@@ -226,7 +228,7 @@ def refuse_unseen(read: Inputs, known: Sequence[str], path: str | None, on_error
             f"label {label!r} ({count} documents) was never seen in training",
             path=path,
             remedy=did_you_mean(label, known)
-            or "use the labels of training, or skip such documents (on_error='skip')",
+            or "use the labels of the training data, or skip such documents with on_error='skip'",
         )
     if unseen.total() == len(read):
         raise InputError("no document has a label that was seen in training", path=path)

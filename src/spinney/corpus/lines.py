@@ -96,13 +96,13 @@ class Block:
         """The text, or an error that names the first line with a byte that is none."""
         if b"\0" in self.text:
             where = self.text.count(b"\n", 0, self.text.index(b"\0"))
-            raise self.error("NUL byte", where, "a binary file, or UTF-16: try --encoding utf-16")
+            raise self.error("NUL byte", where, "a binary file, or UTF-16: try the encoding utf-16")
         try:
             return self.text.decode()
         except UnicodeDecodeError as error:
             where = self.text.count(b"\n", 0, error.start)
             other = "latin-1" if _is_utf8(self.encoding) else "utf-8"
-            raise self.error(f"not {self.encoding.upper()}", where, f"try --encoding {other}") from None
+            raise self.error(f"not {self.encoding.upper()}", where, f"try the encoding {other}") from None
 
     def each_line(self) -> Iterator[Block]:
         """A block for each line."""
@@ -241,7 +241,7 @@ def _recoded(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
             yield decoder.decode(chunk).encode("utf-8", "surrogateescape")
         yield decoder.decode(b"", final=True).encode("utf-8", "surrogateescape")
     except UnicodeError as error:  # not a bad byte, which is marked, but a file of another kind
-        raise InputError(f"not {encoding}: {error}", remedy="give its --encoding") from None
+        raise InputError(f"not {encoding}: {error}", remedy="name the encoding of the file") from None
 
 
 def _count_lines(text: bytes) -> int:

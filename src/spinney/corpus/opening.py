@@ -116,7 +116,9 @@ def writing_folder(path: FilePath, marker: str) -> Iterator[str]:
     temporary, old = _beside(target), _beside(target)
     if os.path.lexists(target) and not _replaceable(target, marker):
         raise InputError(
-            "exists, and is not ours to replace", path=os.fspath(path), remedy="give a new folder"
+            "exists, and was not written by Spinney, so it is not replaced",
+            path=os.fspath(path),
+            remedy="give a new folder",
         )
     try:
         os.mkdir(temporary)

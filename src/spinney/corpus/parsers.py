@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def tree_parser(name: str, head_rules: str | None = None) -> str | DependencyParser:
-    """Of a model file, a function; else the name of a spaCy pipeline.
+    """The parser in a model file as a function; any other name is taken for a spaCy pipeline and returned.
 
     Examples
     --------
@@ -21,7 +21,9 @@ def tree_parser(name: str, head_rules: str | None = None) -> str | DependencyPar
     """
     if not (os.path.isfile(name) or name.endswith(".spinney")):
         if head_rules is not None:
-            raise OptionError(f"head rules go with a model of parse fit, and there is no such file: {name}")
+            raise OptionError(
+                f"head rules need a model of parse fit as the parser, and there is no file {name}"
+            )
         return name
     if not os.path.isfile(name):
         remedy = f"{did_you_mean_file(name)} give a model of parse fit as the parser".strip()
@@ -30,6 +32,8 @@ def tree_parser(name: str, head_rules: str | None = None) -> str | DependencyPar
 
     parser = load(name).structures().get("parser")
     if parser is None:
-        raise InputError("no parser of plain text", path=name, remedy="give a grammar of parse fit")
+        raise InputError(
+            "this model cannot parse plain text", path=name, remedy="give a grammar learned by parse fit"
+        )
     made: DependencyParser = parser(head_rules)
     return made

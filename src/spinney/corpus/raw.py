@@ -32,7 +32,7 @@ def read_tokenized(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
 ) -> Iterator[list[str]]:
-    """The sentences of a file that has one a line, tokens parted by ASCII white space, blank lines left out.
+    """The sentences of a file that has one a line, tokens separated by ASCII white space, blank lines left out.
 
     Examples
     --------

@@ -241,14 +241,14 @@ class _Reader:
             )
             raise OptionError(f"no {what} in {format}: only conllu has them; {remedy}")
         if self.relations and _RELATION in self.words.names:
-            raise OptionError("relations are a column of their own, or part of the words, not both")
+            raise OptionError("relations can be a separate column or part of the words, not both")
         if FORMATS[format].rows:
             self._text_column()
         self.words.columns(format, self.parses(format))
 
     def _text_column(self) -> str:
         if self.text is None and not self.header:
-            raise OptionError("without a header, say which column holds the text, by number from 0")
+            raise OptionError("without a header row, say which column holds the text, by its number from 0")
         return "text" if self.text is None else str(self.text)
 
     def all_batches(self, files: Sequence[tuple[FilePath, str]]) -> Iterator[Batch]:
@@ -261,20 +261,26 @@ class _Reader:
                 some_known = some_known or self._has_known(batch.columns[_WORDS])
                 yield batch
             if not some_known and n > before:
-                remedy = "is it of the same language, case and kind of words as the training text?"
-                raise InputError("not one word is in the vocabulary", path=os.fspath(path), remedy=remedy)
+                remedy = (
+                    "is it in the same language and case, with the same kind of words, as the training text?"
+                )
+                raise InputError(
+                    "none of the words is in the vocabulary", path=os.fspath(path), remedy=remedy
+                )
         where = ", ".join(os.fspath(path) for path, _ in files)
         if not n:
             raise InputError(self._why_empty(), path=where)
         for name, table in (*zip(self.words.names, self.words.tables), *self.relations.items()):
             if list(table) == ["_"] and name != "form":
                 raise InputError(
-                    f"the column {name} is empty", path=where, remedy="annotate the text, or use another"
+                    f"the column {name} is empty",
+                    path=where,
+                    remedy="annotate the text, or use another column",
                 )
 
     def _why_empty(self) -> str:
         if self.report.skipped:
-            return f"no sentences: {self.report.skipped} were bad, the first is {self.report.errors[0]}"
+            return f"no sentences: {self.report.skipped} were bad, the first: {self.report.errors[0]}"
         return f"no sentences of at most {self.max_length} words" if self.report.long else "no sentences"
 
     def _has_known(self, ids: NDArray[np.int32]) -> bool:

@@ -86,7 +86,7 @@ def write_sample_files(folder: str) -> list[str]:
     there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     if there and there != names:
         other = next((name for name in there if name not in names), there[0])
-        raise InputError(f"{other} is there already", path=folder, remedy="name a new folder")
+        raise InputError(f"{other} exists already", path=folder, remedy="give the name of a new folder")
     for name, text in files.items():
         path = os.path.join(folder, *name.split("/"))
         try:
@@ -178,7 +178,7 @@ def _role(leaf: Tree, above: str, called: bool) -> str | None:
 def method_calls(statements: Iterable[Sequence[str]], *, least: int = 1) -> list[tuple[str, str]]:
     """The names in statements that call a method, without that of the (last) method; and its name.
 
-    Methods that are called less than ``least`` times are passed over.
+    Methods that are called less than ``least`` times are skipped.
 
     Examples
     --------

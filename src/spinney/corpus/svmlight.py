@@ -40,7 +40,7 @@ def read_svmlight(path: FilePath, n_features: int | None = None) -> tuple[csr_ma
         X, y = load_svmlight_file(io.BytesIO(data), n_features=n_features)
     except (ValueError, OverflowError) as error:
         line = _first_bad_line(data)
-        remedy = "a line is: target number:value number:value ..., numbers rising"
+        remedy = "a line is: target number:value number:value ..., in increasing order of the numbers"
         what = "not svmlight" if line is not None else str(error).lower()
         raise InputError(what, path=os.fspath(path), line=line, remedy=remedy) from None
     return X, np.asarray(y, np.float64)

@@ -46,7 +46,7 @@ class Reading:
             name: value for name, value in (kept if isinstance(kept, dict) else {}).items() if name in _KINDS
         }
         if not all(isinstance(value, _KINDS[name]) for name, value in known.items()):
-            raise InputError("damaged: the model does not say rightly how its text was read")
+            raise InputError("damaged: the record of how the training text was read is not valid")
         reading = cls(**known)
         return replace(reading, words=words or reading.words, parser=parser or reading.parser)
 
@@ -59,7 +59,7 @@ class Reading:
         """Refuse a parser that would have nothing to do."""
         if self.parser is not None and not self.wants_more:
             raise OptionError(
-                "a parser gives trees, lemmas and tags: ask for some of them (words='lemma', tree)"
+                "a parser adds trees, lemmas and tags, but none of them is used: set tree, or words='lemma'"
             )
 
     def parses(self, format: str) -> bool:
@@ -98,12 +98,18 @@ class Source:
 
     def __post_init__(self) -> None:
         if self.on_error not in ("raise", "skip"):
-            raise unknown_choice("on_error is", self.on_error, ("raise", "skip"))
+            raise unknown_choice("on_error must be", self.on_error, ("raise", "skip"))
+
+    @classmethod
+    def of(cls, data: Any, how: Any) -> Self:
+        """Files, read as settings of :class:`spinney.settings.text.TextFiles` say; none if the data are in memory."""
+        files = training_files(data) or []
+        return cls(files, how.format, how.encoding, how.on_error, how.text, how.header)
 
     @property
     def name(self) -> str:
         """For messages."""
-        return ", ".join(self.files)
+        return ", ".join(self.files) or "the text"
 
     def format_of(self, file: str) -> str:
         """The format that was given, or that the file's name suggests."""
@@ -167,7 +173,10 @@ def training_arrays(
     from spinney.corpus import TokenArrays, sentence_arrays
 
     files = training_files(train)
-    cut = {"min_count": how.min_count, "max_size": how.max_words}
+    cut: dict[str, Any] = {
+        "min_count": getattr(how, "min_count", 1),
+        "max_size": getattr(how, "max_words", None),
+    }
     if files is not None:
         source = Source(files, how.format, how.encoding, how.on_error, how.text, how.header)
         with numbered(source, reading, report, how.cache, vocabulary, **cut) as arrays:
@@ -177,7 +186,7 @@ def training_arrays(
         words = (_words([[word] for word in sentence], [0], reading) for sentence in train)
         train = sentence_arrays(words, vocabulary=vocabulary, unknown=reading.unknown, **cut)
     if not train.n_tokens:
-        raise InputError("no sentences to learn from")
+        raise InputError("there are no sentences to learn from")
     report.tokens = train.n_tokens
     if train.vocabulary.unknown is not None:
         report.unknown = int((train.ids == train.vocabulary[train.vocabulary.unknown]).sum())
@@ -250,12 +259,12 @@ def _kept(cache: str, wanted: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def warn_of_unknown(name: str, report: ReadReport, vocabulary: Vocabulary) -> None:
-    """Tell that unknown words tell nothing, if the model never met one."""
+    """Warn that the scores of unknown words mean nothing if the model saw none in training."""
     symbol = vocabulary.unknown
     if report.unknown and symbol is not None and not vocabulary.counts[vocabulary[symbol]]:
         from spinney import progress
 
-        what = "%s: %d of %d words are unknown, and no word was when the model was learnt: fit with a min_count of 2"
+        what = "%s: %d of %d words are unknown, but the model saw no unknown word in training: fit it with min_count=2"
         progress.log.warning(what, name, report.unknown, report.tokens)
 
 
@@ -278,7 +287,7 @@ def sentence_batches(data: Any, how: Any, reading: Reading, report: ReadReport) 
         yield from token_batches(source, reading, report)
         return
     if reading.tree:
-        raise OptionError("lists of words have no heads: give a file of CoNLL-U")
+        raise OptionError("lists of words have no heads: give a CoNLL-U file")
     rows = ([[word] for word in sentence] for sentence in data)
     sentences = (Tokens(tokens, _words(tokens, [0], reading), [], []) for tokens in rows)
     while some := list(islice(sentences, _SENTENCES)):
@@ -307,7 +316,7 @@ def token_batches(source: Source, reading: Reading, report: ReadReport) -> Itera
     format = source.format_of(path)
     if reading.tree and format != "conllu" and not reading.parses(format):
         raise OptionError(
-            f"no heads in {format}: only conllu has them; parse the text first, or name a parser"
+            f"no heads in {format}: only conllu has them (parse the text first, or name a parser)"
         )
     sentences = _sentences(path, format, source, reading, report)
     while some := list(islice(sentences, _SENTENCES)):
@@ -357,7 +366,7 @@ def documents(path: str, format: str, source: Source, how: dict[str, Any]) -> It
     from spinney.corpus.documents import read_documents
 
     if format not in TEXT:
-        raise unknown_choice("the format is", format, ("auto", *TEXT))
+        raise unknown_choice("format must be", format, ("auto", *TEXT))
     return read_documents(path, format, text=source.text or "text", header=source.header, **how)
 
 

@@ -64,15 +64,15 @@ class TextFeatures:
 
     def __post_init__(self) -> None:
         if self.weighting not in get_args(Weighting):
-            raise unknown_choice("features are", self.weighting, get_args(Weighting))
+            raise unknown_choice("features must be", self.weighting, get_args(Weighting))
         if self.ngrams < 1 or self.min_count < 1:
-            raise OptionError("ngrams and min_count must be ≥ 1")
+            raise OptionError("ngrams and min_count must be at least 1")
         if self.skip_top < 0 or (self.max_features is not None and self.max_features < 1):
-            raise OptionError("max_features must be ≥ 1, skip_top ≥ 0")
+            raise OptionError("max_features must be at least 1, and skip_top at least 0")
         if self.stop_words not in (None, "english"):
-            raise unknown_choice("stop_words is", self.stop_words, ("english", "nothing"))
+            raise unknown_choice("stop_words must be", self.stop_words, ("english", "nothing"))
         if self.tokens not in get_args(Tokens):
-            raise unknown_choice("tokens are", self.tokens, get_args(Tokens))
+            raise unknown_choice("tokens must be", self.tokens, get_args(Tokens))
         self.names: list[str] = []
         self.idf: np.ndarray[Any, np.dtype[np.float64]] | None = None
 
@@ -82,7 +82,7 @@ class TextFeatures:
         try:
             counts = self._vectoriser.fit_transform(texts)
         except ValueError as error:
-            what = "no word is left to learn from ({error}): lower {min_count}, or look at the text"
+            what = "there is no word to learn from ({error}): lower {min_count}, or check the text"
             raise SettingError(what, error=error) from None
         self.names = self._vectoriser.get_feature_names_out().tolist()
         if self.skip_top or self.max_features is not None:
@@ -97,7 +97,7 @@ class TextFeatures:
         frequency = np.asarray(counts.sum(axis=0)).ravel()
         ranked = np.argsort(-frequency, kind="stable")[self.skip_top :][: self.max_features]
         if not len(ranked):
-            raise InputError(f"there are but {len(frequency)} words", remedy="lower skip_top")
+            raise InputError(f"there are only {len(frequency)} words", remedy="lower skip_top")
         columns = np.sort(ranked)
         self.names = [self.names[j] for j in columns]
         self._vectoriser = self._new_vectoriser(self.names)
@@ -193,9 +193,9 @@ class TextFeatures:
         if features.weighting == "tfidf":
             features.idf = np.asarray(model.tensor("idf", np.float64))
             if len(features.idf) != len(features.names):
-                raise model.error("damaged: as many idf as names are needed")
+                raise model.error("damaged: the numbers of idf weights and of names differ")
         if not features.names or len(set(features.names)) < len(features.names):
-            raise model.error("damaged: the vocabulary is empty or has a word twice")
+            raise model.error("damaged: the vocabulary is empty, or a word appears twice")
         features._vectoriser = features._new_vectoriser(features.names)
         return features
 

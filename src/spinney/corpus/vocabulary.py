@@ -221,14 +221,16 @@ class Vocabulary:
                 raise ValueError
             return cls(tuple(words), np.asarray(arrays["counts"], np.int64), unknown)
         except (KeyError, ValueError, TypeError, OptionError):
-            raise InputError("the arrays do not hold a vocabulary") from None
+            raise InputError("the arrays do not contain a vocabulary") from None
 
     def save(self, path: FilePath) -> None:
         """Write lines ``word TAB count``."""
         with writing(path) as file:
             for word, count in zip(self.words, self.counts.tolist()):
                 if "\t" in word or "\n" in word:
-                    raise InputError(f"the word {word!r} holds a tab or a line end", path=os.fspath(path))
+                    raise InputError(
+                        f"the word {word!r} contains a tab or a line break", path=os.fspath(path)
+                    )
                 file.write(f"{word}\t{count}\n")
 
     @classmethod
@@ -240,7 +242,7 @@ class Vocabulary:
             if not (tab and count.isascii() and count.isdigit() and len(count) < 19):  # int64
                 raise InputError("not a word, a tab and a count", path=os.fspath(path), line=number)
             if word in counts:
-                raise InputError(f"the word {word!r} comes twice", path=os.fspath(path), line=number)
+                raise InputError(f"the word {word!r} appears twice", path=os.fspath(path), line=number)
             counts[word] = int(count)
         if unknown is not None and unknown not in counts:
             raise InputError(f"the unknown symbol {unknown!r} is not in this file", path=os.fspath(path))

@@ -113,10 +113,12 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if self.n_components < 1:
             raise OptionError(f"n_components must be at least 1, not {self.n_components}")
         if self.covariance not in get_args(Covariance):
-            raise unknown_choice("covariance is", self.covariance, ("full", "diagonal"))
+            raise unknown_choice("covariance must be", self.covariance, ("full", "diagonal"))
         ridges = (self.ridge, self.ridge) if isinstance(self.ridge, (int, float)) else tuple(self.ridge)
         if len(ridges) != 2 or min(ridges) < 0:
-            raise OptionError(f"ridge is a number from 0 on, or two of them, not {self.ridge!r}")
+            raise OptionError(
+                f"ridge must be a number of at least 0, or two such numbers, not {self.ridge!r}"
+            )
         return ridges
 
     def transform(self, X: Any, Y: Any = None) -> Any:
@@ -208,7 +210,7 @@ def _whitening(x: _View, ridge: float, covariance: Covariance, name: str) -> Any
         if d > _WIDEST:
             raise OptionError(
                 f"the covariance of the {d:,} features of {name} is too large a matrix: "
-                'reduce the features, or take covariance="diagonal"'
+                'reduce the number of features, or use covariance="diagonal"'
             )
         values, vectors = eigh(_covariance(x, x))
         floor = max(_CUTOFF * (values[-1] + ridge), _rounding(x).sum())

@@ -68,9 +68,7 @@ def code_forest(trees: int, branching: Sequence[int] = (4, 2)) -> Index:
     array([-1,  0,  0, -1,  3,  3], dtype=int32)
     """
     if trees < 1 or any(children < 1 for children in branching):
-        raise OptionError(
-            f"a forest has at least 1 tree and branches at least 1, not {trees} and {tuple(branching)}"
-        )
+        raise OptionError(f"trees and branching must be at least 1, not {trees} and {tuple(branching)}")
     tree = [-1]
     for children in reversed(branching):  # from the leaves up: a new root over copies of what there is
         grown = [-1]
@@ -98,16 +96,16 @@ def as_code_forest(forest: ArrayLike | Groups) -> CodeForest:
         if np.any(node < 0):
             raise OptionError(f"code dimension {np.flatnonzero(node < 0)[0]} is in no group")
         if np.any(weights <= 0):
-            raise OptionError("the weights of groups of code dimensions must be above 0")
+            raise OptionError("the group weights of code dimensions must be above 0")
     else:
         parent = np.asarray(forest)
         if parent.ndim != 1 or not parent.size or parent.dtype.kind not in "iu":
             raise OptionError(
-                "a forest is a vector of whole numbers: the parent of each code dimension, or -1"
+                "a forest must be a vector of whole numbers: the parent of each code dimension, or -1"
             )
         if parent.min() < -1 or parent.max() >= len(parent):
             raise OptionError(
-                f"the parents of {len(parent)} code dimensions are from 0 to {len(parent) - 1}, or -1"
+                f"the parents of {len(parent)} code dimensions must be from 0 to {len(parent) - 1}, or -1"
             )
         node, weights = np.arange(len(parent)), np.ones(len(parent))
     order = np.argsort(_depths(parent), kind="stable")

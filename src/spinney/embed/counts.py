@@ -58,7 +58,9 @@ def window(
     """
     right = left if right is None else right
     if min(left, right) < 0 or left + right == 0:
-        raise OptionError(f"a window has places to the left or to the right, not {left} and {right}")
+        raise OptionError(
+            f"a window needs at least 0 words on each side and at least 1 in all, not {left} and {right}"
+        )
     offsets = np.array([*range(-left, 0), *range(1, right + 1)])
     distance, reach = np.abs(offsets), np.where(offsets < 0, left, right)
     if weighting == "flat":
@@ -68,7 +70,7 @@ def window(
     elif weighting == "linear":
         weights = (reach - distance + 1) / reach
     else:
-        raise unknown_choice("weighting is one of", weighting, WEIGHTINGS)
+        raise unknown_choice("weighting must be", weighting, WEIGHTINGS)
     blocks = np.arange(len(offsets)) if positional else np.zeros(len(offsets), np.int64)
     return Window(offsets, blocks, weights)
 
@@ -174,7 +176,7 @@ def _count_piece(
     reach = [*offsets.tolist(), *(offsets - row_offset).tolist(), row_offset]
     text = padded(np.ascontiguousarray(piece.ids), np.ascontiguousarray(piece.offsets), max(map(abs, reach)))
     if len(text) >= 1 << 31:
-        raise OptionError("too many short sentences for so wide a window")
+        raise OptionError("too many short sentences for such a wide window")
     places, starts = places_by_word(text, n_words)
     n_columns = window.n_blocks * (n_contexts + edges)
     edge = n_contexts if edges else -1

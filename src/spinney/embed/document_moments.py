@@ -56,7 +56,7 @@ class DocumentMoments:
         if not long_enough.any():
             raise InputError(
                 "all documents have fewer than 3 words, so there are no triples to learn from",
-                remedy="topics are learnt from counts, not from frequencies",
+                remedy="give counts rather than relative frequencies",
             )
         self.counts = sparse.csr_array(X)[long_enough]
         n, l = self.counts.shape[0], lengths[long_enough]

@@ -38,7 +38,7 @@ def learn_bags(data: Any, s: Any, report: ReadReport) -> Bags:
     frequent = Vocabulary.from_counts(dict(zip(numbering, seen)), min_count=s.min_count).words
     words = frequent[s.stop_words :][: s.max_words]
     if len(words) < 2:
-        what = f"of {len(numbering):,} words {len(words)} are left to learn from"
+        what = f"only {len(words)} of {len(numbering):,} words are left to learn from"
         raise InputError(what, path=_named(data), remedy="lower min_count or stop_words")
     return Bags(_table(ids, ends, list(numbering), words), list(words), names)
 
@@ -51,8 +51,8 @@ def read_bags(data: Any, s: Any, lowercase: bool, report: ReadReport, words: Seq
     report.tokens += len(ids)
     report.unknown += len(ids) - int(bags.counts.sum())
     if not bags.counts.nnz:
-        remedy = "is it of the same language, case and kind of words as the training text?"
-        raise InputError("not one word is in the vocabulary", path=_named(data), remedy=remedy)
+        remedy = "is it in the same language and case, with the same kind of words, as the training text?"
+        raise InputError("none of the words is in the vocabulary", path=_named(data), remedy=remedy)
     return bags
 
 
@@ -122,7 +122,9 @@ def _documents(path: str, source: Source, report: ReadReport) -> Iterator[tuple[
     how: dict[str, Any] = {"encoding": source.encoding, "on_error": source.on_error, "report": report}
     format = source.format_of(path)
     if format in ("columns", "conllu"):
-        raise OptionError(f"topics: no documents in {format}; give lines, prose, a folder or a table")
+        raise OptionError(
+            f"topics: there are no documents in {format} (give lines, prose, a folder or a table)"
+        )
     if format == "lines":
         for number, words in enumerate(read_tokenized(path, **how), 1):
             yield str(number), iter(words)

@@ -25,7 +25,7 @@ SAMPLE = 1 << 22  # tokens that the second moments of states are taken from
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
+class Learned:
     """What a decomposition gives: a vector for each word, the correlations, and the states of tokens.
 
     Attributes
@@ -56,7 +56,7 @@ class Learnt:
         elif rows == "canonical":
             vectors = vectors * self.whitening[:, None]
         elif rows != "plain":
-            raise unknown_choice("rows are", rows, ("unit", "canonical", "plain"))
+            raise unknown_choice("rows must be", rows, ("unit", "canonical", "plain"))
         return vectors.astype(np.float32)
 
 
@@ -78,7 +78,9 @@ class Decomposition:
         )  # fmt: skip
 
 
-def plain_svd(counts: ContextCounts, window: Window, svd: Decomposition, *, rescaled: bool = False) -> Learnt:
+def plain_svd(
+    counts: ContextCounts, window: Window, svd: Decomposition, *, rescaled: bool = False
+) -> Learned:
     """Singular vectors of the counts as they are, or with rows and columns divided by the roots of their sums.
 
     With a window of the one word after, the first is the bigram matrix of latent semantic analysis with contexts for
@@ -87,16 +89,16 @@ def plain_svd(counts: ContextCounts, window: Window, svd: Decomposition, *, resc
     matrix, rows, columns = counts.matrix, np.ones(counts.matrix.shape[0]), np.ones(counts.matrix.shape[1])
     if rescaled:
         matrix, rows, columns = correlations(matrix, transform="raw")
-    return _learnt(svd(matrix), rows, columns, counts, window)
+    return _learned(svd(matrix), rows, columns, counts, window)
 
 
-def pmi_svd(counts: ContextCounts, window: Window, svd: Decomposition, **options: Any) -> Learnt:
+def pmi_svd(counts: ContextCounts, window: Window, svd: Decomposition, **options: Any) -> Learned:
     """Singular vectors of pointwise mutual information: principal components of it, uncentred.
 
     ``options`` are those of :func:`spinney.embed.weighting.pmi`.
     """
     matrix = pmi(counts.matrix, **options)
-    return _learnt(svd(matrix), np.ones(matrix.shape[0]), np.ones(matrix.shape[1]), counts, window)
+    return _learned(svd(matrix), np.ones(matrix.shape[0]), np.ones(matrix.shape[1]), counts, window)
 
 
 def one_step_cca(
@@ -108,7 +110,7 @@ def one_step_cca(
     pseudo: float = 0.0,
     context_exponent: float = 1.0,
     center: bool = False,
-) -> Learnt:
+) -> Learned:
     """Canonical correlation of words and contexts, both whitened by their counts alone.
 
     Uncentred, the first triple says only how frequent words are (σ = 1 if nothing is transformed); centring takes the
@@ -120,8 +122,8 @@ def one_step_cca(
     >>> from spinney.embed.counts import window
     >>> arrays = sentence_arrays([["I", "ate", "ham"], ["You", "ate", "cheese"], ["You", "ate"]])
     >>> around = window(1)
-    >>> learnt = one_step_cca(count_contexts(arrays, around), around, Decomposition(2), transform="raw")
-    >>> learnt.s.round(3).tolist()
+    >>> learned = one_step_cca(count_contexts(arrays, around), around, Decomposition(2), transform="raw")
+    >>> learned.s.round(3).tolist()
     [1.0, 1.0]
     """
     matrix, rows, columns = correlations(
@@ -132,7 +134,7 @@ def one_step_cca(
         n_w, n_c = margins(counts.matrix)
         g_w, g_c = transformed(n_w, transform), transformed(n_c, transform)
         operator = _deflated(matrix, rows * g_w, columns * g_c / max(g_w.sum(), 1e-300))
-    return _learnt(svd(operator), rows, columns, counts, window)
+    return _learned(svd(operator), rows, columns, counts, window)
 
 
 def two_step_cca(
@@ -146,7 +148,7 @@ def two_step_cca(
     n_words: int | None = None,
     n_contexts: int | None = None,
     threads: int | None = None,
-) -> Learnt:
+) -> Learned:
     """First the left contexts against the right ones, then the words against the states that this gives them.
 
     The states of a token are k numbers from the words on its left and k from those on its right, so the second step is
@@ -181,16 +183,16 @@ def two_step_cca(
     if whitening == "diagonal":
         moment = np.diag(np.diag(moment))
     elif whitening != "full":
-        raise unknown_choice("whitening is", whitening, ("full", "diagonal"))
+        raise unknown_choice("whitening must be", whitening, ("full", "diagonal"))
     second = svd((whiten_words[:, None] * np.hstack(sums)) @ inverse_sqrt(moment, cutoff=1e-6))
-    return Learnt(second.U, second.s, whiten_words, states)
+    return Learned(second.U, second.s, whiten_words, states)
 
 
-def _learnt(
+def _learned(
     svd: SVD, rows: NDArray[Any], columns: NDArray[Any], counts: ContextCounts, window: Window
-) -> Learnt:
+) -> Learned:
     projection = (svd.V * columns[:, None]).astype(np.float32)
-    return Learnt(svd.U, svd.s, rows, (WindowStates(window, projection, counts.n_contexts, counts.edges),))
+    return Learned(svd.U, svd.s, rows, (WindowStates(window, projection, counts.n_contexts, counts.edges),))
 
 
 def _deflated(matrix: Any, u: NDArray[Any], v: NDArray[Any]) -> Any:

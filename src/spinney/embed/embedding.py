@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.corpus.text import Reading
 from spinney.embed.counts import ContextCounts, Window, count_contexts, window
-from spinney.embed.eigenwords import Decomposition, Learnt, one_step_cca, plain_svd, pmi_svd, two_step_cca
+from spinney.embed.eigenwords import Decomposition, Learned, one_step_cca, plain_svd, pmi_svd, two_step_cca
 from spinney.embed.lrmvl import lrmvl
 from spinney.embed.model import EmbedModel, Said, rows_of_tokens
 from spinney.embed.states import SmoothedStates, WindowStates
@@ -31,7 +31,7 @@ _CODES = ("sparse", "lasso")
 
 
 class Embedding(EmbedModel):
-    """Vectors of words, learnt from the words around them.
+    """Vectors of words, learned from the words around them.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Embedding(EmbedModel):
     parent_ : array of int32 [dimensions], or None
         sparse: the forest of the dimensions, as the parent of each; -1 for a root.
     facts : dict
-        What it was learnt from, and the seconds that it took.
+        What it was learned from, and the seconds that it took.
 
     Examples
     --------
@@ -145,18 +145,18 @@ class Embedding(EmbedModel):
 
     def _fit_spectral(self, text: TokenArrays) -> None:
         how = self.how
-        learnt: Learnt
+        learned: Learned
         if self.method == "lrmvl":
-            learnt = lrmvl(
+            learned = lrmvl(
                 text, how.dimensions, variant=how.variant, rates=how.rates, passes=how.passes,
                 random_state=self.random_state, threads=self.threads,
             )  # fmt: skip
         else:
-            learnt = self._decomposed(text)
-        self.vectors_ = learnt.vectors(how.rows, how.exponent)
-        self.singular_values_, self.states_ = np.asarray(learnt.s, np.float64), learnt.states
+            learned = self._decomposed(text)
+        self.vectors_ = learned.vectors(how.rows, how.exponent)
+        self.singular_values_, self.states_ = np.asarray(learned.s, np.float64), learned.states
 
-    def _decomposed(self, text: TokenArrays) -> Learnt:
+    def _decomposed(self, text: TokenArrays) -> Learned:
         how = self.how
         decomposition = Decomposition(
             min(how.dimensions, len(text.vocabulary)), how.svd, power=how.power,
@@ -217,7 +217,7 @@ class Embedding(EmbedModel):
             "nonzero_share": float(learner.nonzero_share_),
         }
 
-    # -- what was learnt ------------------------------------------------------------------------------
+    # -- what was learned ------------------------------------------------------------------------------
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "vectors_"):
@@ -243,14 +243,14 @@ class Embedding(EmbedModel):
         """
         self._check_fitted()
         if not self.states_:
-            raise OptionError(f"{self.method} has vectors of words, and no states of tokens")
+            raise OptionError(f"{self.method} gives vectors of words, but no states of tokens")
         self._ids(text)
         return np.hstack([states(text) for states in self.states_])
 
     def _ids(self, text: TokenArrays) -> NDArray[np.int32]:
         if text.vocabulary.words != self.vocabulary_.words:
             raise OptionError(
-                "the text has another vocabulary: read it with vocabulary=embedding.vocabulary_"
+                "the text was read with another vocabulary: read it with vocabulary=embedding.vocabulary_"
             )
         return text.ids
 
@@ -260,7 +260,7 @@ class Embedding(EmbedModel):
         """The vector of each token of some sentences, or what the words around it say."""
         states = what == "states"
         if states and not self.states_:
-            raise OptionError(f"states: {self.method} has vectors of words, and no states of tokens")
+            raise OptionError(f"states: {self.method} gives vectors of words, but no states of tokens")
         numbers = self.token_states if states else self.token_vectors
         return "states" if states else "vectors", rows_of_tokens(numbers, self.vocabulary_, reading)
 
@@ -269,7 +269,7 @@ class Embedding(EmbedModel):
         from spinney.embed.report import vectors_report
 
         if data is not None:
-            raise OptionError("the page of vectors and states shows no text")
+            raise OptionError("the page of vectors and states cannot show a text")
         return vectors_report(self, settings_or(Report, settings, given))
 
     # -- files ----------------------------------------------------------------------------------------
@@ -324,7 +324,7 @@ class Embedding(EmbedModel):
         embedding.parent_ = model.tensor("parent", np.int32) if "parent" in model.tensors else None
         embedding.facts = model.fact("facts", dict)
         if not isinstance(embedding.facts.get("reading"), dict):
-            raise model.error("damaged: it does not say how its text was read")
+            raise model.error("damaged: it does not record how its text was read")
         described = model.fact("states", list)
         embedding.states_ = tuple(_states(model, i, one, len(words)) for i, one in enumerate(described))
         return embedding
@@ -357,14 +357,14 @@ def _states(model: ModelFile, number: int, facts: Any, n_words: int) -> WindowSt
         dictionary, rates = tensor("dictionary", np.float32, 2), tensor("rates", np.float32)
         left, right = tensor("left", np.float32, 2), tensor("right", np.float32, 2)
         if len(dictionary) != n_words or {len(left), len(right)} != {len(rates) * dictionary.shape[1]}:
-            raise model.error("damaged: its smoothed states do not fit together")
+            raise model.error("damaged: the arrays of its smoothed states do not match")
         return SmoothedStates(dictionary, rates, left, right)
     n_contexts, edges = (facts.get("n_contexts"), facts.get("edges")) if kind == "window" else (None, None)
     if not isinstance(n_contexts, int) or not isinstance(edges, bool) or not 1 <= n_contexts <= n_words:
-        raise model.error("damaged: it has states of no known kind")
+        raise model.error("damaged: its states are of an unknown kind")
     window = Window(tensor("offsets", np.int64), tensor("blocks", np.int64), tensor("weights", np.float64))
     projection = tensor("projection", np.float32, 2)
     same = len(window.offsets) == len(window.blocks) == len(window.weights) > 0
     if not same or window.blocks.min() < 0 or len(projection) != window.n_blocks * (n_contexts + edges):
-        raise model.error("damaged: its windows do not fit together")
+        raise model.error("damaged: the arrays of its windows do not match")
     return WindowStates(window, projection, n_contexts, edges)

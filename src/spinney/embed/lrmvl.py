@@ -2,7 +2,7 @@
 
 The context of a token is an exponentially fading sum of the vectors of the words before it, at several rates, and
 another of the words after it. Its length does not depend on the vocabulary, so long contexts cost little; the vectors
-and the contexts are learnt in turn (Dhillon, Foster and Ungar 2011).
+and the contexts are learned in turn (Dhillon, Foster and Ungar 2011).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import TokenArrays
-from spinney.embed.eigenwords import PIECE, Learnt, sampled_pieces
+from spinney.embed.eigenwords import PIECE, Learned, sampled_pieces
 from spinney.embed.states import SmoothedStates, smoothed
 from spinney.embed.weighting import inverse_root
 from spinney.errors import OptionError, unknown_choice
@@ -39,7 +39,7 @@ def lrmvl(
     ridge: float = 1e-3,
     random_state: int = 0,
     threads: int | None = None,
-) -> Learnt:
+) -> Learned:
     """Word vectors and the projections of their contexts.
 
     Parameters
@@ -62,14 +62,14 @@ def lrmvl(
     sums that make the vectors from all.
     """
     if variant not in ("I", "II"):
-        raise unknown_choice("variant is", variant, ("I", "II"))
+        raise unknown_choice("variant must be", variant, ("I", "II"))
     if k < 2 or k % 2:
-        raise OptionError(f"the dimension must be even (half of a state a side), not {k}")
+        raise OptionError(f"the dimension must be even (half of a state for each side), not {k}")
     if passes < 1:
         raise OptionError(f"passes must be at least 1, not {passes}")
     steps = np.asarray(rates, np.float32)
     if not len(steps) or steps.min() <= 0 or steps.max() > 1:
-        raise OptionError(f"rates lie above 0 and up to 1, not {list(rates)}")
+        raise OptionError(f"rates must be above 0 and at most 1, not {list(rates)}")
     n_words = len(text.vocabulary)
     counts = np.bincount(text.ids, minlength=n_words).astype(float)
     rng = np.random.default_rng(random_state)
@@ -79,16 +79,16 @@ def lrmvl(
             mean, covariance = _moments(text, dictionary, steps, threads)
             left, right, correlations = _canonical_contexts(covariance, k // 2, ridge)
             states = SmoothedStates(dictionary, steps, left, right)
-            learnt = _words(
+            learned = _words(
                 _sums_by_word(text, states, threads),
                 covariance + np.outer(mean, mean),
                 states,
                 counts,
                 variant,
             )
-            dictionary = _unit_columns(learnt.vectors("canonical" if variant == "II" else "plain"))
+            dictionary = _unit_columns(learned.vectors("canonical" if variant == "II" else "plain"))
             bar.update(1, note=f"correlations {correlations.sum():.4g}")
-    return learnt
+    return learned
 
 
 def _moments(
@@ -146,17 +146,17 @@ def _words(
     states: SmoothedStates,
     counts: NDArray[np.float64],
     variant: Variant,
-) -> Learnt:
+) -> Learned:
     """The vectors of words from the sums of their states."""
     k, width = states.dimension, len(states.left)
     if variant == "I":
-        return Learnt(_unit_columns(sums), np.ones(k), np.ones(len(counts)), (states,))
+        return Learned(_unit_columns(sums), np.ones(k), np.ones(len(counts)), (states,))
     projection = np.zeros((2 * width, k))
     projection[:width, : k // 2], projection[width:, k // 2 :] = states.left, states.right
     whiten_states = inverse_sqrt(projection.T @ moment @ projection * counts.sum(), cutoff=1e-6)
     whiten = inverse_root(counts)
     svd = truncated_svd(whiten[:, None] * sums @ whiten_states, k, "exact")
-    return Learnt(svd.U, svd.s, whiten, (states,))
+    return Learned(svd.U, svd.s, whiten, (states,))
 
 
 def _unit_columns(vectors: NDArray[Any]) -> NDArray[np.float32]:

@@ -42,7 +42,9 @@ class EmbedModel(Model):
 
     def held_out(self, data: Any, s: Any) -> dict[str, Any]:
         """The perplexity of held-out text, and what the text consists of."""
-        raise OptionError("held-out text is for the methods hmm and topics: vectors give text no probability")
+        raise OptionError(
+            "held-out text is for the methods hmm and topics: vectors give no probability to a text"
+        )
 
     def export(self, output: str) -> dict[str, Any]:
         """Write the vectors as word2vec text; how much was written."""

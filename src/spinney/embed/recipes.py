@@ -50,6 +50,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> EmbedMode
     with about(", ".join(files) if files else "the text"):
         model = _topics(train, s, report) if s.method == "topics" else _of_words(train, s, report)
     model.facts["skipped"] = report.skipped
+    kept = model.contents().tensors.values()
+    model.facts["parameters"] = sum(array.size for array in kept if array.dtype.kind == "f")
     if files is not None:
         model.facts["train"] = files
     model.settings = s
@@ -84,7 +86,7 @@ def _refuse_few_words(arrays: TokenArrays) -> None:
     """Vectors say how words differ: of one word there is nothing to say."""
     words = [word for word in arrays.vocabulary if word != arrays.vocabulary.unknown]
     if len(words) < 2:
-        what = f"{len(words) or 'no'} word{'' if len(words) == 1 else 's'} to learn vectors of"
+        what = f"{len(words) or 'no'} word{'' if len(words) == 1 else 's'} to learn vectors for"
         raise InputError(what, remedy="give more text, or lower min_count")
 
 
@@ -149,7 +151,7 @@ def cluster(model: str | WordVectors, settings: Settings | None = None, **given:
     s = settings_or(embed_settings.Cluster, settings, given)
     vectors = word_vectors(model)
     if s.classes > len(vectors):
-        raise OptionError(f"{s.classes} classes: there are {len(vectors):,} words")
+        raise OptionError(f"{s.classes} classes cannot be made of {len(vectors):,} words")
     found = vectors.kmeans(s.classes, random_state=s.seed)
     used = int(np.count_nonzero(np.bincount(found.ids, minlength=s.classes)))
     if used < s.classes:

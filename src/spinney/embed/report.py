@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.corpus import ReadReport
 from spinney.embed.documents import first_documents, table_of
-from spinney.embed.views import facts, level_shares
+from spinney.embed.views import facts, level_shares, spectrum
 from spinney.errors import InputError, about
 from spinney.structure import WordVectors
 from spinney.structure.maps import by_count
@@ -27,7 +28,6 @@ from spinney.views import (
     Note,
     Outline,
     Section,
-    Series,
     Share,
     Table,
     View,
@@ -43,13 +43,13 @@ _NEXT = 24  # words of the heat map of what comes next
 _TOKENS = 250  # of a document
 
 _ABOUT = {
-    "cca": "Vectors of words by canonical correlation with the words around them.",
-    "tscca": "Vectors of words by canonical correlation with the words around them, in two steps.",
-    "lrmvl": "Vectors of words by canonical correlation with smoothed contexts.",
-    "svd": "Vectors of words: singular vectors of the counts of neighbours.",
-    "rescaled": "Vectors of words: singular vectors of rescaled counts of neighbours.",
-    "pmi": "Vectors of words: singular vectors of pointwise mutual information.",
-    "sparse": "Sparse codes of words, in which a dimension is used only below its parent.",
+    "cca": "Word vectors by canonical correlation with the words around them.",
+    "tscca": "Word vectors by canonical correlation with the words around them, in two steps.",
+    "lrmvl": "Word vectors by canonical correlation with smoothed contexts.",
+    "svd": "Word vectors: singular vectors of the counts of neighbours.",
+    "rescaled": "Word vectors: singular vectors of rescaled counts of neighbours.",
+    "pmi": "Word vectors: singular vectors of pointwise mutual information.",
+    "sparse": "Sparse codes of words, in which a dimension is used only with its parent.",
     "lasso": "Sparse codes of words.",
 }
 
@@ -58,7 +58,7 @@ def vectors_report(model: Embedding, s: Any) -> list[View]:
     """The page of vectors."""
     vectors, vocabulary = model.vectors(), model.vocabulary_
     ends = max(s.top // 2, 1)
-    views: list[View] = [Note(_ABOUT.get(model.method, "Vectors of words.")), facts(model)]
+    views: list[View] = [Note(_ABOUT.get(model.method, "Word vectors.")), facts(model)]
     views += map_sections(vectors, vocabulary.counts, vocabulary.unknown)
     views += _forest(vectors, model.parent_, ends) if model.parent_ is not None else []
     views += dimension_sections(vectors, ends)
@@ -73,7 +73,7 @@ def states_report(model: SpectralHMM, s: Any) -> list[View]:
     vectors, vocabulary = model.vectors(), model.vocabulary_
     ends = max(s.top // 2, 1)
     return [
-        Note("A hidden Markov model learnt from counts of two and three words in a row."),
+        Note("A hidden Markov model learned from counts of two and three consecutive words."),
         facts(model),
         *_next_words(model, ends),
         *map_sections(vectors, vocabulary.counts, vocabulary.unknown),
@@ -89,11 +89,8 @@ _STATES = (
 
 
 def _spectrum(name: str, values: ArrayLike) -> list[View]:
-    numbers = np.asarray(values, float).tolist()
-    if len(numbers) < 2:
-        return []
-    at = [str(i) for i in range(len(numbers))]
-    return [Section(name, [Series("spectrum", "", {name.lower(): numbers}, at)])]
+    drawn = spectrum("spectrum", name, values)
+    return [Section(name, [replace(drawn[0], title="")])] if len(drawn) > 1 else []
 
 
 def _forest(vectors: WordVectors, parent: ArrayLike, ends: int) -> list[View]:
@@ -105,7 +102,7 @@ def _forest(vectors: WordVectors, parent: ArrayLike, ends: int) -> list[View]:
         [one["level"], one["dimensions"], Share(one["nonzero_share"])]
         for one in level_shares(vectors, parents)
     ]
-    said = "A word uses a dimension only if it uses the one above: roots are common, those below are more special."
+    said = "A word uses a dimension only with the one above it: roots are general, lower dimensions more specific."
     roots = grown(parents, nodes, range(len(parents)))
     blocks: list[View] = [
         Note(said),
@@ -140,10 +137,10 @@ def _next_words(model: SpectralHMM, ends: int) -> list[View]:
     n = min(_NEXT, len(chosen))
     after = law[:n][:, chosen[:n]]
     caption = (
-        f"The probability of each word (column) right after each other (row), the {n} most frequent words. "
-        "The shade is the root of the number."
+        f"The probability of each word (column) directly after each other word (row), for the {n} most frequent words. "
+        "The shade is the square root of the probability."
     )
-    said = f"The likeliest words after each of the {len(words)} most frequent words, whatever came before."
+    said = f"The likeliest words after each of the {len(words)} most frequent words, whatever came before it."
     blocks: list[View] = [
         HeatMap("heat", "", after.tolist(), words[:n], words[:n], np.sqrt(after).tolist(), caption),
         Note(said),
@@ -173,7 +170,9 @@ def topics_report(model: MomentTopics, data: Any, s: Any) -> list[View]:
     names = [f"topic {k}: {', '.join(short(word) for word, _ in words[k][:3])}" for k in range(n)]
     rows = [[k, Share(shares[k]), ", ".join(short(word) for word, _ in words[k])] for k in range(n)]
     views: list[View] = [
-        Note("Topics: documents mix them, and each is a distribution over words."),
+        Note(
+            "A topic model: each topic is a distribution over words, and each document a mixture of topics."
+        ),
         facts(model),
     ]
     if data is not None:
@@ -202,8 +201,8 @@ def _documents(model: MomentTopics, data: Any, s: Any, names: Sequence[str]) -> 
     thetas: Any = model.transform(table_of([words for _, words in some], model.words_)) if some else []
     plural = "s" * (len(some) != 1)
     said = (
-        f"{len(some):,} document{plural} with their topics. A word has the colour of the topic that most likely gave "
-        "it; words that the model does not know have none."
+        f"{len(some):,} document{plural} with their topics. A word has the colour of its most likely "
+        "topic; words that the model does not know have no colour."
     )
     views: list[View] = [Note(said)]
     for (name, words), theta in zip(some, thetas):

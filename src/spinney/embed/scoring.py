@@ -139,7 +139,7 @@ class _Tests:
                 self._sentiment(vectors, scores, items)
         if self.data is not None:
             if isinstance(model, WordVectors):
-                raise OptionError("vectors of words give text no probability: leave out the held-out text")
+                raise OptionError("word vectors give no probability to a text: leave out the held-out text")
             with about(str(self.data)):
                 scores |= model.held_out(self.data, s)
         return scores, items
@@ -154,7 +154,7 @@ class _Tests:
             found[name]["known"] = row["n"]
             items["similarity", name] = _pair_items(vectors, file, self.measure)
         if not any(row["known"] for row in found.values()):
-            what = "not one pair has vectors for both of its words"
+            what = "no pair has vectors for both of its words"
             raise InputError(what, path=", ".join(self.pairs.values()))
         known = [row["spearman"] for row in found.values() if not np.isnan(row["spearman"])]
         scores["similarity"] = found
@@ -165,7 +165,7 @@ class _Tests:
     ) -> None:
         found = analogies(vectors, read_analogies(file), self.s.method)
         if not found.total.known:
-            raise InputError("not one question has vectors for all of its words", path=file)
+            raise InputError("no question has vectors for all of its words", path=file)
         scores["analogies"] = {"method": self.s.method, **found.as_dict()}
         answered = np.array([answer is not None for answer in found.answers])
         items["analogies",] = (answered, found.correct)

@@ -51,7 +51,7 @@ class CodingSettings:
 
 @dataclass(eq=False, repr=False)
 class SparseCoding(CodingSettings):
-    """Codes of words and a dictionary of contexts, learnt together.
+    """Codes of words and a dictionary of contexts, learned together.
 
     Parameters
     ----------
@@ -169,10 +169,12 @@ class SparseCoding(CodingSettings):
     def transform(self, X: Any) -> Matrix:
         """The codes of other words [words, M], in the contexts of the fit."""
         if not hasattr(self, "dictionary_"):
-            raise NotFittedError("nothing has been learnt yet: call fit")
+            raise NotFittedError("this model is not fitted yet: call fit")
         X = checked_matrix(X)
         if X.shape[1] != self.dictionary_.shape[1]:
-            raise InputError(f"{X.shape[1]} contexts, where the dictionary has {self.dictionary_.shape[1]}")
+            raise InputError(
+                f"X has {X.shape[1]} contexts, but the dictionary has {self.dictionary_.shape[1]}"
+            )
         codes = np.zeros((X.shape[0], self.forest_.n_codes))
         D = np.ascontiguousarray(self.dictionary_.T)
         self._coder(self.forest_).solve(X, codes, D, D.T @ D, self.tol, self.max_iter)
@@ -195,11 +197,11 @@ class SparseCoding(CodingSettings):
         for name in whole:
             value, least = getattr(self, name), 0 if name in ("rounds", "span_passes") else 1
             if value is not None and (not isinstance(value, int | np.integer) or value < least):
-                raise OptionError(f"{name} is a whole number, at least {least}, not {value!r}")
+                raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
         for name in ("lam", "tol"):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and 0 < value < np.inf):
-                raise OptionError(f"{name} is above 0, not {value!r}")
+                raise OptionError(f"{name} must be above 0, not {value!r}")
 
 
 def forest_of(
@@ -216,7 +218,7 @@ def forest_of(
     (6, 2)
     """
     if penalty not in get_args(Penalty):
-        raise unknown_choice("penalty is one of", penalty, get_args(Penalty))
+        raise unknown_choice("penalty must be", penalty, get_args(Penalty))
     if penalty == "lasso":
         if forest is not None:
             raise OptionError("penalty 'lasso' has no forest")
@@ -244,7 +246,7 @@ def checked_matrix(X: Any) -> Any:
     else:
         X = values = np.ascontiguousarray(X, np.float64)
         if X.ndim != 2:
-            raise InputError(f"a word × context matrix has 2 dimensions, not {X.ndim}")
+            raise InputError(f"a word × context matrix must have 2 dimensions, not {X.ndim}")
     if 0 in X.shape:
         raise InputError(
             f"a matrix of {X.shape[0]} words and {X.shape[1]} contexts has nothing to learn from"
@@ -281,7 +283,7 @@ def initial_dictionary(X: Any, M: int, rng: np.random.Generator) -> Matrix:
 
 @dataclass
 class State:
-    """What is learnt, and the statistics that an update of the dictionary needs; here an atom is a column of D."""
+    """What is learned, and the statistics that an update of the dictionary needs; here an atom is a column of D."""
 
     codes: Matrix  # A [V, M]
     D: Matrix  # [C, M]

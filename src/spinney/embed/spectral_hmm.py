@@ -40,7 +40,7 @@ _ROWS = 512  # predictions held in memory together
 
 
 class SpectralHMM(EmbedModel):
-    """A hidden Markov model of text, learnt in closed form from counts of two and three words in a row.
+    """A hidden Markov model of text, learned in closed form from counts of two and three words in a row.
 
     Every sentence ends with a mark that is a word like any other, and after which the next sentence begins: so the
     probabilities of all sentences sum to 1, and the text is one stream without an edge, whose moments are those of a
@@ -115,7 +115,7 @@ class SpectralHMM(EmbedModel):
         started = time.perf_counter()
         self._check_states()
         if not text.n_tokens:
-            raise InputError("no words to learn from")
+            raise InputError("there are no words to learn from")
         self.vocabulary_: Vocabulary = text.vocabulary
         # Tall, thin products: threads of BLAS would wait for each other longer than they work.
         with task("spectral HMM", total=3) as work, one_blas_thread():
@@ -201,9 +201,9 @@ class SpectralHMM(EmbedModel):
         first, pairs, triples = (np.asarray(moment, float) for moment in (P1, P21, P3x1))
         n = len(first)
         if pairs.shape != (n, n) or triples.shape != (n, n, n):
-            raise OptionError(f"moments of {n} words are arrays of {n}, {n} × {n} and {n} × {n} × {n}")
+            raise OptionError(f"moments of {n} words must be arrays of {n}, {n} × {n} and {n} × {n} × {n}")
         if not all(np.isfinite(moment).all() for moment in (first, pairs, triples)) or not pairs.any():
-            raise OptionError("moments are finite numbers, and not all 0")
+            raise OptionError("moments must be finite numbers, and not all 0")
         basis = model._basis(pairs, pairs.sum(axis=1), pairs.sum(axis=0))
         matrices = basis.U.T @ triples @ basis.V
         if basis.W is not None:
@@ -245,7 +245,9 @@ class SpectralHMM(EmbedModel):
         found = truncated_svd(A, self.n_states, power=self.how.power, random_state=self.random_state)
         k = int(np.count_nonzero(found.s > self.how.cutoff * found.s[0]))
         if not k:
-            raise InputError("no two words stand together", remedy="are the sentences split into words?")
+            raise InputError(
+                "no two words are next to each other", remedy="are the sentences split into words?"
+            )
         return found.U[:, :k], found.s[:k], found.V[:, :k]
 
     def _check_states(self) -> None:
@@ -310,7 +312,7 @@ class SpectralHMM(EmbedModel):
                     total += float(np.log(law[np.arange(len(words)), words]).sum())
             n += len(ids)
         if not n:
-            raise InputError("no words to predict")
+            raise InputError("there are no words to predict")
         return float(np.exp(-total / n))
 
     def _states_before(self, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> Floats:
@@ -353,13 +355,13 @@ class SpectralHMM(EmbedModel):
             total = rows @ ops.b_inf
             rows = np.divide(rows, total[:, None], out=np.zeros_like(rows), where=total[:, None] > TINY)
         else:
-            raise unknown_choice("kind is", kind, ("basis", "state"))
+            raise unknown_choice("kind must be", kind, ("basis", "state"))
         return WordVectors(self.vocabulary_.words, rows.astype(np.float32))
 
     @property
     def _fitted(self) -> Operators:
         if not hasattr(self, "operators_"):
-            raise NotFittedError("this model has learnt nothing yet: call fit")
+            raise NotFittedError("this model is not fitted yet: call fit")
         return self.operators_
 
     # -- files ----------------------------------------------------------------------------------------
@@ -401,7 +403,7 @@ class SpectralHMM(EmbedModel):
         from spinney.embed.report import states_report
 
         if data is not None:
-            raise OptionError("the page of vectors and states shows no text")
+            raise OptionError("the page of vectors and states cannot show a text")
         return states_report(self, settings_or(Report, settings, given))
 
     def contents(self) -> Contents:
@@ -451,18 +453,18 @@ class SpectralHMM(EmbedModel):
         if end != (n - 1 if n == len(self.vocabulary_) + 1 else -1) or n - (end >= 0) != len(
             self.vocabulary_
         ):
-            raise file.error("damaged: its words do not fit together")
+            raise file.error("damaged: its numbers of words do not match")
         k = n if coordinates is None else coordinates.shape[1]
         shapes = {"b0": (m,), "b_inf": (m,), "stationary": (m,), "readout": (n, m), "matrices": (k, m, m)}
         if any(found[name].shape != shape for name, shape in shapes.items()) or basis.shape != (n, m):
-            raise file.error("damaged: its arrays do not fit together")
+            raise file.error("damaged: the shapes of its arrays do not match")
         if coordinates is not None and len(coordinates) != n:
-            raise file.error("damaged: its arrays do not fit together")
+            raise file.error("damaged: the shapes of its arrays do not match")
         rest = [basis, s, unigram] + ([] if coordinates is None else [coordinates])
         if not all(np.isfinite(array).all() for array in (*found.values(), *rest)):
             raise file.error("damaged: some of its numbers are not finite")
         if unigram.min() < 0 or abs(unigram.sum() - 1) > 1e-6:
-            raise file.error("damaged: its law of words is none")
+            raise file.error("damaged: its unigram probabilities are not a distribution")
         self.operators_ = Operators(**found, coordinates=coordinates, end=end)
         self.basis_, self.singular_values_, self.unigram_ = basis, s, unigram
 

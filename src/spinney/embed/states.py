@@ -19,7 +19,7 @@ class WindowStates:
     Attributes
     ----------
     projection : array of float32 [columns, dimensions]
-        A row for each column of the counts that it was learnt from.
+        A row for each column of the counts that it was learned from.
     """
 
     window: Window

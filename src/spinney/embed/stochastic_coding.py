@@ -31,7 +31,7 @@ _DIVERGED = 100.0  # times the error of all-zero codes
 
 @dataclass(eq=False, repr=False)
 class StochasticCoding(CodingSettings):
-    """Codes of words and a dictionary of contexts, learnt entry by entry.
+    """Codes of words and a dictionary of contexts, learned entry by entry.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class StochasticCoding(CodingSettings):
     learning_rate
         η.
     held_out
-        The share of entries that are not learnt from but watched (at most 100,000 of them).
+        The share of entries that are not learned from but watched (at most 100,000 of them).
     threads
         Words and contexts are dealt out to this many blocks each; blocks that share neither are visited at a time.
         Results are the same to the last bit in every run with the same number.
@@ -66,7 +66,7 @@ class StochasticCoding(CodingSettings):
     codes_ : array [words, M]
     dictionary_ : array [M, contexts]
     objective_ : float
-        The objective above over the entries learnt from, with the full penalties.
+        The objective above over the entries learned from, with the full penalties.
     nonzero_share_ : float
     trace_ : list of dict
         After each epoch: ``epoch``, ``error`` (mean over its steps), ``held_out`` (mean of ω times squared error),
@@ -110,7 +110,7 @@ class StochasticCoding(CodingSettings):
                 self._check_progress(epoch, error, found, watched if len(watched.values) else entries)
                 revived = learning.revive(rng)
                 if revived:
-                    log.info("epoch %d: %d trees that no word used begin again", epoch, revived)
+                    log.info("epoch %d: %d trees that no word used were restarted", epoch, revived)
                 share = int(np.count_nonzero(learning.A)) / learning.A.size
                 known = {"epoch": epoch, "error": error, "held_out": found, "nonzero_share": share}
                 self.trace_.append(known | {"seconds": time.perf_counter() - started})
@@ -133,19 +133,19 @@ class StochasticCoding(CodingSettings):
     def _check(self) -> None:
         for name, choices in (("sampling", Sampling), ("prox_scale", ProxScale), ("steps", Steps)):
             if getattr(self, name) not in get_args(choices):
-                raise unknown_choice(f"{name} is one of", getattr(self, name), get_args(choices))
+                raise unknown_choice(f"{name} must be", getattr(self, name), get_args(choices))
         for name in ("epochs", "threads", "n_codes"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-                raise OptionError(f"{name} is a whole number, at least 1, not {value!r}")
+                raise OptionError(f"{name} must be a whole number of at least 1, not {value!r}")
         for name, high in (("lam", np.inf), ("tau", np.inf), ("held_out", 1.0)):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and 0 <= value < high):
                 raise OptionError(
-                    f"{name} is at least 0{'' if high == np.inf else ' and below 1'}, not {value!r}"
+                    f"{name} must be at least 0{'' if high == np.inf else ' and below 1'}, not {value!r}"
                 )
         if not (isinstance(self.learning_rate, int | float) and 0 < self.learning_rate < np.inf):
-            raise OptionError(f"learning_rate is above 0, not {self.learning_rate!r}")
+            raise OptionError(f"learning_rate must be above 0, not {self.learning_rate!r}")
 
 
 class Entries(NamedTuple):
@@ -191,7 +191,7 @@ def _blocks(
 
 
 class _Learning:
-    """A and D as they are learnt, and what the steps need."""
+    """A and D as they are learned, and what the steps need."""
 
     def __init__(
         self,

@@ -52,16 +52,16 @@ def whitening(A: Any, k: int, *, cutoff: float = 1e-10, random_state: int = 0) -
     """
     d = A.shape[0]
     if not 1 <= k <= d:
-        raise OptionError(f"k must lie in 1 … {d}, the size of the matrix, not {k}")
+        raise OptionError(f"k must be from 1 to {d}, the size of the matrix, not {k}")
     values, U = _leading_eigenpairs(A, k, random_state)
     kept = int(np.sum(values > cutoff * max(values[0], np.finfo(float).tiny)))
     if kept == 0:
         raise InputError(
-            "the matrix of second moments has no positive eigenvalue", remedy="more data is needed"
+            "the matrix of second moments has no positive eigenvalue", remedy="more data are needed"
         )
     if kept < k:
         warnings.warn(
-            f"only {kept} of {k} eigenvalues of the second moments are positive: {kept} components are sought",
+            f"only {kept} of {k} eigenvalues of the second moments are positive: only {kept} components are computed",
             UserWarning,
             stacklevel=2,
         )
@@ -133,13 +133,13 @@ def tensor_power(
     """
     left = np.array(T, float)
     if left.ndim != 3 or len(set(left.shape)) != 1:
-        raise OptionError(f"a tensor of three equal sides is needed, not {left.shape}")
+        raise OptionError(f"the tensor must have three equal sides, not {left.shape}")
     if min(restarts, iterations) < 1:
         raise OptionError("restarts and iterations must be at least 1")
     k = left.shape[0]
     n = k if n_components is None else n_components
     if not 1 <= n <= k:
-        raise OptionError(f"n_components must lie in 1 … {k}, not {n}")
+        raise OptionError(f"n_components must be from 1 to {k}, not {n}")
     rng = np.random.default_rng(random_state)
     nothing = 1e-12 * max(float(np.linalg.norm(left)), np.finfo(float).tiny)
     values, vectors = np.zeros(n), np.zeros((k, n))
@@ -151,7 +151,9 @@ def tensor_power(
         value = float(_cubic(left, v)[0])
         if value <= nothing:
             warnings.warn(
-                f"the tensor has only {i} components, not {n}: K is too large", UserWarning, stacklevel=2
+                f"the tensor has only {i} components, not {n}: lower the number of topics",
+                UserWarning,
+                stacklevel=2,
             )
             values, vectors = values[:i], vectors[:, :i]
             break

@@ -125,7 +125,7 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         of the topics under the prior that ``smoothing`` stands for.
     words_ : list of str
     n_documents_, n_dropped_ : int
-        How many documents were learnt from, and how many had fewer than three words.
+        How many documents were learned from, and how many had fewer than three words.
     facts : dict
         What else the file of the model keeps, such as ``reading``: how the documents were read.
 
@@ -175,12 +175,12 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         alpha0 = self._checked_settings()
         X = self._checked(X, reset=True)
         if self.n_topics > X.shape[1]:
-            raise OptionError(f"{self.n_topics} topics ask for as many words: n_features={X.shape[1]}")
+            raise OptionError(f"{self.n_topics} topics need at least as many words: n_features={X.shape[1]}")
         moments = DocumentMoments(X, alpha0, threads=self.threads)
         self.n_documents_, self.n_dropped_ = moments.counts.shape[0], moments.dropped
         if self.n_topics > self.n_documents_:
             raise OptionError(
-                f"{self.n_topics} topics ask for as many documents of at least 3 words: n_samples={self.n_documents_}"
+                f"{self.n_topics} topics need as many documents of at least 3 words: n_samples={self.n_documents_}"
             )
         self.words_ = self._names(words, X.shape[1])
         self._facts: dict[str, Any] = {"reading": dict(reading or {})}
@@ -309,7 +309,9 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """The ``n`` most probable words of a topic, with their probabilities."""
         check_is_fitted(self)
         if not 0 <= topic < len(self.components_):
-            raise OptionError(f"topics are numbered 0 … {len(self.components_) - 1}, there is no {topic}")
+            raise OptionError(
+                f"there is no topic {topic}: topics are numbered from 0 to {len(self.components_) - 1}"
+            )
         return [(self.words_[w], float(self.components_[topic, w])) for w in self._top(topic, n)]
 
     def _top(self, topic: int, n: int) -> list[int]:
@@ -330,7 +332,7 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """
         check_is_fitted(self)
         if words < 1:
-            raise OptionError(f"a group needs at least 1 word, not {words}")
+            raise OptionError(f"words must be at least 1, not {words}")
         topics = range(len(self.components_))
         names = [f"topic {k}" for k in topics]
         return Groups.from_lists([sorted(self._top(k, words)) for k in topics], len(self.words_), names=names)
@@ -340,7 +342,9 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_is_fitted(self)
         unfit = [word for word in self.words_ if any(mark in word for mark in "\t\n\r")]
         if unfit:
-            raise InputError(f"the word {unfit[0]!r} has a tab or a line end, and cannot go into a table")
+            raise InputError(
+                f"the word {unfit[0]!r} contains a tab or a line break, so it cannot be written to a table"
+            )
         with replacing(path) as file:
             file.write(b"topic\tword\tprobability\n")
             for k, row in enumerate(self.components_):
@@ -371,7 +375,7 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """The proportions of topics in each document of a file, a folder, or a list of documents in words."""
         s = settings_or(Apply, settings, given)
         if s.what == "states":
-            raise OptionError("states: topics have proportions of documents, and no states of tokens")
+            raise OptionError("states: topics give proportions for documents, but no states of tokens")
         report = ReadReport()
         bags = read_bags(data, s, self.reading().lowercase, report, self.words_)
         shares = self.transform(bags.counts)
@@ -437,21 +441,21 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         words = model.texts("words")
         K = len(weights)
         if K < 1 or topics.shape != (K, len(words)) or len(clipped) != K:
-            raise model.error("damaged: its sizes do not fit together")
+            raise model.error("damaged: its sizes do not match")
         if not (np.all(topics >= 0) and np.allclose(topics.sum(axis=1), 1) and np.all(np.isfinite(topics))):
-            raise model.error("damaged: its topics are no distributions")
+            raise model.error("damaged: its topics are not distributions")
         if not (np.all(weights >= 0) and np.isclose(weights.sum(), alpha0 or 1.0)):
-            raise model.error("damaged: its weights are none")
+            raise model.error("damaged: its weights are not a distribution")
         trace = model.fact("trace", list)
         if not all(isinstance(value, float | int) for value in trace):
-            raise model.error("damaged: its trace is none")
+            raise model.error("damaged: its trace is not valid")
         fitted.components_, fitted.weights_, fitted.words_ = topics, weights, words
         fitted.spectrum_, fitted.clipped_, fitted.trace_ = spectrum, clipped, trace
         fitted.n_documents_, fitted.n_dropped_ = model.fact("documents", int), model.fact("dropped", int)
         fitted.n_features_in_, fitted._n_features_out = len(words), K
         fitted._facts = model.fact("facts", dict)
         if not isinstance(fitted.facts.get("reading"), dict):
-            raise model.error("damaged: it does not say how its documents were read")
+            raise model.error("damaged: it does not record how its documents were read")
         return fitted
 
     # -- checks ---------------------------------------------------------------------------------------
@@ -476,14 +480,14 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         X = sparse.csr_array(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset))
         if X.nnz and X.data.min() < 0:
             raise InputError(
-                "Negative values in data passed to MomentTopics", remedy="counts of words are ≥ 0"
+                "Negative values in data passed to MomentTopics", remedy="word counts must be at least 0"
             )
         return X
 
     def _names(self, words: Sequence[str] | None, n_words: int) -> list[str]:
         names = getattr(self, "feature_names_in_", range(n_words)) if words is None else words
         if len(names) != n_words:
-            raise OptionError(f"{len(names)} words for {n_words} columns")
+            raise OptionError(f"{len(names)} words but {n_words} columns")
         return [str(name) for name in names]
 
     def _shards(self, X: Any) -> list[slice]:

@@ -23,7 +23,7 @@ _FUNCTIONS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 def transformed(counts: NDArray[Any], transform: Transform) -> NDArray[Any]:
     """Counts, or a function of them that takes some weight off the frequent ones."""
     if transform not in TRANSFORMS:
-        raise unknown_choice("transform is one of", transform, TRANSFORMS)
+        raise unknown_choice("transform must be", transform, TRANSFORMS)
     return _FUNCTIONS[transform](counts)
 
 

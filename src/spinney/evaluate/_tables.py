@@ -16,7 +16,7 @@ def read_columns_named(
 ) -> Iterator[tuple[int, list[str]]]:
     """The columns of those names in a table with a header, row by row with the line's number.
 
-    With commas, fields may be quoted but not run over several lines. Blank lines are passed over.
+    With commas, fields may be quoted but not run over several lines. Blank lines are skipped.
 
     Examples
     --------

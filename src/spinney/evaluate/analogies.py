@@ -163,7 +163,7 @@ def analogies(
     """
     if method not in get_args(Method):
         raise OptionError(
-            f"the method is '3cosadd' or '3cosmul', not {method!r}",
+            f"method must be '3cosadd' or '3cosmul', not {method!r}",
             given=method,
             known=("3cosadd", "3cosmul"),
         )
@@ -265,7 +265,7 @@ def _sections(path: FilePath) -> list[Question]:
                     "a question before the first section",
                     path=os.fspath(path),
                     line=line,
-                    remedy="a line such as ': family' is needed before it",
+                    remedy="put a line such as ': family' before it",
                 )
             if len(words) != 4:
                 what = f"{len(words)} words where four are needed"

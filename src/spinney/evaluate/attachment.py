@@ -166,7 +166,7 @@ def _no_punctuation(number: int, sentence: Sentence, tags: frozenset[str] | None
         return [not _is_punctuation(form) for form in sentence.forms]
     if len(sentence.xpos) != len(sentence):
         raise InputError(
-            f"sentence {number} of the treebank has no tags to know punctuation by",
+            f"sentence {number} of the treebank has no tags, so punctuation cannot be recognised",
             remedy="fill xpos, or leave punctuation_tags out",
         )
     return [tag not in tags for tag in sentence.xpos]

@@ -207,7 +207,7 @@ def bless_precision_recall(
         all_related.append(related)
         all_scores.append(scored.scores)
     if not averages:
-        raise InputError("no concept with vectors for both related and random words")
+        raise InputError("no concept has vectors for both related and random words")
     truth, ranking = np.concatenate(all_related), np.concatenate(all_scores)
     precision, recall, _ = precision_recall_curve(truth, ranking)
     return {
@@ -264,12 +264,14 @@ def _transformed(
     for tag, (matrix, side) in transform.items():
         if side not in moved:
             raise OptionError(
-                f"a transform is of the 'relatum' or the 'concept', not of {side!r}",
+                f"a transform must be for 'relatum' or 'concept', not for {side!r}",
                 given=side,
                 known=("relatum", "concept"),
             )
         if np.shape(matrix)[1:] != moved[side].shape[1:]:
-            raise OptionError(f"a transform of shape {np.shape(matrix)} for {moved[side].shape[1]} numbers")
+            raise OptionError(
+                f"a transform of shape {np.shape(matrix)} cannot be applied to {moved[side].shape[1]} dimensions"
+            )
         chosen = [other == tag for other in pos]
         moved[side][chosen] = moved[side][chosen] @ np.asarray(matrix).T
     return {side: l1_normalised(rows) for side, rows in moved.items()}

@@ -56,7 +56,7 @@ class CategorisationResult:
 def read_categories(path: FilePath, level: int | None = None) -> list[tuple[str, str]]:
     """Words with their categories, from a table with the columns ``word`` and ``category``.
 
-    Rows without a word are passed over: some sets have one a category. A word may be in several categories.
+    Rows without a word are skipped: some sets have one a category. A word may be in several categories.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def categorise(
     if len(words) != len(gold):
         raise OptionError(f"{len(words)} words but {len(gold)} categories")
     if linkage not in get_args(Linkage):
-        raise unknown_choice("the linkage is one of", linkage, get_args(Linkage))
+        raise unknown_choice("linkage must be", linkage, get_args(Linkage))
     find = find or lookup(vectors)
     found = [(word, key, category) for word, category in zip(words, gold) if (key := find(word)) is not None]
     if len(found) < 2:
@@ -142,7 +142,7 @@ def categorise(
     categories = list(dict.fromkeys(category for _, _, category in found))
     n_clusters = len(categories) if n_clusters is None else n_clusters
     if not 1 <= n_clusters <= len(found):
-        raise OptionError(f"{n_clusters} clusters of {len(found)} words")
+        raise OptionError(f"{n_clusters} clusters cannot be made of {len(found)} words")
     apart = distances(vectors.rows([key for _, key, _ in found]), measure=measure)
     tree = agglomerate(squareform(apart, checks=False), method=linkage)
     clusters = cut_tree(tree, n_clusters=n_clusters)[:, 0].astype(np.int64)

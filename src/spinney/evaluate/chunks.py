@@ -253,7 +253,7 @@ def _check_label(label: str, tags: Iterable[str]) -> tuple[str, str]:
 
 def _check_scheme(scheme: str) -> None:
     if scheme not in get_args(Scheme):
-        raise unknown_choice("the scheme must be one of", scheme, get_args(Scheme))
+        raise unknown_choice("scheme must be", scheme, get_args(Scheme))
 
 
 def _are_of_phrases(labels: set[str]) -> bool:
@@ -274,7 +274,7 @@ def _paired(
             raise InputError(f"sentence {number} has {len(truth)} labels, its prediction {len(guess)}")
         yield truth, guess
     if next(rest, None) is not None:
-        raise InputError(f"predictions go on after the last sentence, number {number}")
+        raise InputError(f"there are more predictions after the last sentence, number {number}")
 
 
 def _phrase_scores(phrases: int, found: int, correct: int) -> dict[str, Any]:

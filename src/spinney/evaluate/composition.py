@@ -41,7 +41,7 @@ def head_space(T: ArrayLike, structure: Structure = "tree", *, precedes: bool = 
     T
         C × C, ``T[child, parent]`` (in a chain ``T[next, previous]``): columns are distributions.
     structure
-        What T was learnt on.
+        What T was learned on.
     precedes
         Whether the dependent precedes its head; only a chain cares.
 
@@ -53,11 +53,13 @@ def head_space(T: ArrayLike, structure: Structure = "tree", *, precedes: bool = 
     """
     if structure not in get_args(Structure):
         raise OptionError(
-            f"the structure is 'tree' or 'chain', not {structure!r}", given=structure, known=("tree", "chain")
+            f"structure must be 'tree' or 'chain', not {structure!r}",
+            given=structure,
+            known=("tree", "chain"),
         )
     matrix = np.asarray(T, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise OptionError("the transitions are a square matrix, one row and one column a class")
+        raise OptionError("the transitions must be a square matrix with one row and one column per class")
     return matrix if structure == "chain" and precedes else matrix.T
 
 
@@ -94,14 +96,14 @@ def compose(
     array([0.36, 0.64])
     """
     if operator not in get_args(Operator):
-        raise unknown_choice("the operator is one of", operator, get_args(Operator))
+        raise unknown_choice("operator must be", operator, get_args(Operator))
     u = np.asarray(head, dtype=np.float64)
     result = np.atleast_2d(u).copy()
     placed = [(v, True) for v in before] + [(v, False) for v in after]
     for vector, precedes in placed if operator != "baseline" else []:
         v = np.atleast_2d(np.asarray(vector, dtype=np.float64))
         if v.shape != result.shape:
-            raise OptionError("heads and dependents are vectors of the same length, as many of each")
+            raise OptionError("heads and dependents must be equally many vectors of the same length")
         if operator in ("t-add", "t-mult"):
             v = _moved(v, T, structure, precedes)
         if operator in ("add", "t-add"):
@@ -128,7 +130,7 @@ def deviance(
     u = np.asarray(noun, dtype=np.float64)
     v = _moved(np.asarray(adjective, dtype=np.float64), T, structure, precedes=True)
     if u.shape != v.shape:
-        raise OptionError("nouns and adjectives are vectors of the same length, as many of each")
+        raise OptionError("nouns and adjectives must be equally many vectors of the same length")
     return np.asarray((u * v).sum(axis=-1))
 
 
@@ -197,7 +199,7 @@ def composition_correlation(
     """
     if second not in ("composed", "bare"):
         raise OptionError(
-            f"the second clause is 'composed' or 'bare', not {second!r}",
+            f"second must be 'composed' or 'bare', not {second!r}",
             given=second,
             known=("composed", "bare"),
         )

@@ -85,7 +85,7 @@ def _clause(sentence: str, path: FilePath, line: int) -> Clause:
         case [subject, verb, object_, "and", other, "does", "too"]:
             return Clause(subject, verb, object_, other)
     raise InputError(
-        f"{sentence!r} is no sentence of the form 'subject verb object and other does too'",
+        f"{sentence!r} is not a sentence of the form 'subject verb object and other does too'",
         path=os.fspath(path),
         line=line,
     )

@@ -92,7 +92,7 @@ def distances(
            [0.586, 0.   ]])
     """
     if measure == "dot":
-        raise OptionError("'dot' makes no distance: take 'cosine'")
+        raise OptionError("'dot' is not a distance: use 'cosine'")
     p = _prepared(P, measure, floor)
     q = p if Q is None else _prepared(Q, measure, floor)
     if p.shape[1] != q.shape[1]:
@@ -127,9 +127,9 @@ def l1_normalised(matrix: Any) -> Any:
 def _prepared(matrix: Any, measure: str, floor: float) -> Any:
     """The rows in the form that the measure needs, for the first three one whose dot products say all."""
     if measure not in MEASURES:
-        raise unknown_choice("the measure is one of", measure, MEASURES)
+        raise unknown_choice("measure must be", measure, MEASURES)
     if not 0 < floor < 1:
-        raise OptionError(f"the floor of 'kl' is between 0 and 1, not {floor}")
+        raise OptionError(f"the floor of 'kl' must be between 0 and 1, not {floor}")
     matrix = _numbers(matrix)
     if measure in ("dot", "euclidean") or 0 in matrix.shape:
         return matrix
@@ -138,7 +138,7 @@ def _prepared(matrix: Any, measure: str, floor: float) -> Any:
         return _divided(rows, np.sqrt((rows * rows).sum(axis=1)))
     if matrix.min() < 0:
         raise OptionError(
-            f"{measure!r} compares distributions, and some vectors have negative numbers: take 'cosine'"
+            f"{measure!r} compares distributions, but some vectors contain negative numbers: use 'cosine'"
         )
     matrix = l1_normalised(matrix)
     return np.sqrt(matrix) if measure in ("hellinger", "bhattacharyya") else matrix
@@ -199,7 +199,7 @@ def _far_end(measure: str, floor: float) -> float | None:
 def _numbers(matrix: Any) -> Any:
     sparse = hasattr(matrix, "tocsr")
     if len(np.shape(matrix)) != 2:
-        raise OptionError("vectors are a matrix, one row a vector")
+        raise OptionError("the vectors must be a matrix with one row per vector")
     if sparse:
         from scipy.sparse import csr_array
 
@@ -207,7 +207,7 @@ def _numbers(matrix: Any) -> Any:
     else:
         matrix = np.asarray(matrix, dtype=np.float64)
     if not np.all(np.isfinite(matrix.data if sparse else matrix)):
-        raise OptionError("some vectors have numbers that are not finite")
+        raise OptionError("some vectors contain numbers that are not finite")
     return matrix
 
 

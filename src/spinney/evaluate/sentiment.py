@@ -156,7 +156,7 @@ def sentiment_accuracy(
         if not sentences:
             raise OptionError(f"no {name} sentences")
     if not strengths or min(strengths) <= 0:
-        raise OptionError("strengths are numbers above 0, at least one")
+        raise OptionError("strengths must be numbers above 0, and at least one is needed")
     if len({label for label, _ in train}) < 2:
         raise InputError("all training sentences have the same label")
     features = [mean_vectors(vectors, [words for _, words in part]) for part in (train, dev, test)]
@@ -183,6 +183,6 @@ def sentiment_accuracy(
 
 def _sentiment(tree: Tree, number: int, path: FilePath) -> str:
     if tree.label not in ("0", "1", "2", "3", "4"):
-        what = f"the label {tree.label!r} of tree {number} is none of 0 to 4"
+        what = f"the label {tree.label!r} of tree {number} is not one of 0 to 4"
         raise InputError(what, path=os.fspath(path))
     return tree.label

@@ -123,11 +123,11 @@ def paired_bootstrap(
     """
     a, b = np.asarray(baseline), np.asarray(system)
     if a.shape != b.shape or not a.ndim or not len(a):
-        raise OptionError(f"the same items are needed, not {_shape(a)} and {_shape(b)}")
+        raise OptionError(f"both systems need scores for the same items, not {_shape(a)} and {_shape(b)}")
     if resamples < 1:
         raise OptionError(f"resamples must be at least 1, not {resamples}")
     if not 0 < level < 1:
-        raise OptionError(f"level is between 0 and 1, not {level}")
+        raise OptionError(f"level must be between 0 and 1, not {level}")
     of_a, of_b = statistic(a), statistic(b)
     if np.isnan(of_a) or np.isnan(of_b):
         raise InputError("the statistic is not a number: are there too few items, or all equal?")
@@ -138,7 +138,7 @@ def paired_bootstrap(
         differences[i] = statistic(b[drawn]) - statistic(a[drawn])
     differences = differences[~np.isnan(differences)]
     if not len(differences):
-        raise InputError("the statistic is a number for none of the draws: there are too few items")
+        raise InputError("the statistic is not a number for any of the resamples: there are too few items")
     low, high = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2])
     side = 1 + int(min(np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0)))
     p_value = min(1.0, 2 * side / (len(differences) + 1))
@@ -162,7 +162,7 @@ def mcnemar(baseline: ArrayLike, system: ArrayLike) -> McNemarResult:
 
     a, b = np.asarray(baseline, dtype=bool), np.asarray(system, dtype=bool)
     if a.ndim != 1 or a.shape != b.shape:
-        raise OptionError(f"the same items are needed, not {_shape(a)} and {_shape(b)}")
+        raise OptionError(f"both systems need scores for the same items, not {_shape(a)} and {_shape(b)}")
     only_a, only_b = int(np.count_nonzero(a & ~b)), int(np.count_nonzero(b & ~a))
     p_value = float(binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0
     return McNemarResult(only_a, only_b, p_value)

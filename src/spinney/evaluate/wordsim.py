@@ -132,7 +132,7 @@ def word_similarity(
     """
     if missing not in ("skip", "zero"):
         raise OptionError(
-            f"missing is 'skip' or 'zero', not {missing!r}", given=missing, known=("skip", "zero")
+            f"missing must be 'skip' or 'zero', not {missing!r}", given=missing, known=("skip", "zero")
         )
     find = find or lookup(vectors)
     keys = [(find(first), find(second), score) for first, second, score in pairs]

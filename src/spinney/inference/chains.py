@@ -53,17 +53,21 @@ class Chains:
             # Read-only whatever came in: the kernels, which are compiled for one type of array, see no other.
             object.__setattr__(self, name, _read_only(getattr(self, name), dtype))
         if self.scores.ndim != 2 or self.scores.shape[1] < 1:
-            raise OptionError("scores must have one row a token and one column a label, at least one")
+            raise OptionError(
+                "scores must have one row per token and one column per label, and at least one label"
+            )
         T, Y = self.scores.shape
         if self.kinds.shape != (T,):
             raise OptionError(f"kinds must have the shape ({T},), not {self.kinds.shape}")
         if self.edges.ndim != 3 or self.edges.shape[1:] != (Y + 1, Y):
             raise OptionError(f"edges must have the shape (K, {Y + 1}, {Y}), not {self.edges.shape}")
         if T and not 0 <= self.kinds.min() <= self.kinds.max() < len(self.edges):
-            raise OptionError(f"kinds must lie between 0 and {len(self.edges) - 1}, the last matrix of edges")
+            raise OptionError(
+                f"kinds must be between 0 and {len(self.edges) - 1}, the number of the last edge matrix"
+            )
         ends = self.offsets[[0, -1]].tolist() if self.offsets.ndim == 1 and self.offsets.size else None
         if ends != [0, T] or np.any(np.diff(self.offsets) < 0):
-            raise OptionError(f"offsets must rise from 0 to the number of tokens, {T}")
+            raise OptionError(f"offsets must increase from 0 to the number of tokens, {T}")
         for name in ("scores", "edges"):
             if not getattr(self, name).max(initial=-np.inf) < np.inf:  # so that NaN fails too
                 raise OptionError(f"{name} must be numbers or -inf")

@@ -288,7 +288,7 @@ def _check_possible(best: Floats, chains: Chains) -> None:
     if impossible.size:
         raise InputError(
             f"no labelling of sentence {chains.first + impossible[0] + 1} meets the constraints",
-            remedy="allow it more labels or transitions",
+            remedy="allow more labels or transitions",
         )
 
 
@@ -297,5 +297,5 @@ def _checked_labels(chains: Chains, labels: ArrayLike) -> Labels:
     if y.shape != (len(chains.scores),):
         raise OptionError(f"labels must have the shape ({len(chains.scores)},), not {y.shape}")
     if y.size and not 0 <= y.min() <= y.max() < chains.n_labels:
-        raise OptionError(f"labels must lie between 0 and {chains.n_labels - 1}")
+        raise OptionError(f"labels must be between 0 and {chains.n_labels - 1}")
     return y

@@ -174,7 +174,7 @@ def check_heads(offsets: NDArray[np.int64], heads: NDArray[np.int32], first: int
         raise OptionError(f"{len(lengths)} tokens but {len(heads)} heads")
     outside = np.flatnonzero((heads < -1) | (heads >= lengths))
     depth = np.empty(len(heads), np.int64)
-    wrong, what = (int(outside[0]), "lies outside of its sentence") if outside.size else (-1, "")
+    wrong, what = (int(outside[0]), "lies outside the sentence") if outside.size else (-1, "")
     if wrong < 0:
         wrong, what = int(depths(offsets, heads, depth)), "is part of a cycle, or below one"
     if wrong >= 0:

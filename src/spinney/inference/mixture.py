@@ -87,9 +87,13 @@ class MultinomialMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
         """Fit the mixture to counts ``X``, an array or sparse matrix of shape (n, p)."""
         X = self._checked(X, reset=True)
         if min(self.n_components, self.max_iter, self.n_init) < 1 or self.smooth < 0 or self.tol < 0:
-            raise OptionError("n_components, max_iter and n_init must be ≥ 1, smooth and tol ≥ 0")
+            raise OptionError(
+                "n_components, max_iter and n_init must be at least 1, smooth and tol at least 0"
+            )
         if self.n_components > X.shape[0]:
-            raise OptionError(f"{self.n_components} components need as many rows: n_samples={X.shape[0]}")
+            raise OptionError(
+                f"{self.n_components} components need at least as many rows: n_samples={X.shape[0]}"
+            )
         rng = check_random_state(self.random_state)
         runs = (self._run(X, *self._start(X, rng)) for _ in range(self.n_init))
         best = max(runs, key=lambda run: run.trace[-1])

@@ -70,14 +70,14 @@ def row_strata(X: Any) -> NDArray[np.intp]:
 def _checked_law(name: str, q: ArrayLike) -> Vector:
     q = np.asarray(q, dtype=np.float64)
     if q.ndim != 1 or not np.all(np.isfinite(q)) or np.any(q < 0):
-        raise OptionError(f"{name} must be a vector of finite numbers ≥ 0, one a stratum")
+        raise OptionError(f"{name} must be a vector of finite numbers ≥ 0, one per stratum")
     return q
 
 
 def _checked_strata(strata: ArrayLike, m: int) -> NDArray[np.intp]:
     x = np.asarray(strata)
     if x.ndim != 1 or (x.size and not np.issubdtype(x.dtype, np.integer)):
-        raise OptionError("strata must be a vector of whole numbers, one an example")
+        raise OptionError("strata must be a vector of whole numbers, one per example")
     if x.size and (x.min() < 0 or x.max() >= m):
-        raise OptionError(f"strata must lie between 0 and {m - 1}, the last of the population")
+        raise OptionError(f"strata must be between 0 and {m - 1}, the last stratum of the population")
     return x.astype(np.intp)

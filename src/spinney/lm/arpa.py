@@ -89,9 +89,11 @@ def _names(model: BackoffModel, path: FilePath) -> NDArray[Any]:
     names = [*(rename.get(word, word) for word in vocabulary.words), END, START]
     for name in names:
         if fields(name) != [name]:
-            raise InputError(f"the word {name!r} has white space in it", path=os.fspath(path))
+            raise InputError(f"the word {name!r} contains white space", path=os.fspath(path))
     if len(set(names)) < len(names):
-        raise InputError(f"{START} or {END} is a word", path=os.fspath(path), remedy="they mark sentences")
+        raise InputError(
+            f"{START} or {END} is a word", path=os.fspath(path), remedy="they mark the ends of sentences"
+        )
     return np.array(names, object)
 
 
@@ -135,7 +137,7 @@ def read_arpa(path: FilePath, *, unknown: str = UNKNOWN, encoding: str = "utf-8"
             grams = section.grams
             _check_grams(section, lines, len(words))
         lists.append(grams)
-    lines.expect("\\end\\", "the file is cut off, or holds more orders than it promises")
+    lines.expect("\\end\\", "the file is truncated, or contains more orders than it announces")
     known = tuple(words)[:-2]
     table, logp, backoff = table_of_grams(lists, len(words))
     vocabulary = Vocabulary(known, np.zeros(len(known), np.int64), unknown if unknown in known else None)
@@ -175,7 +177,7 @@ class _Lines:
     def expect(self, line: str, remedy: str) -> None:
         """Pass over a line that must come now."""
         if self.line != line:
-            raise self.error(f"no {line} here", remedy)
+            raise self.error(f"{line} is missing here", remedy)
         self.next()
 
     def error(self, what: str, remedy: str | None = None, line: int | None = None) -> InputError:
@@ -193,11 +195,11 @@ def _counts(lines: _Lines) -> list[int]:
     while lines.line.startswith("ngram"):
         order, _, count = lines.line[len("ngram") :].replace(" ", "").partition("=")
         if order != str(len(counts) + 1) or not (count.isascii() and count.isdigit() and len(count) < 16):
-            raise lines.error(f"not ngram {len(counts) + 1}=COUNT", "orders go up from 1 by ones")
+            raise lines.error(f"not ngram {len(counts) + 1}=COUNT", "list the orders 1, 2, 3 and so on")
         counts.append(int(count))
         lines.next()
     if not counts:
-        raise lines.error("no counts after \\data\\", "write lines such as ngram 1=1000")
+        raise lines.error("there are no counts after \\data\\", "write lines such as ngram 1=1000")
     return counts
 
 
@@ -220,21 +222,21 @@ def _section(lines: _Lines, order: int, highest: int, count: int, words: Mapping
         if n != order + 1 and n != with_weight:
             weight = " and perhaps a back-off weight" if order < highest else ""
             what = f"not a number, {order} word{'s' * (order > 1)}{weight}"
-            raise lines.error(what, "words hold no white space")
+            raise lines.error(what, "words cannot contain white space")
         try:
             logp.append(float(parts[0]))
             backoff.append(float(parts[-1]) if n == with_weight else 0.0)
             flat += parts[1:2] if order == 1 else [words[word] for word in parts[1 : order + 1]]
         except ValueError:
-            raise lines.error("a logarithm that is no number") from None
+            raise lines.error("a logarithm that is not a number") from None
         except KeyError as error:
             raise lines.error(
-                f"{error.args[0]!r} is not among the 1-grams", "every word is listed there"
+                f"{error.args[0]!r} is not among the 1-grams", "list every word there"
             ) from None
         where.append(number)
     if len(where) != count:
-        what = f"{len(where)} grams of order {order} where \\data\\ promises {count}"
-        raise lines.error(what, "is the file cut off?", header)
+        what = f"{len(where)} grams of order {order} where \\data\\ announces {count}"
+        raise lines.error(what, "is the file truncated?", header)
     symbols = np.array([] if order == 1 else flat, np.int32).reshape(-1, order)
     section = _Section(
         flat if order == 1 else [], GramList(symbols, _natural(logp), _natural(backoff)), where, order
@@ -257,7 +259,7 @@ def _check_numbers(section: _Section, lines: _Lines) -> None:
             "a probability above 1: its logarithm is above 0",
             "ARPA files hold logarithms to base 10",
         ),
-        (~(backoff < np.inf), "a back-off weight that is no number", None),
+        (~(backoff < np.inf), "a back-off weight that is not a number", None),
     ]
     for bad, what, remedy in checks:
         if bad.any():
@@ -269,7 +271,7 @@ def _unigrams(section: _Section, lines: _Lines) -> tuple[dict[str, int], GramLis
     place: dict[str, int] = {}
     for i, word in enumerate(section.words):
         if place.setdefault(word, i) != i:
-            raise lines.error(f"the word {word!r} comes twice", "remove one", section.line[i])
+            raise lines.error(f"the word {word!r} appears twice", "remove one", section.line[i])
     if END not in place:
         raise lines.error(f"{END} is not among the 1-grams", "the end of a sentence needs a probability")
     words = [word for word in section.words if word not in (START, END)]
@@ -292,10 +294,10 @@ def _check_grams(section: _Section, lines: _Lines, n_symbols: int) -> None:
     if inside.any():
         raise lines.error(
             f"{START} after, or {END} before another word",
-            "sentences are apart",
+            "n-grams do not cross the ends of sentences",
             section.line[int(np.argmax(inside))],
         )
     _, place = distinct_rows(symbols, n_symbols)
     if len(place) < len(symbols):
         again = np.setdiff1d(np.arange(len(symbols)), place)[0]
-        raise lines.error("this gram comes twice", "remove one", section.line[int(again)])
+        raise lines.error("this gram appears twice", "remove one", section.line[int(again)])

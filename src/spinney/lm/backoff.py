@@ -64,7 +64,7 @@ class BackoffModel(LanguageModel):
         facts: Mapping[str, Any] | None = None,
     ) -> None:
         if table.n_outcomes != len(vocabulary) + 1:
-            raise OptionError("the grams are not of this vocabulary")
+            raise OptionError("the n-grams do not match the vocabulary")
         self.vocabulary, self.table, self.logp, self.backoff = vocabulary, table, logp, backoff
         self.facts = dict(facts or {})
 
@@ -150,9 +150,9 @@ class BackoffModel(LanguageModel):
             np.array(file.tensor("backoff", np.float64)),
         )
         if len(logp) != table.n_grams or len(backoff) != table.n_contexts:
-            raise file.error("damaged: not a probability for each gram and a weight for each context")
+            raise file.error("damaged: some n-grams have no probability, or some contexts no weight")
         if not np.all(logp <= 0) or not np.all(backoff < np.inf):
-            raise file.error("damaged: a probability above 1, or what is no number")
+            raise file.error("damaged: a probability is above 1, or not a number")
         return cls(vocabulary, table, logp, backoff)
 
 

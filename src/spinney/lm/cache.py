@@ -37,7 +37,7 @@ class CacheModel(LanguageModel):
         1 counts words, 2 also pairs, 3 also triples.
     ends
         Whether the end of a sentence counts as a word; if not, words follow each other over sentences. Words outside a
-        closed vocabulary are passed over.
+        closed vocabulary are skipped.
     base
         How many words the uniform distribution under it is worth.
 
@@ -67,9 +67,9 @@ class CacheModel(LanguageModel):
         if not 0 < decay <= 1:
             raise OptionError(f"the decay must be above 0 and at most 1, not {decay}")
         if not 1 <= order <= 3:
-            raise OptionError(f"a cache counts 1 to 3 words in a row, not {order}")
+            raise OptionError(f"the order of a cache must be 1 to 3, not {order}")
         if not 0 < base < np.inf:
-            raise OptionError(f"the base must be worth a number of words above 0, not {base}")
+            raise OptionError(f"base must be above 0, not {base}")
         self.vocabulary = vocabulary
         self.window, self.decay, self.order, self.ends, self.base = window, decay, order, ends, base
         self.facts = {}

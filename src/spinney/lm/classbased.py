@@ -25,9 +25,9 @@ class _ByClass(LanguageModel):
 
     def __init__(self, vocabulary: Vocabulary, class_of: Ids, log_emission: Vector, n_classes: int) -> None:
         if class_of.shape != (len(vocabulary),) or log_emission.shape != class_of.shape:
-            raise OptionError("each word needs one class and one probability in it")
+            raise OptionError("each word needs one class and one probability in that class")
         if np.any((class_of < 0) | (class_of >= n_classes)):
-            raise OptionError(f"a class that is none of the {n_classes} of the class model")
+            raise OptionError(f"a class is not among the {n_classes} of the class model")
         if not np.allclose(np.bincount(class_of, np.exp(log_emission), n_classes), 1.0, rtol=0, atol=1e-9):
             raise OptionError("the probabilities of the words of a class must sum to 1")
         self.vocabulary, self.class_of, self.log_emission, self.n_classes = (
@@ -108,7 +108,7 @@ class ClassModel(_ByClass):
         """The model again."""
         counts = file.tensor("class_counts", np.int64)
         if np.any(counts < 0):
-            raise file.error("damaged: a count of a class is negative")
+            raise file.error("damaged: a class count is negative")
         class_model = component_of(file, "classes", class_vocabulary(counts))
         with file.checked():
             return cls(vocabulary, *_emissions_of(file), class_model)
@@ -144,11 +144,11 @@ class ClassTargetModel(_ByClass):
     ) -> None:
         super().__init__(vocabulary, class_of, log_emission, trie.n_outcomes - 1)
         if trie.n_symbols != len(vocabulary) + 2 or trie.collapsed:
-            raise OptionError("the contexts are not of this vocabulary, or collapsed")
+            raise OptionError("the contexts do not match the vocabulary, or are collapsed")
         if logp.shape != (trie.n_grams,) or backoff.shape != (trie.n_contexts,):
-            raise OptionError("each gram needs a probability, and each context a weight")
+            raise OptionError("each n-gram needs a probability, and each context a weight")
         if not (np.all(logp <= 0) and np.all(backoff <= 0)):
-            raise OptionError("a probability or weight above 1, or what is no number")
+            raise OptionError("a probability or weight is above 1, or not a number")
         self.trie, self.logp, self.backoff = trie, logp, backoff
 
     def _scored(self, stream: Stream) -> tuple[Vector, Ids]:

@@ -98,7 +98,7 @@ def katz_discounts(n: Counts, k: int, order: int) -> Discounts:
                 )
             return np.concatenate(([0.0], d))
     if k > 0 and n.any():
-        _warn(order, "no Good-Turing discounts", "contexts give one count to what they have not seen")
+        _warn(order, "no Good-Turing discounts", "contexts reserve one count for unseen words")
     return np.zeros(1)
 
 
@@ -124,15 +124,19 @@ def simple_good_turing(counts: Counts, order: int) -> GoodTuring:
         return GoodTuring(np.zeros(0), seen, 1.0)
     undiscounted = seen.astype(np.float64)
     if len(seen) < 2:
-        _warn(order, "all grams were seen equally often", "they keep their counts, and the unseen share one")
+        _warn(
+            order,
+            "all were seen equally often",
+            "they keep their counts, and the unseen ones share one count",
+        )
         return GoodTuring(undiscounted, seen, 1.0)
     before, after = np.concatenate(([0], seen[:-1])), np.append(seen[1:], 2 * seen[-1] - seen[-2])
     slope = np.polyfit(np.log(seen), np.log(2.0 * n / (after - before)), 1)[0]
     if slope >= -1:
         _warn(
             order,
-            "frequent grams are not rarer than rare ones",
-            "they keep their counts, and the unseen share one",
+            "rare ones are not more numerous than frequent ones",
+            "they keep their counts, and the unseen ones share one count",
         )
         return GoodTuring(undiscounted, seen, 1.0)
     smoothed = undiscounted * (1 + 1 / undiscounted) ** (slope + 1)

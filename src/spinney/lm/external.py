@@ -61,14 +61,14 @@ def external_trie(
     if memory < 1:
         raise OptionError(f"memory must be at least 1 byte, not {memory}")
     if max_context is not None and max_context < 0:
-        raise OptionError(f"a context has at least 0 symbols, not {max_context}")
+        raise OptionError(f"max_context must be at least 0, not {max_context}")
     try:
         with tempfile.TemporaryDirectory(prefix="spinney-", dir=folder) as work:
             return _Counting(n_words, max_context, max(1, memory // _BYTES_OF_AN_EVENT), work).trie(text)
     except OSError as error:
         where = os.fspath(folder) if folder is not None else tempfile.gettempdir()
         raise InputError(
-            f"cannot count here: {error.strerror or error}", path=where, remedy="name another folder"
+            f"cannot count here: {error.strerror or error}", path=where, remedy="give another folder"
         ) from error
 
 
@@ -321,7 +321,7 @@ class _Counting:
             n_distinct += len(block.keys)
             if base + n_distinct > _LARGEST:
                 raise InputError(
-                    f"more than {_LARGEST:,} different n-grams", remedy="take a lower order or less text"
+                    f"more than {_LARGEST:,} different n-grams", remedy="use a lower order or less text"
                 )
             yield block
         for run, (start, stop) in enumerate(self._chunks()):

@@ -93,9 +93,9 @@ class FlatModel(LanguageModel):
         table = GramTable.from_file(file, len(vocabulary))
         logp, floor = np.array(file.tensor("logp", np.float64)), np.array(file.tensor("floor", np.float64))
         if len(logp) != table.n_grams or len(floor) != table.n_contexts:
-            raise file.error("damaged: not a probability for each gram and a floor for each context")
+            raise file.error("damaged: some n-grams have no probability, or some contexts no floor")
         if not np.all(logp <= 0) or not np.all(floor <= 0):
-            raise file.error("damaged: a probability above 1, or what is no number")
+            raise file.error("damaged: a probability is above 1, or not a number")
         return cls(vocabulary, table, logp, floor)
 
 

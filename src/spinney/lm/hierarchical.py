@@ -117,10 +117,10 @@ class HierarchicalModel(LanguageModel):
         arity = tree.paths().arity
         n_roots = np.count_nonzero(trie.parent < 0)
         if n_roots != len(arity) or trie.n_outcomes < arity.max() or trie.n_symbols != len(vocabulary) + 2:
-            raise file.error("damaged: the decisions do not fit the tree")
+            raise file.error("damaged: the decisions do not match the tree")
         at_roots = slice(0, trie.gram_ptr[n_roots])
         if np.any(trie.symbol[at_roots] >= arity[trie.context[at_roots]]):
-            raise file.error("damaged: the decisions do not fit the tree")
+            raise file.error("damaged: the decisions do not match the tree")
         order = file.header.get("order")
         return cls(vocabulary, tree, trie, theta, text, order if isinstance(order, int) else None)
 
@@ -157,7 +157,7 @@ def fit_hierarchical(
     ----------
     tree
         A tree whose leaves are the words of the vocabulary and ``</s>``; by default their Huffman tree. Trees of word
-        classes come from :func:`spinney.lm.tree_of_classes`, learnt ones from :mod:`spinney.taxonomy`.
+        classes come from :func:`spinney.lm.tree_of_classes`, learned ones from :mod:`spinney.taxonomy`.
     order, penalty, lam, alpha, group_factor, solver, collapse, start, tol, max_iter
         As for :func:`spinney.lm.fit_loglinear`.
 
@@ -180,7 +180,7 @@ def fit_hierarchical(
     warn_unless_converged(solution, tol)
     settings = {
         "penalty": spec.name, "lam": spec.lam, "alpha": alpha, "group_factor": group_factor,
-        "solver": solution.solver, "decisions_a_token": depth,
+        "solver": solution.solver, "decisions_per_token": depth,
     }  # fmt: skip
     facts = training_facts(text, order, plan, solution, settings)
     return HierarchicalModel(text.vocabulary, tree, *pruned(text, plan, solution), order, facts)

@@ -60,7 +60,7 @@ def jelinek_mercer(
     elif heldout == "deleted":
         weights = _deleted_weights(counts)
     else:
-        raise OptionError(f"heldout is a text or 'deleted', not {heldout!r}")
+        raise OptionError(f"heldout must be a text or 'deleted', not {heldout!r}")
     table, total = counts.table, counts.per_context(counts.count)
     depth = np.repeat(np.arange(table.order), np.diff(table.levels))
     weight = np.where(total > 0, 1.0 - weights[depth, _bucket(total)], 1.0)

@@ -146,7 +146,7 @@ class LogLinearModel(LanguageModel):
             or trie.n_symbols != len(vocabulary) + 2
             or trie.parent[1:].min(initial=0) < 0
         ):
-            raise file.error("damaged: the contexts do not fit the vocabulary")
+            raise file.error("damaged: the contexts do not match the vocabulary")
         order = file.header.get("order")
         return cls(vocabulary, trie, theta, text, order if isinstance(order, int) else None)
 
@@ -158,7 +158,7 @@ def stored_scores(file: ModelFile) -> tuple[SuffixTrie, Vector, Ids]:
     text, theta = file.tensor("text", np.int32).copy(), file.tensor("theta", np.float64).copy()
     trie = stored_trie(file, text)
     if len(theta) != trie.n_grams or not np.all((theta >= 0) & (theta < _LARGEST_SCORE)):
-        raise file.error("damaged: the weights do not fit the contexts")
+        raise file.error("damaged: the weights do not match the contexts")
     total = theta.copy()
     sums_from_ancestors(total, trie.up)
     if np.any(total > _LARGEST_SCORE):
@@ -352,13 +352,13 @@ def planned(
 ) -> Plan:
     """What to train on a trie."""
     if start not in ("kneser-ney", "zero"):
-        raise unknown_choice("training starts from", start, ("kneser-ney", "zero"))
+        raise unknown_choice("start must be", start, ("kneser-ney", "zero"))
     depth = trie.depth[trie.context].astype(np.float64)
     with np.errstate(over="ignore"):
         feature = trie.length[trie.context] * alpha**depth  # nodes are only collapsed if α is 1
     if feature.size and not (feature.min() > 1e-30 and feature.max() < 1e30):
         raise OptionError(
-            f"alpha = {alpha:g} is too far from 1: contexts of {int(depth.max())} symbols would be features of "
+            f"alpha = {alpha:g} is too far from 1: contexts of {int(depth.max())} symbols would have the value "
             f"{alpha:g} to that power"
         )
     loss = SuffixTrieLoss(trie, feature, root_sizes)

@@ -89,7 +89,7 @@ class SequenceMemoizer(LanguageModel):
         facts: Mapping[str, Any] | None = None,
     ) -> None:
         if (trie.n_outcomes, trie.n_symbols) != (len(vocabulary) + 1, len(vocabulary) + 2):
-            raise OptionError("the trie is not of this vocabulary")
+            raise OptionError("the trie does not match the vocabulary")
         self.vocabulary, self.trie, self.text = vocabulary, trie, text
         self.customers, self.tables, self.discounts = customers, tables, discounts
         self.facts = dict(facts or {})
@@ -198,13 +198,13 @@ class SequenceMemoizer(LanguageModel):
             np.array(file.tensor(name, np.float64)) for name in ("customers", "tables", "discounts")
         )
         if np.any(np.diff(trie.gram_ptr) < 1) or np.any(trie.depth < trie.length - 1):
-            raise file.error("damaged: a context without grams, or longer than its length")
+            raise file.error("damaged: a context has no n-grams, or is longer than its length")
         if not len(customers) == len(tables) == trie.n_grams:
-            raise file.error("damaged: not a number of customers and tables for each gram")
+            raise file.error("damaged: some n-grams have no number of customers or tables")
         if not np.all((tables > 0) & (customers >= tables) & np.isfinite(customers)):
-            raise file.error("damaged: customers without tables")
+            raise file.error("damaged: there are customers without tables")
         if not len(discounts) or not np.all((discounts > 0) & (discounts < 1)):
-            raise file.error("damaged: discounts that are not between 0 and 1")
+            raise file.error("damaged: a discount is not between 0 and 1")
         return cls(vocabulary, trie, text, customers, tables, discounts)
 
 
@@ -253,12 +253,12 @@ def sequence_memoizer(
     """
     refuse_marks(text)
     if not len(text):
-        raise InputError("no sentence to learn from")
+        raise InputError("there are no sentences to learn from")
     stream = stream_of(text)
     trie = suffix_trie(stream, len(text.vocabulary), max_context, collapse=True)
     given = np.array(_FIRST_DISCOUNTS if discounts is None else discounts, np.float64)
     if given.ndim != 1 or not len(given) or not np.all((given > 0) & (given < 1)):
-        raise OptionError("discounts are between 0 and 1, at least one of them")
+        raise OptionError("discounts must be between 0 and 1, and at least one is needed")
     interrupted = False
     if method == "one-table":
         customers, tables = one_table_customers(trie).astype(np.float64), np.ones(trie.n_grams)
@@ -277,7 +277,7 @@ def sequence_memoizer(
             callback=callback,
         )
     else:
-        raise unknown_choice("the method is", method, ("gibbs", "one-table"))
+        raise unknown_choice("method must be", method, ("gibbs", "one-table"))
     facts: dict[str, Any] = {"method": f"sequence memoizer ({method})", "discounts": d.tolist()}
     if method == "gibbs":
         facts |= {"sweeps": sweeps, "random_state": random_state, "interrupted": interrupted}

@@ -95,9 +95,9 @@ class LinearMixture(_Mixture):
         if not (np.all(self.weights >= 0) and np.allclose(self.weights.sum(axis=1), 1.0, rtol=0, atol=1e-9)):
             raise OptionError("the weights of each bucket must be at least 0 and sum to 1")
         if np.any(np.diff(self.edges) <= 0):
-            raise OptionError("the edges of buckets must rise")
+            raise OptionError("the edges of the buckets must increase")
         if self.edges.size and depth_of not in components:
-            raise OptionError("the buckets need the component whose depths they mean")
+            raise OptionError("the buckets need depth_of, the component whose depths they use")
 
     def _buckets(self, stream: Stream) -> NDArray[np.int64]:
         if not self.edges.size or self.depth_of is None:
@@ -234,9 +234,9 @@ def fit_linear(
     depth_of
         The component whose depths count; None: the first that has any.
     min_events
-        Neighbouring depths share their weights until they have so many held-out events.
+        Neighbouring depths share their weights until they have at least this many held-out events.
     max_iter, tol
-        EM ends after so many iterations, or when the mean log-likelihood grows by less than this.
+        EM ends after ``max_iter`` iterations, or when the mean log-likelihood grows by less than ``tol``.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def fit_linear(
     """
     if by not in ("all", "depth", "rule"):
         raise OptionError(
-            f"weights are by all, depth or rule, not by {by!r}", given=by, known=("all", "depth", "rule")
+            f"by must be all, depth or rule, not {by!r}", given=by, known=("all", "depth", "rule")
         )
     stream = LinearMixture(components, _even(1, len(components))).stream(held_out)
     logprobs = np.stack([component.event_logprobs(stream) for component in components.values()], axis=1)
@@ -360,7 +360,7 @@ def fit_log_linear(
     held_out
         Sentences, or arrays read with the vocabulary of the models.
     max_events
-        The exponents are fitted to so many events at most, drawn at random; fewer if the vocabulary is large.
+        The exponents are fitted to at most this many randomly drawn events, and to fewer if the vocabulary is large.
     random_state
         The seed of the draw.
 
@@ -375,7 +375,7 @@ def fit_log_linear(
     from scipy.optimize import minimize
 
     if max_events < 1:
-        raise OptionError(f"at least 1 event is needed, not {max_events}")
+        raise OptionError(f"max_events must be at least 1, not {max_events}")
     even = LogLinearMixture(components, np.full(len(components), 1.0 / max(1, len(components))))
     stream = even.stream(held_out)
     places = stream.events[stream.ids[stream.events] >= 0]
@@ -426,7 +426,7 @@ def depth_component(components: Mapping[str, LanguageModel]) -> str:
         except OptionError:
             continue
         return name
-    raise OptionError("no component has a depth of match")
+    raise OptionError("no component has a match depth")
 
 
 def stream_after(history: Ids, vocabulary: Vocabulary) -> Stream:
@@ -445,5 +445,5 @@ def _even(n_rows: int, n_columns: int) -> Matrix:
 def _components_of(file: ModelFile, vocabulary: Vocabulary) -> dict[str, LanguageModel]:
     names = file.fact("names", list)
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise file.error("damaged: the names of the components")
+        raise file.error("damaged: the names of the components are not valid")
     return {name: component_of(file, name, vocabulary) for name in names}

@@ -68,7 +68,7 @@ class LanguageModel(Model, ABC):
 
     def match_depths(self, stream: Stream) -> Ids:
         """How many symbols before each event were ever seen together in training, before anything."""
-        raise OptionError(f"{type(self).__name__} has no depth of match")
+        raise OptionError(f"{type(self).__name__} has no match depth")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.vocabulary):,} words)"
@@ -101,7 +101,7 @@ class LanguageModel(Model, ABC):
                 (i for i, sentence in enumerate(text) if START in sentence or END in sentence), None
             )
             if marked is not None:
-                raise InputError(f"sentence {marked + 1} holds {START} or {END}, which are not words")
+                raise InputError(f"sentence {marked + 1} contains {START} or {END}, which are not words")
             text = sentence_arrays(text, vocabulary=self.reading_vocabulary)
         if text.vocabulary is self.vocabulary or text.vocabulary.words == self.vocabulary.words:
             return stream_of(text)
@@ -249,7 +249,7 @@ class LanguageModel(Model, ABC):
             raise file.error("damaged: the unknown symbol is not a word")
         words, counts = file.texts("words"), file.tensor("word_counts", np.int64)
         if len(set(words)) != len(words) or np.any(counts < 0):
-            raise file.error("damaged: no vocabulary")
+            raise file.error("damaged: there is no vocabulary")
         with file.checked():
             model = class_of(file.kind, file).from_parts(file, Vocabulary(tuple(words), counts, unknown))
         model.facts = file.fact("facts", dict)
@@ -279,18 +279,16 @@ class LanguageModel(Model, ABC):
         return report(self, data, settings_or(Report, settings, given))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
-        """The log10 probability of each word of a file of text."""
+        """The log10 probability of each word of a file of text, or of a list of sentences."""
         from spinney.lm.scoring import applied
 
         return applied(self, data, settings_or(Apply, settings, given))
 
     def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
-        """The perplexity of files of text."""
+        """The perplexity of files of text, or of a list of sentences."""
         from spinney.lm.scoring import evaluated
 
-        return evaluated(
-            self, [data] if isinstance(data, str) else data, settings_or(Evaluate, settings, given)
-        )
+        return evaluated(self, data, settings_or(Evaluate, settings, given))
 
 
 def measured(

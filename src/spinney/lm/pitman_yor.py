@@ -214,7 +214,7 @@ def pitman_yor(
     if order < 1:
         raise OptionError(f"the order must be at least 1, not {order}")
     if not len(text):
-        raise InputError("no sentence to learn from")
+        raise InputError("there are no sentences to learn from")
     trie = suffix_trie(stream_of(text), len(text.vocabulary), order - 1)
     if method == "one-table":
         fitted = one_table_model(trie, discounts, concentrations)
@@ -230,7 +230,7 @@ def pitman_yor(
             callback=callback,
         )
     else:
-        raise unknown_choice("the method is", method, ("gibbs", "one-table"))
+        raise unknown_choice("method must be", method, ("gibbs", "one-table"))
     facts: dict[str, object] = {"method": f"pitman-yor ({method})", "order": order}
     if method == "gibbs":
         facts |= {"sweeps": sweeps, "random_state": random_state, "interrupted": fitted.interrupted}
@@ -410,16 +410,14 @@ def _by_depth(values: float | Sequence[float] | None, trie: SuffixTrie, default:
         return np.broadcast_to(np.asarray(default if values is None else values, np.float64), n).copy()
     except ValueError:
         raise OptionError(
-            f"one discount or concentration for all contexts, or {n}, for each length from 0"
+            f"give one discount or concentration for all contexts, or {n}, one for each length from 0"
         ) from None
 
 
 def _check(d: Vector, theta: Vector) -> None:
     if not np.all((d >= 0) & (d < 1)):
-        raise OptionError("discounts are at least 0 and below 1")
+        raise OptionError("discounts must be at least 0 and below 1")
     if not np.all((theta >= 0) & np.isfinite(theta)):
-        raise OptionError("concentrations are at least 0")
+        raise OptionError("concentrations must be at least 0")
     if np.any((d == 0) & (theta == 0)):
-        raise OptionError(
-            "a discount or a concentration must be above 0, or nothing is left for what was never seen"
-        )
+        raise OptionError("a discount or a concentration must be above 0, or unseen words get no probability")

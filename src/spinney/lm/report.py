@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import sentence_arrays
-from spinney.corpus.text import Source
-from spinney.errors import InputError, OptionError, about
+from spinney.errors import InputError, OptionError
 from spinney.lm.explorer import explorer
 from spinney.lm.model import LanguageModel
 from spinney.lm.scores import TextScores
@@ -47,7 +46,7 @@ def report(model: LanguageModel, data: Any, s: Report) -> list[View]:
     kind = KINDS[model.kind]
     views: list[View] = [
         Note(
-            f"A language model ({kind}): the probability of each word, or the end of the sentence, given those before."
+            f"A language model ({kind}): the probability of each word or sentence end, given the words before it."
         ),
         Facts("facts", "", model_facts(model), NAMES),
     ]
@@ -68,7 +67,7 @@ def _part(name: str, part: LanguageModel, top: int) -> list[View]:
     """A model inside the model."""
     views = [size_view(part), *strongest(part, min(top, 10))]
     tables = [replace(view, key="", title="") for view in views if view and view.rows]
-    return [Section(f"{name}: {KINDS[part.kind]}", tables or [Note("It has no tables.", faint=True)])]
+    return [Section(f"{name}: {KINDS[part.kind]}", tables or [Note("This part has no tables.", faint=True)])]
 
 
 def _explorer(model: LanguageModel) -> list[View]:
@@ -79,7 +78,7 @@ def _explorer(model: LanguageModel) -> list[View]:
     ]
     found = explorer(model)
     said = (
-        "Type some words to see what comes after the longest end of them that this page holds, of "
+        "Type some words to see what comes next. The page uses the longest final part of them that is among its "
         f"{len(found.contexts):,} frequent contexts. <s> is the start of a sentence, </s> its end. A bar is the "
         "probability after all these words, and the paler ones below it are those after fewer of them, down to none: "
         "they show what each word of the context contributes. Click a word to continue with it."
@@ -117,13 +116,9 @@ class ReadText:
 
 
 def _sentences(model: LanguageModel, data: Any, s: Report) -> Sequence[Sequence[str]]:
-    if not isinstance(data, str):
-        return list(data)
-    source = Source([data], s.format, s.encoding, s.on_error, s.text, s.header)
-    sentences = read_sentences(source, reading_of(model, parser=s.parser))
-    with about(data):
-        if not sentences:
-            raise InputError("no sentences")
+    sentences = read_sentences(data, s, reading_of(model, parser=s.parser))
+    if not sentences:
+        raise InputError("there are no sentences", path=data if isinstance(data, str) else None)
     return sentences
 
 
@@ -139,8 +134,8 @@ def _read_text(read: ReadText, n: int) -> list[View]:
     bits = math.log2(found["perplexity"]) if math.isfinite(found["perplexity"]) else math.inf
     shown = min(n, len(read.sentences))
     said = (
-        f"{shown:,} of {len(read.sentences):,} sentences, words shaded by their loss in bits. Point at a word for its "
-        "loss and for the part of its context that the model has seen."
+        f"{shown:,} of {len(read.sentences):,} sentences, words shaded by their loss in bits. Point at a word to see "
+        "its loss and the part of its context that the model has seen."
     )
     bounds = [
         f"below {_BITS[0]}",

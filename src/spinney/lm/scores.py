@@ -127,7 +127,7 @@ class TextScores:
     def against(self, baseline: TextScores, random_state: int = 0) -> tuple[BootstrapResult, int]:
         """The difference of perplexities on the events that both score, tested over sentences; how many these are."""
         if len(self.logprobs) != len(baseline.logprobs):
-            raise OptionError("the two models do not read the text alike: it has other words for each")
+            raise OptionError("the two models read the text differently: they see different words in it")
         both = self.counted & baseline.counted
         n = int(self.sentence[-1]) + 1
 

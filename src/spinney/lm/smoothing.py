@@ -53,7 +53,7 @@ def fit_ngram(
     1.429
     """
     if method not in METHODS:
-        raise unknown_choice("the method must be one of", method, METHODS)
+        raise unknown_choice("method must be", method, METHODS)
     if order < 1:
         raise OptionError(f"the order must be at least 1, not {order}")
     refuse_marks(text)

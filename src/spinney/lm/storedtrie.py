@@ -66,7 +66,7 @@ def stored_trie(file: ModelFile, text: Ids) -> SuffixTrie:
         _NOTHING,
     )
     if not _sound({**ints, **longs}, n_outcomes, n_symbols, text):
-        raise file.error("damaged: the contexts are not a trie")
+        raise file.error("damaged: the contexts do not form a trie")
     return trie
 
 

@@ -61,7 +61,7 @@ def stream_of(text: TokenArrays) -> Stream:
 
 
 def refuse_marks(text: TokenArrays) -> None:
-    """Sentence marks inside the text would be words that are no words.
+    """Refuse sentence marks that occur as words in the text.
 
     Raises
     ------
@@ -74,6 +74,6 @@ def refuse_marks(text: TokenArrays) -> None:
             if where.size:
                 sentence = int(np.searchsorted(text.offsets, where[0], side="right"))
                 raise InputError(
-                    f"{mark} is a word of sentence {sentence}",
-                    remedy="sentences are marked by their lines: remove it from the text",
+                    f"{mark} is a word in sentence {sentence}",
+                    remedy="line breaks already separate sentences: remove it from the text",
                 )

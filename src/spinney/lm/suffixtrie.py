@@ -215,7 +215,7 @@ def trie_of_events(
     if max_context is None and not collapse:
         max_context = int(room.max(initial=0))
     if max_context is not None and max_context < 0:
-        raise OptionError(f"a context has at least 0 symbols, not {max_context}")
+        raise OptionError(f"max_context must be at least 0, not {max_context}")
     room = room if max_context is None else np.minimum(room, max_context).astype(np.int32)
     n_events = len(position)
     grown = _Growth()

@@ -139,7 +139,7 @@ class GramTable:
             np.array(file.tensor("following", np.int32)),
         )
         if not table.is_sound():
-            raise file.error("damaged: its grams do not fit together")
+            raise file.error("damaged: the arrays of its n-grams do not match")
         return table
 
     def is_sound(self) -> bool:
@@ -236,4 +236,4 @@ def trie_counts(trie: SuffixTrie) -> TrieCounts:
 def check_ids(ids: Ids, n_symbols: int) -> None:
     """Refuse a stream of another vocabulary."""
     if ids.size and int(ids.max()) >= n_symbols:
-        raise OptionError("the stream has numbers that the vocabulary of the model does not have")
+        raise OptionError("the stream contains numbers outside the vocabulary of the model")

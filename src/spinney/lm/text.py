@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from spinney.corpus.text import Reading, Source
+from spinney.corpus.text import Reading, Source, training_arrays
 from spinney.errors import InputError
 
 if TYPE_CHECKING:
     from spinney.corpus import ReadReport, TokenArrays, Vocabulary
     from spinney.lm.model import LanguageModel
 
-_REMEDY = "sentences are marked by their lines: remove it, or skip such sentences (on_error='skip')"
+_REMEDY = "line breaks already separate sentences: remove it, or skip such sentences with on_error='skip'"
 
 
 def reading_of(model: LanguageModel, words: str | None = None, parser: str | None = None) -> Reading:
@@ -88,17 +88,22 @@ def training_text(
 
 
 def held_out_text(
-    source: Source, reading: Reading, report: ReadReport, vocabulary: Vocabulary
+    data: Any, how: Any, reading: Reading, report: ReadReport, vocabulary: Vocabulary
 ) -> TokenArrays:
-    """Text in the words of a model: its ``reading_vocabulary``."""
-    arrays = source.read(reading, report, vocabulary=with_marks(vocabulary))
+    """Files of text, or a list of sentences, in the words of a model: its ``reading_vocabulary``."""
+    source, known = Source.of(data, how), with_marks(vocabulary)
+    if source.files:
+        arrays = source.read(reading, report, vocabulary=known)
+    else:
+        with training_arrays(data, how, reading, report, known) as arrays:
+            pass
     arrays = replace(_without_marks(arrays, source, reading, report), vocabulary=vocabulary)
     warn_of_unknown(source.name, report, vocabulary)
     return arrays
 
 
 def warn_of_unknown(name: str, report: ReadReport, vocabulary: Vocabulary) -> None:
-    """Tell that unknown words tell little, if the model never met one; an ARPA file does not say whether it did."""
+    """Warn that the scores of unknown words mean little if the model saw none in training (ARPA files do not say)."""
     from spinney.corpus import text as textfiles
 
     if vocabulary.counts.any() and vocabulary.unknown is not None and "\0" not in vocabulary.unknown:
@@ -129,7 +134,7 @@ def _without_marks(arrays: TokenArrays, source: Source, reading: Reading, report
     kept = np.ones(len(arrays), bool)
     kept[marked] = False
     if not kept.any():
-        raise InputError(f"no sentences but {len(kept)} that hold <s> or </s>", path=source.name)
+        raise InputError(f"all {len(kept)} sentences contain <s> or </s>", path=source.name)
     lengths = np.diff(arrays.offsets)
     report.skipped += len(marked)
     report.errors += [str(error)]
@@ -157,5 +162,5 @@ def _marked(mark: str, sentence: int, source: Source, reading: Reading) -> Input
             if reading.lowercase:
                 line = line.lower()
             if mark in line and mark in fields(line):
-                return InputError(f"{mark} is a word of the text", path=path, line=number, remedy=_REMEDY)
-    return InputError(f"{mark} is a word of sentence {sentence + 1}", path=source.name, remedy=_REMEDY)
+                return InputError(f"{mark} is a word in the text", path=path, line=number, remedy=_REMEDY)
+    return InputError(f"{mark} is a word in sentence {sentence + 1}", path=source.name, remedy=_REMEDY)

@@ -45,6 +45,6 @@ def trie_penalty(spec: PenaltySpec, trie: SuffixTrie, group_weight: Vector) -> P
     if spec.name not in ("none", "l1", "l2", "elasticnet", "tree-l2", "tree-linf") and np.any(
         group_weight != 1
     ):
-        raise OptionError(f"the penalty {spec.name} has no weights of grams: group_factor must be 1")
+        raise OptionError(f"the penalty {spec.name} has no group weights: group_factor must be 1")
     tree = Tree(trie.up, None, group_weight, copies if shared else None)
     return penalty(spec, Structure(_WHAT, tree=lambda: tree, weights=weights if weighed else None))

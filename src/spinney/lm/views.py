@@ -31,12 +31,12 @@ from spinney.views import Extra, Facts, Section, Table, View
 #: Models in words; how they are told to a person.
 KINDS = {
     "lm/BackoffModel": "back-off model",
-    "lm/FlatModel": "n-gram model of one order",
+    "lm/FlatModel": "n-gram model of a single order",
     "lm/SequenceMemoizer": "sequence memoizer",
     "lm/LogLinearModel": "log-linear model on a suffix trie",
     "lm/HierarchicalModel": "log-linear model with a tree of words",
     "lm/ClassModel": "class model",
-    "lm/ClassTargetModel": "model of classes after words",
+    "lm/ClassTargetModel": "class model with word contexts",
     "lm/CacheModel": "cache",
     "lm/LinearMixture": "mixture",
     "lm/LogLinearMixture": "log-linear mixture",
@@ -52,16 +52,16 @@ NAMES = {
     "tokens": "tokens",
     "words": "words",
     "unknown_share": "unknown words",
-    "skipped": "sentences passed over",
-    "long": "long sentences cut",
+    "skipped": "sentences skipped",
+    "long": "long sentences truncated",
     "classes": "classes",
     "penalty": "penalty",
     "lam": "λ",
     "alpha": "α",
     "solver": "solver",
-    "collapsed": "contexts that come together share a weight",
+    "collapsed": "contexts that occur together share a weight",
     "tree": "tree",
-    "decisions_a_token": "decisions a token",
+    "decisions_per_token": "decisions per token",
     "by": "weights by",
     "parameters": "parameters",
     "active": "active",
@@ -69,11 +69,11 @@ NAMES = {
     "violation": "violation",
     "iterations": "iterations",
     "seconds": "seconds",
-    "tokens_per_second": "tokens a second",
-    "dev_perplexity": "perplexity on --dev",
+    "tokens_per_second": "tokens per second",
+    "dev_perplexity": "held-out perplexity",
 }
 
-_LONGEST = 12  # orders above are told together
+_LONGEST = 12  # higher orders are shown together
 _CONTEXT = 12  # symbols of a context that are shown
 
 
@@ -150,7 +150,7 @@ def n_parameters(model: LanguageModel) -> tuple[int, int]:
 
 
 def size_view(model: LanguageModel) -> Table | None:
-    """Contexts, grams and discounts by order; very long contexts are told together."""
+    """Contexts, grams and discounts by order; very long contexts are shown together."""
     sizes = order_sizes(model)
     if not sizes:
         return None
@@ -165,7 +165,7 @@ def size_view(model: LanguageModel) -> Table | None:
         last: list[Any] = [f"{rest[0].order} to {rest[-1].order}"]
         last += [sum(size.contexts for size in rest), sum(size.grams for size in rest)]
         rows.append([*last, *([""] if discounts else [])])
-    what = "classes in a row" if isinstance(model, ClassModel) else "words of a gram"
+    what = "classes in a row" if isinstance(model, ClassModel) else "words in an n-gram"
     return Table(
         "sizes", "Size by order", [what, "contexts", "grams", *(["discounts"] if discounts else [])], rows
     )
@@ -323,10 +323,10 @@ def _sure_contexts(model: BackoffModel | FlatModel, table: GramTable, left: NDAr
         best = grams.start + int(np.argmax(model.logp[grams]))
         word, p = model.word(int(table.symbol[best])), float(np.exp(model.logp[best]))
         rows.append([contexts.text(context), float(left[context]), grams.stop - grams.start, word, p])
-    left_to = "back-off weight" if isinstance(model, BackoffModel) else "left to the unseen"
+    left_to = "back-off weight" if isinstance(model, BackoffModel) else "left to unseen words"
     return Table(
         "strongest",
-        "Surest contexts",
+        "Contexts with the surest predictions",
         ["context", left_to, "continuations", "likeliest", "probability"],
         rows,
     )
@@ -347,8 +347,8 @@ def _sure_restaurants(model: SequenceMemoizer, top: int) -> Table:
         rows.append([contexts.text(context), float(weight[context]), seen, word, float(own[best])])
     return Table(
         "strongest",
-        "Surest contexts",
-        ["context", "left to shorter ones", "seen", "likeliest", "of its own"],
+        "Contexts with the surest predictions",
+        ["context", "left to shorter contexts", "seen", "likeliest", "of its own"],
         rows,
     )
 
@@ -424,7 +424,7 @@ def weight_view(model: LinearMixture | LogLinearMixture) -> Table:
         [span, *weights] for span, weights in zip([*spans, f"{bounds[-1]} and more"], model.weights.tolist())
     ]
     return Table(
-        "strongest", "Weights by matched context", [f"symbols that {model.depth_of} knows", *names], rows
+        "strongest", "Weights by matched context", [f"symbols matched by {model.depth_of}", *names], rows
     )
 
 
@@ -480,7 +480,9 @@ def summary(model: LanguageModel, title: str = "") -> list[View]:
     if isinstance(tried, list) and tried:
         keys = ["lam", "alpha", "perplexity", "parameters", "seconds"]
         rows = [[row.get(key, "") for key in keys] for row in tried]
-        views.append(Table("", "Tried on held-out text", ["λ", "α", "perplexity", "active", "seconds"], rows))
+        views.append(
+            Table("", "Settings tried on held-out text", ["λ", "α", "perplexity", "active", "seconds"], rows)
+        )
     return views
 
 

@@ -16,7 +16,7 @@ def outcome_counts(vocabulary: Vocabulary, n_sentences: int) -> list[int]:
 
 
 def huffman_tree(vocabulary: Vocabulary, n_sentences: int) -> ClassTree:
-    """The binary tree with the fewest decisions a token.
+    """The binary tree with the fewest decisions per token.
 
     Examples
     --------
@@ -52,6 +52,6 @@ def fitting(tree: ClassTree, vocabulary: Vocabulary) -> ClassTree:
         raise OptionError(f"the tree has no leaf {missing!r}")
     if len(place) > len(names):
         extra = next(name for name in tree.names if name not in set(names))
-        raise OptionError(f"the tree has a leaf {extra!r}, which is no word of the text")
+        raise OptionError(f"the tree has a leaf {extra!r}, which is not a word of the text")
     old = np.array([place[name] for name in names] + list(range(len(names), len(tree.parent))))
     return ClassTree(names, tree.parent[old], tree.branch[old])

@@ -114,7 +114,7 @@ class PenaltySpec:
         )
         more = stored.get("more", {})
         if not fits or not all(isinstance(value, float | int) for value in more.values()):
-            raise OptionError("this is not the description of a penalty")
+            raise OptionError("this does not describe a penalty")
         return cls(**stored)
 
     @classmethod

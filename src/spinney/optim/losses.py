@@ -222,7 +222,7 @@ class LogisticLoss(LinearLoss):
     ) -> None:
         super().__init__(X, y, sample_weight, intercept)
         if not np.all(np.abs(self.y) == 1.0):
-            raise OptionError("the labels of a logistic loss are -1 and +1")
+            raise OptionError("the labels of a logistic loss must be -1 and +1")
 
     def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
         ym = y * m
@@ -271,7 +271,7 @@ class MultinomialLoss(LinearLoss):
         self.labels = self.y.astype(np.intp)
         self.n_outputs = int(n_classes or self.labels.max() + 1)
         if self.labels.min() < 0 or self.labels.max() >= self.n_outputs:
-            raise OptionError(f"the labels of a multinomial loss are 0 to {self.n_outputs - 1}")
+            raise OptionError(f"the labels of a multinomial loss must be 0 to {self.n_outputs - 1}")
 
     def margins(self, w: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
         W = w.reshape(-1, self.n_outputs)
@@ -361,7 +361,7 @@ class EntropyRegularised:
             self.unlabelled = LogisticLoss(X, np.ones(X.shape[0]), sample_weight, loss.intercept)
         if self.unlabelled.p != loss.p:
             raise OptionError(
-                f"the unlabelled examples have {self.unlabelled.p} features, the labelled {loss.p}"
+                f"the unlabelled examples have {self.unlabelled.p} features, but the labelled ones {loss.p}"
             )
 
     @property

@@ -61,21 +61,21 @@ class Path:
         known: dict[str, Any] = {"models": len(labels)}
         best = self.best
         if best is not None:
-            known |= {"best λ on dev": labels[best], "active at it": self.active[best]}
-            known |= {f"{name} at it": values[best] for name, values in self.scores.items()}
+            known |= {"best λ on dev": labels[best], "active weights at best λ": self.active[best]}
+            known |= {f"{name} at best λ": values[best] for name, values in self.scores.items()}
         views: list[View] = [Facts("", "", known)]
         if self.weights:
             about = Note(
-                f"The {len(self.weights)} weights that are largest on average over these λ. Point at the chart for "
+                f"The {len(self.weights)} weights that are largest on average over these λ. Point at the chart to see "
                 "numbers."
             )
             drawn = Series(
-                "weights", "", self.weights, labels, "Weights, over λ from the strongest on the left"
+                "weights", "", self.weights, labels, "Weights by λ, from the strongest on the left"
             )
             views.append(Section("Weights", [about, drawn]))
         if self.scores:
             views.append(Section("Scores", self._charts(labels, best)))
-        drawn = Series("", "", {"active weights": self.active}, labels, "Weights that are not 0, over λ")
+        drawn = Series("", "", {"active weights": self.active}, labels, "Non-zero weights by λ")
         views.append(Section("Active weights", [drawn]))
         header = ["λ", "active", *self.scores, "objective", "violation", "seconds"]
         keys = ["lam", *(name.replace(" ", "_") for name in header[1:])]
@@ -99,9 +99,9 @@ class Path:
             kinds.setdefault(name.removeprefix("dev ").removeprefix("training "), {})[name] = values
         charts: list[View] = []
         for kind, lines in kinds.items():
-            caption = f"{_capital(kind)}, over λ"
+            caption = f"{_capital(kind)} by λ"
             if best is not None and any(name.startswith("dev") for name in lines):
-                caption += f"; λ = {labels[best]} does best on dev, so its score there is somewhat too good"
+                caption += f"; λ = {labels[best]} does best on dev, so its score there is somewhat optimistic"
             charts.append(Series("", "", lines, labels, caption))
         return charts
 
@@ -128,14 +128,12 @@ def how_chosen(rows: object, measure: str = "", chosen: object = None) -> list[V
     measures = [name for name in names if name not in unmeasured]
     called = {
         "lam": "λ",
-        "lam_ratio": "λ, as a share of the largest",
+        "lam_ratio": "λ as a share of the largest",
         "alpha": "α",
         "score": measure or "score",
     }
     people = {name: called.get(name, name.replace("_", " ")) for name in names}
-    about = (
-        f"{len(tried):,} settings were tried on held-out data; the best of their scores is somewhat too good."
-    )
+    about = f"{len(tried):,} settings were tried on held-out data; the best score is therefore somewhat optimistic."
     if isinstance(chosen, int | float):
         about += f" λ = {_lam(chosen)} was chosen."
     views: list[View] = [Note(about)]
@@ -180,7 +178,7 @@ def _curves(
         if len(lams) < 2 or len(lines) > LINES:
             continue
         series = {name: [of.get(lam, math.nan) for lam in lams] for name, of in lines.items()}
-        caption = f"{_capital(people[measure])}, over {people[strength]} from the strongest on the left"
+        caption = f"{_capital(people[measure])}, by {people[strength]}, from the strongest on the left"
         charts.append(Series("", "", series, [_lam(lam) for lam in lams], caption))
     return charts
 

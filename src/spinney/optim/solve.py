@@ -101,7 +101,7 @@ def solve(
     # Solvers leave what they start from as it is, so there is no need of a copy, which may be large.
     w = _null_point(loss) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
     if len(w) != loss.n_params:
-        raise OptionError(f"w0 has {len(w)} coordinates where the problem has {loss.n_params}")
+        raise OptionError(f"w0 has {len(w)} coordinates, but the problem has {loss.n_params}")
     interrupted = False
     try:
         with progress.task(f"solving by {label}") as monitor.progress:
@@ -232,6 +232,18 @@ def warn_unless_converged(solution: Solution, tol: float) -> None:
             f"{solution.violation:.2g} (tolerance {tol:g}): raise max_iter, or choose another solver",
             ConvergenceWarning,
             stacklevel=3,
+        )
+
+
+class EmptyModelWarning(UserWarning):
+    """A penalty was so strong that no weight is left."""
+
+
+def warn_if_empty(active: int, remedy: str) -> None:
+    """Say so when a fit is right and yet of no use: every penalised weight is 0."""
+    if not active:
+        warnings.warn(
+            f"the model is empty: the penalty left no weight ({remedy})", EmptyModelWarning, stacklevel=3
         )
 
 

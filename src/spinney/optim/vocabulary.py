@@ -94,8 +94,8 @@ NEEDS = {
     "groups": "groups",
     "tree": "a tree of weights, or nested groups",
     "design": "a design matrix",
-    "matrix": "a matrix of weights, features × outputs",
-    "order": "weights in an order",
+    "matrix": "a weight matrix, features × outputs",
+    "order": "ordered weights",
     "times": "weights at several times",
 }
 
@@ -125,7 +125,7 @@ def _groups(spec: PenaltySpec, at: Structure) -> GroupArrays:
     assert at.groups is not None
     if at.n_features is not None and at.groups.n_features != at.n_features:
         raise OptionError(
-            f"the groups are over {at.groups.n_features} features, but the data have {at.n_features}"
+            f"the groups have {at.groups.n_features} features, but the data have {at.n_features}"
         )
     return at.groups
 
@@ -136,7 +136,7 @@ def _weight_groups(spec: PenaltySpec, at: Structure) -> Any:
     if at.n_outputs == 1:
         return groups
     if not hasattr(groups, "expand"):
-        raise OptionError("several classes need groups from spinney.structure.Groups")
+        raise OptionError("with several classes, groups must be a spinney.structure.Groups")
     return groups.expand(at.n_outputs)
 
 
@@ -201,27 +201,27 @@ PENALTIES: dict[str, Kind] = {
     "elasticnet": Kind(
         lambda spec, at: pen.ElasticNet(spec.lam, spec.l2, _weights(at)), "λ‖w‖₁ + ½·l2·‖w‖²", None, _BOTH
     ),
-    "l0": Kind(lambda spec, at: pen.L0(spec.lam), "λ times the number of non-zero weights; not convex"),
+    "l0": Kind(lambda spec, at: pen.L0(spec.lam), "λ times the number of non-zero weights (not convex)"),
     "slope": Kind(lambda spec, at: pen.Slope(spec.lam, **spec.more), "SLOPE, the sorted ℓ1 norm", None, ("lam", "q")),
-    "group": Kind(_group, "group Lasso: a group is kept or dropped whole", "groups", _ALL),
-    "sparse-group": Kind(_group, "group Lasso with zeros inside groups; l1 is lam by default", "groups", _ALL),
+    "group": Kind(_group, "group Lasso: a group is kept or dropped as a whole", "groups", _ALL),
+    "sparse-group": Kind(_group, "group Lasso with zeros inside groups (l1 is lam by default)", "groups", _ALL),
     "group-linf": Kind(
         lambda spec, at: pen.GroupLinf(spec.lam, _weight_groups(spec, at)), "the largest weight of each group", "groups"
     ),
-    "tree-l2": Kind(_tree_l2, "a node of the tree only after its parent, ℓ2 norms", "tree"),
-    "tree-linf": Kind(_tree_linf, "a node of the tree only after its parent, ℓ∞ norms", "tree"),
-    "overlap": Kind(_overlap, "groups that share weights: what is zero is a union of groups", "groups", _ALL),
+    "tree-l2": Kind(_tree_l2, "a node of the tree is used only with its parent (ℓ2 norms)", "tree"),
+    "tree-linf": Kind(_tree_linf, "a node of the tree is used only with its parent (ℓ∞ norms)", "tree"),
+    "overlap": Kind(_overlap, "overlapping groups: the zero weights are a union of groups", "groups", _ALL),
     "latent": Kind(
         lambda spec, at: pen.LatentGroups(spec.lam, _weight_groups(spec, at)),
-        "groups that share weights: what is not zero is a union of groups", "groups",
+        "overlapping groups: the non-zero weights are a union of groups", "groups",
     ),
     "fused": Kind(
-        lambda spec, at: pen.Fused(spec.lam, l1=spec.l1, l2=spec.l2), "neighbouring weights are equal", "order", _ALL
+        lambda spec, at: pen.Fused(spec.lam, l1=spec.l1, l2=spec.l2), "neighbouring weights become equal", "order", _ALL
     ),
-    "trace": Kind(_from_columns, "trace Lasso: between ℓ1 and ℓ2, as the columns of the data correlate", "design"),
-    "pairwise": Kind(_from_columns, "pairwise elastic net: correlated columns share weight", "design"),
-    "nuclear": Kind(_nuclear, "a matrix of weights of low rank", "matrix"),
-    "timeseries": Kind(_timeseries, "weights of neighbouring times agree", "times", ("lam", "alpha")),
+    "trace": Kind(_from_columns, "trace Lasso: between ℓ1 and ℓ2, depending on correlations", "design"),
+    "pairwise": Kind(_from_columns, "pairwise elastic net: correlated columns share their weight", "design"),
+    "nuclear": Kind(_nuclear, "a weight matrix of low rank", "matrix"),
+    "timeseries": Kind(_timeseries, "weights of neighbouring times become similar", "times", ("lam", "alpha")),
 }  # fmt: skip
 
 
@@ -261,7 +261,7 @@ def penalty(
     groupings = at.groupings if at.groups is None or spec.grouping else ()
     check_penalty(spec, at.offers, at.of, groupings, at.remedies)
     if at.weights is not None and spec.name not in ("l1", "l2", "elasticnet"):
-        raise OptionError(f"feature weights go with the penalties l1, l2 and elasticnet, not {spec.name}")
+        raise OptionError(f"feature weights need the penalty l1, l2 or elasticnet, not {spec.name}")
     made = PENALTIES[spec.name].make(spec, at)
     return pen.NonNegative(made) if spec.nonnegative else made
 
@@ -294,7 +294,7 @@ def check_penalty(
         )
     if spec.own:
         raise OptionError(
-            f"the penalty {spec.name} was an object with {spec.own} of its own, which are not stored: give it again"
+            f"the penalty {spec.name} was an object with its own {spec.own}, which are not stored: give it again"
         )
     need = PENALTIES[spec.name].needs
     if need is not None and need not in offers:

@@ -1,4 +1,4 @@
-"""Parsers: grammars with latent states, learnt by EM, from spectral moments or from clusters; head automata.
+"""Parsers: grammars with latent states, learned by EM, from spectral moments or from clusters; head automata.
 
 :class:`Parser` learns from bracketed trees and gives every sentence one; :class:`HeadAutomata` does with dependencies.
 The pieces they are made of have modules of their own: trees are cleaned (:mod:`~spinney.parsing.cleaning`), made binary

@@ -67,7 +67,7 @@ class HeadAutomata(Model):
     fallback_ : Automata
         Those with one state, for sentences whose total is no positive number.
     facts : dict
-        Sizes, seconds, and how many trees were not projective: they are learnt from like the others, since the
+        Sizes, seconds, and how many trees were not projective: they are learned from like the others, since the
         modifiers on either side of a head have an order in any tree.
 
     Examples
@@ -220,7 +220,7 @@ class HeadAutomata(Model):
 
     def _tags(self, sentence: Sentence | Sequence[str]) -> Sequence[str]:
         if not hasattr(self, "automata_"):
-            raise NotFittedError("this model has learnt nothing yet: call fit")
+            raise NotFittedError("this model has not been fitted: call fit")
         return tags_of(sentence, self.column) if isinstance(sentence, Sentence) else sentence
 
     def _encode(self, tags: Sequence[str]) -> NDArray[np.int32]:
@@ -246,12 +246,12 @@ class HeadAutomata(Model):
         model.facts, model.tags_ = file.fact("facts", dict), file.texts("tags")
         V = len(model.tags_)
         if not V or len(set(model.tags_)) != V:
-            raise file.error("damaged: its tags are not different from each other")
+            raise file.error("damaged: its tags are not distinct")
         model._number = {tag: i for i, tag in enumerate(model.tags_)}
         model.automata_, model.fallback_ = _read_automata(file, "", V), _read_automata(file, "fallback_", V)
         model.unigram_ = np.array(file.tensor("unigram", np.float64))
         if model.unigram_.shape != (V + 1,) or not np.all((model.unigram_ > 0) & (model.unigram_ <= 1)):
-            raise file.error("damaged: its law of tags is none")
+            raise file.error("damaged: its distribution of tags is not a distribution")
         return model
 
     def summary(self) -> list[View]:
@@ -293,7 +293,7 @@ def _read_automata(file: ModelFile, prefix: str, n_tags: int) -> Automata:
     )
     K, n = automaton_of(n_tags + 1, LEFT) + 1, start.shape[1]
     if start.shape != (K, n) or stop.shape != (K, n) or matrices.shape != (K, n_tags + 1, n, n) or not n:
-        raise file.error("damaged: its arrays do not fit together")
+        raise file.error("damaged: its arrays do not match")
     if not all(np.isfinite(array).all() for array in (start, matrices, stop)):
         raise file.error("damaged: some of its numbers are not finite")
     return Automata(start, matrices, stop)

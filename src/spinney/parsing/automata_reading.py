@@ -1,4 +1,4 @@
-"""What head automata learnt, in words: what modifies each tag, on which side and how often.
+"""What head automata learned, in words: what modifies each tag, on which side and how often.
 
 Every number here is a sum over all sequences of modifiers, so it does not depend on the basis of the states: it may be
 read from moments as from probabilities. Moments from little data give sums that are a little off, or even negative;

@@ -71,7 +71,7 @@ class Binarisation:
         whole = isinstance(self.vertical, int) and isinstance(self.horizontal, int | None)
         if not whole:
             raise OptionError(
-                f"horizontal and vertical are whole numbers, not {self.horizontal!r}, {self.vertical!r}"
+                f"horizontal and vertical must be whole numbers, not {self.horizontal!r}, {self.vertical!r}"
             )
         if self.horizontal is not None and self.horizontal < 0:
             raise OptionError(f"horizontal must be 0 or more, or None, not {self.horizontal}")

@@ -116,7 +116,7 @@ def cluster_nodes(
     from threadpoolctl import ThreadpoolController
 
     if view not in get_args(View):
-        raise unknown_choice("view is one of", view, get_args(View))
+        raise unknown_choice("view must be one of", view, get_args(View))
     order = np.argsort(trees.label, kind="stable")
     start = np.searchsorted(trees.label[order], np.arange(len(trees.labels) + 1))
     wanted = np.broadcast_to(np.asarray(states, np.int64), len(trees.labels))

@@ -47,7 +47,7 @@ class PCFG(NamedTuple):
         """The rules of a grammar."""
         rules = grammar.rules
         if grammar.layout.n_states.max(initial=1) > 1 or grammar.signed:
-            raise OptionError("a coarse grammar has one state a label, and probabilities")
+            raise OptionError("a coarse grammar must have one state per label, and probabilities")
         a, b, c = rules.binary.T
         order = np.lexsort((a, c, b))
         bounds = np.arange(rules.n_labels + 1)
@@ -106,7 +106,7 @@ class Pruner:
 
     def __init__(self, coarse: Grammar, threshold: float = 1e-5) -> None:
         if not 0.0 <= threshold < 1.0:
-            raise OptionError(f"threshold={threshold}: must be at least 0 and less than 1")
+            raise OptionError(f"threshold must be at least 0 and less than 1, not {threshold}")
         self.coarse = coarse
         self.threshold = threshold
         self._grammar = PCFG.of(coarse)
@@ -194,7 +194,7 @@ class Pruner:
         """The entries of each word with its tag; if a word never had it, those of the broadest row that has."""
         lexicon = self.coarse.rules.lexicon
         if len(tags) != len(words):
-            raise InputError(f"{len(words)} words with {len(tags)} tags")
+            raise InputError(f"{len(words)} words, but {len(tags)} tags")
         start, wide = self._entries(words, wide=True)
         found: list[NDArray[np.integer]] = []
         for i, (word, tag) in enumerate(zip(words, tags, strict=True)):

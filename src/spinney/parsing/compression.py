@@ -118,7 +118,7 @@ def compressed(
     (array([2], dtype=int32), 512, 48, True)
     """
     if rank is not None and rank < 1:
-        raise OptionError(f"rank={rank}: must be at least 1")
+        raise OptionError(f"rank must be at least 1, not {rank}")
     layout, rules = grammar.layout, grammar.rules
     random = np.random.default_rng(random_state)
     shapes = layout.n_states.astype(np.int64)[rules.binary]

@@ -41,7 +41,7 @@ class EdgeScores:
         """Several criteria on one forest added up: with max-rule scores, a product of grammars (Petrov 2010)."""
         forest = scores[0].forest
         if any(one.forest is not forest for one in scores):
-            raise OptionError("scores of different forests cannot be added up")
+            raise OptionError("scores of different forests cannot be added")
         kinds = zip(*((one.binary, one.unary, one.lexical, one.root) for one in scores), strict=True)
         return cls(forest, *(np.sum(kind, axis=0) for kind in kinds))
 
@@ -105,7 +105,7 @@ def viterbi_scores(grammar: Grammar, forest: PackedForest) -> EdgeScores:
     """Log-probabilities of rules, of a grammar with one state a label: the best tree is the most probable one."""
     if grammar.layout.n_states.max(initial=1) > 1 or grammar.signed:
         raise OptionError(
-            "Viterbi needs one state a label, and probabilities: see kbest.unfolded, or use max-rule decoding"
+            "Viterbi needs one state per label, and probabilities: see kbest.unfolded, or use max-rule decoding"
         )
     f = forest.arrays
     unary = np.where(f.unary_rule < 0, 0.0, _log(np.append(grammar.unary, 0.0))[f.unary_rule])

@@ -41,7 +41,7 @@ class FeatureSet:
             for name in names:
                 if name not in known:
                     raise OptionError(
-                        f"no {view} feature is called {name!r}; there are {', '.join(known)}",
+                        f"there is no {view} feature {name!r}; there are {', '.join(known)}",
                         given=name,
                         known=known,
                     )
@@ -139,7 +139,7 @@ def feature_set(features: FeatureSet | str) -> FeatureSet:
         return features
     if features not in FEATURE_SETS:
         raise OptionError(
-            f"no feature set is called {features!r}; there are {', '.join(FEATURE_SETS)}",
+            f"there is no feature set {features!r}; there are {', '.join(FEATURE_SETS)}",
             given=features,
             known=FEATURE_SETS,
         )

@@ -23,7 +23,7 @@ PUNCTUATION: Final = frozenset({"``", "''", ",", ".", ":", "-LRB-", "-RRB-"})
 _ANY = "*"  # in a file, the phrases without a rule of their own
 _SETS = ("conjunctions", "punctuation")
 _NAME = re.compile(r"[^()\s]+")
-_REMEDY = "a line is: LABEL left|right A B (C D)"
+_REMEDY = "the format is LABEL left|right A B (C D)"
 _CACHED = 1 << 16
 
 
@@ -94,13 +94,15 @@ class HeadRules:
         children = [label for rule in self.rules for group in rule.wanted for label in group]
         for label in [*phrases, *children, *self.conjunctions, *self.punctuation]:
             if not _NAME.fullmatch(label):
-                raise OptionError(f"{label!r} cannot stand in head rules: no brackets, no white space")
+                raise OptionError(
+                    f"{label!r} cannot be used in head rules: it must not contain brackets or white space"
+                )
         for label in phrases:
             if label == _ANY or label.startswith("#"):
-                raise OptionError(f"a head rule for {label!r}, which means something else in a file")
+                raise OptionError(f"a head rule for {label!r}, which has a special meaning in a file")
         for side in [self.default, *(rule.start for rule in self.rules)]:
             if side not in ("left", "right"):
-                raise OptionError(f"a search starts at the left or at the right, not at {side!r}")
+                raise OptionError(f"a search must start at the left or at the right, not at {side!r}")
 
     @classmethod
     def leftmost(cls) -> HeadRules:
@@ -144,7 +146,7 @@ class HeadRules:
                 elif start in _SETS:
                     sets[start] = frozenset(label for group in wanted for label in group)
                 elif wanted:
-                    raise InputError("labels after the start of the search for all other phrases")
+                    raise InputError("the rule for all other phrases takes no labels")
                 else:
                     default = start
             except InputError as error:
@@ -235,13 +237,13 @@ class HeadRules:
 def _parsed(line: str) -> tuple[str, Side, tuple[tuple[str, ...], ...]]:
     label, start, wanted = [*line.split(maxsplit=2), "", ""][:3]
     if not _NAME.fullmatch(label):
-        raise InputError(f"{label!r} where the label of a phrase is due")
+        raise InputError(f"{label!r} where the label of a phrase is expected")
     allowed = ("left", "right", *_SETS) if label == _ANY else ("left", "right")
     if start not in allowed:
-        raise InputError(f"{start!r} where left or right is due")
+        raise InputError(f"{start!r} where left or right is expected")
     groups = re.findall(r"\(([^()]*)\)|([^()\s]+)|(.)", wanted)
     if any(stray.strip() for _, _, stray in groups):
-        raise InputError("a bracket without its other half")
+        raise InputError("an unmatched bracket")
     found = [tuple(several.split()) or (one,) for several, one, stray in groups if not stray]
     if ("",) in found:
         raise InputError("brackets without a label")

@@ -100,7 +100,7 @@ def inside_outside(grammar: Grammar | CompressedGrammar, forest: PackedForest) -
 
     if grammar.layout.rules is not forest.rules:
         raise OptionError(
-            "the grammar and the forest have other rules: use one Rules for the coarse and the fine grammar"
+            "the grammar and the forest have different rules: use the same Rules for the coarse and the fine grammar"
         )
     f, g = forest.arrays, GrammarArrays.of(grammar)
     n_states = grammar.layout.n_states

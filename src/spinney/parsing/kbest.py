@@ -58,7 +58,7 @@ def k_best(scores: EdgeScores, k: int) -> list[tuple[float, Tree]]:
     0.00154 (S (S (N old) (S (N dogs) (V bark))) (V howl))
     """
     if k < 1:
-        raise OptionError(f"k={k}: must be at least 1")
+        raise OptionError(f"k must be at least 1, not {k}")
     search = _Search(scores)
     return [(score, search.tree(rank)) for rank, score in enumerate(search.run(k))]
 

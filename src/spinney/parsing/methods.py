@@ -85,7 +85,7 @@ def learn(
     random_state: int = 0,
     judge: Judge | None = None,
 ) -> tuple[Grammar, dict[str, Any]]:
-    """A grammar of some trees, and facts about how it was learnt.
+    """A grammar of some trees, and facts about how it was learned.
 
     Parameters
     ----------

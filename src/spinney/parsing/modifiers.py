@@ -45,7 +45,7 @@ def tags_of(sentence: Sentence, column: Column) -> list[str]:
     ['NOUN', 'VERB']
     """
     if column not in ("upos", "xpos"):
-        raise unknown_choice("column is", column, ("upos", "xpos"))
+        raise unknown_choice("column must be", column, ("upos", "xpos"))
     tags = sentence.upos if column == "upos" else sentence.xpos
     if len(tags) != len(sentence):
         raise InputError(f"a sentence of {len(sentence)} words has {len(tags)} tags in the column {column}")
@@ -59,19 +59,19 @@ def checked_heads(heads: ArrayLike, n: int) -> NDArray[np.int64]:
     --------
     >>> checked_heads([2, 1], 2)
     Traceback (most recent call last):
-    spinney.errors.InputError: the head of word 1 leads into a cycle
+    spinney.errors.InputError: the head of word 1 is part of a cycle
     """
     above = np.asarray(heads, np.int64)
     if above.shape != (n,):
-        raise InputError(f"a sentence of {n} words has {above.size} heads", remedy="trees are needed")
+        raise InputError(f"a sentence of {n} words has {above.size} heads", remedy="give dependency trees")
     words = np.arange(1, n + 1)
     if ((above < 0) | (above > n) | (above == words)).any():
-        raise InputError("a head is 0 or the number of another word of the sentence")
+        raise InputError("a head must be 0 or the number of another word of the sentence")
     up = np.concatenate([[0], above])
     for _ in range(n.bit_length()):  # after k rounds, the ancestor 2^k steps above
         up = up[up]
     if up.any():
-        raise InputError(f"the head of word {int(np.flatnonzero(up)[0])} leads into a cycle")
+        raise InputError(f"the head of word {int(np.flatnonzero(up)[0])} is part of a cycle")
     return above
 
 

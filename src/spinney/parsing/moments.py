@@ -70,7 +70,7 @@ def grammar_of_moments(
     """
     if backoff.rules < 0 or not 0 <= backoff.words <= 1:
         raise OptionError(
-            f"smoothing: C is at least 0 and ν between 0 and 1, not {backoff.rules:g}, {backoff.words:g}"
+            f"smoothing: C must be at least 0 and ν between 0 and 1, not {backoff.rules:g}, {backoff.words:g}"
         )
     trees, rules = sample.trees, sample.rules
     each = np.ones(len(trees.label)) if weight is None else weight[trees.tree]

@@ -38,17 +38,17 @@ _EXAMPLES = 6  # sentences, where none are given
 
 _ABOUT = "A parser: a probabilistic grammar that gives every sentence a tree of phrases."
 _LABELS_TEXT = (
-    "Labels of the grammar. Trees were made binary: @NP is a part of an NP, S+VP an S that holds but a VP, NP^S an NP "
-    "below an S."
+    "Labels of the grammar. Trees are binarised: @NP is part of an NP, S+VP an S with a VP as its only child, NP^S "
+    "an NP below an S."
 )
 _STATES_TEXT = (
-    "Every label has latent states that training found. A tag's states are read by their words, a phrase's by their "
-    "rules; what tells a state apart is frequent in it and rarer in the label as a whole."
+    "Every label has latent states that training found. The states of a tag are described by their words, those of a "
+    "phrase by their rules. What is typical of a state is more frequent in it than in the label as a whole."
 )
 _SIGNED_TEXT = (
-    "This grammar was learnt from moments: its states are coordinates in an unknown basis and mean nothing one by one. "
-    "Shown are the words and rules of the labels with their total probabilities and, for tags, the words at the two "
-    "ends of the leading directions."
+    "This grammar was learned from moments, so its states are coordinates in an arbitrary basis and have no meaning of "
+    "their own. The tables show the words and rules of each label with their total probabilities and, for tags, the "
+    "words at the two ends of the leading directions."
 )
 
 
@@ -60,7 +60,7 @@ def parser_page(parser: Parser, data: Any, s: Report) -> list[View]:
     if data is not None:
         views += _tried(parser, data, s)
     elif examples := _examples(parser.facts.get("examples")):
-        about = "Some short sentences of the treebank that it was trained on, as this parser parses them."
+        about = "Some short sentences of the training treebank, as this parser parses them."
         trees = [PhraseTree("", "", str(tree)) for tree in parser.parse(examples)]
         views.append(Section("Trees", [Note(about), Columns(trees)]))
     cells = [
@@ -76,14 +76,14 @@ def parser_page(parser: Parser, data: Any, s: Report) -> list[View]:
     rules = [
         [f"{rule.label} → {rule.becomes}", rule.probability, rule.share] for rule in reader.rules(_RULES)
     ]
-    about = f"The {len(rules):,} rules that are used most, with their probability given the label."
+    about = f"The {len(rules):,} rules that are used most, with their probabilities given the label."
     header = ["rule", "probability", "share of nodes"]
     return [*views, Section("Rules", [Note(about), Table("", "", header, rules)])]
 
 
 def automata_page(model: HeadAutomata, data: Any, s: Report) -> list[View]:
     """The views of the page of head automata; with data, sentences of a treebank that they are shown on."""
-    about = "Head automata: every word draws the words that depend on it."
+    about = "Head automata: every word generates the words that depend on it."
     views: list[View] = [Note(about), fit_facts(model.facts)]
     if data is not None:
         gold = dependency_trees(data, s, ReadReport(), column=model.column)
@@ -94,8 +94,8 @@ def automata_page(model: HeadAutomata, data: Any, s: Report) -> list[View]:
             "tokens": scores.words, "sentences": scores.sentences,
         }  # fmt: skip
         names = {
-            "uas": "right heads", "exact": "sentences with all heads right", "root": "right roots", "tokens": "words",
-            "sentences": "sentences",
+            "uas": "correct heads", "exact": "sentences with all heads correct", "root": "correct roots",
+            "tokens": "words", "sentences": "sentences",
         }  # fmt: skip
         views.append(Section("Scores", [Facts("scores", "", values, names)]))
         views.append(Section("Sentences", _arcs(model, gold, heads, s.documents)))
@@ -111,10 +111,10 @@ def automata_page(model: HeadAutomata, data: Any, s: Report) -> list[View]:
         for side in describe_heads(model, s.top)
     ]
     about = (
-        "What depends on each tag, on either side: how many modifiers of each tag there are on average, how many in "
-        "all, and how often there is none. From moments, these sums may be a little off."
+        "The dependents of each tag, on either side: the mean number of modifiers with each tag, their total, and how "
+        "often there is no modifier. For models learned from moments, these values may be slightly off."
     )
-    header = ["head and side", "modifiers, each with its mean number", "modifiers in all", "none", "states"]
+    header = ["head and side", "modifiers (mean number)", "modifiers in total", "none", "states"]
     return [*views, Section("Heads", [Note(about), Table("", "", header, rows)])]
 
 
@@ -124,7 +124,7 @@ def _arcs(
     chosen = [i for i, one in enumerate(gold) if len(one.forms) <= _ARCS][:documents]
     about = (
         f"{len(chosen):,} of {len(gold):,} sentences, none with more than {_ARCS} words. Arcs go from a head to "
-        "what depends on it; wrong ones are set off, with the right ones dashed."
+        "its dependents; wrong arcs are highlighted, and the correct ones are dashed."
     )
     drawn = [
         Arcs("", "", gold[i].forms, getattr(gold[i], model.column), heads[i], gold[i].heads) for i in chosen
@@ -138,7 +138,7 @@ def _arcs(
 def _labels(readings: Sequence[LabelReading], of: int, parser: Parser) -> list[View]:
     about = _SIGNED_TEXT if parser.grammars_[0].signed else _STATES_TEXT
     if len(parser.grammars_) > 1:
-        about += f" Of {len(parser.grammars_)} grammars, this is the first."
+        about += f" This is the first of {len(parser.grammars_)} grammars."
     if len(readings) < of:
         about += f" The {len(readings)} most frequent labels are described."
     return [Note(about), *(Folded(_summary(one), _reading(one)) for one in readings)]
@@ -158,7 +158,7 @@ def _reading(reading: LabelReading) -> list[View]:
             Table("", "", ["", "most probable"], rows),
             Table("", "", ["direction", "one end", "other end"], axes),
         ]
-    header = ["state", "share", "most probable", "tells it apart", "below"]
+    header = ["state", "share", "most probable", "typical", "below"]
     return [
         Table(
             "", "", header, [[f"{reading.label}-{state.number}", *_state(state)] for state in reading.states]
@@ -204,7 +204,7 @@ def _sentences(data: Any, s: Report) -> Iterable[list[str]] | None:
         return None if all(isinstance(one, Tree) for one in data) else data
     format = guess_format(files[0]) if s.format == "auto" else s.format
     if format not in ("trees", "folder", "lines"):
-        raise OptionError("the page of a parser shows trees, a folder of trees, or lines of words")
+        raise OptionError("the page of a parser needs trees, a folder of trees, or lines of words")
     if format != "lines":
         return None
     return (fields(line) for file in files for _, line in read_lines(file, s.encoding))
@@ -216,7 +216,7 @@ def _scores(scores: Parseval) -> Section:
         "exact": Share(scores.exact), "tagging_accuracy": Share(scores.tagging), "sentences": scores.sentences,
     }  # fmt: skip
     names = {"f1": "F1", "precision": "precision", "recall": "recall", "exact": "exact trees"}
-    names |= {"tagging_accuracy": "right tags", "sentences": "sentences"}
+    names |= {"tagging_accuracy": "correct tags", "sentences": "sentences"}
     rows = [
         [label, counts.gold, counts.guessed, counts.precision, counts.recall, counts.f1]
         for label, counts in scores.labels.items()
@@ -231,7 +231,7 @@ def _trees(guesses: Sequence[Tree], golds: Sequence[Tree] | None, documents: int
     about = f"{len(chosen):,} of {len(lengths):,} sentences, none with more than {LONGEST} words."
     if golds is None:
         return [Note(about), *(PhraseTree("", f"Sentence {i + 1}", str(guesses[i])) for i in chosen)]
-    about += " Underlined: phrases and tags that the other tree lacks; punctuation does not count."
+    about += " Phrases and tags that the other tree does not have are underlined; punctuation is not counted."
     views: list[View] = [Note(about)]
     for i in chosen:
         gold, guess = golds[i], guesses[i]
@@ -248,7 +248,7 @@ def _trees(guesses: Sequence[Tree], golds: Sequence[Tree] | None, documents: int
 
 
 def _examples(found: object) -> list[list[str]]:
-    """Sentences that a file may hold; it may hold anything."""
+    """The sentences in a file, which may contain anything."""
     sentences = (
         [words for words in found if isinstance(words, list) and words] if isinstance(found, list) else []
     )

@@ -1,4 +1,4 @@
-"""A parser: a grammar or several, learnt from trees, that gives every sentence a tree."""
+"""A parser: a grammar or several, learned from trees, that gives every sentence a tree."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Parser(Model):
     Parameters
     ----------
     method
-        How the grammar is learnt: ``"clustering"`` of spectral vectors, then a little EM; ``"spectral"`` moments,
+        How the grammar is learned: ``"clustering"`` of spectral vectors, then a little EM; ``"spectral"`` moments,
         without iterations; ``"split-merge"`` (EM with states that are split and merged); ``"em"`` with the same number
         of states for every label; ``"pivots"``; ``"pcfg"`` without states. Or several joined by plus signs, such as
         ``"spectral+clustering"``, whose grammars decide together (Petrov 2010).
@@ -110,12 +110,12 @@ class Parser(Model):
         Notes
         -----
         An interrupt (Ctrl-C) ends learning early, which ``facts["interrupted"]`` says: the grammars that are finished
-        are kept, and the one in work as it was after its last cycle or iteration. If nothing was learnt by then, the
+        are kept, and the one in work as it was after its last cycle or iteration. If nothing was learned by then, the
         interrupt is passed on.
         """
         started = time.perf_counter()
         s = self.settings
-        vars(self).pop("grammars_", None)  # a parser whose fit fails has learnt nothing
+        vars(self).pop("grammars_", None)  # a parser whose fit fails has learned nothing
         trees = list(trees)
         training = TrainingTrees.of(trees, self.binarisation, s.rare)
         self._begin(training.rules, training.pcfg.grammar(own=Smoothing().own))
@@ -267,9 +267,11 @@ class Parser(Model):
         """The k best trees of a sentence with their scores, the best first; different trees, perhaps fewer than k."""
         self._check_fitted()
         if k < 1:
-            raise OptionError(f"k is at least 1, not {k}")
+            raise OptionError(f"k must be at least 1, not {k}")
         if self.decoder == "free":
-            raise OptionError("decoder 'free' has one tree a sentence: choose another for k best")
+            raise OptionError(
+                "the decoder 'free' gives one tree per sentence: choose another for several trees"
+            )
         forest = self._forest(words, tags)
         found: dict[str, tuple[Tree, float]] = {}
         if forest is not None:
@@ -320,7 +322,7 @@ class Parser(Model):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "grammars_"):
-            raise NotFittedError("this parser has learnt nothing yet: call fit")
+            raise NotFittedError("this parser has not been fitted: call fit")
 
     # -- what all models have -------------------------------------------------------------------------
 

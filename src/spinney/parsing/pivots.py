@@ -89,7 +89,7 @@ def fit_pivots(
     [[0.0, 0.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.5]]
     """
     if least < 1 or iterations < 1:
-        raise OptionError(f"least and iterations are at least 1, not {least} and {iterations}")
+        raise OptionError(f"least and iterations must be at least 1, not {least} and {iterations}")
     sample = Sample.of(trees, rules) if uses is None else Sample(trees, uses, rules)
     laws = laws_of_pivots(node_features(trees, SINGLE), states, least, random_state, threads)
     return smoothing.grammar(_counts(sample, laws, iterations, threads or default_threads()))
@@ -109,7 +109,7 @@ def laws_of_pivots(
     n_labels, n = len(features.start) - 1, len(features.node)
     wanted = np.broadcast_to(np.asarray(states, np.int64), n_labels)
     if n_labels and wanted.min() < 1:
-        raise OptionError(f"a label has at least one state, not {int(wanted.min())}")
+        raise OptionError(f"a label must have at least one state, not {int(wanted.min())}")
     most = int(wanted.max(initial=1))
     laws = FeatureLaws(
         np.ones(n_labels, np.int32), np.zeros((n_labels, most)), np.zeros((n, most)), np.zeros((n, most))

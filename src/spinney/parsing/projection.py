@@ -86,9 +86,9 @@ def project(
     n_labels, n_nodes = len(features.start) - 1, len(features.node)
     wanted = np.broadcast_to(np.asarray(states, np.int64), n_labels)
     if n_labels and wanted.min() < 1:
-        raise OptionError(f"a label has at least one state, not {int(wanted.min())}")
+        raise OptionError(f"a label must have at least one state, not {int(wanted.min())}")
     if kappa is not None and kappa < 0:
-        raise OptionError(f"kappa is at least 0, not {kappa:g}")
+        raise OptionError(f"kappa must be at least 0, not {kappa:g}")
     most = int(wanted.max(initial=1))
     found = Projection(
         np.ones(n_labels, np.int32),

@@ -1,4 +1,4 @@
-"""What a parser learnt, in words: its labels, and what their latent states stand for.
+"""What a parser learned, in words: its labels, and what their latent states stand for.
 
 A state of a tag is read by its words, a state of a phrase by its rules, and both by the labels above them. How often
 states occur follows from the grammar itself: each round of a sum goes one level down the trees.
@@ -202,7 +202,7 @@ class Reader:
     def __init__(self, parser: Parser, grammar: int = 0) -> None:
         parser._check_fitted()
         if not 0 <= grammar < len(parser.grammars_):
-            raise OptionError(f"grammar is between 0 and {len(parser.grammars_) - 1}, not {grammar}")
+            raise OptionError(f"grammar must be between 0 and {len(parser.grammars_) - 1}, not {grammar}")
         found = parser.grammars_[grammar]
         self._grammar = found if isinstance(found, Grammar) else found.expanded()
         self.signed = self._grammar.signed
@@ -238,7 +238,7 @@ class Reader:
     def label(self, label: str, n: int = 10) -> LabelReading:
         """A label in words (:func:`describe_label`)."""
         if n < 1:
-            raise OptionError(f"n is at least 1, not {n}")
+            raise OptionError(f"n must be at least 1, not {n}")
         a = self._number(label)
         law = self._fine
         mass = law.mass[law.states(a)]

@@ -49,7 +49,7 @@ def fit(
         try:
             model.facts[judged] = model.score(held_out)
         except KeyboardInterrupt:
-            model.facts["interrupted"] = True  # what was learnt is kept all the same
+            model.facts["interrupted"] = True  # what was learned is kept all the same
     found: Parser | HeadAutomata = model
     return found
 

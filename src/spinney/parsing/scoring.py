@@ -47,12 +47,12 @@ class _Scores:
 
 
 _NAMES = {
-    "sentences": "sentences", "tokens": "tokens", "f1": "F1", "f1_low": "  95 % of draws: from", "f1_high": "  to",
-    "precision": "precision", "recall": "recall", "exact": "exactly right",
+    "sentences": "sentences", "tokens": "tokens", "f1": "F1", "f1_low": "  95 % interval: from", "f1_high": "  to",
+    "precision": "precision", "recall": "recall", "exact": "exact trees",
     "crossing": "crossing brackets per sentence", "no_crossing": "without crossing brackets",
-    "tagging_accuracy": "tags", "uas": "heads (UAS)", "uas_low": "  95 % of draws: from", "uas_high": "  to",
+    "tagging_accuracy": "tags", "uas": "heads (UAS)", "uas_low": "  95 % interval: from", "uas_high": "  to",
     "las": "heads and relations (LAS)", "root": "roots", "failed": "sentences without a parse",
-    "mismatched": "trees with other words (traces)", "sentences_per_second": "sentences per second",
+    "mismatched": "trees with different words (traces)", "sentences_per_second": "sentences per second",
     "long": "longer sentences left out", "skipped": "bad trees skipped",
 }  # fmt: skip
 
@@ -61,7 +61,7 @@ def evaluated(model: Parser | HeadAutomata, data: Any, s: Evaluate) -> list[View
     """F1 of brackets as evalb counts it, tags, and dependencies by head rules; of head automata, heads."""
     files = paths_of(data)
     if s.against and files is not None and "-" in files:
-        raise SettingError("{against} reads the trees again: give a file rather than standard input")
+        raise SettingError("{against} reads the trees twice: give a file instead of standard input")
     ours = _scores(model, data, s)
     main = "f1" if "f1" in ours.facts else "uas"
     compared = []
@@ -72,7 +72,7 @@ def evaluated(model: Parser | HeadAutomata, data: Any, s: Evaluate) -> list[View
         theirs = _scores(other, data, s)
         if len(theirs.counts) != len(ours.counts):
             raise InputError(
-                "reads other trees than the model itself: is one of them not cleaned?", path=path
+                "reads different trees: was one of the two models fitted without cleaning?", path=path
             )
         found = paired_bootstrap(theirs.counts, ours.counts, ours.statistic, random_state=s.seed)
         compared.append([path, *map(Share, found[:-1]), found.p_value])
@@ -87,7 +87,15 @@ def evaluated(model: Parser | HeadAutomata, data: Any, s: Evaluate) -> list[View
     if compared:
         header = ["against", f"its {main.upper()}", "ours", "difference", "from", "to", "p"]
         keys = ["model", *found._fields]
-        views.append(Table("against", "95 % interval, bootstrap over sentences", header, compared, keys))
+        views.append(
+            Table(
+                "against",
+                "Difference, with a 95 % interval (bootstrap over sentences)",
+                header,
+                compared,
+                keys,
+            )
+        )
     return views
 
 
@@ -170,7 +178,7 @@ def _attachment(
 
 def _of_automata(model: HeadAutomata, data: Any, s: Evaluate) -> _Scores:
     if s.decoder is not None:
-        raise SettingError("{decoder} is not for head automata: they have only one")
+        raise SettingError("{decoder} is not for head automata, which have only one decoder: leave it out")
     report = ReadReport()
     trees = dependency_trees(data, s, report, column=model.column)
     kept: list[Sentence] = _short_enough(trees, [len(tree) for tree in trees], s.max_length)

@@ -137,7 +137,5 @@ def _split_tags(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
     pairs = [token.rpartition("/") for token in tokens]
     for token, (word, _, tag) in zip(tokens, pairs):
         if not word or not tag:
-            raise InputError(
-                f"{token!r} is not word/TAG", remedy="the format lines is for words without tags"
-            )
+            raise InputError(f"{token!r} is not word/TAG", remedy="the format lines takes words without tags")
     return [word for word, _, _ in pairs], [tag for _, _, tag in pairs]

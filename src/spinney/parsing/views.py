@@ -20,7 +20,7 @@ _NAMES = {
     "states": "states", "grammars": "grammars", "parameters": "parameters",
     "nonprojective": "trees that are not projective", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "dev_f1": "F1 on held-out trees", "dev_uas": "UAS on held-out trees",
-    "skipped": "bad trees skipped", "empty": "trees without words left out",
+    "skipped": "bad trees skipped", "empty": "trees without words skipped",
 }  # fmt: skip
 
 
@@ -67,7 +67,9 @@ def parser_views(parser: Parser, s: Inspect) -> list[View]:
 def _labels(table: Sequence[LabelRow], n: int) -> Table:
     whole = [row for row in table if not row.part]
     rows = [[row.label, Share(row.share), row.states, row.rules, row.words] for row in whole[:n]]
-    title = f"The {len(rows)} most frequent of {len(whole)} labels; share of the nodes of binary trees"
+    title = (
+        f"The {len(rows)} most frequent of {len(whole)} labels, with their share of the nodes of binary trees"
+    )
     return Table("", title, ["label", "share", "states", "rules", "words"], rows)
 
 
@@ -90,7 +92,7 @@ def _reading(reading: LabelReading, n_states: int) -> list[View]:
         cells.append([state.number, Share(state.share), _listed(shares), _listed(state.typical_parents[:3])])
     fewer = n_states < reading.n_states
     of = f"the {n_states} most frequent of {reading.n_states} states" if fewer else "its states"
-    title = f"{reading.label}: {of}, and what is typical of them"
+    title = f"{reading.label}: {of}, with what is typical of them"
     header = ["state", "share", "words" if reading.words else "rules", "below"]
     return [whole, Table("", title, header, cells)]
 
@@ -121,5 +123,5 @@ def _sides(sides: Sequence[SideReading]) -> Table:
         ]
         for side in sides
     ]  # fmt: skip
-    header = ["head", "side", "states", "modifiers", "none", "which, and how many"]
-    return Table("", "What depends on each tag", header, rows)
+    header = ["head", "side", "states", "modifiers", "none", "modifiers (mean number)"]
+    return Table("", "Dependents of each tag", header, rows)

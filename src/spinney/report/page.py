@@ -285,7 +285,7 @@ class Page:
 
     Examples
     --------
-    >>> one = Page("A model", "What it learnt", {"words": 7}, [Section("Words", [paragraph("None.")])])
+    >>> one = Page("A model", "What it learned", {"words": 7}, [Section("Words", [paragraph("None.")])])
     >>> text = one.html()
     >>> text.startswith("<!DOCTYPE html>"), "<h2>Words</h2>" in text
     (True, True)
@@ -312,8 +312,8 @@ def combined_page(title: str, about: str, pages: Sequence[Page]) -> str:
 
     Examples
     --------
-    >>> words = Page("Words", "What it learnt", {"words": 7}, [Section("Classes", [heading("One")])])
-    >>> text = combined_page("A tour", "What it learnt.", [words, words])
+    >>> words = Page("Words", "What it learned", {"words": 7}, [Section("Classes", [heading("One")])])
+    >>> text = combined_page("A tour", "What it learned.", [words, words])
     >>> text.count("<h2>Words</h2>"), text.count("<h3>Classes</h3>"), text.count('<a href="#m1s0">Classes</a>')
     (2, 2, 1)
     """

@@ -28,29 +28,31 @@ Variant = Literal["two-sided", "predictive"]
 
 @dataclass(frozen=True, kw_only=True)
 class Words(KnownWords):
-    """Which words there are, and what they depend on."""
+    """The vocabulary, and what a word depends on."""
 
     panel = DATA
-    #: The function that learns by the method: of the text, the settings, how the text was read, and where to start.
+    #: The function that learns by this method from the text, the settings, the reading and the initial classes.
     recipe: ClassVar[str]
-    tree: Annotated[bool, "A word depends on its head, not on the word before it (CoNLL-U)."] = False
-    head_rules: Annotated[
-        str | None, File, "Head rules for a parser of parse fit (default: those of Collins)."
-    ] = None
+    tree: Annotated[
+        bool, "Let a word depend on its syntactic head rather than on the preceding word (CoNLL-U)."
+    ] = False
+    head_rules: Annotated[str | None, File, "Head rules for a parser of parse fit (default: Collins's)."] = (
+        None
+    )
 
     def check(self) -> None:
         super().check()
         if self.head_rules is not None and self.parser is None:
-            raise SettingError("{head_rules} goes with {parser}, a model of parse fit")
+            raise SettingError("{head_rules} needs a model of parse fit: give {parser}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clusters(Words):
-    """Classes of words whatever their context."""
+    """Classes of words that do not depend on the context."""
 
     panel = TRAINING
     classes: Annotated[int, AtLeast(2), "Number of classes."] = 256
-    root: Annotated[bool | None, "Count the start of a sentence as a word (default: in trees)."] = None
+    root: Annotated[bool | None, "Count the start of a sentence as a word (default: only in trees)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,7 @@ class Brown(Clusters, Common):
     """Brown clustering: classes are merged while they predict each other well."""
 
     recipe = "spinney.classes.recipes:fit_brown"
-    method: Annotated[Literal["brown"], "How classes are learnt."] = "brown"
+    method: Annotated[Literal["brown"], "How classes are learned."] = "brown"
     refine: Annotated[int, AtLeast(0), "Passes of the exchange algorithm at the end."] = 0
 
 
@@ -67,14 +69,14 @@ class Exchange(Clusters, Common):
     """The exchange algorithm: words move from class to class while that helps."""
 
     recipe = "spinney.classes.recipes:fit_exchange"
-    method: Annotated[Literal["exchange"], "How classes are learnt."] = "exchange"
-    variant: Annotated[Variant, "Which pairs of classes count."] = "two-sided"
+    method: Annotated[Literal["exchange"], "How classes are learned."] = "exchange"
+    variant: Annotated[Variant, "Which class bigrams the objective counts."] = "two-sided"
     init: Annotated[
         Literal["brown", "exchange", "random"] | str | Any | None,
         File,
-        "Where to start, or a file of classes (default: by frequency).",
+        "Initial classes: a method, or a file of classes (default: by frequency).",
     ] = None
-    passes: Annotated[int, AtLeast(1), "Greatest number of passes over the words."] = 20
+    passes: Annotated[int, AtLeast(1), "Maximum number of passes over the words."] = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,26 +85,31 @@ class HiddenMarkovSettings(Settings):
 
     panel = TRAINING
     em: Annotated[Literal["online", "batch"], "Online or batch EM."] = "online"
-    passes: Annotated[int, AtLeast(1), "Passes over the text, after the last split."] = 5
+    passes: Annotated[int, AtLeast(1), "Passes over the text after the last split."] = 5
     k_best: Annotated[
-        int | Literal["auto", "none"], AtLeast(1), "Entries of a message that are kept; none keeps all."
+        int | Literal["auto", "none"], AtLeast(1), "Number of entries of a message to keep; none keeps all."
     ] = "auto"
     epsilon: Annotated[
-        float | None, AtLeast(0), Below(1), "Keep all but this share of a message instead."
+        float | None, AtLeast(0), Below(1), "Alternatively, keep all of a message but this share of its mass."
     ] = None
-    batch_tokens: Annotated[int, AtLeast(1), "Online EM: tokens in a batch."] = 8192
+    batch_tokens: Annotated[int, AtLeast(1), "Online EM: number of tokens in a batch."] = 8192
     gamma: Annotated[
-        float | Literal["search"], Above(0), AtMost(1), "Online EM: steps are 1/(delay + t)^gamma."
+        float | Literal["search"], Above(0), AtMost(1), "Online EM: the step size is 1/(delay + t)^gamma."
     ] = 0.6
     delay: Annotated[float, Above(0), "Online EM: see gamma."] = 4.0
-    finish: Annotated[bool, "Online EM: end with a pass of batch EM."] = True
+    finish: Annotated[bool, "Online EM: finish with a pass of batch EM."] = True
     start: Annotated[
-        int | None, AtLeast(2), "Start with this many classes, and split them (default: all)."
+        int | None, AtLeast(2), "Start with this many classes and split them (default: start with all)."
     ] = None
     split_passes: Annotated[int, AtLeast(1), "Passes before each split."] = 1
-    noise: Annotated[float, AtLeast(0), Below(1), "How much the halves of a split differ."] = 0.5
-    smoothing: Annotated[float, AtLeast(0), Below(1), "Share of the uniform distribution in each."] = 1e-5
-    backoff: Annotated[float, AtLeast(0), "With typed: weight of the matrix of all relations."] = 0.1
+    noise: Annotated[float, AtLeast(0), Below(1), "How much the two halves of a split class differ."] = 0.5
+    smoothing: Annotated[
+        float,
+        AtLeast(0),
+        Below(1),
+        "Weight of the uniform distribution that is mixed into every distribution.",
+    ] = 1e-5
+    backoff: Annotated[float, AtLeast(0), "With typed: weight of the matrix shared by all relations."] = 0.1
     patience: Annotated[int | None, AtLeast(1), "Stop after this many passes without progress on dev."] = None
     dtype: Annotated[Literal["float32", "float64"], "Precision of the statistics."] = "float32"
 
@@ -113,27 +120,31 @@ class Hidden(HiddenMarkovSettings, Words, Common):
 
     panel = TRAINING
     recipe = "spinney.classes.recipes:fit_hidden"
-    method: Annotated[Literal["hmm"], "How classes are learnt."] = "hmm"
+    method: Annotated[Literal["hmm"], "How classes are learned."] = "hmm"
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 2
     classes: Annotated[
-        int | None, AtLeast(2), "Number of classes (default: 256, or those of the model to start from)."
+        int | None, AtLeast(2), "Number of classes (default: 256, or that of the initial model)."
     ] = None
     init: Annotated[
         Literal["brown", "exchange", "random", "split"] | str | Any,
         File,
-        "Where to start: or a file of classes, or a model.",
+        "Initial classes: a method, a file of classes, or a model.",
     ] = "brown"
     root: Annotated[bool | None, "Brown, exchange: count the start of a sentence as a word."] = None
     refine: Annotated[int, AtLeast(0), "Brown: passes of the exchange algorithm at the end."] = 0
-    variant: Annotated[Variant, "Exchange: which pairs of classes count."] = "two-sided"
-    typed: Annotated[int, AtLeast(0), "In trees: a matrix for each of this many relations."] = 0
+    variant: Annotated[Variant, "Exchange: which class bigrams the objective counts."] = "two-sided"
+    typed: Annotated[
+        int, AtLeast(0), "In trees: a transition matrix for each of this many most frequent relations."
+    ] = 0
     relation_groups: Annotated[
-        str | Any | None, File, 'In trees: a JSON file such as {"subject": ["nsubj", "csubj"]}.'
+        str | Any | None,
+        File,
+        'In trees: a JSON file of relation groups, such as {"subject": ["nsubj", "csubj"]}.',
     ] = None
-    subtypes: Annotated[bool, "Whether nsubj:pass is another relation than nsubj."] = True
+    subtypes: Annotated[bool, "Treat nsubj:pass and nsubj as different relations."] = True
     dev: Annotated[str | Any | None, File, "Held-out text, scored after each pass."] = None
     checkpoint: Annotated[str | None, File, "Model file to write after each pass."] = None
-    resume: Annotated[bool, "Go on from the checkpoint, if it is there."] = False
+    resume: Annotated[bool, "Continue from the checkpoint, if it exists."] = False
 
     def check(self) -> None:
         super().check()
@@ -141,15 +152,15 @@ class Hidden(HiddenMarkovSettings, Words, Common):
             raise SettingError("{typed} and {relation_groups} are for trees: give {tree}")
         if self.typed and self.relation_groups:
             raise SettingError(
-                "{typed} and {relation_groups} both say which relations share a matrix: give one"
+                "{typed} and {relation_groups} both say which relations share a matrix: give only one of them"
             )
         if self.patience and self.dev is None:
             raise SettingError("{patience} waits for progress on held-out text: give {dev}")
         if self.resume and self.checkpoint is None:
-            raise SettingError("{resume} goes on from a {checkpoint}: say which")
+            raise SettingError("{resume} needs a file to continue from: give {checkpoint}")
 
 
-#: The methods. A new one is a settings class, whose ``recipe`` says what learns by it, and its place here.
+#: The methods. To add one, write a settings class whose ``recipe`` names the function that learns, and list it here.
 FIT = methods(Brown, Exchange, Hidden)
 
 
@@ -160,43 +171,43 @@ class Apply(WordsOf, Common):
     panel = OUTPUT
     what: Annotated[
         Literal["class", "path", "viterbi", "posterior"] | None,
-        "What to write (default: viterbi if classes depend on the context, else class).",
+        "What to write (default: viterbi if the classes depend on the context, otherwise class).",
     ] = None
-    top: Annotated[int, AtLeast(1), "Greatest number of classes of a token, for posterior."] = 16
+    top: Annotated[int, AtLeast(1), "Maximum number of classes per token, for posterior."] = 16
     before_label: Annotated[bool, "Put the new column before the last one."] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(WordTests, WordsOf, Common):
-    """``eval``: word classes beside what people say about words, and on held-out text."""
+    """``eval``: word classes compared with human judgements and scored on held-out text."""
 
     panel = OUTPUT
-    bless: Annotated[str | None, File, "Concepts, words and their relations: BLESS."] = None
+    bless: Annotated[str | None, File, "File of concepts, words and their relations, such as BLESS."] = None
     composition: Annotated[
-        tuple[str, ...], Repeated, File, "Pairs of clauses with scores: ELLDIS, ELLSIM."
+        tuple[str, ...], Repeated, File, "File of clause pairs with scores, such as ELLDIS or ELLSIM."
     ] = ()
     measure: Annotated[Comparing, "How two words are compared."] = "hellinger"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Common):
-    """``inspect``: classes with their words, and what follows what."""
+    """``inspect``: the classes, their words, and which classes follow each other."""
 
     panel = OUTPUT
-    top: Annotated[int, AtLeast(1), "Number of words to show of each class."] = 10
+    top: Annotated[int, AtLeast(1), "Number of words to show for each class."] = 10
     classes: Annotated[int, AtLeast(1), "Number of classes to show, the largest ones."] = 20
-    only: Annotated[int | None, AtLeast(0), "Show this class only."] = None
-    word: Annotated[str | None, "Show the classes of this word only."] = None
+    only: Annotated[int | None, AtLeast(0), "Show only this class."] = None
+    word: Annotated[str | None, "Show only the classes of this word."] = None
     homonyms: Annotated[bool, "Show words that belong to several classes."] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours(Common):
-    """``neighbours``: the words most like a word."""
+    """``neighbours``: the words most similar to a word."""
 
     panel = OUTPUT
     top: Annotated[int, AtLeast(1), "Number of words."] = 10
-    min_count: Annotated[int, AtLeast(1), "Only words seen at least this often."] = 1
+    min_count: Annotated[int, AtLeast(1), "Consider only words seen at least this often."] = 1
     measure: Annotated[Comparing, "How two words are compared."] = "hellinger"
 
 
@@ -206,7 +217,7 @@ class Plot(Common):
 
     panel = OUTPUT
     what: Annotated[Literal["map", "transitions"], "What to draw."] = "map"
-    words: Annotated[tuple[str, ...] | None, "Words of the map (default: the 60 most frequent)."] = None
+    words: Annotated[tuple[str, ...] | None, "Words on the map (default: the 60 most frequent)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,17 +226,20 @@ class Export(Common):
 
     panel = OUTPUT
     to: Annotated[
-        Literal["paths", "word2vec", "json", "classes"], "Brown paths, vectors, JSON, or a structure file."
+        Literal["paths", "word2vec", "json", "classes"],
+        "Output format: Brown paths, vectors, JSON, or a structure file.",
     ] = "paths"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place(TextFiles, Common):
-    """``place``: classes for new words; those of old words stay."""
+    """``place``: assign classes to new words and keep those of known words."""
 
     panel = DATA
-    words: Annotated[str | None, "Columns that make a word, if not those of fit."] = None
-    parser: Annotated[str | None, File, "Parser for plain text, if not that of fit."] = None
-    tree: Annotated[bool, "The classes are those of trees (a clustering knows)."] = False
+    words: Annotated[str | None, "Columns that form a word (default: as in training)."] = None
+    parser: Annotated[str | None, File, "Parser for plain text (default: as in training)."] = None
+    tree: Annotated[bool, "The classes were learned from trees (not needed if the model says so itself)."] = (
+        False
+    )
     min_count: Annotated[int, AtLeast(1), "Place words seen at least this often."] = 1
-    cache: Annotated[str | None, File, "Folder that keeps the numbered text for the next run."] = None
+    cache: Annotated[str | None, File, "Folder in which the indexed text is kept for the next run."] = None

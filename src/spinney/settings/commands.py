@@ -1,4 +1,4 @@
-"""Settings of the commands that belong to no task."""
+"""Settings of the commands that do not belong to a task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ class Doctor(Common):
     """``doctor``: what an installation can do."""
 
     panel = OUTPUT
-    compile: Annotated[bool, "Compile all kernels now (minutes), so that no command waits for it."] = False
+    compile: Annotated[
+        bool, "Compile all kernels now (takes minutes), so that no later command has to wait."
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Settings of embeddings: vectors of words, spectral hidden Markov models, and topics."""
+"""Settings of embeddings: word vectors, spectral hidden Markov models, and topics."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from spinney.settings import (
 from spinney.settings.text import TextFiles, WordsOf
 from spinney.settings.words import Comparing, KnownWords, WordTests
 
-_METHOD = "How vectors, states or topics are learnt."
+_METHOD = "How vectors, states or topics are learned."
 Weighting = Literal["flat", "harmonic", "linear"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Words(KnownWords):
-    """Which words there are."""
+    """The vocabulary."""
 
     panel = DATA
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 5
@@ -43,17 +43,17 @@ class _Window(Settings):
 
     panel = FEATURES
     window: Annotated[
-        tuple[int, ...], AtLeast(0), "Words of context on each side, or before and after: N or N,M."
+        tuple[int, ...], AtLeast(0), "Words of context on each side (N), or before and after (N,M)."
     ] = (5,)
     weighting: Annotated[Weighting, "Weight of a context; harmonic is 1/distance."] = "flat"
     contexts: Annotated[
-        int | None, AtLeast(1), "Number of context words, the most frequent ones (default: all)."
+        int | None, AtLeast(1), "Number of most frequent words used as contexts (default: all)."
     ] = None
 
     def check(self) -> None:
         super().check()
         if not 1 <= len(self.window) <= 2:
-            raise SettingError("{window} must be one number, or two: words before and after")
+            raise SettingError("{window} must be one number, or two: the words before and after")
 
     @property
     def sides(self) -> tuple[int, int]:
@@ -66,8 +66,8 @@ class _Places(_Window):
     """What else makes a context."""
 
     panel = FEATURES
-    positional: Annotated[bool, "Each place in the window has contexts of its own."] = False
-    edges: Annotated[bool, "The ends of a sentence are contexts, as words are."] = False
+    positional: Annotated[bool, "Give each position in the window its own contexts."] = False
+    edges: Annotated[bool, "Use the start and the end of a sentence as contexts."] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,28 +75,30 @@ class _Pmi(Settings):
     """Pointwise mutual information of words and contexts."""
 
     panel = FEATURES
-    context_exponent: Annotated[float, "Power to which counts of contexts are raised."] = 1.0
-    floor: Annotated[float | None, "PMI below it becomes 0 (default: none)."] = None
-    shift: Annotated[float, "Subtracted from PMI."] = 0.0
-    min_pair: Annotated[float, AtLeast(0), "Pairs seen less often are left out."] = 0.0
+    context_exponent: Annotated[float, "Power to which context counts are raised."] = 1.0
+    floor: Annotated[float | None, "PMI values below this become 0 (default: no floor)."] = None
+    shift: Annotated[float, "Constant subtracted from PMI."] = 0.0
+    min_pair: Annotated[float, AtLeast(0), "Leave out pairs seen less often than this."] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Vectors(Settings):
-    """The size of a vector."""
+    """The size of the vectors."""
 
     panel = TRAINING
     method: Annotated[str, _METHOD] = "cca"
-    dimensions: Annotated[int, AtLeast(1), "Length of a vector."] = 100
+    dimensions: Annotated[int, AtLeast(1), "Number of dimensions of the vectors."] = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Spectral(_Vectors):
-    """Vectors out of a decomposition."""
+    """Vectors from a matrix decomposition."""
 
     panel = TRAINING
     exponent: Annotated[float, "Power p of the singular values in the vectors U·s^p."] = 0.25
-    rows: Annotated[Literal["unit", "canonical", "plain"], "Length of the vectors."] = "unit"
+    rows: Annotated[
+        Literal["unit", "canonical", "plain"], "Scaling of the vectors: to unit length, canonical, or none."
+    ] = "unit"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +106,9 @@ class _Svd(_Spectral):
     """How a matrix is decomposed."""
 
     panel = TRAINING
-    svd: Annotated[Literal["auto", "exact", "lanczos", "randomized"], "Decomposition."] = "auto"
+    svd: Annotated[
+        Literal["auto", "exact", "lanczos", "randomized"], "Algorithm for the singular value decomposition."
+    ] = "auto"
     power: Annotated[int, AtLeast(1), "Passes of the randomized SVD."] = 8
 
 
@@ -113,8 +117,12 @@ class _Whitened(_Svd):
     """Counts for canonical correlation."""
 
     panel = FEATURES
-    transform: Annotated[Literal["raw", "sqrt", "log", "two-thirds"], "Transformation of counts."] = "sqrt"
-    pseudo: Annotated[float, AtLeast(0), "Added to the counts that divide."] = 0.0
+    transform: Annotated[Literal["raw", "sqrt", "log", "two-thirds"], "Transformation of the counts."] = (
+        "sqrt"
+    )
+    pseudo: Annotated[
+        float, AtLeast(0), "Pseudo-count added to the word counts that normalise the others."
+    ] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +132,8 @@ class Cca(_Whitened, _Places):
     panel = FEATURES
     method: Annotated[Literal["cca"], _METHOD] = "cca"
     weighting: Annotated[Weighting, "Weight of a context; harmonic is 1/distance."] = "harmonic"
-    context_exponent: Annotated[float, "Power to which counts of contexts are raised."] = 1.0
-    center: Annotated[bool, "Subtract the means."] = False
+    context_exponent: Annotated[float, "Power to which context counts are raised."] = 1.0
+    center: Annotated[bool, "Centre the data first."] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +143,7 @@ class TwoStepCca(_Whitened, _Window):
     panel = FEATURES
     method: Annotated[Literal["tscca"], _METHOD] = "tscca"
     weighting: Annotated[Weighting, "Weight of a context; harmonic is 1/distance."] = "harmonic"
-    whitening: Annotated[Literal["diagonal", "full"], "Whitening of states."] = "diagonal"
+    whitening: Annotated[Literal["diagonal", "full"], "Whitening of the states."] = "diagonal"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,18 +153,18 @@ class LowRankMultiView(_Spectral):
     panel = TRAINING
     method: Annotated[Literal["lrmvl"], _METHOD] = "lrmvl"
     variant: Annotated[Literal["I", "II"], "Variant of the method."] = "II"
-    rates: Annotated[tuple[float, ...], "How fast contexts fade."] = (0.1, 0.5, 0.9)
+    rates: Annotated[tuple[float, ...], "Decay rates of the smoothed contexts."] = (0.1, 0.5, 0.9)
     passes: Annotated[int, AtLeast(1), "Passes over the text."] = 6
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlainSvd(_Svd, _Places):
-    """Singular vectors of counts, as they are or divided by the roots of their sums."""
+    """Singular vectors of counts, plain or divided by the square roots of their sums."""
 
     panel = FEATURES
     method: Annotated[Literal["svd", "rescaled"], _METHOD] = "svd"
     window: Annotated[
-        tuple[int, ...], AtLeast(0), "Words of context on each side, or before and after: N or N,M."
+        tuple[int, ...], AtLeast(0), "Words of context on each side (N), or before and after (N,M)."
     ] = (0, 1)
 
 
@@ -166,7 +174,7 @@ class PmiSvd(_Svd, _Places, _Pmi):
 
     panel = FEATURES
     method: Annotated[Literal["pmi"], _METHOD] = "pmi"
-    floor: Annotated[float, "PMI below it becomes 0."] = 0.0
+    floor: Annotated[float, "PMI values below this become 0."] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,33 +182,35 @@ class _Codes(_Vectors, _Places, _Pmi):
     """Sparse codes of pointwise mutual information."""
 
     panel = PENALTY
-    dimensions: Annotated[int, AtLeast(1), "Length of a vector."] = 52
+    dimensions: Annotated[int, AtLeast(1), "Number of dimensions of the vectors."] = 52
     lam: Annotated[float, AtLeast(0), "Strength of the penalty."] = 0.1
     coding: Annotated[
         Literal["dictionary", "stochastic"], "Learn with the whole matrix, or entry by entry."
     ] = "dictionary"
-    passes: Annotated[int | None, AtLeast(1), "Visits of each entry, for stochastic (default: 20)."] = None
+    passes: Annotated[int | None, AtLeast(1), "With stochastic: visits to each entry (default: 20)."] = None
 
     def check(self) -> None:
         super().check()
         if self.passes is not None and self.coding != "stochastic":
-            raise SettingError("{passes} is for {coding} stochastic")
+            raise SettingError("{passes} needs {coding} stochastic")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lasso(_Codes):
-    """Sparse codes, whose numbers are penalised one by one."""
+    """Sparse codes with each entry penalised separately."""
 
     method: Annotated[Literal["lasso"], _METHOD] = "lasso"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sparse(_Codes):
-    """Sparse codes in which a dimension is used only below its parent."""
+    """Sparse codes in which a word uses a dimension only if it also uses its parent."""
 
     panel = PENALTY
     method: Annotated[Literal["sparse"], _METHOD] = "sparse"  # type: ignore[assignment]
-    branching: Annotated[tuple[int, ...], AtLeast(1), "Children of a root, of each of these, and so on."] = (
+    branching: Annotated[
+        tuple[int, ...], AtLeast(1), "Number of children of each node, level by level from the root."
+    ] = (
         4,
         2,
     )
@@ -218,17 +228,27 @@ class SpectralSettings(Settings):
     """How :class:`spinney.embed.SpectralHMM` learns."""
 
     panel = TRAINING
-    variant: Annotated[Literal["full", "reduced"], "A matrix for each word, or a few that all share."] = (
-        "full"
-    )
-    scaling: Annotated[Literal["sqrt", "none"], "Counts divided by the roots of their sums, or plain."] = (
-        "sqrt"
-    )
-    pseudo: Annotated[float, AtLeast(0), "Added to the counts that divide."] = 400.0
-    shrinkage: Annotated[float, AtLeast(0), "Rare words forget what was before them; 0 for none."] = 50.0
-    interpolation: Annotated[float, AtLeast(0), Below(1), "Share of the unigrams in predictions."] = 0.1
-    cutoff: Annotated[float, AtLeast(0), Below(1), "Smaller singular values, as shares, are left out."] = 1e-8
-    ridge: Annotated[float, AtLeast(0), "Ridge in the inverse of singular values."] = 0.0
+    variant: Annotated[
+        Literal["full", "reduced"], "A matrix for each word, or a few that all words share."
+    ] = "full"
+    scaling: Annotated[
+        Literal["sqrt", "none"], "Divide counts by the square roots of their sums, or use them as they are."
+    ] = "sqrt"
+    pseudo: Annotated[
+        float, AtLeast(0), "Pseudo-count added to the word counts that normalise the others."
+    ] = 400.0
+    shrinkage: Annotated[
+        float,
+        AtLeast(0),
+        "How strongly a rare word's operator is shrunk so as to ignore the words before it; 0 for not at all.",
+    ] = 50.0
+    interpolation: Annotated[
+        float, AtLeast(0), Below(1), "Weight of unigram probabilities in predictions."
+    ] = 0.1
+    cutoff: Annotated[
+        float, AtLeast(0), Below(1), "Drop singular values below this share of the largest."
+    ] = 1e-8
+    ridge: Annotated[float, AtLeast(0), "Ridge added when singular values are inverted."] = 0.0
     power: Annotated[int, AtLeast(1), "Passes of the randomized SVD."] = 5
 
 
@@ -284,15 +304,15 @@ class Topics(TextFiles, Common):
     method: Annotated[Literal["topics"], _METHOD] = "topics"
     topics: Annotated[int, AtLeast(1), "Number of topics."] = 10
     alpha0: Annotated[
-        float | None, AtLeast(0), "Sum of the Dirichlet's α (default: one topic for each document)."
+        float | None, AtLeast(0), "Sum of the Dirichlet parameters α (default: each document has one topic)."
     ] = None
-    smoothing: Annotated[float, AtLeast(0), "Count added to each word of each topic."] = 0.01
-    polish: Annotated[int, AtLeast(0), "Passes of EM at the end."] = 0
+    smoothing: Annotated[float, AtLeast(0), "Pseudo-count added to each word of each topic."] = 0.01
+    polish: Annotated[int, AtLeast(0), "EM passes at the end."] = 0
     restarts: Annotated[int, AtLeast(1), "Tensor power method: random starts for each topic."] = 30
     iterations: Annotated[int, AtLeast(1), "Tensor power method: steps from each start."] = 30
     stop_words: Annotated[int, AtLeast(0), "Leave out this many of the most frequent words."] = 100
-    lowercase: Annotated[bool, "Fold words to lower case."] = False
-    min_count: Annotated[int, AtLeast(1), "Rarer words are left out."] = 5
+    lowercase: Annotated[bool, "Convert words to lower case."] = False
+    min_count: Annotated[int, AtLeast(1), "Leave out rarer words."] = 5
     max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
 
 
@@ -314,48 +334,51 @@ FIT = methods(
 
 @dataclass(frozen=True, kw_only=True)
 class Apply(WordsOf, Common):
-    """``apply``: vectors or states of tokens, probabilities of sentences, topics of documents."""
+    """``apply``: vectors or states of tokens, probabilities of sentences, or topics of documents."""
 
     panel = OUTPUT
     what: Annotated[
-        Literal["auto", "states"], "Or states: what the words around each token (hmm: up to it) say."
+        Literal["auto", "states"],
+        "What to write; states are computed from the words around each token (hmm: up to the token).",
     ] = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(WordTests, WordsOf, Common):
-    """``eval``: vectors beside what people say about words, and the perplexity of held-out text."""
+    """``eval``: vectors compared with human judgements, and the perplexity of held-out text."""
 
     panel = OUTPUT
-    similarity_folder: Annotated[str | None, File, "Folder of files for similarity."] = None
+    similarity_folder: Annotated[
+        str | None, File, "Folder of files of word pairs, each as for similarity."
+    ] = None
     analogies: Annotated[
-        str | None, File, "Questions: a is to b as c is to d (questions-words.txt, or CSV)."
+        str | None, File, "Questions of the form a is to b as c is to d (questions-words.txt, or CSV)."
     ] = None
     method: Annotated[Literal["3cosadd", "3cosmul"], "How analogies are answered."] = "3cosadd"
     sentiment: Annotated[
-        tuple[str, ...], File, "Labelled sentences, three files: to train, to tune and to test."
+        tuple[str, ...], File, "Three files of labelled sentences, for training, tuning and testing."
     ] = ()
-    against: Annotated[str | None, File, "Another model: its scores, and a test of the difference."] = None
+    against: Annotated[str | None, File, "Another model to score, with a test of the difference."] = None
     measure: Annotated[Comparing, "How two words are compared."] = "cosine"
 
     def check(self) -> None:
         super().check()
         if len(self.sentiment) not in (0, 3):
-            raise SettingError("{sentiment} must be three files: to train, to tune and to test")
+            raise SettingError("{sentiment} must be three files, for training, tuning and testing")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Common):
-    """``inspect``: how a model was learnt, and the strongest words of its dimensions or topics."""
+    """``inspect``: how a model was learned, and the strongest words of its dimensions or topics."""
 
     panel = OUTPUT
     dimensions: Annotated[int, AtLeast(1), "Number of dimensions or topics to show."] = 10
-    top: Annotated[int, AtLeast(1), "Number of words to show of each."] = 8
+    top: Annotated[int, AtLeast(1), "Number of words to show for each."] = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours(Common):
-    """``neighbours``: the words most like each of some words."""
+    """``neighbours``: the words most similar to each given word."""
 
     panel = OUTPUT
     top: Annotated[int, AtLeast(1), "Number of neighbours."] = 10
@@ -363,7 +386,7 @@ class Neighbours(Common):
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster(Common):
-    """``cluster``: classes of words by k-means."""
+    """``cluster``: group words into classes by k-means."""
 
     panel = TRAINING
     classes: Annotated[int, AtLeast(1), "Number of classes."] = 256

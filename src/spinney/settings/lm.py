@@ -27,31 +27,33 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary(TrainingText):
-    """Which words there are."""
+    """The vocabulary."""
 
     panel = DATA
-    dev: Annotated[str | None, File, "Held-out text: chooses strengths and weights, gives a perplexity."] = (
-        None
-    )
+    dev: Annotated[
+        str | None, File, "Held-out text, to choose strengths and weights and to report the perplexity."
+    ] = None
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 1
     max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
     unknown: Annotated[str | None, "The unknown word (default: <unk>)."] = None
-    closed: Annotated[bool, "No unknown word: unseen words have no probability."] = False
-    vocabulary: Annotated[str | None, File, "Take the words of another model, or of a file of words."] = None
+    closed: Annotated[bool, "Have no unknown word: unseen words get no probability."] = False
+    vocabulary: Annotated[str | None, File, "Take the words from another model, or from a word list."] = None
 
     def check(self) -> None:
         super().check()
         if self.closed and (self.min_count > 1 or self.max_words is not None):
-            raise SettingError("{closed} keeps every word: {min_count} and {max_words} need an unknown word")
-        if self.vocabulary is not None and (self.min_count > 1 or self.max_words is not None):
             raise SettingError(
-                "{vocabulary} says which words there are: leave out {min_count} and {max_words}"
+                "{closed} keeps every word, but {min_count} and {max_words} need an unknown word: leave them out"
             )
+        if self.vocabulary is not None and (self.min_count > 1 or self.max_words is not None):
+            raise SettingError("{vocabulary} already fixes the words: leave out {min_count} and {max_words}")
         if self.closed and self.unknown is not None:
             raise SettingError("{closed} means that there is no unknown word: leave out {unknown}")
         word = self.unknown
         if word is not None and (word in ("<s>", "</s>") or not word or word.split() != [word]):
-            raise SettingError("{unknown} must be a word of its own, not {word}", word=repr(word))
+            raise SettingError(
+                "{unknown} must be a single word other than <s> and </s>, not {word}", word=repr(word)
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +62,11 @@ class _Counted(Vocabulary):
 
     panel = TRAINING
     order: Annotated[int, AtLeast(1), AtMost(10**6), "Length of the longest n-grams."] = 5
-    memory: Annotated[str | None, "Count within this much memory, such as 2G, the rest on disk."] = None
+    memory: Annotated[str | None, "Memory to use for counting, such as 2G; the rest is kept on disk."] = None
 
     def check(self) -> None:
         super().check()
-        self.bytes  # noqa: B018  refuses what is no number of bytes
+        self.bytes  # noqa: B018  refuses anything that is not a number of bytes
 
     @property
     def bytes(self) -> int | None:
@@ -88,33 +90,38 @@ class _Counted(Vocabulary):
 
 @dataclass(frozen=True, kw_only=True)
 class Ngram(_Counted, Common):
-    """Smoothing without settings of its own."""
+    """Smoothing methods without further settings."""
 
-    method: Annotated[Literal["mkn", "wb", "katz", "good-turing"], "Smoothing or model."] = "mkn"
+    method: Annotated[Literal["mkn", "wb", "katz", "good-turing"], "Smoothing method or kind of model."] = (
+        "mkn"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Discounted(_Counted, Common):
     """Absolute discounting and Kneser-Ney with one discount."""
 
-    method: Annotated[Literal["kn", "kn-backoff", "ad"], "Smoothing or model."] = "kn"
+    method: Annotated[Literal["kn", "kn-backoff", "ad"], "Smoothing method or kind of model."] = "kn"
     discount: Annotated[
-        float | None, AtLeast(0), AtMost(1), "Taken from every count (default: from the counts)."
+        float | None,
+        AtLeast(0),
+        AtMost(1),
+        "Discount subtracted from every count (default: estimated from the counts).",
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interpolated(_Counted, Common):
-    """Jelinek-Mercer interpolation, with weights fitted to held-out text if there is any."""
+    """Jelinek-Mercer interpolation, with weights fitted to the held-out text if it is given."""
 
-    method: Annotated[Literal["jm"], "Smoothing or model."] = "jm"
+    method: Annotated[Literal["jm"], "Smoothing method or kind of model."] = "jm"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Additive(_Counted, Common):
     """Additive smoothing."""
 
-    method: Annotated[Literal["additive"], "Smoothing or model."] = "additive"
+    method: Annotated[Literal["additive"], "Smoothing method or kind of model."] = "additive"
     add: Annotated[float, Above(0), "Added to every count."] = 1.0
 
 
@@ -123,7 +130,7 @@ class PitmanYor(Vocabulary, Common):
     """A hierarchical Pitman-Yor process, by Gibbs sampling."""
 
     panel = TRAINING
-    method: Annotated[Literal["pitman-yor"], "Smoothing or model."] = "pitman-yor"
+    method: Annotated[Literal["pitman-yor"], "Smoothing method or kind of model."] = "pitman-yor"
     order: Annotated[int, AtLeast(1), AtMost(10**6), "Length of the longest n-grams."] = 5
     sweeps: Annotated[int, AtLeast(0), "Sweeps of the sampler; 0 gives each n-gram one table."] = 50
 
@@ -133,7 +140,7 @@ class Memoizer(Vocabulary, Common):
     """The sequence memoizer."""
 
     panel = TRAINING
-    method: Annotated[Literal["memoizer"], "Smoothing or model."] = "memoizer"
+    method: Annotated[Literal["memoizer"], "Smoothing method or kind of model."] = "memoizer"
     order: Annotated[
         int | Literal["unbounded"], AtLeast(1), AtMost(10**6), "Length of the longest n-grams."
     ] = "unbounded"
@@ -147,15 +154,17 @@ class _Penalised(Vocabulary):
     panel = PENALTY
     penalty: Annotated[
         Literal["tree-l2", "tree-linf", "l1", "l2", "slope", "none"] | str | Any | None,
-        "Penalty (default: tree-l2; if the order is unbounded, tree-linf).",
+        "Penalty (default: tree-l2, or tree-linf if the order is unbounded).",
     ] = None
     lam: Annotated[
-        tuple[float, ...] | None, AtLeast(0), "Strength; the best of several is chosen on dev (default: 0.7)."
+        tuple[float, ...] | None,
+        AtLeast(0),
+        "Strength of the penalty; of several, the best on dev is chosen (default: 0.7).",
     ] = None
     alpha: Annotated[
         tuple[float, ...] | None,
         AtLeast(0),
-        "A context of k words is a feature of value αᵏ (default: 1.1; unbounded: 1).",
+        "A context of k words is a feature with the value αᵏ (default: 1.1, or 1 if unbounded).",
     ] = None
 
     def check(self) -> None:
@@ -177,10 +186,13 @@ class _OnTrie(_Penalised):
         int | Literal["unbounded"], AtLeast(1), AtMost(10**6), "Length of the longest n-grams."
     ] = 5
     solver: Annotated[Literal["words", "fista", "ista", "sage"] | None, "Solver (default: words)."] = None
-    tol: Annotated[float | None, AtLeast(0), "Violation of optimality at which to stop."] = None
-    max_iter: Annotated[int | None, AtLeast(1), "Greatest number of iterations."] = None
+    tol: Annotated[
+        float | None, AtLeast(0), "Stop when the optimality conditions are violated by no more than this."
+    ] = None
+    max_iter: Annotated[int | None, AtLeast(1), "Maximum number of iterations."] = None
     collapse: Annotated[
-        bool | None, "Contexts that always come together share a weight (default: where nothing is lost)."
+        bool | None,
+        "Let contexts that always occur together share a weight (default: if the model stays the same).",
     ] = None
 
 
@@ -188,7 +200,7 @@ class _OnTrie(_Penalised):
 class Loglinear(_OnTrie, Common):
     """Log-linear models over the contexts of a suffix trie."""
 
-    method: Annotated[Literal["loglinear"], "Smoothing or model."] = "loglinear"
+    method: Annotated[Literal["loglinear"], "Smoothing method or kind of model."] = "loglinear"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,19 +208,21 @@ class Hierarchical(_OnTrie, Common):
     """Log-linear models that predict a word by going down a tree of words."""
 
     panel = FEATURES
-    method: Annotated[Literal["hierarchical"], "Smoothing or model."] = "hierarchical"
+    method: Annotated[Literal["hierarchical"], "Smoothing method or kind of model."] = "hierarchical"
     tree: Annotated[
-        Literal["huffman", "classes", "taxonomy"] | str | Any, File, "Tree of words, or a file that has one."
+        Literal["huffman", "classes", "taxonomy"] | str | Any,
+        File,
+        "Tree of words, or a file that contains one.",
     ] = "huffman"
-    classes: Annotated[str | Any | None, File, "Brown paths, or a model of spinney classes."] = None
+    classes: Annotated[str | Any | None, File, "Brown paths, or a model of classes fit."] = None
 
     def check(self) -> None:
         super().check()
         if self.tree == "classes" and self.classes is None:
-            raise SettingError("{tree} classes needs {classes}: Brown paths, or a model of spinney classes")
+            raise SettingError("{tree} classes needs {classes}: Brown paths, or a model of classes fit")
         if self.classes is not None and self.tree not in ("huffman", "classes"):
             raise SettingError(
-                "{classes} and {tree} {spec} both say what the tree is: give one", spec=self.tree
+                "{classes} and {tree} {spec} both define the tree: give only one of them", spec=self.tree
             )
 
 
@@ -217,14 +231,14 @@ class ClassBased(Vocabulary, Common):
     """A model of word classes, and of the words in each."""
 
     panel = FEATURES
-    method: Annotated[Literal["class"], "Smoothing or model."] = "class"
+    method: Annotated[Literal["class"], "Smoothing method or kind of model."] = "class"
     order: Annotated[int, AtLeast(1), AtMost(10**6), "Length of the longest n-grams."] = 5
-    classes: Annotated[str | Any | None, File, "Brown paths, or a model of spinney classes."] = None
+    classes: Annotated[str | Any | None, File, "Brown paths, or a model of classes fit."] = None
 
     def check(self) -> None:
         super().check()
         if self.classes is None:
-            raise SettingError("{method} class needs {classes}: Brown paths, or a model of spinney classes")
+            raise SettingError("{method} class needs {classes}: Brown paths, or a model of classes fit")
 
 
 FIT = methods(
@@ -237,7 +251,9 @@ class Apply(WordsOf, Common):
     """``apply``: the log-probability of each word."""
 
     panel = OUTPUT
-    sentences: Annotated[bool, "A line for each sentence: number, log10 total, words, perplexity."] = False
+    sentences: Annotated[bool, "Write a line for each sentence: number, log10 total, words, perplexity."] = (
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,50 +261,62 @@ class Evaluate(WordsOf, Common):
     """``eval``: the perplexity of a text."""
 
     panel = OUTPUT
-    ends: Annotated[bool, "Score the ends of sentences."] = True
-    unknown: Annotated[bool, "Score unknown words, as the unknown word."] = True
+    ends: Annotated[bool, "Include the ends of sentences in the score."] = True
+    unknown: Annotated[bool, "Include unknown words in the score, as the unknown word."] = True
     breakdown: Annotated[
-        Literal["depth", "frequency"] | None, "Mean losses by matched context or by frequency in training."
+        Literal["depth", "frequency"] | None,
+        "Break the mean loss down by matched context or by training frequency.",
     ] = None
-    against: Annotated[tuple[str, ...], Repeated, File, "Another model: the difference, with a test."] = ()
+    against: Annotated[
+        tuple[str, ...], Repeated, File, "Another model, to test the difference in perplexity."
+    ] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Common):
-    """``inspect``: what a language model holds."""
+    """``inspect``: what a language model contains."""
 
     panel = OUTPUT
     top: Annotated[int, AtLeast(1), "Number of contexts, weights, classes or words to show."] = 10
-    context: Annotated[str | None, "Show what comes after these words; <s> starts a sentence."] = None
+    context: Annotated[str | None, "Show what comes after these words; <s> is the start of a sentence."] = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mix(TextFiles, Common):
-    """``mix``: several models as one."""
+    """``mix``: combine several models into one."""
 
     panel = TRAINING
-    dev: Annotated[str | None, File, "Held-out text that the weights are fitted to."] = None
+    dev: Annotated[str | None, File, "Held-out text to which the weights are fitted."] = None
     by: Annotated[
         Literal["all", "depth", "rule"],
-        "One weight for each model, for each depth of matched context, or a rule.",
+        "One weight for each model, one for each depth of matched context, or weights given by a rule.",
     ] = "all"
-    log_linear: Annotated[bool, "A weighted product, normalised (slow), rather than a sum."] = False
-    cache_words: Annotated[int | None, AtLeast(1), "Mix in a cache of the last words of the text."] = None
+    log_linear: Annotated[bool, "Use a normalised weighted product (slow) instead of a weighted sum."] = False
+    cache_words: Annotated[
+        int | None, AtLeast(1), "Mix in a cache of this many of the most recent words."
+    ] = None
     cache_decay: Annotated[
-        float | None, Above(0), AtMost(1), "Decay of the cache from word to word (default: 0.995)."
+        float | None,
+        Above(0),
+        AtMost(1),
+        "Factor by which cached words fade with each new word (default: 0.995).",
     ] = None
     cache_order: Annotated[
-        int | None, AtLeast(1), AtMost(3), "Cache words, pairs or triples (default: 1)."
+        int | None, AtLeast(1), AtMost(3), "Length of the cached word sequences: 1, 2 or 3 (default: 1)."
     ] = None
 
     def check(self) -> None:
         super().check()
         if self.log_linear and self.by != "all":
-            raise SettingError("{log_linear} has one exponent for each model: {by} is for sums")
+            raise SettingError(
+                "{log_linear} has one exponent for each model, and {by} is for sums only: leave one of them out"
+            )
         if self.cache_words is None and (self.cache_decay is not None or self.cache_order is not None):
-            raise SettingError("{cache_decay} and {cache_order} go with {cache_words}")
+            raise SettingError("{cache_decay} and {cache_order} need a cache: give {cache_words}")
         if self.dev is None:
-            raise SettingError("{dev} is missing: the weights are fitted to held-out text")
+            raise SettingError("the weights are fitted to held-out text: give {dev}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,15 +326,17 @@ class Sample(Common):
     panel = OUTPUT
     number: Annotated[int, AtLeast(1), "Number of sentences."] = 5
     context: Annotated[str, "The first words of each sentence."] = ""
-    temperature: Annotated[float, Above(0), "Below 1, likely words become likelier; above 1, less so."] = 1.0
-    max_words: Annotated[int, AtLeast(1), "Greatest length of a sentence."] = 100
+    temperature: Annotated[
+        float, Above(0), "Below 1, likely words become likelier; above 1, less likely."
+    ] = 1.0
+    max_words: Annotated[int, AtLeast(1), "Maximum length of a sentence in words."] = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class Import(Common):
-    """``import``: an ARPA file as a model."""
+    """``import``: turn an ARPA file into a model."""
 
     panel = DATA
-    unknown: Annotated[str, "The word of the file that stands for all unknown words."] = "<unk>"
-    lowercase: Annotated[bool, "Fold the text that the model will see to lower case."] = False
+    unknown: Annotated[str, "The word in the file that stands for unknown words."] = "<unk>"
+    lowercase: Annotated[bool, "Convert the text given to the model to lower case."] = False
     encoding: Annotated[str, "Character encoding of the file."] = "utf-8"

@@ -1,4 +1,4 @@
-"""Settings of ``report``: what the page of a model shows."""
+"""Settings of ``report``: what a model's page shows."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from spinney.settings.text import Decoding
 
 @dataclass(frozen=True, kw_only=True)
 class _Data(Decoding):
-    """The data that a model is shown on, which its task reads."""
+    """The data on which the page shows the model; they are read as the model's task reads them."""
 
     panel = DATA
-    format: Annotated[str, "Format, as apply of the task has them; auto goes by the name of the file."] = (
+    format: Annotated[str, "Format, one of those of the task's apply; auto infers it from the file name."] = (
         "auto"
     )
-    text: Annotated[str | None, "Column of a table that holds the text."] = None
-    label: Annotated[
-        str | None, "Column of a table that holds the label (default: label, if there is one)."
-    ] = None
-    header: Annotated[bool, "Whether the first line of a table names its columns."] = True
-    parser: Annotated[str | None, File, "Parser for plain text, if not that of fit."] = None
+    text: Annotated[str | None, "Table column that holds the text."] = None
+    label: Annotated[str | None, "Table column that holds the label (default: label, if there is one)."] = (
+        None
+    )
+    header: Annotated[bool, "Whether a table has a header row."] = True
+    parser: Annotated[str | None, File, "Parser for plain text (default: as in training)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report(_Data, Common):
-    """``report``: the page of a model, perhaps shown on data."""
+    """``report``: a page about a model, with examples if data are given."""
 
     panel = OUTPUT
     documents: Annotated[int, AtLeast(0), "Number of documents or sentences to show."] = 10
-    top: Annotated[int, AtLeast(1), "Number of words, contexts or weights to show of each class."] = 20
+    top: Annotated[int, AtLeast(1), "Number of words, contexts or weights to show for each class."] = 20

@@ -15,40 +15,40 @@ class Decoding(Settings):
 
     panel = DATA
     encoding: Annotated[str, "Character encoding of the files."] = "utf-8"
-    on_error: Annotated[Literal["raise", "skip"], "What to do with bad input."] = "raise"
+    on_error: Annotated[Literal["raise", "skip"], "What to do with bad input: stop, or skip it."] = "raise"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextFiles(Decoding):
-    """Files of text."""
+    """Text files."""
 
     panel = DATA
-    format: Annotated[str, OneOf(("auto", *TEXT)), "Format; auto goes by the name of the file."] = "auto"
-    text: Annotated[str | None, "Column of a table that holds the text."] = None
-    header: Annotated[bool, "Whether the first line of a table names its columns."] = True
+    format: Annotated[str, OneOf(("auto", *TEXT)), "Format; auto infers it from the file name."] = "auto"
+    text: Annotated[str | None, "Table column that holds the text."] = None
+    header: Annotated[bool, "Whether a table has a header row."] = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordsOf(TextFiles):
-    """Text for a model that was fitted: it is read as the training text was, unless said otherwise."""
+    """Text for a fitted model: it is read as the training text was, unless these settings say otherwise."""
 
     panel = DATA
-    words: Annotated[str | None, "Columns that make a word, if not those of fit."] = None
-    parser: Annotated[str | None, File, "Parser for plain text, if not that of fit."] = None
+    words: Annotated[str | None, "Columns that form a word (default: as in training)."] = None
+    parser: Annotated[str | None, File, "Parser for plain text (default: as in training)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingText(TextFiles):
-    """Text to learn from: what a word is, and where it is kept."""
+    """Text to learn from: what a word is, and where the indexed text is kept."""
 
     panel = DATA
-    words: Annotated[str, "What a word is: form, lemma, lemma+upos; of column files 0 or 0+1."] = "form"
-    lowercase: Annotated[bool, "Fold words to lower case."] = False
-    max_length: Annotated[int | None, AtLeast(1), "Cut longer sentences to this many words."] = None
+    words: Annotated[str, "What a word is: form, lemma or lemma+upos; in column files, 0 or 0+1."] = "form"
+    lowercase: Annotated[bool, "Convert words to lower case."] = False
+    max_length: Annotated[int | None, AtLeast(1), "Truncate longer sentences to this many words."] = None
     parser: Annotated[
-        str | None, File, "Model of parse fit, or spaCy pipeline, that gives plain text trees and lemmas."
+        str | None, File, "Model of parse fit, or spaCy pipeline, that adds trees and lemmas to plain text."
     ] = None
-    cache: Annotated[str | None, File, "Folder that keeps the numbered text for the next run."] = None
+    cache: Annotated[str | None, File, "Folder in which the indexed text is kept for the next run."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +56,9 @@ class Documents(Decoding):
     """Documents, or a matrix of numbers."""
 
     panel = DATA
-    format: Annotated[str, OneOf(("auto", *DOCUMENTS)), "Format; auto goes by the name of the file."] = "auto"
-    text: Annotated[str, "Column of a table that holds the text."] = "text"
-    header: Annotated[bool, "Whether the first line of a table names its columns."] = True
+    format: Annotated[str, OneOf(("auto", *DOCUMENTS)), "Format; auto infers it from the file name."] = "auto"
+    text: Annotated[str, "Table column that holds the text."] = "text"
+    header: Annotated[bool, "Whether a table has a header row."] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,5 +66,7 @@ class LabelledDocuments(Documents):
     """Documents with their labels."""
 
     panel = DATA
-    label: Annotated[str, "Column of a table that holds the label."] = "label"
-    labels: Annotated[str | None, "New names of labels: 0=neg,4=pos; 2= drops such documents."] = None
+    label: Annotated[str, "Table column that holds the label."] = "label"
+    labels: Annotated[
+        str | None, "New names for labels, as in 0=neg,4=pos; 2= drops the documents labelled 2."
+    ] = None

@@ -1,4 +1,4 @@
-"""Settings that word classes and embeddings share: which words there are, and what they are compared with."""
+"""Settings that word classes and embeddings share: the vocabulary, and the tests of word similarity."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class KnownWords(TrainingText):
     panel = DATA
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 1
     max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
-    unknown: Annotated[str, "The unknown word; nothing for none."] = "<unk>"
+    unknown: Annotated[str, "The unknown word; an empty string means that there is none."] = "<unk>"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +28,8 @@ class WordTests(Settings):
     """What words are compared with."""
 
     panel = OUTPUT
-    similarity: Annotated[
-        tuple[str, ...], Repeated, File, "Pairs of words with scores that people gave."
-    ] = ()
-    categories: Annotated[tuple[str, ...], Repeated, File, "CSV file of words with their categories."] = ()
-    level: Annotated[int | None, AtLeast(0), "Which part of categories such as communication-cognition."] = (
-        None
-    )
+    similarity: Annotated[tuple[str, ...], Repeated, File, "Word pairs with human similarity scores."] = ()
+    categories: Annotated[tuple[str, ...], Repeated, File, "CSV file of words and their categories."] = ()
+    level: Annotated[
+        int | None, AtLeast(0), "Which part of a compound category such as communication-cognition to use."
+    ] = None

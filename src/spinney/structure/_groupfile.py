@@ -50,7 +50,7 @@ def _members(group: JsonObject, place: dict[str, int] | None) -> list[int]:
     for member in group.get("members", list):
         if isinstance(member, str):
             if place is None:
-                remedy = "give the names of the features, or use numbers"
+                remedy = "name the features, or use numbers as members"
                 group.refuse(f"the member {member!r} is a name, but the features have none", remedy)
             if member not in place:
                 group.refuse(f"{member!r} is not among the {len(place)} features", "remove it from the group")

@@ -20,7 +20,7 @@ class JsonObject:
     def __init__(self, values: object, path: FilePath, where: str = "") -> None:
         self.path, self.where = os.fspath(path), where
         if not isinstance(values, dict):
-            self.refuse("an object in braces is needed")
+            self.refuse("this must be an object in braces")
         self.values: dict[str, Any] = values
 
     def refuse(self, what: str, remedy: str | None = None) -> NoReturn:
@@ -83,7 +83,7 @@ def read_json(path: FilePath) -> JsonObject:
         what = f"not JSON: {error.msg[0].lower()}{error.msg[1:]} in column {error.colno}"
         raise InputError(what, path=name, line=error.lineno) from None
     except RecursionError:
-        raise InputError("brackets nested too deeply", path=name) from None
+        raise InputError("brackets are nested too deeply", path=name) from None
     except ValueError as error:
         raise InputError(f"not JSON: {error}", path=name) from None
     return JsonObject(values, path)

@@ -61,7 +61,7 @@ class _Parser:
         if kind == "space":
             return
         if self.previous == ";":
-            self.refuse("something after the end of the tree")
+            self.refuse("there is text after the end of the tree")
         if kind == "mark":
             self.mark(token)
         elif kind == "length":
@@ -82,7 +82,7 @@ class _Parser:
             self.refuse("a leaf without a name")
         elif mark == ";":
             if self.open:
-                self.refuse(f"the tree ends, but {len(self.open)} '(' are open")
+                self.refuse(f"the tree ends, but {len(self.open)} '(' are not closed")
         elif not self.open:
             self.refuse(f"{mark!r} outside of parentheses")
         elif mark == ")":
@@ -94,7 +94,7 @@ class _Parser:
             self.leaves.append(self.place())
             self.names.append(name)
         elif self.previous != ")":  # after ')' it is the name of an inner node
-            self.refuse(f"the name {name!r} where ',' or ')' is needed; names with spaces go in quotes")
+            self.refuse(f"the name {name!r} where ',' or ')' is needed; put names with spaces in quotes")
         self.previous = "name"
 
     def place(self) -> tuple[int, int]:

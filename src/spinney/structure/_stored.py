@@ -57,7 +57,7 @@ class Stored(Model):
 
     def _no_data(self, data: Any) -> None:
         if data is not None:
-            raise OptionError(f"the page of {type(self).__name__} shows no text")
+            raise OptionError(f"the page of {type(self).__name__} cannot show a text")
 
     def views(self, settings: Settings | None = None) -> list[View]:
         """What a person sees of it: what its page shows."""

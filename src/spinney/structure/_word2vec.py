@@ -39,7 +39,7 @@ def read(path: FilePath) -> tuple[list[str], Matrix]:
                 dimension = len(fields(lines[0])) - 1
         assert dimension is not None
         if dimension < 1:
-            raise _refused(path, 1, "no numbers", "a word and its vector are needed on each line")
+            raise _refused(path, 1, "there are no numbers", "a word and its vector are needed on each line")
         words, matrix = _in_bulk(lines, dimension) or _one_by_one(path, start, lines, dimension)
         matrices.append(matrix)
         for line, word in enumerate(words, start):
@@ -48,8 +48,10 @@ def read(path: FilePath) -> tuple[list[str], Matrix]:
     if dimension is None:
         raise _empty(path)
     if promised is not None and promised != len(first_line):
-        what = f"the first line promises {promised} words, but {len(first_line)} follow"
-        raise InputError(what, path=os.fspath(path), remedy="the file is incomplete, or two were joined")
+        what = f"the first line announces {promised} words, but {len(first_line)} follow"
+        raise InputError(
+            what, path=os.fspath(path), remedy="the file is incomplete, or two files were joined"
+        )
     return list(first_line), np.concatenate(matrices)
 
 
@@ -61,18 +63,23 @@ def read_binary(path: FilePath) -> tuple[list[str], Matrix]:
             raise _empty(path)
         promised, dimension = _sizes(first.decode("ascii", "replace"))
         if promised is None or not dimension or dimension > _WIDEST:
-            raise _refused(path, 1, "no numbers of words and dimensions", "is it a word2vec file?")
+            raise _refused(
+                path, 1, "the numbers of words and dimensions are missing", "is it a word2vec file?"
+            )
         place: dict[str, int] = {}
         matrices = []
         while len(place) < promised:
             words, matrix = _binary_block(file, path, len(place), min(promised - len(place), 1000), dimension)
             for word in words:
                 if word in place:
-                    raise InputError(f"the word {word!r} twice", path=os.fspath(path))
+                    raise InputError(f"the word {word!r} appears twice", path=os.fspath(path))
                 place[word] = len(place)
             matrices.append(matrix)
         if file.read(_LONGEST).strip(b"\n"):
-            raise InputError(f"more follows after the {promised} words promised", path=os.fspath(path))
+            raise InputError(
+                f"there is more after the {promised} words that the first line announces",
+                path=os.fspath(path),
+            )
     return list(place), np.concatenate([np.empty((0, dimension), dtype=np.float32), *matrices])
 
 
@@ -85,7 +92,7 @@ def _binary_block(
         word = _binary_word(file)
         vector = file.read(4 * dimension)
         if word is None or len(vector) < 4 * dimension:
-            what = f"it ends, or makes no sense, at word {i + 1}"
+            what = f"the file ends, or makes no sense, at word {i + 1}"
             raise InputError(what, path=os.fspath(path), remedy="it is truncated, or not binary word2vec")
         words.append(word)
         vectors.append(vector)
@@ -165,7 +172,7 @@ def write(path: FilePath, words: Sequence[str], matrix: Any) -> None:
     """Write words and the rows of a dense or sparse matrix."""
     for word in words:
         if not word or _SEPARATES.search(word):
-            raise OptionError(f"the word {word!r} cannot stand before a space: use `save` instead")
+            raise OptionError(f"the word {word!r} cannot be written in this format: use `save` instead")
     digits = 9 if matrix.dtype == np.float32 else 17  # enough to read the same number back
     row_format = " ".join([f"%.{digits}g"] * matrix.shape[1])
     with writing(path) as file:

@@ -91,7 +91,7 @@ class ClassTree(Stored):
             raise OptionError(f"{len(names)} classes but {len(paths)} paths")
         for path in paths:
             if path.strip("01"):
-                raise OptionError(f"the path {path!r} has something else than 0 and 1")
+                raise OptionError(f"the path {path!r} has characters other than 0 and 1")
         classes = sorted(range(len(paths)), key=paths.__getitem__)
         ordered = [paths[c] for c in classes]
         tree = _Growth(len(paths))
@@ -110,7 +110,7 @@ class ClassTree(Stored):
                 continue
             if shared == first:
                 a, b = names[classes[start]], names[classes[stop - 1]]
-                raise OptionError(f"the path {first!r} of {a!r} is the beginning of {last!r} of {b!r}")
+                raise OptionError(f"the path {first!r} of {a!r} is a prefix of the path {last!r} of {b!r}")
             middle = bisect_left(ordered, shared + "1", start, stop)
             todo += [(middle, stop, node, 1), (start, middle, node, 0)]
         return cls(names, tree.parent, tree.branch)
@@ -192,7 +192,7 @@ class ClassTree(Stored):
         if len(weights) != len(names):
             raise OptionError(f"{len(names)} classes but {len(weights)} counts")
         if not np.all((weights >= 0) & (weights < np.inf)):
-            raise OptionError("counts of classes are finite numbers ≥ 0")
+            raise OptionError("counts of classes must be finite numbers ≥ 0")
         # Both queues rise, so the two lightest nodes are always at their heads (van Leeuwen 1976).
         order = np.argsort(weights, kind="stable").tolist()
         leaves = deque(zip(weights[order].tolist(), order))
@@ -307,7 +307,7 @@ class ClassTree(Stored):
         """Write a file with the tree in Newick notation."""
         for name in self.names:
             if "\0" in name or "\r" in name:
-                raise OptionError(f"the class {name!r} cannot stand in a text file: write JSON instead")
+                raise OptionError(f"the class {name!r} cannot be written to a text file: write JSON instead")
         with writing(path) as file:
             file.write(self.to_newick() + "\n")
 

@@ -185,9 +185,7 @@ def tree_sections(used: Sequence[ClassView]) -> list[View]:
         for view in used
     ]
     order = np.lexsort((tree.branch, tree.parent)).tolist()
-    about = (
-        "Classes that were merged late stand far apart; those that stand together predict nearly the same."
-    )
+    about = "Classes that were merged late are far apart; classes next to each other predict nearly the same words."
     return [
         Section(
             "Tree of classes",
@@ -211,8 +209,8 @@ def class_map(
     notes = [_note(None if counts is None else counts[i], some, named) for i, some in enumerate(classes)]
     points = map_points(vectors, words, groups=groups, notes=notes, metric="hellinger")
     about = (
-        f"{these_words(len(words), len(vectors))} Words that stand together belong to similar classes; what is far "
-        "apart, and the axes, mean nothing. Colours set classes apart, but there are only eight. "
+        f"{these_words(len(words), len(vectors))} Words close together belong to similar classes; large distances "
+        "and the axes have no meaning. Colours distinguish classes, but there are only eight. "
         f"{neighbours}"
     )
     about += f", among the {COMPARED:,} most frequent words." if len(vectors) > COMPARED else "."
@@ -234,7 +232,7 @@ def sentence_section(
 ) -> Section:
     """Sentences with the class of each token (-1: none), and its probability where there is one."""
     about = f"{len(words):,} sentence{'s' * (len(words) != 1)}. "
-    about += "The number below a word is its class: point at it for the words of that class."
+    about += "The number below a word is its class; point at it to see the words of that class."
     views: list[View] = [Note(about)]
     for i, (sentence, numbers) in enumerate(zip(words, classes)):
         tokens = []

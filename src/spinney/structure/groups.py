@@ -198,11 +198,11 @@ class Groups(Stored):
         {'': [0, 1, 2], '0': [1, 2], '1': [0]}
         """
         if classes.paths is None:
-            raise OptionError("these classes are flat: they have no paths to take prefixes of")
+            raise OptionError("these classes are flat: they have no paths and so no prefixes")
         longest = max(map(len, classes.paths), default=0)
         wanted = sorted(range(longest + 1) if lengths is None else set(lengths))
         if not wanted or wanted[0] < 0:
-            raise OptionError("prefixes need lengths from 0 up")
+            raise OptionError("lengths of prefixes must be at least 0")
         number: dict[str, int] = {}
         parent: list[int] = []
         node_of_class = np.empty(len(classes.paths), dtype=np.int32)
@@ -271,7 +271,7 @@ class Groups(Stored):
         """
         kept = np.asarray(kept, dtype=bool)
         if kept.shape != (len(self),):
-            raise OptionError(f"{len(self)} groups but {kept.size} answers to which to keep")
+            raise OptionError(f"{len(self)} groups but {kept.size} values that say which to keep")
         return Groups(
             np.concatenate(([0], np.cumsum(self.sizes[kept]))),
             self.members[np.repeat(kept, self.sizes)],
@@ -355,11 +355,13 @@ class Groups(Stored):
         Raises
         ------
         OptionError
-            If two groups cross; it says which.
+            If two groups overlap without being nested; the message names them.
         """
         if self._nesting.crossing is not None:
             g, h = (self._called(group) for group in self._nesting.crossing)
-            raise OptionError(f"{g} and {h} cross, so the groups form no tree: use an overlapping penalty")
+            raise OptionError(
+                f"{g} and {h} overlap without being nested, so there is no tree: use a penalty for overlapping groups"
+            )
         return self._nesting.parent, self._nesting.node_of
 
     @cached_property
@@ -374,9 +376,9 @@ class Groups(Stored):
     def _check_ends(self) -> None:
         ptr = self.ptr
         if not 0 <= self.n_features <= np.iinfo(np.int32).max:
-            raise OptionError(f"the number of features must lie in 0 … 2147483647, not {self.n_features}")
+            raise OptionError(f"the number of features must be from 0 to 2147483647, not {self.n_features}")
         if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != len(self.members) or np.any(ptr[1:] < ptr[:-1]):
-            raise OptionError("ends of groups must rise from 0 to the number of members")
+            raise OptionError("ends of groups must increase from 0 to the number of members")
         if self.names is not None and len(self.names) != len(self):
             raise OptionError(f"{len(self)} groups but {len(self.names)} names")
 
@@ -404,7 +406,7 @@ class Groups(Stored):
     def _weights(self, weights: Weights) -> NDArray[np.float64]:
         if isinstance(weights, str):
             if weights not in ("sqrt", "unit"):
-                raise OptionError(f"weights are 'sqrt', 'unit' or numbers, not {weights!r}")
+                raise OptionError(f"weights must be 'sqrt', 'unit' or numbers, not {weights!r}")
             return frozen(np.sqrt(self.sizes) if weights == "sqrt" else np.ones(len(self)), np.float64, "")
         values = frozen(weights, np.float64, "weights of groups")
         if len(values) != len(self):
@@ -412,7 +414,7 @@ class Groups(Stored):
         wrong = np.flatnonzero(~((values >= 0) & (values < np.inf)))
         if len(wrong):
             group, value = self._called(wrong[0]), values[wrong[0]]
-            raise OptionError(f"{group}: a weight is a finite number ≥ 0, not {value:g}")
+            raise OptionError(f"{group}: a weight must be a finite number ≥ 0, not {value:g}")
         return values
 
     def _settle_empty(self, empty: Empty) -> None:
@@ -423,7 +425,7 @@ class Groups(Stored):
             raise OptionError(f"{self._called(int(np.argmin(full)))} has no members")
         if empty != "drop":
             raise OptionError(
-                f"empty groups are to 'drop' or to 'refuse', not to {empty!r}",
+                f"empty must be 'drop' or 'refuse', not {empty!r}",
                 given=empty,
                 known=("drop", "refuse"),
             )
@@ -489,7 +491,7 @@ class Groups(Stored):
     def write_json(self, path: FilePath, features: Sequence[str] | None = None) -> None:
         """Write a JSON file that people can read and edit, with the names of ``features`` if given."""
         if features is not None and len(features) != self.n_features:
-            raise OptionError(f"{self.n_features} features but {len(features)} names of features")
+            raise OptionError(f"{self.n_features} features but {len(features)} feature names")
         _groupfile.write(path, self, features)
 
 

@@ -63,10 +63,10 @@ def classes_page(classes: WordClasses, data: Any, s: Any) -> list[View]:
 
 _NAMES = {
     "words": "words", "classes": "classes", "with_tree": "with a tree", "dimensions": "dimensions",
-    "nonzero_share": "numbers that are not 0", "nodes": "nodes", "depth": "depth",
+    "nonzero_share": "non-zero numbers", "nodes": "nodes", "depth": "depth",
     "mean_depth": "mean depth of a class", "groups": "groups", "features": "features", "members": "members",
     "nested": "nested", "partition": "each feature in one group", "uncovered": "features in no group",
-    "most_groups": "most groups of a feature",
+    "most_groups": "most groups per feature",
 }  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def vectors_page(vectors: WordVectors, s: Any) -> list[View]:
     >>> [view.title for view in shown if isinstance(view, Section)]
     ['Map of words', 'Dimensions']
     """
-    head: list[View] = [Note("Vectors of words."), Facts("facts", "", vectors.facts, _NAMES)]
+    head: list[View] = [Note("Word vectors."), Facts("facts", "", vectors.facts, _NAMES)]
     ends = max(s.top // 2, 1)
     return [*head, *vectorviews.map_sections(vectors), *vectorviews.dimension_sections(vectors, ends)]
 
@@ -97,7 +97,9 @@ def tree_page(tree: ClassTree) -> list[View]:
     leaves = [Node(name) for name in tree.names]
     counted = sorted(Counter(tree.depths[: len(tree)].tolist()).items())
     return [
-        Note("A tree whose leaves are classes: a choice at each branch, from the root down."),
+        Note(
+            "A tree whose leaves are classes; going down from the root, each node is a choice between branches."
+        ),
         Facts("facts", "", tree.facts, _NAMES),
         Section("Tree", [Outline("tree", "", grown(tree.parent.tolist(), leaves, order), "classes")]),
         Section("Classes by depth", [Bars("depths", "", [(f"depth {d}", float(n)) for d, n in counted])]),
@@ -113,7 +115,7 @@ def groups_page(groups: Groups) -> list[View]:
     ['', '', 'Groups', 'Sizes', 'Forest']
     """
     views: list[View] = [
-        Note("Groups of features: what a penalty keeps or drops together."),
+        Note("Groups of features that a penalty keeps or drops together."),
         Facts("facts", "", groups.facts, _NAMES),
         Section("Groups", _group_table(groups)),
         Section("Sizes", [_size_bars(groups.sizes.tolist())]),
@@ -124,7 +126,7 @@ def groups_page(groups: Groups) -> list[View]:
             Node(_name(groups, g), f"{int(groups.sizes[g]):,} features: {_members(groups, g)}")
             for g in range(len(parent))
         ]
-        about = "Groups that hold others, with what they hold below them."
+        about = "Groups that contain others, with their subgroups below them."
         roots = grown(parent.tolist(), nodes, range(len(parent)))
         views.append(Section("Forest", [Note(about), Outline("forest", "", roots, "lowest groups")]))
     return views
@@ -142,7 +144,7 @@ def _group_table(groups: Groups) -> list[View]:
     ]
     whole = len(rows) == len(groups)
     about = f"{len(rows):,} groups" if whole else f"The {len(rows):,} largest of {len(groups):,} groups"
-    about += ", with the numbers of their features: the file does not name these."
+    about += ", with the numbers of their features, which the file does not name."
     return [Note(about), Table("groups", "", ["group", "size", "weight", "features"], rows)]
 
 

@@ -30,7 +30,7 @@ def word_classes(file: str | WordClasses) -> WordClasses:
         return file
     if not is_model(file):
         return WordClasses.read_paths(file)
-    found: WordClasses = _given(file, "classes", "classes fit learns some")
+    found: WordClasses = _given(file, "classes", "learn classes with classes fit")
     return found
 
 
@@ -40,7 +40,9 @@ def word_vectors(file: str | WordVectors) -> WordVectors:
         return file
     if not is_model(file):
         return WordVectors.read_word2vec(file)
-    found: WordVectors = _given(file, "vectors", "embed fit learns some, and classes fit by the method hmm")
+    found: WordVectors = _given(
+        file, "vectors", "learn vectors with embed fit, or with classes fit and the method hmm"
+    )
     return found
 
 
@@ -65,16 +67,18 @@ def class_tree(file: str | ClassTree, names: Sequence[str], counts: Sequence[int
     try:
         return ClassTree.from_classes(word_classes(file), names, counts)
     except OptionError as error:
-        raise InputError(str(error), path=file, remedy="are its words of the same kind?") from None
+        raise InputError(
+            str(error), path=file, remedy="are its words of the same kind as those of the data?"
+        ) from None
 
 
 def topics(file: str | Topics) -> Topics:
-    """Topics: a model that gives some (of ``embed fit --method topics``), or a text with one topic per line."""
+    """Topics, from a model of ``embed fit`` with the method ``topics``, or from a text with one topic per line."""
     if isinstance(file, Topics):
         return file
     if not is_model(file):
         return read_topics(file)
-    return Topics(*_given(file, "topics", "embed fit learns some by the method topics"))
+    return Topics(*_given(file, "topics", "learn topics with embed fit and the method topics"))
 
 
 def _structures(file: str) -> Any:

@@ -70,7 +70,7 @@ def _topic(items: list[str]) -> dict[str, float]:
     if weighted and len(weighted) < len(items):
         bare = next(item for item, match in zip(items, found) if not match)
         raise OptionError(
-            f"{weighted[0][0]!r} has a weight and {bare!r} has none: give all words one, or none"
+            f"{weighted[0][0]!r} has a weight and {bare!r} has none: give weights to all words or to none"
         )
     if weighted:
         pairs = [(match[1], float(match[2])) for match in weighted]
@@ -79,7 +79,7 @@ def _topic(items: list[str]) -> dict[str, float]:
     topic = dict(pairs)
     if len(topic) < len(pairs):
         twice = next(word for i, (word, _) in enumerate(pairs) if word in dict(pairs[:i]))
-        raise OptionError(f"the word {twice!r} twice in one topic")
+        raise OptionError(f"the word {twice!r} appears twice in one topic")
     infinite = [word for word, weight in pairs if weight == np.inf]
     if infinite:
         raise OptionError(f"the weight of {infinite[0]!r} is too large")

@@ -84,7 +84,7 @@ def dimension_table(shown: Sequence[DimensionView], of: int) -> Table:
     shared = any(view.share is not None for view in shown)
     title = "Dimensions" if len(shown) == of else f"{len(shown)} of {of} dimensions"
     header = ["dimension", *(["words"] if shared else []), "most", "least"]
-    return Table("", f"{title} with the words at their ends", header, rows)
+    return Table("", f"{title} with the words at either end", header, rows)
 
 
 def dimension_sections(
@@ -106,8 +106,8 @@ def dimension_sections(
     ]
     header = ["dimension", *(["share of words"] if shared else []), "most", *(["least"] if low else [])]
     if about is None:
-        about = "The words with the largest numbers, and those with the smallest"
-        about += "." if shared else ", when all vectors have length one."
+        about = "The words with the largest and those with the smallest values"
+        about += "." if shared else " after scaling all vectors to unit length."
     if len(shown) < vectors.dimension:
         about += f" The first {len(shown)} of {vectors.dimension:,} dimensions."
     return [Section(title, [Note(about), Table("dimensions", "", header, rows)])]
@@ -140,9 +140,9 @@ def map_sections(
     points = map_points(vectors, words, groups=of_words, notes=notes, metric=metric)
     which = "most frequent" if counts is not None else "first"
     about = (
-        f"{these_words(len(words), len(vectors), which)} Words that stand together have similar vectors; what is far "
-        "apart, and the axes, mean nothing. "
-        f"Neighbours are by the {'Bhattacharyya coefficient' if metric == 'hellinger' else 'cosine'}"
+        f"{these_words(len(words), len(vectors), which)} Words close together have similar vectors; large distances "
+        "and the axes have no meaning. "
+        f"Neighbours are found by the {'Bhattacharyya coefficient' if metric == 'hellinger' else 'cosine'}"
     )
     about += f", among the {COMPARED:,} {which} words." if len(vectors) > COMPARED else "."
     return [Section("Map of words", [Note(about), WordMap("map", "", points)])]

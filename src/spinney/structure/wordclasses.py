@@ -80,7 +80,7 @@ class WordClasses(OfWords):
         if len(self.ids) != len(self.words):
             raise OptionError(f"{len(self.words)} words but {len(self.ids)} classes of words")
         if min(int(self.ids.min(initial=0)), self.unknown or 0) < 0:
-            raise OptionError("classes are numbered from 0")
+            raise OptionError("the numbers of classes must be at least 0")
         if used > self.n_classes:
             raise OptionError(f"class {used - 1}, but there are only {self.n_classes} classes")
         if self.counts is not None:
@@ -93,7 +93,7 @@ class WordClasses(OfWords):
                 raise OptionError(f"{self.n_classes} classes but {len(self.paths)} paths")
             for path in self.paths:
                 if path.strip("01"):
-                    raise OptionError(f"the path {path!r} has something else than 0 and 1")
+                    raise OptionError(f"the path {path!r} has characters other than 0 and 1")
             if len(set(self.paths)) < len(self.paths):
                 raise OptionError("two classes have the same path")
 
@@ -148,7 +148,7 @@ class WordClasses(OfWords):
     def prefix_classes(self, length: int) -> WordClasses:
         """The coarser classes of all words whose paths agree in their first ``length`` bits."""
         if length < 0:
-            raise OptionError(f"a prefix has at least 0 bits, not {length}")
+            raise OptionError(f"the length of a prefix must be at least 0, not {length}")
         prefixes = [path[:length] for path in self._required_paths()]
         coarse = sorted(set(prefixes))
         number = {prefix: i for i, prefix in enumerate(coarse)}
@@ -230,7 +230,9 @@ class WordClasses(OfWords):
         paths = self._required_paths()
         for word in self.words:
             if any(mark in word for mark in "\t\n\r\0"):
-                raise OptionError(f"the word {word!r} cannot stand between tabs: write JSON instead")
+                raise OptionError(
+                    f"the word {word!r} cannot be written to a table with tabs: write JSON instead"
+                )
         counts = [0] * len(self) if self.counts is None else self.counts.tolist()
         with writing(path) as file:
             for class_id in sorted(range(self.n_classes), key=paths.__getitem__):
@@ -288,7 +290,12 @@ def _brown_lines(path: FilePath) -> Iterator[tuple[int, str, str, int | None]]:
             continue
         fields = text.split("\t")
         if len(fields) not in (2, 3):
-            raise _refused(path, line, f"{len(fields)} fields between tabs", "path, word, count are needed")
+            raise _refused(
+                path,
+                line,
+                f"{len(fields)} tab-separated fields",
+                "each line needs a path, a word and a count",
+            )
         if fields[0].strip("01"):
             raise _refused(path, line, f"{fields[0]!r} is not a path of 0 and 1")
         if len(fields) == 2:

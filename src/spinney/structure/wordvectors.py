@@ -34,7 +34,7 @@ class WordVectors(OfWords):
     words
         Distinct words.
     matrix
-        One row a word: a NumPy array (kept as ``float32`` or ``float64``) or a SciPy sparse matrix. It is
+        One row per word: a NumPy array (kept as ``float32`` or ``float64``) or a SciPy sparse matrix. It is
         not copied, so leave it alone afterwards.
     lowercase
         Whether a word that has no vector is looked up in lower case: for vectors of lower-cased text.
@@ -143,13 +143,13 @@ class WordVectors(OfWords):
             raise OptionError(f"k must be at least 1, not {k}")
         if metric not in get_args(Metric):
             raise OptionError(
-                f"the metric is 'cosine', 'dot' or 'hellinger', not {metric!r}",
+                f"metric must be 'cosine', 'dot' or 'hellinger', not {metric!r}",
                 given=metric,
                 known=("cosine", "dot", "hellinger"),
             )
         queries = np.asarray(queries, dtype=self.matrix.dtype)
         if queries.ndim != 2 or queries.shape[1] != self.dimension:
-            raise OptionError(f"vectors have {self.dimension} numbers here, not {queries.shape[-1]}")
+            raise OptionError(f"the vectors have {self.dimension} dimensions, not {queries.shape[-1]}")
         if metric == "cosine":
             inverse = _inverse(np.linalg.norm(queries.astype(np.float64), axis=1))
             queries = (queries * inverse[:, None]).astype(self.matrix.dtype)
@@ -226,7 +226,7 @@ class WordVectors(OfWords):
         from sklearn.cluster import MiniBatchKMeans
 
         if not 1 <= n <= len(self):
-            raise OptionError(f"{n} classes of {len(self)} words")
+            raise OptionError(f"{n} classes cannot be made of {len(self)} words")
         found = MiniBatchKMeans(n, random_state=random_state, batch_size=max(4096, 4 * n), n_init=3)
         ids = found.fit_predict(self.normalised())
         return WordClasses(self.words, ids, n_classes=n, lowercase=self.lowercase)
@@ -253,7 +253,7 @@ class WordVectors(OfWords):
             norms = np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64))
         limits = np.finfo(self.matrix.dtype)
         if not np.all(norms <= limits.max):
-            raise OptionError("some vectors have numbers that are not finite")
+            raise OptionError("some vectors contain numbers that are not finite")
         return np.where(norms > limits.tiny, norms, np.inf).astype(self.matrix.dtype)
 
     # -- files ----------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ class WordVectors(OfWords):
 def _checked_dense(matrix: Any) -> NDArray[Any]:
     array = np.asarray(matrix)
     if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "fiu":
-        raise OptionError("word vectors are a matrix of numbers, one row a word")
+        raise OptionError("word vectors must be a matrix of numbers with one row per word")
     dtype = np.float32 if array.dtype == np.float32 else np.float64
     view = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
@@ -314,7 +314,7 @@ def _checked_sparse(matrix: Any) -> Any:
     from scipy.sparse import csr_array
 
     if len(matrix.shape) != 2 or matrix.shape[1] == 0 or matrix.dtype.kind not in "fiu":
-        raise OptionError("word vectors are a matrix of numbers, one row a word")
+        raise OptionError("word vectors must be a matrix of numbers with one row per word")
     csr = matrix.tocsr()
     if not csr.has_canonical_format:  # SciPy would sort it when it likes, in place, which views do not bear
         csr = csr.copy()
@@ -328,7 +328,7 @@ def _checked_sparse(matrix: Any) -> Any:
 
 def _inverse(norms: NDArray[Any]) -> NDArray[np.float64]:
     if not np.all(np.isfinite(norms)):
-        raise OptionError("some vectors have numbers that are not finite")
+        raise OptionError("some vectors contain numbers that are not finite")
     inverse = np.zeros(len(norms))
     np.divide(1, norms, out=inverse, where=norms > np.finfo(np.float64).tiny)
     return inverse
@@ -339,7 +339,7 @@ def _roots(matrix: Any) -> Any:
     sparse = hasattr(matrix, "tocsr")
     numbers = matrix.data if sparse else matrix
     if numbers.size and numbers.min() < 0:
-        raise OptionError("'hellinger' reads vectors as distributions, and some have negative numbers")
+        raise OptionError("'hellinger' treats vectors as distributions, but some contain negative numbers")
     inverse = _inverse(matrix.sum(axis=1, dtype=np.float64))
     scale = np.repeat(inverse, np.diff(matrix.indptr)) if sparse else inverse[:, None]
     roots = np.multiply(numbers, scale, out=np.empty_like(numbers), casting="same_kind")
@@ -358,5 +358,5 @@ def _top(scores: NDArray[Any], k: int) -> NDArray[np.int64]:
     least = np.partition(largest, len(largest) - k)[len(largest) - k]
     candidates = np.flatnonzero(scores >= least)
     if len(candidates) < k:
-        raise OptionError("some vectors have numbers that are not finite")
+        raise OptionError("some vectors contain numbers that are not finite")
     return candidates[np.argsort(-scores[candidates], kind="stable")[:k]]

@@ -1,4 +1,4 @@
-"""Taxonomies: trees over classes, learnt from how alike their samples are (Nelakanti 2014, ch. 4).
+"""Taxonomies: trees over classes, learned from how alike their samples are (Nelakanti 2014, ch. 4).
 
 :func:`learn_taxonomy` learns from samples, :func:`word_taxonomy` from counts of words after vectors,
 :func:`text_taxonomy` from a text, :func:`learn_taxonomy_from_moments` from moments, :func:`taxonomy_from_confusion`

@@ -1,4 +1,4 @@
-"""Taxonomies learnt from data (Nelakanti 2014, ch. 4)."""
+"""Taxonomies learned from data (Nelakanti 2014, ch. 4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spinney.taxonomy.splitting import Sides
 
 Method = Literal["spec", "canonical", "diff", "obyo", "hung", "conf", "rand", "flat"]
 METHODS: tuple[str, ...] = get_args(Method)
-_HELD_OUT = 3  # one part in so many shows what the surrogate classifier of CONF confuses
+_HELD_OUT = 3  # one third of the samples shows what the surrogate classifier of CONF confuses
 
 
 def learn_taxonomy(
@@ -185,7 +185,7 @@ def taxonomy_from_confusion(
     if C.shape != (len(names), len(names)):
         raise OptionError(f"{len(names)} names but a confusion matrix of shape {C.shape}")
     if not np.all((C >= 0) & np.isfinite(C)):
-        raise OptionError("a confusion matrix holds finite numbers ≥ 0")
+        raise OptionError("a confusion matrix must contain finite numbers ≥ 0")
     rng = np.random.default_rng(random_state)
     return top_down(names, lambda classes: splitting.conf(C[np.ix_(classes, classes)], rng), depth)
 
@@ -249,6 +249,6 @@ def _learn(
 
 def _checked(method: str, depth: int | None) -> None:
     if method not in METHODS:
-        raise unknown_choice("method is one of", method, METHODS)
+        raise unknown_choice("method must be", method, METHODS)
     if depth is not None and depth < 0:
-        raise OptionError(f"depth is 0 or more levels, not {depth}")
+        raise OptionError(f"depth must be at least 0, not {depth}")

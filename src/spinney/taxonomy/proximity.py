@@ -93,13 +93,13 @@ def as_samples(X: Any) -> Any:
     else:
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2:
-            raise InputError(f"samples are the rows of a matrix, not an array of {X.ndim} dimensions")
+            raise InputError(f"samples must be the rows of a matrix, not an array of {X.ndim} dimensions")
         finite = np.isfinite(X).all()
         X = X - X.mean(axis=0) if len(X) and finite else X
     if X.shape[0] == 0:
         raise InputError("there are no samples")
     if not finite:
-        raise InputError("the samples hold numbers that are not finite", remedy="take NaN and infinity out")
+        raise InputError("the samples contain numbers that are not finite", remedy="remove NaN and infinity")
     return X
 
 
@@ -114,7 +114,7 @@ def residual(
     """The residuals of samples (as :func:`as_samples` gives them) with classes 0 … K−1."""
     checked_delta(delta)
     if form not in get_args(Form):
-        raise unknown_choice("form is one of", form, get_args(Form))
+        raise unknown_choice("form must be", form, get_args(Form))
     if rank is not None and rank < 1:
         raise OptionError(f"rank must be at least 1, not {rank}")
     n, d = X.shape

@@ -1,4 +1,4 @@
-"""What a taxonomy is learnt from. Each source gives the residuals of the samples of some of its classes.
+"""What a taxonomy is learned from. Each source gives the residuals of the samples of some of its classes.
 
 A source answers ``residual(classes)``, recomputed from the samples of these classes alone. After a split that is not
 the sub-matrix of what was there before, since XᵀX mixed both halves.
@@ -71,9 +71,9 @@ class CountedSamples:
         if V.ndim != 2 or V.shape[0] != C.shape[0]:
             raise InputError(f"{C.shape[0]} rows of counts but vectors of shape {V.shape}")
         if not np.isfinite(V).all():
-            raise InputError("the vectors hold numbers that are not finite")
+            raise InputError("the vectors contain numbers that are not finite")
         if np.any(C.data < 0) or not np.isfinite(C.data).all():
-            raise InputError("counts are finite numbers ≥ 0")
+            raise InputError("counts must be finite numbers ≥ 0")
         seen = C.sum(axis=1)
         self._V = V - (seen @ V) / max(seen.sum(), 1.0)
         self._C = C
@@ -109,7 +109,7 @@ class Moments:
         if not (np.isfinite(self._S).all() and np.isfinite(self._B).all()):
             raise OptionError("moments must be finite")
         if not np.all((self.sizes >= 0) & (self.sizes < np.inf)):
-            raise OptionError("sizes of classes are finite numbers ≥ 0")
+            raise OptionError("sizes of classes must be finite numbers ≥ 0")
         self._delta = checked_delta(delta)
         if self._S.ndim == 2:
             self._within = (self._S - self._between(np.arange(n_classes))) / max(self.sizes.sum(), 1.0)

@@ -46,7 +46,7 @@ def text_taxonomy(
     if n_dimensions < 1:
         raise OptionError(f"vectors need at least one dimension, not {n_dimensions}")
     if not text.n_tokens:
-        raise InputError("no words to learn a taxonomy of")
+        raise InputError("there are no words to learn a taxonomy of")
     n_words = len(text.vocabulary)
     before, after = _neighbours(text)
     C = sparse.csr_array((np.ones(len(before)), (before, after)), shape=(n_words + 1, n_words + 1))

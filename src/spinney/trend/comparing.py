@@ -34,7 +34,7 @@ def built_in_grid(task: Task, method: str) -> dict[str, list[Any]]:
     [0.1, 1.0, 10.0]
     """
     if method not in get_args(Method):
-        raise unknown_choice("methods are", method, get_args(Method))
+        raise unknown_choice("methods must be", method, get_args(Method))
     strengths = _STRENGTHS.get(task, _OTHER_STRENGTHS)
     if method == "ridge-ts":
         return {"lam": strengths, "alpha": [0.1, 1.0, 10.0]}
@@ -169,7 +169,7 @@ def _candidates(series: Any, method: str, grid: Mapping[str, Sequence[Any]]) -> 
     unknown = set(grid) - set(series.get_params())
     if unknown:
         first = sorted(unknown)[0]
-        what = f"{method}: {first!r} is not a parameter that could be varied"
+        what = f"{method}: {first!r} is not a parameter of this method"
         raise OptionError(what, given=first, known=series.get_params())
     found = candidates(clone(series).set_params(method=method), **grid)
     for one in found:
@@ -187,11 +187,11 @@ def _test_times(times: NDArray[Any], first_test: Any, model: TrendModel) -> list
     label = bin_label(first_test, model.every)
     tests = [time for time in seen.tolist() if time >= first_test]
     if not tests:
-        raise InputError(f"no documents at the test time {label} or after", remedy="test earlier times")
+        raise InputError(f"no documents at or after the test time {label}", remedy="choose an earlier start")
     earlier = len(seen) - len(tests)
     if earlier < 2:
-        what = "no documents" if not earlier else "documents of one time only"
-        raise InputError(f"{what} before the first test time {label}", remedy="test later times")
+        what = "no documents" if not earlier else "documents of only one time"
+        raise InputError(f"{what} before the first test time {label}", remedy="choose a later start")
     return tests
 
 

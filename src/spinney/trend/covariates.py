@@ -70,7 +70,7 @@ class Covariates:
                 continue
             numbers = _numbers(values[column])
             if numbers is None:
-                raise InputError(f"covariate {column}: not all of its values are numbers, as in training")
+                raise InputError(f"the covariate {column} must have only numbers, as in training")
             blocks.append((numbers[:, None] - mean) / deviation)
         return np.hstack(blocks).astype(np.float64)
 
@@ -91,7 +91,7 @@ class Covariates:
             or not np.all(np.isfinite(places))
             or np.any(places[:, 1] <= 0)
         ):
-            raise file.error("damaged: its covariates do not fit together")
+            raise file.error("damaged: its covariates do not match")
         known._places = [(mean, deviation) for mean, deviation in places.tolist()]
         return known
 

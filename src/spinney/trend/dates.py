@@ -33,7 +33,7 @@ def parse_time(text: str) -> Time:
         return date(int(found[1]), int(found[2]), int(found[3] or 1)) if found else int(text)
     except ValueError:
         raise InputError(
-            f"{text!r} is no time", remedy="times are whole numbers or dates such as 2014-05-03"
+            f"{text!r} is not a time", remedy="write whole numbers, or dates such as 2014-05-03"
         ) from None
 
 
@@ -49,9 +49,9 @@ def binned(times: Sequence[Time], every: Every = None) -> NDArray[Any]:
     """
     dated = [isinstance(time, date) for time in times]
     if any(dated) and not all(dated):
-        raise InputError("some times are dates, others are numbers", remedy="write all of them alike")
+        raise InputError("some times are dates, others numbers", remedy="write all of them in the same way")
     if not all(dated) and every == "month":
-        raise OptionError("only dates have months, and the times are numbers")
+        raise OptionError("times cannot be binned by month: they are numbers, not dates")
     return np.array([_bin(time, every) for time in times])
 
 

@@ -133,7 +133,7 @@ class TrendModel(Model):
         self.covariates, self.extra = Covariates(covariates), list(extra)
         self.facts: dict[str, Any] = {}
         if self.task == "text" and words.weighting != "counts":
-            raise OptionError(f"a model of text needs counts of words, not {words.weighting}")
+            raise OptionError(f"a model of text needs word counts, not {words.weighting}")
         if self.task == "text" and not covariates:
             series.set_params(background="all")
 
@@ -163,16 +163,19 @@ class TrendModel(Model):
             return X, known
         if self.extra:
             if documents.extra is None or documents.extra.shape[1] != len(self.extra):
-                raise InputError(f"the model needs the further features {', '.join(self.extra)}")
+                raise InputError(f"the model needs the additional features {', '.join(self.extra)}")
             X = sparse.csr_array(sparse.hstack([X, sparse.csr_array(documents.extra)], format="csr"))
         return X, documents.targets
 
     # -- fitting and predicting ----------------------------------------------------------------------------
 
     def fit(self, documents: Documents) -> Self:
-        """Learn the words, then the series. Interrupted (Ctrl-C), it keeps what it has and raises again."""
+        """Learn the words, then the series. An interrupt (Ctrl-C) keeps what was learned, and is raised again."""
         if documents.times is None or len(np.unique(documents.times)) < 2:
-            raise InputError("all documents are of one time", remedy="a trend needs two; bin times less")
+            raise InputError(
+                "all documents are of the same time",
+                remedy="a trend needs two times or more: use narrower bins",
+            )
         data = self.learn_columns(documents)
         try:
             self.series.fit(*data, documents.times)
@@ -192,7 +195,7 @@ class TrendModel(Model):
         self.facts |= self.series.facts
 
     def predict(self, documents: Documents) -> NDArray[Any]:
-        """Numbers or classes, at each document's time or at that to come."""
+        """Numbers or classes, at each document's time or at the next one."""
         return cast(NDArray[Any], self._predicting().predict(self.data(documents)[0], self._times(documents)))
 
     def predict_proba(self, documents: Documents) -> Vector:
@@ -204,7 +207,7 @@ class TrendModel(Model):
 
     def _predicting(self) -> TimeSeriesRegressor | TimeSeriesClassifier:
         if isinstance(self.series, TimeSeriesTextModel):
-            raise OptionError("a model of text predicts words: ask for its losses")
+            raise OptionError("a model of text predicts words: use its losses")
         return self.series
 
     def _times(self, documents: Documents) -> NDArray[Any] | None:
@@ -213,7 +216,8 @@ class TrendModel(Model):
         if times is not None and times.dtype.kind == self.series.times_.dtype.kind and np.any(times < first):
             early, known = (bin_label(time, self.every) for time in (times.min(), first))
             raise InputError(
-                f"time {early} is before the first of the model, {known}", remedy="train on earlier documents"
+                f"time {early} is before the first time of the model, {known}",
+                remedy="train on earlier documents",
             )
         return times
 
@@ -226,9 +230,10 @@ class TrendModel(Model):
         return np.asarray(self.words.transform(documents.texts).sum(axis=1)).ravel()
 
     def scores(self, documents: Documents) -> dict[str, Any]:
-        """How well dated documents are predicted, at each time and over all; the names say what.
+        """How well dated documents are predicted, at each time and overall, by name.
 
-        ``not_later`` counts documents that are no forecast: the model has their time.
+        ``not_later`` counts documents whose scores are not forecasts, since the model was trained on their
+        time or a later one.
         """
         if documents.times is None:
             raise InputError("documents without times")
@@ -331,7 +336,7 @@ class TrendModel(Model):
         """The model that a file holds."""
         task, every = file.fact("task", str), file.header.get("every")
         if task not in _CLASSES or not (every in (None, "month") or (type(every) is int and every > 0)):
-            raise file.error("damaged: no such task, or no such bins of time")
+            raise file.error("damaged: unknown task or time bins")
         series = _CLASSES[task].from_parts(file.part("series"))
         covariates = Covariates.from_parts(file.part("covariates"))
         with file.checked():
@@ -346,9 +351,9 @@ class TrendModel(Model):
         model.facts = file.fact("facts", dict)
         shape = (len(model.names), len(model.effects))
         if model.coef.shape[1:] != shape or len(set(model.names)) < len(model.names):
-            raise file.error("damaged: its words and covariates do not fit its coefficients")
+            raise file.error("damaged: its words and covariates do not match its coefficients")
         if every == "month" and series.times_.dtype.kind != "i":
-            raise file.error("damaged: its times are no months")
+            raise file.error("damaged: its times are not months")
         return model
 
     def summary(self) -> list[View]:
@@ -368,7 +373,7 @@ class TrendModel(Model):
         from spinney.trend.views import page_views
 
         if data is not None:
-            raise OptionError("the page of a trend shows no documents")
+            raise OptionError("the page of a trend cannot show documents")
         return page_views(self, settings_or(Report, settings, given))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:

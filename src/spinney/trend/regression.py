@@ -63,8 +63,8 @@ class _ClassificationProblem(_LinearProblem):
         X, y = self._rows(which)
         if np.all(y == y[0]):
             raise InputError(
-                "all documents of the last time are of one class",
-                remedy="start from, or use, lasso-all or ridge-all",
+                "all documents of the last time are of the same class",
+                remedy="use lasso-all or ridge-all as method or init",
             )
         return LogisticLoss(X, y, intercept=self.bias)
 

@@ -127,7 +127,7 @@ def _fold(times: NDArray[Any], test: Any, window: int | None) -> tuple[NDArray[n
     first = earlier[0] if window is None else earlier[-min(window, len(earlier))]
     rows = np.flatnonzero(times == test)
     if not len(rows):
-        raise InputError(f"no documents at the test time {test!s}", remedy="leave it out")
+        raise InputError(f"no documents at the test time {test!s}", remedy="leave this time out")
     return np.flatnonzero((times >= first) & (times < test)), rows
 
 
@@ -172,5 +172,5 @@ def _losses(rows: Sequence[RollingRow], name: str, development: bool) -> Vector:
     first = min(row.time for row in rows)
     parts = [row.losses for row in rows if row.method == name and (development or row.time != first)]
     if not parts:
-        raise OptionError(f"there are no rows of the method {name!r}")
+        raise OptionError(f"there are no rows for the method {name!r}")
     return np.concatenate(parts)

@@ -55,7 +55,7 @@ def strongest_series(
     elif by == "last":
         score = np.abs(coef[-1])
     else:
-        raise unknown_choice("series are ranked by", by, ("norm", "change", "last"))
+        raise unknown_choice("by must be", by, ("norm", "change", "last"))
     order = np.argsort(-score, kind="stable")[:k]
     return [Series(names[i], float(score[i]), coef[:, i].copy()) for i in order if score[i] > 0]
 
@@ -83,7 +83,7 @@ def forecast(coef: ArrayLike, e_alpha: ArrayLike, steps: int = 1) -> Vector:
 def alpha_histogram(e_alpha: ArrayLike, coef: Any = None, bins: int = 20) -> tuple[NDArray[np.int64], Vector]:
     """How many features have E[α] in each bin of (−C, 0), and the edges (Yogatama 2015, fig. 3.2).
 
-    With ``coef`` of shape (T, I) only features whose series is not zero are counted: the others have learnt nothing.
+    With ``coef`` of shape (T, I) only features whose series is not zero are counted: the others have learned nothing.
 
     Examples
     --------

@@ -141,7 +141,7 @@ class _Checked:
             raise InputError(
                 what,
                 path=self.path,
-                remedy="give a table, such as a CSV file, or say by its format that it is one",
+                remedy="give a table, such as a CSV file, or set its format",
             )
         return self._folder() if format == "folder" else self._lines()
 
@@ -193,9 +193,9 @@ class _Checked:
     def _lines(self) -> Iterator[_Row]:
         if self.columns.time is not None:
             raise InputError(
-                "lines of text carry no times",
+                "lines of text have no times",
                 path=self.path,
-                remedy="give a folder of years or a table, such as a CSV file, or say which by its format",
+                remedy="give a folder of years or a table, such as a CSV file, or set its format",
             )
         with open_text(self.path, encoding=self.s.encoding) as lines:
             for number, line in enumerate(lines, 1):

@@ -144,7 +144,7 @@ class TimeSeriesTextModel(SeriesModel):
         V, F = self.coef_.shape[1:]
         if counts.shape[1] != V or covariates.shape[1] != F:
             raise InputError(
-                f"{counts.shape[1]} words and {covariates.shape[1]} covariates where the model has {V} and {F}"
+                f"{counts.shape[1]} words and {covariates.shape[1]} covariates, but the model has {V} and {F}"
             )
         losses = np.empty(len(covariates))
         for step, rows in Timeline(self.times_).rows(times, len(covariates)):
@@ -179,7 +179,7 @@ class TimeSeriesTextModel(SeriesModel):
         header, tensors, strings = common_parts(self, names, V)
         effects = self.effects_
         if effects is not None and len(effects) != F:
-            raise InputError(f"{len(effects)} names for {F} covariates", remedy="give each its name")
+            raise InputError(f"{len(effects)} names for {F} covariates", remedy="give one name per covariate")
         header |= {"effects": F, "effects_named": effects is not None}
         if effects is not None:
             strings["effects"] = list(effects)
@@ -198,17 +198,17 @@ class TimeSeriesTextModel(SeriesModel):
         )
         T, V = theta.shape
         if not T or len(model.times_) != T or coef.shape != (T, V * F) or F < 1:
-            raise file.error("damaged: its arrays do not fit together")
+            raise file.error("damaged: its arrays do not match")
         if not all(np.all(np.isfinite(one)) for one in (coef, theta)):
             raise file.error("damaged: some coefficients are not finite")
         check_names(file, model, V)
         model.coef_, model.theta_, model.n_features_in_ = coef.reshape(T, V, F), theta, V
         for name in ADAPTED:
             if hasattr(model, name) and getattr(model, name).shape != ((F,) if model.shared else (V, F)):
-                raise file.error(f"damaged: {name[:-1]} does not fit the coefficients")
+                raise file.error(f"damaged: {name[:-1]} does not match the coefficients")
         model.effects_ = file.texts("effects") if file.fact("effects_named", bool) else None
         if model.effects_ is not None and len(model.effects_) != F:
-            raise file.error("damaged: as many names as covariates are needed")
+            raise file.error("damaged: the names do not match the covariates")
         return model
 
 
@@ -218,7 +218,7 @@ def _checked(counts: Any, covariates: Any) -> tuple[Any, Vector]:
         covariates.toarray() if sparse.issparse(covariates) else covariates, dtype=np.float64
     )
     if counts.shape[0] != len(covariates):
-        raise InputError(f"{counts.shape[0]} documents of words, {len(covariates)} of covariates")
+        raise InputError(f"{counts.shape[0]} documents have words, but {len(covariates)} have covariates")
     if counts.data.size and counts.data.min() < 0:
-        raise InputError("a count of words is negative")
+        raise InputError("word counts must not be negative")
     return counts, covariates

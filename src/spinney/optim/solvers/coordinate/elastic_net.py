@@ -19,7 +19,7 @@ from spinney.optim.solvers.coordinate.model import (
 class ElasticNetModel:
     """One margin an example (squared, logistic), units are coordinates.
 
-    Between passes over the working set its non-zero part is passed over alone and, when that takes as long as
+    Between passes over the working set its non-zero part is skipped alone and, when that takes as long as
     computing its small Gram matrix would, iterated on that matrix.
     """
 
