@@ -127,7 +127,7 @@ def bless_boxes(
     dict
         ``scores`` (for each relation an array, with a number for each concept that has such words), ``quartiles``
         (for each relation the least, first quartile, median, third quartile and greatest), ``concepts`` (those that
-        were used: with at least two relations that differ), ``pairs`` (all), ``coverage`` (the share with vectors for both).
+        were used: with at least two relations that differ), ``pairs`` (all), ``coverage`` (share with both vectors).
 
     Examples
     --------
