@@ -124,7 +124,7 @@ def test_a_lost_parser_is_named_with_the_remedy(facts, refused, models, tmp_path
         ("--parser prser.spinney", "did you mean parser.spinney?"),
         ("--parser text.txt", "text.txt"),
         ("--head-rules rules", "--head-rules needs a model of parse fit: give --parser"),
-        ("--parser en_core_web_sm --head-rules rules", "head rules go with a model of parse fit"),
+        ("--parser en_core_web_sm --head-rules rules", "head rules need a model of parse fit"),
         ("--parser parser.spinney --head-rules text.txt", "text.txt:1"),
     ],
 )
