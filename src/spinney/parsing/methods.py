@@ -1,4 +1,4 @@
-"""From trees to grammars: every method of learning behind one function."""
+"""From trees to grammars: all learning methods behind one function."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Judge = Callable[[Grammar], float]
 
 @dataclass(frozen=True)
 class TrainingTrees:
-    """Trees as learners take them.
+    """Trees in the form that learning methods need.
 
     Attributes
     ----------
     sample : Sample
     pcfg : RuleCounts
-        With one state a label.
+        With one state per label.
     """
 
     sample: Sample
@@ -53,7 +53,7 @@ class TrainingTrees:
 
 @dataclass
 class Best:
-    """The best grammar that was judged so far; without a judge the last."""
+    """The best grammar so far; without a judge, the last one."""
 
     judge: Judge | None = None
     every: int = 1
@@ -63,7 +63,7 @@ class Best:
     trace: list[dict[str, float]] = field(default_factory=list)
 
     def watch(self, step: int, grammar: Grammar, log_likelihood: float | None = None) -> bool:
-        """Judge a grammar; whether patience is at its end."""
+        """Judge a grammar; whether to stop."""
         if self.judge is None:
             self.grammar, self.at = grammar, step
             return False
@@ -120,14 +120,14 @@ def _em(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tupl
     start = random_grammar(training.rules, training.pcfg, s.states, np.random.default_rng(seed))
     grammar, told = _polished(training, start, s, s.max_iter, judge)
     if told.get("interrupted") and not told["iterations"]:
-        raise KeyboardInterrupt  # a random beginning is worth nothing
+        raise KeyboardInterrupt  # a random start is not worth keeping
     return grammar, told
 
 
 def _polished(
     training: TrainingTrees, start: Grammar, s: Any, iterations: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
-    """EM from a grammar on; an interrupt ends it early."""
+    """EM from a grammar; an interrupt ends it early."""
     if not iterations:
         return start, {}
     best, told = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()

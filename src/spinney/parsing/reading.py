@@ -290,7 +290,7 @@ class Reader:
 
     @cached_property
     def _label_shares(self) -> Floats:
-        # With one state a label, the PCFG's states are its labels.
+        # With one state per label, the PCFG's states are its labels.
         mass = self._coarse.mass
         return np.asarray(mass / max(mass.sum(), 1e-300))
 

@@ -41,7 +41,7 @@ def run_split_merge(
     sample
         The trees.
     pcfg
-        Their counts with one state a label.
+        Their counts with one state per label.
     cycles
         How often states are split: a label has at most ``2**cycles`` of them.
     rng

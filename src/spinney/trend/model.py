@@ -322,7 +322,7 @@ class TrendModel(Model):
     # -- what all models have --------------------------------------------------------------------------------
 
     def contents(self) -> Contents:
-        """What the model keeps in its file."""
+        """The contents of the model's file."""
         header = {"task": self.task, "every": self.every, "facts": self.facts}
         parts = {
             "words": self.words.parts(),

@@ -50,7 +50,7 @@ class SeriesModel(Model, BaseEstimator):  # type: ignore[misc]
         super().save(path)
 
     def contents(self) -> Contents:
-        """What the model keeps in its file."""
+        """The contents of the model's file."""
         return Contents(*self.parts(self.names_))
 
     def parts(self, names: Sequence[str] | None = None) -> Parts:
