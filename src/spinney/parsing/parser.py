@@ -64,9 +64,9 @@ class Parser(Model):
         of states for every label; ``"pivots"``; ``"pcfg"`` without states. Or several joined by plus signs, such as
         ``"spectral+clustering"``, whose grammars are combined (Petrov 2010).
     settings, given
-        Settings of the method (:mod:`spinney.settings.parse`), as one object or by name. For binarisation (``horizontal``,
-        ``branching``), ``"auto"`` is what works best: no siblings, from the left, for grammars with states; one
-        sibling, from the head, for a PCFG.
+        Settings of the method (:mod:`spinney.settings.parse`), as one object or by name. For ``horizontal`` and
+        ``branching``, ``"auto"`` is what works best: no siblings, from the left, for grammars with states; one sibling,
+        from the head, for a PCFG.
 
     Attributes
     ----------
