@@ -268,12 +268,12 @@ class TrendModel(Model):
 
     @property
     def names(self) -> list[str]:
-        """Of the features: words, then the additional ones in brackets."""
+        """The names of the features: words, then the additional ones in brackets."""
         return [*self.words.names, *(f"({name})" for name in self.extra)]
 
     @property
     def effects(self) -> list[str]:
-        """Of the covariates of the text model; of a linear model the class, or number, that coefficients speak for."""
+        """The covariates of a text model; for a linear model, the class that weights above 0 support, or the number."""
         if self.task == "text":
             return self.covariates.names
         return [str(self.series.classes_[1]) if self.task == "classification" else "value"]
@@ -297,7 +297,7 @@ class TrendModel(Model):
     def strongest(
         self, k: int = 10, *, by: Literal["norm", "change", "last"] = "norm"
     ) -> dict[str, list[Strand]]:
-        """For each effect the ``k`` series of largest norm, change or last value."""
+        """For each effect, the ``k`` series with the largest norm, change or last value."""
         place = {name: i for i, name in enumerate(self.names)}
         found = {}
         for f, effect in enumerate(self.effects):
