@@ -118,10 +118,10 @@ def _pcfg(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tu
 
 def _em(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tuple[Grammar, dict[str, Any]]:
     start = random_grammar(training.rules, training.pcfg, s.states, np.random.default_rng(seed))
-    grammar, told = _polished(training, start, s, s.max_iter, judge)
-    if told.get("interrupted") and not told["iterations"]:
+    grammar, facts = _polished(training, start, s, s.max_iter, judge)
+    if facts.get("interrupted") and not facts["iterations"]:
         raise KeyboardInterrupt  # a random start is not worth keeping
-    return grammar, told
+    return grammar, facts
 
 
 def _polished(
@@ -130,19 +130,19 @@ def _polished(
     """EM from a grammar; an interrupt ends it early."""
     if not iterations:
         return start, {}
-    best, told = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
+    best, facts = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
     try:
         run_em(training.sample, start, iterations, Smoothing(), threads=s.threads, watch=best.watch)
     except KeyboardInterrupt:
-        told["interrupted"] = True
+        facts["interrupted"] = True
     assert best.grammar is not None
-    return best.grammar, {"iterations": best.at, "trace": best.trace, **told}
+    return best.grammar, {"iterations": best.at, "trace": best.trace, **facts}
 
 
 def _split_merge(
     training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
-    best, told = Best(judge), dict[str, Any]()
+    best, facts = Best(judge), dict[str, Any]()
     last = None
     try:
         last = run_split_merge(
@@ -158,10 +158,10 @@ def _split_merge(
     except KeyboardInterrupt:
         if best.grammar is None:
             raise
-        told["interrupted"] = True
+        facts["interrupted"] = True
     found = best.grammar or last
     assert found is not None
-    return found, {"cycles": best.at, "trace": best.trace, **told}
+    return found, {"cycles": best.at, "trace": best.trace, **facts}
 
 
 def _spectral(
@@ -169,8 +169,8 @@ def _spectral(
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.spectral import fit_spectral
 
-    told = _of_nodes(training, s, seed)
-    found = fit_spectral(training.sample.trees, training.rules, s.states, **told)
+    arguments = _of_nodes(training, s, seed)
+    found = fit_spectral(training.sample.trees, training.rules, s.states, **arguments)
     return found.grammar, {"seconds_by_step": found.seconds}
 
 
@@ -179,8 +179,8 @@ def _clustering(
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.clustering import fit_clusters
 
-    told = _of_nodes(training, s, seed)
-    found = fit_clusters(training.sample.trees, training.rules, s.states, **told)
+    arguments = _of_nodes(training, s, seed)
+    found = fit_clusters(training.sample.trees, training.rules, s.states, **arguments)
     return _polished(training, found.grammar, s, s.polish, judge)
 
 

@@ -124,15 +124,15 @@ class Parser(Model):
         compress, interrupted = getattr(s, "compress", None), False
         for seed, method in product(range(getattr(s, "grammars", 1)), s.method.split("+")):
             try:
-                grammar, told = learn(training, method, s, s.seed + seed, judge)
+                grammar, facts = learn(training, method, s, s.seed + seed, judge)
                 found.append(grammar if compress is None else compressed(grammar, tolerance=compress))
             except KeyboardInterrupt:
                 if not found:
                     raise
                 interrupted = True
                 break
-            learning.append({"states": int(grammar.layout.n_states.sum()), **told})
-            interrupted = told.get("interrupted", False)
+            learning.append({"states": int(grammar.layout.n_states.sum()), **facts})
+            interrupted = facts.get("interrupted", False)
             if interrupted:
                 break
         self.grammars_: list[Grammar | CompressedGrammar] = found

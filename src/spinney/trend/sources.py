@@ -253,5 +253,5 @@ def _readable(path: str) -> Iterator[str]:
         try:
             yield copy.name
         except InputError as error:
-            told = "-" if error.path is not None and str(error.path) == copy.name else error.path
-            raise InputError(error.what, path=told, line=error.line, remedy=error.remedy) from None
+            name = "-" if error.path is not None and str(error.path) == copy.name else error.path
+            raise InputError(error.what, path=name, line=error.line, remedy=error.remedy) from None
