@@ -232,7 +232,7 @@ def test_groups_of_parses_have_the_words_of_the_text(facts, tmp_path):
         ("--groups parse --parser brown.spinney", "brown.spinney"),
         ("--groups parse --parser nowhere.spinney", "nowhere.spinney: no such file"),
         ("--groups parse --parser parser.spinney --parses trees.mrg", "give only one"),
-        ("--groups sentence --parser parser.spinney", "--parser goes with --groups parse"),
+        ("--groups sentence --parser parser.spinney", "--parser needs --groups parse"),
         ("--groups topics:brown.spinney", "brown.spinney"),
         ("--groups brown:topics.spinney", "topics.spinney"),
         ("--groups brown:parser.spinney", "parser.spinney"),
