@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """``load``, which is imported when it is asked for: the command line starts without NumPy."""
+    """Import ``load`` only when it is asked for, so that the command line starts without NumPy."""
     if name == "load":
         from spinney.kinds import load
 

@@ -1,4 +1,4 @@
-"""Numba's compiler, which says so if it keeps somebody waiting.
+"""Numba's compiler, with a message if compiling takes long.
 
 Modules of kernels import ``njit`` from here. A kernel is compiled when it is first called and kept in a cache on the
 disk, so that each machine waits once; ``spinney doctor`` shows where.
@@ -18,7 +18,7 @@ __all__ = ["njit"]
 
 
 class Waiting(Listener):  # type: ignore[misc]
-    """Tells once that kernels of ours are being compiled, when that has taken ``patience`` seconds in all."""
+    """Says once that Spinney's kernels are being compiled, after ``patience`` seconds in all."""
 
     def __init__(self, patience: float = 1.0) -> None:
         self.patience = patience

@@ -1,7 +1,7 @@
-"""The errors a user can meet.
+"""The errors that a user can cause.
 
 Each is one line that says where (file and line), what, and the remedy. The command line prints that line
-and exits with code 2; anything else that escapes is a fault of ours and exits with 1.
+and exits with code 2; any other exception is a bug in Spinney and exits with 1.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def did_you_mean(word: object, known: Iterable[str], most: int = 1) -> str:
-    """A question that names the known words spelt most like ``word``; nothing if none is near.
+    """A question that suggests the known words most similar in spelling to ``word``; empty if none is similar.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def did_you_mean(word: object, known: Iterable[str], most: int = 1) -> str:
 
 
 def did_you_mean_file(path: str | os.PathLike[str]) -> str:
-    """The remedy for a file that is not there: the name in its folder that is spelt most like it, if any is.
+    """The remedy for a missing file: the most similar name in its folder, if there is a similar one.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def did_you_mean_file(path: str | os.PathLike[str]) -> str:
 
 
 class SpinneyError(Exception):
-    """Base of every error that the user can cause and mend."""
+    """Base class of every error that the user can cause and correct."""
 
 
 class InputError(SpinneyError, ValueError):
@@ -79,9 +79,9 @@ class InputError(SpinneyError, ValueError):
 
 
 class OptionError(SpinneyError, ValueError):
-    """An option or parameter out of its range, or two that do not go together.
+    """An option or parameter that is out of range, or two that cannot be combined.
 
-    Where it is one of several ``known`` names, the nearest to the ``given`` one is suggested.
+    If there are ``known`` names, the one most similar to the ``given`` one is suggested.
 
     Examples
     --------
@@ -95,10 +95,10 @@ class OptionError(SpinneyError, ValueError):
 
 
 class SettingError(OptionError):
-    """A setting out of its range, or settings that do not go together.
+    """A setting that is out of range, or settings that cannot be combined.
 
-    The text names settings in braces: the library says them as its parameters, the command line as its options. What
-    else stands in braces is given by keyword.
+    The text names settings in braces: the library shows them as parameters, the command line as options. The values of
+    all other names in braces are given by keyword.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class SettingError(OptionError):
         super().__init__(self.message(str))
 
     def message(self, name_of: Callable[[str], str]) -> str:
-        """The message, with settings named by a function of theirs."""
+        """The message, with each setting named by ``name_of``."""
         return self.what.format_map(_Names(self.values, name_of))
 
 
@@ -128,7 +128,7 @@ class _Names(dict[str, object]):
 
 
 def listed(names: Iterable[str], last: str) -> str:
-    """Names as a sentence lists them.
+    """Names as an enumeration in a sentence.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def listed(names: Iterable[str], last: str) -> str:
 
 
 def unknown_choice(what: str, given: object, known: Iterable[str]) -> OptionError:
-    """The error for a value that is none of the known ones.
+    """The error for a value that is not one of the known ones.
 
     Examples
     --------
@@ -162,7 +162,7 @@ class NotFittedError(SpinneyError, AttributeError):
 
 @contextmanager
 def about(path: str) -> Iterator[None]:
-    """Name the file in errors that do not: a model knows sentences, not where they were read."""
+    """Add the file to errors that do not name one: a model knows sentences, but not where they were read."""
     try:
         yield
     except InputError as error:

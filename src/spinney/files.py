@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 
 class Parts(NamedTuple):
-    """What an object puts into a model file: JSON-able facts, arrays, and lists of strings."""
+    """What an object stores in a model file: facts that JSON can hold, arrays, and lists of strings."""
 
     header: Mapping[str, Any]
     tensors: Mapping[str, Array]
@@ -75,7 +75,7 @@ def write_model(
     strings: Mapping[str, Sequence[str]] | None = None,
     parts: Mapping[str, Parts] | None = None,
 ) -> None:
-    """Write a model file: beside its target first, then into its place.
+    """Write a model file, first under a temporary name beside its target and then in its place.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def write_model(
     kind
         Task and class, such as ``"classify/LinearClassifier"``.
     header
-        JSON-able facts: parameters, sizes, metrics. NumPy scalars are taken as numbers.
+        Facts that JSON can hold: parameters, sizes, metrics. NumPy scalars are stored as numbers.
     tensors
         Arrays of numbers. Those of `csr_tensors` go here too.
     strings
@@ -155,7 +155,7 @@ def csr_tensors(name: str, matrix: Any) -> dict[str, Array]:
 
 @contextmanager
 def replacing(path: FilePath) -> Iterator[BinaryIO]:
-    """A new file beside ``path`` that takes its place when the block ends well, and vanishes otherwise."""
+    """A new file beside ``path`` that replaces it when the block ends without an error, and is removed otherwise."""
     target = os.path.realpath(path)  # a link stays a link
     folder, name = os.path.split(target)
     beside = os.path.join(folder, f".{name[:60]}.{os.urandom(4).hex()}.tmp")
@@ -262,7 +262,7 @@ class ModelFile:
 
     @contextmanager
     def checked(self, *others: type[Exception]) -> Iterator[None]:
-        """What is refused inside, by an `OptionError` or one of the ``others``, is damage of this file."""
+        """Report an `OptionError` inside the block, or one of the ``others``, as damage to this file."""
         try:
             yield
         except Exception as error:
@@ -271,7 +271,7 @@ class ModelFile:
             raise self.error(f"damaged: {error}") from None
 
     def settings(self, names: Collection[str]) -> dict[str, Any]:
-        """What the model was made with: the fact ``settings``, which holds these names, and no others."""
+        """What the model was made with: the fact ``settings``, which must have exactly these names."""
         found = self.fact("settings", dict)
         if set(found) != set(names):
             raise self.error(

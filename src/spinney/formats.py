@@ -1,6 +1,6 @@
-"""The formats of files, in one table: what each can give, which reader gives it, and how it is recognised.
+"""The file formats in one table: what each contains, which function reads it, and how it is recognised.
 
-To add a format is to write its reader and to add a line here; every task that wants what it gives then reads it.
+To add a format, write its reader and add a line here; every task that needs what the format contains can then read it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 
 
 class Format(NamedTuple):
-    """A format: for each thing that it can give, ``"module:function"`` of the reader, or nothing.
+    """A format: for each kind of content, the reader as ``"module:function"``, or an empty string.
 
     All readers take a path and the keywords ``encoding``, ``on_error`` and ``report``, and are iterators.
     """
@@ -86,7 +86,7 @@ _OF_TAGGERS = ("letters",)
 
 
 def giving(*what: str) -> tuple[str, ...]:
-    """The names of the formats that give one of these things.
+    """The names of the formats that contain at least one of these kinds of content.
 
     Examples
     --------
@@ -102,7 +102,7 @@ DOCUMENTS = tuple(name for name in giving("documents", "rows", "trees", "matrix"
 
 
 def reader(format: str, what: str) -> Callable[..., Any]:
-    """The function that reads a thing out of files of a format."""
+    """The function that reads this kind of content from files of a format."""
     found: Callable[..., Any] = imported(getattr(FORMATS[format], what))
     return found
 

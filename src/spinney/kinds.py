@@ -59,7 +59,7 @@ def load(path: FilePath) -> Any:
 
 
 def load_task(path: FilePath, task: str | None) -> Any:
-    """The model in a file, which must be one of a task, such as ``"lm"``."""
+    """The model in a file, which must belong to a task such as ``"lm"``."""
     file = read_model(path, PACKAGES.get(task or "", task))
     if file.kind not in KINDS:
         raise file.error(f"contains a kind of model that this version does not know: {file.kind}")
@@ -71,7 +71,7 @@ PACKAGES = {"tag": "tagging", "parse": "parsing"}
 
 
 def opened(cls: Any, file: ModelFile) -> Any:
-    """The model that a file holds, with the settings that it was fitted with, if the file says which."""
+    """The model in a file, with the settings with which it was fitted, if the file records them."""
     model = cls.from_file(file)
     given = file.header.get("fit")
     if isinstance(given, dict):

@@ -19,7 +19,7 @@ from spinney.parallel import default_threads, map_reduce
 
 Method = Literal["auto", "exact", "lanczos", "randomized"]
 METHODS: tuple[str, ...] = get_args(Method)
-_BLOCKS = 3  # so many blocks would do if the spectrum fell fast: narrower ones and more passes find more
+_BLOCKS = 3  # enough if the spectrum falls fast; otherwise narrower blocks and more passes find more
 _NARROWEST = 8
 _MANY = 100_000  # entries of a sparse matrix from which on threads are worth their while
 _SMALL = 400  # matrices with a side no longer than this are decomposed exactly by method "auto"
@@ -43,23 +43,23 @@ def truncated_svd(
     random_state: int = 0,
     threads: int | None = None,
 ) -> SVD:
-    """The ``k`` largest singular values of a matrix, with their vectors.
+    """The ``k`` largest singular values of a matrix, with their singular vectors.
 
     Parameters
     ----------
     A : array, sparse matrix or LinearOperator [n, m]
         An operator needs ``matmat`` and ``rmatmat``.
     k
-        How many; fewer come back if the matrix is smaller.
+        Number of singular values; fewer are returned if the matrix is smaller.
     method
         ``"exact"`` (LAPACK, dense), ``"lanczos"`` (ARPACK), ``"randomized"`` (block Krylov iteration from a random
         start: Halko, Martinsson and Tropp 2011; Musco and Musco 2015), or by default exact for small matrices and
         randomized for others.
     oversampling, power
-        randomized: blocks have a third of k + oversampling directions, and there are ``power`` of them, a pass over
-        the matrix and its transpose each. The slower the spectrum falls, the more passes.
+        randomized: there are ``power`` blocks of a third of k + oversampling directions, each of which takes a pass
+        over the matrix and its transpose. The slower the spectrum falls, the more passes are needed.
     threads
-        randomized: for products with a sparse matrix; by default one a processor. The result does not depend on it.
+        randomized: for products with a sparse matrix; by default one per processor. The result does not depend on it.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The contract of all models: what every fitted model of every task can do, whatever made it.
+"""The contract of all models: what every fitted model of every task can do.
 
-A model has a ``kind`` (``"lm/BackoffModel"``), the ``settings`` that it was fitted with, and ``facts`` about the fit,
+A model has a ``kind`` (``"lm/BackoffModel"``), the ``settings`` of its fit, and ``facts`` about the fit,
 whose names are the same in all tasks (:data:`FACTS`). It is written by ``save`` and read by ``load``, it gives
 ``structures`` to other models and ``views`` to people, and it does in Python what ``apply`` and ``eval`` do.
 """
@@ -28,10 +28,10 @@ FACTS = {**{name: name.replace("_", " ") for name in _NAMES}, "train": "training
 
 @dataclass
 class Applied:
-    """What ``apply`` gives: a record for each sentence, document or word, made as they are asked for.
+    """The result of ``apply``: a record for each sentence, document or word, computed on demand.
 
-    ``text`` turns a record into the lines that a file gets, below the ``header``; ``facts`` is complete once all
-    records were drawn.
+    ``text`` turns a record into lines of the output file, below the ``header``; ``facts`` is complete once all
+    records have been read.
     """
 
     key: str
@@ -45,7 +45,7 @@ class Applied:
 
 
 class Structures(Mapping[str, Any]):
-    """Structures by what they are to other models; each is made when it is asked for."""
+    """Structures by their role in other models; each is made on demand."""
 
     def __init__(self, **makers: Callable[[], Any]) -> None:
         self._makers = makers
@@ -103,7 +103,7 @@ class Model:
         return model
 
     def summary(self) -> list[View]:
-        """What ``fit`` prints: the facts, and what else is worth a look at once."""
+        """What ``fit`` prints: the facts, and anything else worth seeing at once."""
         return [Facts("facts", "", self.facts, FACTS)]
 
     def structures(self) -> Structures:
@@ -115,7 +115,7 @@ class Model:
         return [Facts("facts", self.kind, self.facts)]
 
     def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
-        """What the page of the model shows: a note that says what the model is, facts, and sections.
+        """What the model's page shows: a note that says what the model is, facts, and sections.
 
         With data, the page shows what the model makes of them; ``settings`` are of
         :class:`spinney.settings.report.Report`.
@@ -125,15 +125,15 @@ class Model:
         return self.views()
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
-        """Apply the model to data: files, or what its task has in memory."""
+        """Apply the model to data: files, or the corresponding objects in memory."""
         raise OptionError(f"a model of the kind {self.kind} cannot be applied to data")
 
     def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
-        """Measure the model on data: files, or what its task has in memory."""
+        """Evaluate the model on data: files, or the corresponding objects in memory."""
         raise OptionError(f"a model of the kind {self.kind} cannot be evaluated")
 
     def config(self) -> str:
-        """The configuration, as TOML, from which ``fit`` makes this model again."""
+        """The configuration, as TOML, with which ``fit`` reproduces this model."""
         if self.settings is None:
             raise OptionError("the model does not record the settings with which it was fitted")
         train = {"train": self.facts["train"]} if "train" in self.facts else {}

@@ -36,8 +36,8 @@ def map_reduce(
 
     The results are reduced in the order of the shards, whichever ends first, so the sum is the same to the
     last bit in every run. No more than ``2 * threads`` results wait at a time, and shards are drawn only when
-    needed: a generator will do. The first error in the order of the shards is raised; what has not started is
-    dropped.
+    needed, so they may come from a generator. The first error in the order of the shards is raised, and calls
+    that have not started are dropped.
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ _blas_users: list[Any] = []
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Within it matrix products run on one thread each: the threads of Spinney have pieces of their own.
+    """Run each matrix product inside the block on one thread, because Spinney's own threads already share the work.
 
-    Several threads may be within it at a time: the first to come sets the limit, the last to go takes it away.
+    Several threads may be inside at a time: the first to enter sets the limit, and the last to leave removes it.
     """
     from threadpoolctl import threadpool_limits
 

@@ -1,4 +1,4 @@
-"""What a waiting person sees: bars and log lines. All of it goes to stderr.
+"""Progress bars and log lines, all of them on stderr.
 
 The library logs to the standard logger ``spinney`` and prints none of it until asked (:func:`configure`).
 Bars appear only on a terminal, only for work that takes longer than a moment, and leave no trace.
@@ -39,7 +39,7 @@ def configure(*, quiet: bool = False) -> None:
 
 
 class _Handler(logging.Handler):
-    """Writes to the stderr of the moment, above any bar."""
+    """Writes to the current stderr, above any bar."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -58,7 +58,7 @@ def _say(line: str) -> None:
 
 
 class _Bars:
-    """The one live display that all tasks share, for a terminal has only one bottom."""
+    """The live display at the bottom of the terminal, which all tasks share."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -131,7 +131,7 @@ class Task:
                 _bars.update(self._bar, self)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             _bars.remove(self._bar)
             self._bar = None
@@ -158,16 +158,16 @@ def task(name: str, total: float | None = None) -> Iterator[Task]:
 
 
 def say(line: str) -> None:
-    """A line on standard error, above any bar, unless quiet is wanted."""
+    """Print a line on standard error, above any bar, unless progress is quiet."""
     if not _quiet:
         _say(line)
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold an interrupt (Ctrl-C) back until the end of a block, or of a function that this decorates.
+    """Defer an interrupt (Ctrl-C) until the end of a block, or of a decorated function.
 
-    For changes of several arrays that must fit together: whoever saves what was learned so far finds all of them
+    For changes to several arrays that must match: whoever saves what was learned so far finds all of them
     changed, or none. Only the main thread is interrupted, so elsewhere this does nothing.
 
     Examples

@@ -1,4 +1,4 @@
-"""Views: what a person sees of a model or of a result, before anyone decides where.
+"""Views: what a person sees of a model or a result, independently of where it is shown.
 
 A command, a report and a notebook show the same views: a terminal by :mod:`spinney.report.terminal`, a page and a
 notebook by :mod:`spinney.report.html`, and JSON by :func:`as_json`. A view holds plain values; it knows its ``key`` in
@@ -48,7 +48,7 @@ _SHARES = ("unknown_share", "nonzero_share")
 
 @dataclass(frozen=True)
 class Facts(View):
-    """Named values; people see those that ``names`` has, by these names.
+    """Named values; people see only those in ``names``, under the labels given there.
 
     In JSON, those with the key ``facts`` stand at the top level, others below their key.
 
@@ -85,7 +85,7 @@ _DEEP, _LONG = 3, 300  # how deep facts may lie in others and still be shown, an
 
 
 def flat_facts(header: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[tuple[str, object]]:
-    """Facts, and facts inside facts, by their names; what is long is cut.
+    """Facts, including nested facts, by name; long values are truncated.
 
     Examples
     --------
@@ -207,7 +207,7 @@ class Series(View):
 
 @dataclass(frozen=True)
 class Spark:
-    """A series as a small line in a cell of a table."""
+    """A series as a small line in a table cell."""
 
     values: Sequence[float]
 
@@ -393,7 +393,7 @@ class Arcs(View):
 
 
 class Mark(NamedTuple):
-    """A stretch of text to mark: its colour, how strongly (1 to 3), whether it speaks against, and a note."""
+    """A span of text to mark: its colour, how strongly (1 to 3), whether it is negative evidence, and a note."""
 
     start: int
     stop: int
@@ -405,7 +405,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class MarkedText(View):
-    """Text with marked stretches; one that begins inside another is left out. It may also be a cell of a table.
+    """Text with marked spans; a span that begins inside another is left out. It may also be a table cell.
 
     Examples
     --------
@@ -539,7 +539,7 @@ class Columns(_Together):
 
 
 def every(views: Iterable[View]) -> Iterator[View]:
-    """All views, with those inside others in place of these.
+    """All views; a view that contains others is replaced by its contents.
 
     Examples
     --------
@@ -554,7 +554,7 @@ def every(views: Iterable[View]) -> Iterator[View]:
 
 
 def as_json(views: Iterable[View]) -> dict[str, Any]:
-    """All views as one JSON object; a number that is not finite becomes null, which JSON has no other word for.
+    """All views as one JSON object; a number that is not finite becomes null, because JSON cannot express it.
 
     Examples
     --------

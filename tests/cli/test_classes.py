@@ -301,7 +301,7 @@ def test_unknown_words(spinney, data, tmp_path):
     assert columns_of(out)[0][1] == ["qux", str(noun)]  # from its context
     code, _, err = spinney("eval", data / "brown", text)
     assert code == 0
-    assert "min_count of 2" in err
+    assert "min_count=2" in err
 
 
 def test_plain_text_is_parsed_for_tree_models(facts, data, tmp_path, monkeypatch):
@@ -569,8 +569,8 @@ def test_texts_without_words(refused, data, tmp_path):
         error = refused("fit", tmp_path / "empty.txt", "--model", tmp_path / "m", "--method", method)
         assert "no sentences" in error
     command = ["fit", data / "train.txt", "--model", tmp_path / "m", "--method", "hmm", "--classes", 4]
-    assert "not one word" in refused(*command, "--dev", tmp_path / "foreign.txt")
-    assert "not one word" in refused("eval", data / "brown", tmp_path / "foreign.txt")
+    assert "none of the words" in refused(*command, "--dev", tmp_path / "foreign.txt")
+    assert "none of the words" in refused("eval", data / "brown", tmp_path / "foreign.txt")
 
 
 def test_options_that_do_not_fit(refused, data, tmp_path):
@@ -588,7 +588,7 @@ def test_options_that_do_not_fit(refused, data, tmp_path):
         (["fit", text, *model, "--init", "random"], "--init is a setting of the methods exchange and hmm"),
         (["fit", text, *model, "--method", "exchange", "--refine", 1], "--refine is a setting of"),
         (["fit", text, *hmm, "--typed", 2], "--tree"),
-        (["fit", tree, *hmm, "--tree", "--typed", 2, "--relation-groups", "x"], "give one"),
+        (["fit", tree, *hmm, "--tree", "--typed", 2, "--relation-groups", "x"], "give only one"),
         (["fit", tree, *hmm, "--tree", "--relation-groups", tmp_path / "twice.json"], "two groups"),
         (["fit", tree, *hmm, "--tree", "--relation-groups", tmp_path / "bad.json"], "bad.json:1"),
         (["fit", text, *hmm, "--tree"], "no heads in lines"),

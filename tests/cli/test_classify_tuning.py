@@ -125,7 +125,7 @@ def test_mistakes(refused, manual, tmp_path):
     assert "give --dev" in fails("--tune", "grid")
     assert "give --dev" in fails("--space", "lam=1")
     assert "--tune must be grid, random or optuna" in fails("--dev", 0.2, "--tune", "guess")
-    assert "--trials is for random" in fails("--dev", 0.2, "--trials", 5)
+    assert "--trials is only for random" in fails("--dev", 0.2, "--trials", 5)
     assert "no such file" in fails("--dev", tmp_path / "none.tsv")
     assert "between 0 and 1" in fails("--dev", 1.5)
     assert "is none: give a larger share" in fails("--dev", 0.0001)

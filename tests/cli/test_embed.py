@@ -432,7 +432,7 @@ def test_a_tagger_takes_vectors_and_clusters(data, tmp_path):
         (["--min-pair", 3], "--min-pair is a setting of"),
         (["--window", "a"], "--window must be a whole number"),
         (["--window", "1,2,3"], "--window must be one number, or two"),
-        (["--window", "0"], "a window has places"),
+        (["--window", "0"], "a window needs"),
         (["--weighting", "none"], "--weighting must be flat, harmonic or linear"),
         (["--method", "hmm", "--variant", "II"], "--variant must be full or reduced"),
         (["--method", "lrmvl", "--dimensions", 3], "even"),
@@ -461,8 +461,10 @@ def test_text_that_is_none(refused, data, tmp_path):
         assert "one.txt" in refused("fit", tmp_path / "one.txt", "--method", method, "--model", model)
     assert "no such folder" in refused("fit", data / "train.txt", "--model", tmp_path / "no" / "m")
     (tmp_path / "strange.txt").write_text("qux quux\n")
-    assert "not one word" in refused("apply", data / "topics", tmp_path / "strange.txt", "--output", model)
-    assert "not one word" in refused("eval", data / "hmm", tmp_path / "strange.txt")
+    assert "none of the words" in refused(
+        "apply", data / "topics", tmp_path / "strange.txt", "--output", model
+    )
+    assert "none of the words" in refused("eval", data / "hmm", tmp_path / "strange.txt")
     (tmp_path / "bad.txt").write_bytes(b"the dog\n\xff\xfe\n")
     assert "bad.txt:2" in refused("apply", data / "cca", tmp_path / "bad.txt", "--output", model)
     assert not model.exists()
@@ -496,7 +498,7 @@ def test_scores_that_cannot_be(refused, data, tmp_path):
     )
     pairs, questions = tmp_path / "pairs.txt", tmp_path / "questions.txt"
     pairs.write_text("ox cow 3\nyak cow 4\n")
-    assert "not one pair" in refused("eval", data / "cca", "--similarity", pairs)
+    assert "no pair" in refused("eval", data / "cca", "--similarity", pairs)
     pairs.write_text("ox cow\n")
     assert "pairs.txt:1" in refused("eval", data / "cca", "--similarity", pairs)
     questions.write_text("dog cat cat dog\n")
@@ -506,7 +508,7 @@ def test_scores_that_cannot_be(refused, data, tmp_path):
     questions.write_text(": a\ndog cat cat\n")
     assert "questions.txt:2: 3 words" in refused("eval", data / "cca", "--analogies", questions)
     questions.write_text(": a\nox cow cow ox\n")
-    assert "not one question" in refused("eval", data / "cca", "--analogies", questions)
+    assert "no question" in refused("eval", data / "cca", "--analogies", questions)
     (tmp_path / "folder").mkdir()
     assert "no files" in refused("eval", data / "cca", "--similarity-folder", tmp_path / "folder")
     assert "no such folder" in refused("eval", data / "cca", "--similarity-folder", tmp_path / "none")
@@ -518,7 +520,7 @@ def test_scores_that_cannot_be(refused, data, tmp_path):
 
 
 def test_other_options_that_make_no_sense(refused, data, tmp_path):
-    assert "states: topics have" in refused("apply", data / "topics", data / "docs.txt", "--what", "states")
+    assert "states: topics give" in refused("apply", data / "topics", data / "docs.txt", "--what", "states")
     assert "there are 13 words" in refused(
         "cluster", data / "cca", "--classes", 14, "--model", tmp_path / "k"
     )

@@ -124,7 +124,7 @@ def test_a_lost_parser_is_named_with_the_remedy(facts, refused, models, tmp_path
         ("--parser prser.spinney", "did you mean parser.spinney?"),
         ("--parser text.txt", "text.txt"),
         ("--head-rules rules", "--head-rules needs a model of parse fit: give --parser"),
-        ("--parser en_core_web_sm --head-rules rules", "head rules go with a model of parse fit"),
+        ("--parser en_core_web_sm --head-rules rules", "head rules need a model of parse fit"),
         ("--parser parser.spinney --head-rules text.txt", "text.txt:1"),
     ],
 )
@@ -232,7 +232,7 @@ def test_groups_of_parses_have_the_words_of_the_text(facts, tmp_path):
         ("--groups parse --parser brown.spinney", "brown.spinney"),
         ("--groups parse --parser nowhere.spinney", "nowhere.spinney: no such file"),
         ("--groups parse --parser parser.spinney --parses trees.mrg", "give only one"),
-        ("--groups sentence --parser parser.spinney", "--parser goes with --groups parse"),
+        ("--groups sentence --parser parser.spinney", "--parser needs --groups parse"),
         ("--groups topics:brown.spinney", "brown.spinney"),
         ("--groups brown:topics.spinney", "topics.spinney"),
         ("--groups brown:parser.spinney", "parser.spinney"),

@@ -590,7 +590,7 @@ TREEBANKS = {
     "text": ("(S (NN a))\nhello\n", ":2: text outside brackets: 'hello'"),
     "nothing": ("", ": no trees"),
     "blank": ("\n\n", ": no trees"),
-    "only traces": ("(S (NP (-NONE- *)))\n", ": no trees with words, 1 without"),
+    "only traces": ("(S (NP (-NONE- *)))\n", ": no trees with words, and 1 without"),
 }
 
 
@@ -639,8 +639,8 @@ def test_missing_files_and_other_models(refused, data, tmp_path):
 
 
 def test_the_wrong_kind_of_trees(refused, data, tmp_path):
-    assert "CoNLL-U holds dependencies" in refused("fit", data / "train.conllu", "--model", tmp_path / "m")
-    assert "CoNLL-U holds dependencies" in refused("eval", data / "pcfg", data / "test.conllu")
+    assert "CoNLL-U has dependencies" in refused("fit", data / "train.conllu", "--model", tmp_path / "m")
+    assert "CoNLL-U has dependencies" in refused("eval", data / "pcfg", data / "test.conllu")
     assert ":1: 1 columns where CoNLL-U has 10" in refused("eval", data / "em-automata", data / "test.mrg")
     told = refused("eval", data / "pcfg", data / "test.mrg", "--against", data / "em-automata")
     assert "a grammar and head automata cannot be compared" in told
@@ -683,7 +683,7 @@ def test_options_of_apply_and_eval(refused, data, tmp_path):
     )
     assert "not for head automata" in refused("apply", data / "em-automata", text, "--decoder", "mbr")
     assert "leave out --output" in refused("apply", data / "pcfg", text, "--json", "-o", tmp_path / "o")
-    assert "give a file rather" in refused("eval", data / "pcfg", "-", "--against", data / "em")
+    assert "give a file instead" in refused("eval", data / "pcfg", "-", "--against", data / "em")
     assert "no sentence has at most 1 words" in refused(
         "eval", data / "pcfg", data / "test.mrg", "--max-length", 1
     )

@@ -573,7 +573,7 @@ def test_mistakes_in_data(fit, data, tmp_path, file):
 def test_mistakes_in_templates(fit, data, tmp_path, file):
     train = data / "train.txt"
     wide = file("wide.tpl", "U0:%x[0,0]\nU1:%x[0,2]\nB\n")
-    _refused(fit(train, "--patterns", wide), "train.txt", "wide.tpl:2", "column 2", "count from 0")
+    _refused(fit(train, "--patterns", wide), "train.txt", "wide.tpl:2", "column 2", "counted from 0")
     bad = file("bad.tpl", "# words\nU0:%x[0,0]\nU1:%x[0\n")
     _refused(fit(train, "--patterns", bad), "bad.tpl:3", "%x[0,0]")
     _refused(fit(train, "--patterns", file("v.tpl", "U0:%foo[0,0]\n")), "v.tpl:1", "%foo", "%lower")
@@ -644,7 +644,7 @@ def test_mistakes_of_apply_leave_no_file(spinney, data, tmp_path, file):
         return result
 
     plain = data / "plain.txt"
-    _refused(apply(file("narrow.txt", "the\ndog\n")), "narrow.txt", "column 1", "count from 0")
+    _refused(apply(file("narrow.txt", "the\ndog\n")), "narrow.txt", "column 1", "counted from 0")
     _refused(apply(file("late.txt", "the DT\n\n" * 5000 + "dog\n")), "late.txt:10001", "1 columns")
     _refused(apply(tmp_path / "nowhere.txt"), "nowhere.txt", "no such file")
     _refused(apply(plain, "--format", "xml"), "'xml'", "conllu")

@@ -272,7 +272,7 @@ def test_mistakes(refused, facts, table, tmp_path):
     assert "give only one" in fit("--value", "cost", "--label", "party")
     assert f"{table}:2: 'Left' is not a number" in fit("--value", "party")
     assert f"{table}:2: 'Left' is not a number" in fit("--value", "cost", "--extra", "party")
-    assert "all documents are of one time" in fit("--every", 1000)
+    assert "all documents are of the same time" in fit("--every", 1000)
     assert "7 classes" in fit("--label", "luck")
     assert "--covariates explain words" in fit("--label", "party", "--covariates", "luck")
     assert "--extra needs" in fit("--extra", "luck")
@@ -319,7 +319,7 @@ def test_mistakes_of_eval_and_apply(refused, facts, table, tmp_path):
     assert "no documents before the first test time 1900" in refused(
         "compare", table, "--every", 10, "--start", 1900
     )
-    assert "no documents at the test time 2000 or after" in refused(
+    assert "no documents at or after the test time 2000" in refused(
         "compare", table, "--every", 10, "--start", 2000
     )
     assert "--start: 'soon' is no time" in refused("compare", table, "--start", "soon")

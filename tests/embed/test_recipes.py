@@ -69,7 +69,7 @@ def test_what_a_model_does(method):
 def test_mistakes(text):
     with pytest.raises(SettingError, match="transform is a setting of the methods cca and tscca, not of pmi"):
         fit(text, method="pmi", transform="log")
-    with pytest.raises(SettingError, match="passes is for coding stochastic"):
+    with pytest.raises(SettingError, match="passes needs coding stochastic"):
         fit(text, method="sparse", passes=3)
     with pytest.raises(SettingError, match="window must be one number, or two"):
         fit(text, window=(1, 2, 3))

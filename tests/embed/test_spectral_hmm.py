@@ -284,9 +284,9 @@ def test_files(variant, tmp_path):
     ("damage", "said"),
     [
         (lambda m: m.operators_.b0.__setitem__(0, np.nan), "not finite"),
-        (lambda m: setattr(m, "unigram_", m.unigram_ * 2), "law of words"),
-        (lambda m: setattr(m, "unigram_", m.unigram_[:-2]), "fit together"),
-        (lambda m: setattr(m, "basis_", m.basis_[:, 1:]), "fit together"),
+        (lambda m: setattr(m, "unigram_", m.unigram_ * 2), "unigram probabilities"),
+        (lambda m: setattr(m, "unigram_", m.unigram_[:-2]), "do not match"),
+        (lambda m: setattr(m, "basis_", m.basis_[:, 1:]), "do not match"),
         (lambda m: setattr(m, "n_states", 0), "n_states"),
         (lambda m: object.__setattr__(m.how, "variant", "reduced"), "coordinates"),
     ],

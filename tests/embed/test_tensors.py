@@ -52,7 +52,7 @@ def test_directions_without_a_positive_value_are_left_out():
     with pytest.raises(InputError, match="no positive eigenvalue"):
         whitening(-np.eye(3), 2)
     for k in (0, 4):
-        with pytest.raises(OptionError, match="1 … 3"):
+        with pytest.raises(OptionError, match="from 1 to 3"):
             whitening(np.eye(3), k)
 
 

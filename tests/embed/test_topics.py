@@ -256,7 +256,7 @@ def test_what_a_person_reads(model, tmp_path):
     assert len(rows) == 10
     assert sum(float(p) for _, _, p in rows) == pytest.approx(2)
     assert [path.name for path in tmp_path.iterdir()] == ["topics.tsv"]
-    with pytest.raises(OptionError, match="no 2"):
+    with pytest.raises(OptionError, match="no topic 2"):
         model.topic_words(2)
     with pytest.raises(OptionError, match="at least 1"):
         model.topic_groups(0)
@@ -325,7 +325,7 @@ def test_bad_documents():
         MomentTopics(2).fit(np.eye(6))
     with pytest.raises(OptionError, match="documents of at least 3 words"):
         MomentTopics(2).fit(np.vstack([X[:1], np.eye(6)]))
-    with pytest.raises(OptionError, match="3 words for 6 columns"):
+    with pytest.raises(OptionError, match="3 words but 6 columns"):
         MomentTopics(2).fit(X, words=list("abc"))
 
 

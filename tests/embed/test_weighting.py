@@ -139,5 +139,5 @@ def test_inverse_roots_drop_what_is_never_seen():
 
 
 def test_bad_options():
-    with pytest.raises(OptionError, match="raw, sqrt, log, two-thirds, not 'cube'"):
+    with pytest.raises(OptionError, match="raw, sqrt, log or two-thirds, not 'cube'"):
         correlations(counts_of([[1]]), transform="cube")

@@ -211,9 +211,9 @@ def test_any_set_of_grams_follows_the_definition(tmp_path_factory, data):
         ("ngram 1=5\nngram 2=3\nngram 3=2\n", "", 5, "no counts after"),
         ("ngram 1=5", "ngram 1=6", 8, "5 grams of order 1 where \\data\\ announces 6"),
         ("ngram 3=2", "ngram 3=1", 20, "2 grams of order 3 where \\data\\ announces 1"),
-        ("\\2-grams:", "\\3-grams:", 15, "no \\2-grams: here"),
+        ("\\2-grams:", "\\3-grams:", 15, "\\2-grams: is missing here"),
         ("ngram 3=2\n", "", 15, "not a number, 2 words"),
-        ("ngram 2=3\nngram 3=2", "ngram 2=3\nngram 3=2\nngram 4=0", 25, "no \\4-grams: here"),
+        ("ngram 2=3\nngram 3=2", "ngram 2=3\nngram 3=2\nngram 4=0", 25, "\\4-grams: is missing here"),
         ("-0.4\ta", "minus\ta", 12, "a logarithm that is not a number"),
         ("a\t-0.2", "a\tx", 12, "a logarithm that is not a number"),
         ("-0.4\ta", "0.4\ta", 12, "a probability above 1"),
@@ -227,7 +227,7 @@ def test_any_set_of_grams_follows_the_definition(tmp_path_factory, data):
         ("-0.3\ta b", "-0.3\ta <s>", 17, "<s> after, or </s> before"),
         ("-0.3\ta b", "-0.3\t</s> b", 17, "<s> after, or </s> before"),
         ("-0.5\t</s>", "-0.5\tc", 15, "</s> is not among the 1-grams"),
-        ("\n\\end\\", "", 23, "no \\end\\ here"),
+        ("\n\\end\\", "", 23, "\\end\\ is missing here"),
     ],
 )
 def test_bad_files(tmp_path, old, new, line, what):

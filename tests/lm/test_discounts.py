@@ -97,7 +97,7 @@ def test_good_turing_trusts_large_counts_of_counts():
 def test_good_turing_falls_back():
     with pytest.warns(DiscountWarning, match="equally often"):
         assert simple_good_turing(np.array([3, 3]), 1).smoothed.tolist() == [3.0]
-    with pytest.warns(DiscountWarning, match="not rarer"):
+    with pytest.warns(DiscountWarning, match="not more numerous"):
         assert simple_good_turing(np.array([1, 2, 2, 2, 3, 3, 3, 3, 3]), 1).smoothed.tolist() == [
             1.0,
             2.0,

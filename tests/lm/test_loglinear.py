@@ -261,7 +261,7 @@ def test_a_tree_must_have_the_words(text):
     assert np.array_equal(again.depths, tree.depths)
     with pytest.raises(OptionError, match="no leaf"):
         fitting(huffman_tree(Vocabulary.from_tokens(["the"]), 1), text.vocabulary)
-    with pytest.raises(OptionError, match="no word of the text"):
+    with pytest.raises(OptionError, match="not a word of the text"):
         fitting(tree, Vocabulary.from_tokens(["the"]))
 
 

@@ -290,7 +290,7 @@ def test_bad_options():
             LinearMixture(components, weights, edges, depth_of=depth_of)
     with pytest.raises(OptionError):
         LogLinearMixture({"one": one}, [-1.0])
-    with pytest.raises(OptionError, match="depth of match"):
+    with pytest.raises(OptionError, match="match depth"):
         fit_linear({"cache": CacheModel(VOCABULARY)}, [["a"]], "depth")
     with pytest.raises(OptionError, match="by all"):
         fit_linear({"one": one}, [["a"]], "length")

@@ -36,7 +36,7 @@ def test_the_paths_of_a_classifier(numbers):
     assert text == view_page(HOSTILE, path.views()).html()
     assert "<img" not in text
     assert [section.title for section in page.sections] == ["Weights", "Scores", "Active weights", "Models"]
-    assert page.known["dev accuracy at it"] == 0.9
+    assert page.known["dev accuracy at best λ"] == 0.9
 
 
 def test_two_classes_share_their_weights(numbers):

@@ -1,6 +1,6 @@
 """Brown clustering: greedy merging of word classes, within a window of the most frequent.
 
-Words enter by falling frequency (Brown et al. 1992, section 3; Grave 2014, section 2.1). The first C are classes of
+Words enter by decreasing frequency (Brown et al. 1992, section 3; Grave 2014, section 2.1). The first C are classes of
 their own; each next one opens a class, and the two classes whose merging loses least likelihood become one. At
 the end the C classes are merged down to one, which gives each its path in a binary tree.
 """
@@ -43,13 +43,13 @@ def brown(
     pairs, vocabulary
         What :func:`pair_counts` counted, and the words.
     n_classes
-        How many classes to make. Time grows with words × classes² at worst, and with what changes in
+        Number of classes. Time grows with words × classes² at worst, and with what changes in
         practice.
     root
-        Whether the start of a sentence, or the root of a tree, is a parent too, that is never merged. By default
+        Whether the start of a sentence, or the root of a tree, is also a parent, which is never merged. By default
         for trees only.
     refine
-        So many passes of exchange (:func:`exchange`) improve the classes before their hierarchy is built.
+        Number of passes of :func:`exchange` that improve the classes before their hierarchy is built.
     threads
         How many threads refine; the result does not depend on it. Merging runs on one.
 

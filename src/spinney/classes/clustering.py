@@ -1,4 +1,4 @@
-"""What a clustering of words gives: classes, how well they predict each other, and the facts of the run."""
+"""The result of clustering words: the classes, how well they predict each other, and facts about the run."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Clustering(WordClassModel):
         )
 
     def noting(self, reading: Mapping[str, Any]) -> Clustering:
-        """The same with a note of how its text was read: classes of lower-cased text are found for capitals too."""
+        """The same clustering with a record of how its text was read, so that lower-cased classes cover capitals."""
         old = self.classes
         classes = WordClasses(
             old.words,

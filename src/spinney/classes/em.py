@@ -1,4 +1,4 @@
-"""EM from its beginning to its end: splits, passes, held-out text, checkpoints."""
+"""The course of EM training: splits, passes, held-out text, checkpoints."""
 
 from __future__ import annotations
 

@@ -51,13 +51,13 @@ def exchange(
     pairs, vocabulary
         What :func:`pair_counts` counted, and the words.
     n_classes
-        How many classes to make.
+        Number of classes.
     variant
         ``"two-sided"`` maximises the likelihood that :func:`brown` maximises, ``"predictive"`` that of each class
         given the parent word.
     init
-        The classes to start from: ``"frequency"`` deals the words out by falling frequency, ``"random"``
-        by chance; word classes of another clustering are improved.
+        The classes to start from: ``"frequency"`` assigns the words in turn by decreasing frequency, ``"random"``
+        at random; given word classes are improved.
     passes, tol
         Stop after this many passes over the words, or when one moves no word or gains less than ``tol`` nats per pair.
     hierarchy
@@ -65,7 +65,7 @@ def exchange(
     threads
         How many threads choose classes. The result does not depend on it.
     root
-        Whether the start of a sentence, or the root of a tree, is a parent too. By default for trees only.
+        Whether the start of a sentence, or the root of a tree, is also a parent. By default only for trees.
 
     Examples
     --------

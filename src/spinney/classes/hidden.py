@@ -58,7 +58,7 @@ class HiddenMarkov(WordClassModel):
         online EM are α_t = 1 / (delay + t)^gamma; ``gamma="search"`` tries the six of the thesis on part of the text
         and keeps the one with the best likelihood of held-out sentences. ``finish`` ends with one pass of batch EM, so
         that rare words are counted over the whole text. ``start`` begins with fewer classes and splits all of them,
-        again and again, until there are ``n_classes``. ``smoothing`` is the share of each distribution that is given
+        repeatedly, until there are ``n_classes``. ``smoothing`` is the share of each distribution that is given
         to the uniform one: with 0, a text with a word that was never seen has likelihood 0. With ``typed``, ``backoff``
         is the weight of the shared matrix in each, in masses of a mean column.
 
@@ -112,14 +112,14 @@ class HiddenMarkov(WordClassModel):
         dev
             Held-out sentences with the same vocabulary, whose exact likelihood is reported after each pass.
         init
-            Where to begin: word classes, such as Brown clusters, which the thesis advises; or a model. One whose
-            training was cut short (a checkpoint) goes on as if it never had been; any other is trained further, and
+            Word classes to start from, such as Brown clusters (as the thesis advises), or a model. A model whose
+            training was interrupted (a checkpoint) continues as if it had not been; any other is trained further, and
             if it has fewer classes, these are split.
         checkpoint
-            A model file to write after each pass; give it as ``init`` to go on.
+            A model file to write after each pass; give it as ``init`` to continue.
         reading
             How the text was read, to be kept with the model (in ``facts["reading"]``), so that other text can be
-            read alike.
+            read in the same way.
         """
         started = time.perf_counter()
         self._check()
@@ -285,7 +285,7 @@ class HiddenMarkov(WordClassModel):
         return laws.counts[rows].astype(np.float64) * laws.scale + laws.floor
 
     def log_likelihood(self, text: TokenArrays) -> float:
-        """Of all words of a text, by exact inference."""
+        """The log-likelihood of a text, by exact inference."""
         self._check_fitted()
         with one_blas_thread():
             return self._learner.log_likelihood(self._corpus(text), self.laws_)
@@ -360,7 +360,7 @@ class HiddenMarkov(WordClassModel):
         return self.vocabulary_
 
     def structures(self) -> Structures:
-        """What it gives to other models: the likeliest class of each word, and P(class | word) as its vector."""
+        """What other models can use: the likeliest class of each word, and P(class | word) as its vector."""
         return Structures(classes=self.word_classes, vectors=self.word_vectors)
 
     def comparable_vectors(self) -> WordVectors:
@@ -390,7 +390,7 @@ class HiddenMarkov(WordClassModel):
         return [(i, float(shares[i])) for i in largest(shares, 10) if shares[i] >= least]
 
     def homonyms(self, top: int = 20, least: int = 20, share: float = 0.2) -> list[Homonym]:
-        """Words of several classes: the frequent ones first whose classes are most evenly mixed.
+        """Words with several classes, those first that are frequent and have the most evenly mixed classes.
 
         A word counts if it was seen at least ``least`` times, two of its classes or more have at least ``share`` of its
         tokens, and such classes have four fifths of them in all: of other words the model is unsure. They are sorted by

@@ -29,7 +29,7 @@ NONE = "_"
 
 @dataclass(frozen=True)
 class Homonym:
-    """A word of several classes: how often it was seen, and the share of each class in that."""
+    """A word with several classes: how often it was seen, and the share of each class."""
 
     word: str
     count: int
@@ -37,10 +37,10 @@ class Homonym:
 
 
 class WordClassModel(Model):
-    """A model that gives words classes.
+    """A model that assigns classes to words.
 
-    A kind of model gives :meth:`word_classes` and what it keeps in its file. All else follows from the classes; a model
-    that knows more than the class of each word says so by its own methods.
+    A subclass defines :meth:`word_classes` and the contents of its file. All else follows from the classes; a model
+    that knows more than the class of each word overrides other methods.
     """
 
     #: Whether the class of a word depends on its context.
@@ -51,7 +51,7 @@ class WordClassModel(Model):
         raise NotImplementedError
 
     def structures(self) -> Structures:
-        """What it gives to other models: word classes."""
+        """What other models can use: word classes."""
         return Structures(classes=self.word_classes)
 
     # -- classes and their words ----------------------------------------------------------------------
@@ -84,7 +84,7 @@ class WordClassModel(Model):
         return [(self.word_classes()[word], 1.0)]
 
     def homonyms(self, top: int = 20) -> list[Homonym]:
-        """Words of several classes; there are none where classes do not depend on the context."""
+        """Words with several classes; there are none if the classes do not depend on the context."""
         return []
 
     def class_paths(self) -> list[str] | None:
@@ -143,19 +143,19 @@ class WordClassModel(Model):
         return summary(self)
 
     def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
-        """What ``inspect`` shows: facts, the largest classes, what follows what; or the classes of a word."""
+        """What ``inspect`` shows: facts, the largest classes and their transitions; or the classes of a word."""
         from spinney.classes.views import inspection
 
         return inspection(self, settings_or(Inspect, settings, given))
 
     def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
-        """What its page shows: classes, a map of words, what follows what; with data, sentences in their classes."""
+        """What its page shows: classes, a map of words, transitions; with data, sentences labelled with classes."""
         from spinney.classes.report import report
 
         return report(self, data, settings_or(Report, settings, given))
 
     def neighbours(self, word: str, settings: Settings | None = None, **given: Any) -> list[View]:
-        """The words most like a word, and the classes of that word."""
+        """The words most similar to a word, and the classes of that word."""
         from spinney.classes.views import neighbours
 
         return neighbours(self, word, settings_or(Neighbours, settings, given))
@@ -167,7 +167,7 @@ class WordClassModel(Model):
         return applied(self, data, settings_or(Apply, settings, given))
 
     def evaluate(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
-        """The likelihood of held-out text, and how the classes compare with what people say about words."""
+        """The likelihood of held-out text, and how the classes agree with human judgements about words."""
         from spinney.classes.scoring import evaluated
 
         return evaluated(self, data, settings_or(Evaluate, settings, given))

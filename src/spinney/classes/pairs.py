@@ -1,4 +1,4 @@
-"""How often words stand beside each other, or below each other in a tree: all that a clustering looks at."""
+"""How often words are next to each other, or below each other in a tree: all that a clustering needs."""
 
 from __future__ import annotations
 
@@ -61,17 +61,17 @@ class PairCounts:
 
     @property
     def n_words(self) -> int:
-        """Words of the vocabulary."""
+        """The number of words in the vocabulary."""
         return len(self.counts)
 
     @property
     def n_distinct(self) -> int:
-        """Distinct pairs."""
+        """The number of distinct pairs."""
         return len(self.children.indices)
 
     @property
     def n_pairs(self) -> int:
-        """Pairs in all, roots not counted."""
+        """The total number of pairs, without roots."""
         return int(self.children.counts.sum())
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Classes for words that a clustering has never seen, from the company that they keep."""
+"""Classes for words that a clustering has not seen, from their contexts in a new text."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def place(
     root: bool | None = None,
     threads: int | None = None,
 ) -> WordClasses:
-    """Give the new words of a text the classes where they fit best; nobody else's class changes.
+    """Assign the new words of a text to the classes where they fit best; known words keep their classes.
 
     A new word goes where the likelihood of its pairs with words of known class is largest, given the
     counts of the clustering, if it has them, and of the pairs of known words in the new text. A word without such
-    a pair gets the class of unknown words, or, where there is none, is left out; the log says how many are.
+    a pair gets the class of unknown words or, if there is none, is left out; the log reports how many.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def place(
     pairs, vocabulary
         The new text: what :func:`pair_counts` counted, and its words, old and new.
     root
-        Whether the start of a sentence, or the root of a tree, is a parent too. By default if the clustering was
+        Whether the start of a sentence, or the root of a tree, is also a parent. By default if the clustering was
         learned so; for classes alone, for trees only.
 
     Examples

@@ -135,7 +135,7 @@ def _noted(found: Clustering, arrays: TokenArrays, reading: Reading) -> Clusteri
 def fit_hidden(arrays: TokenArrays, s: Any, reading: Reading, origin: Any = None) -> HiddenMarkov:
     """A hidden Markov chain or tree, from Brown clusters unless it is to start elsewhere.
 
-    An interrupt ends it early with what was learned so far, if anything was.
+    An interrupt ends it early and keeps what was learned so far, if anything.
     """
     size, tree, held_out = s.classes or 256, s.tree, None
     if isinstance(origin, HiddenMarkov):
@@ -222,7 +222,7 @@ def _relation_groups(given: str | Mapping[str, Any]) -> dict[str, str]:
 
 
 def neighbours(model: str, word: str, settings: Settings | None = None, **given: Any) -> list[View]:
-    """The words most like a word in the model of a file."""
+    """The words most similar to a word, according to the model in a file."""
     with about(model):
         found: list[View] = load_task(model, "classes").neighbours(word, settings, **given)
     return found

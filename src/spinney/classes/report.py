@@ -1,4 +1,4 @@
-"""What the page of word classes shows: their words, a map, their tree, what follows what, and sentences in classes."""
+"""The page of word classes: their words, a map, their tree, their transitions, and labelled sentences."""
 
 from __future__ import annotations
 

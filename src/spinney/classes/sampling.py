@@ -1,4 +1,4 @@
-"""Text drawn from a hidden Markov model: to see what it has learned, and to test what learns from it."""
+"""Text sampled from a hidden Markov model, to see what it has learned and to test learners."""
 
 from __future__ import annotations
 

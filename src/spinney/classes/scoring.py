@@ -1,4 +1,4 @@
-"""What word classes say of a text, and what they are worth beside what people say about words."""
+"""Word classes applied to text, and evaluated against human judgements about words."""
 
 from __future__ import annotations
 

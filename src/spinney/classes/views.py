@@ -172,7 +172,7 @@ def homonym_views(model: WordClassModel, top: int, title: str = "Words with seve
 
 
 def neighbours(model: WordClassModel, word: str, s: Neighbours) -> list[View]:
-    """The words most like a word, and the classes of that word."""
+    """The words most similar to a word, and the classes of that word."""
     vectors = model.comparable_vectors()
     word = known_word(vectors, word)
     measure = s.measure.replace("-", "_")

@@ -91,7 +91,7 @@ class TextModel(Model):
     def fit_matrix(self, X: Any, targets: Sequence[Any], init: TextModel | None = None) -> Self:
         """Learn from a feature matrix, starting from the weights of ``init`` if given.
 
-        Interrupted (Ctrl-C), the model keeps what was learned so far and raises ``KeyboardInterrupt``.
+        An interrupt (Ctrl-C) keeps what was learned, and is raised again.
         """
         if init is not None:
             self._start_from(init, X.shape[1], targets)

@@ -97,7 +97,7 @@ TASKS: dict[str, Task] = {
         {
             "fit": fit("Learn word classes from text.", _CLASSES.FIT, "spinney.classes.recipes:fit"),
             "apply": apply(
-                "Write one token per line with its class in a second column; blank lines separate sentences.",
+                "Write one token per line with its class in a separate column; blank lines separate sentences.",
                 _CLASSES.Apply,
                 "classes",
             ),
@@ -169,7 +169,7 @@ TASKS: dict[str, Task] = {
                 "classify",
             ),
             "path": show(
-                "Show the regularisation path: active weights, objective and score as the strength falls.",
+                "Show the regularisation path: active weights, objective and score as the strength decreases.",
                 _CLASSIFY.Path,
                 "spinney.classify.recipes:path",
                 Argument("train", _LABELLED),

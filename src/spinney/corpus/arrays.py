@@ -66,7 +66,7 @@ class TokenArrays:
 
     @property
     def n_tokens(self) -> int:
-        """Tokens in all."""
+        """The number of tokens."""
         return len(self.ids)
 
     def __len__(self) -> int:
@@ -102,7 +102,7 @@ class TokenArrays:
         )
 
     def shards(self, n: int) -> list[Self]:
-        """At most ``n`` parts, none empty, of about as many tokens each: work for ``n`` threads.
+        """At most ``n`` parts, none empty, with about the same number of tokens each: work for ``n`` threads.
 
         Examples
         --------
@@ -120,7 +120,7 @@ class TokenArrays:
         return [self.part(start, stop) for start, stop in pairwise(cuts)]
 
     def save(self, folder: FilePath) -> None:
-        """Write the arrays into a folder; an older folder of arrays of that name is replaced."""
+        """Write the arrays into a folder; an existing folder of arrays with that name is replaced."""
         with writing_folder(folder, INDEX) as temporary:
             np.save(os.path.join(temporary, "ids.npy"), self.ids)
             np.save(os.path.join(temporary, "offsets.npy"), self.offsets)
@@ -131,7 +131,7 @@ class TokenArrays:
             self.save_words(temporary)
 
     def save_words(self, folder: str) -> None:
-        """Write what there is besides the flat arrays into a folder that holds those."""
+        """Write everything but the flat arrays into a folder that already contains those."""
         np.savez(os.path.join(folder, "vocabulary.npz"), **self.vocabulary.to_arrays())  # type: ignore[arg-type]
         for i, column in enumerate(self.labels.values()):
             np.savez(os.path.join(folder, f"label{i}.npz"), **column.vocabulary.to_arrays())  # type: ignore[arg-type]

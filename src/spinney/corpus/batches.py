@@ -1,4 +1,4 @@
-"""What a reader hands over on the way to flat arrays: some sentences as numbers."""
+"""Batches of sentences as numbers, which readers produce on the way to flat arrays."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def sentence_batches(
 
 
 def cut_long(batch: Batch, max_length: int) -> tuple[Batch, int]:
-    """Cut sentences of more than ``max_length`` tokens into pieces of about one length; and how many they were.
+    """Cut sentences of more than ``max_length`` tokens into pieces of about equal length; return how many were cut.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def cut_long(batch: Batch, max_length: int) -> tuple[Batch, int]:
 
 
 def drop_long(batch: Batch, max_length: int) -> tuple[Batch, int]:
-    """Leave sentences of more than ``max_length`` tokens out; and how many they were.
+    """Leave out sentences of more than ``max_length`` tokens; return how many were left out.
 
     Examples
     --------

@@ -162,7 +162,7 @@ def read_trees(
 
 
 def write_trees(path: FilePath, trees: Iterable[Tree]) -> None:
-    """Write trees, one a line."""
+    """Write trees, one per line."""
     with writing(path) as file:
         for tree in trees:
             for node in tree.nodes():

@@ -65,12 +65,12 @@ def read_arrays(
         Columns: numbers from 0 for ``"columns"`` (by default words are in 0), names such as ``"lemma"`` or
         ``"upos"`` for ``"conllu"`` (by default words are the ``"form"``).
     heads
-        Whether to take the heads along (``"conllu"`` only).
+        Whether to read the heads, too (``"conllu"`` only).
     vocabulary, label_vocabularies
-        Numbers to use, for data that a fitted model is to see. By default vocabularies are made of what is
+        The vocabularies to use, for data that are meant for a fitted model. By default they are made from what is
         read.
     min_count, max_size, unknown
-        How to cut a vocabulary that is made; see :meth:`Vocabulary.from_counts`.
+        How to truncate a new vocabulary; see :meth:`Vocabulary.from_counts`.
     folder
         Where to keep the arrays, memory-mapped; by default they are in memory.
 

@@ -1,4 +1,4 @@
-"""Column files in the style of CoNLL-2000 and CoNLL-2003: a token a line, a blank line between sentences.
+"""Column files in the style of CoNLL-2000 and CoNLL-2003: one token per line, with blank lines between sentences.
 
 Lines repeat: ``the DT B-NP`` comes thousands of times. So each *distinct* line is split, checked and numbered
 once, and the work that is left for each line of the file is one look into a dictionary.
@@ -40,8 +40,8 @@ def read_columns(
 ) -> Iterator[list[Row]]:
     """The sentences of a column file, each a list of rows, each row a tuple of fields.
 
-    Fields are separated by spaces or tabs, mixed as they come. All rows of a file have as many fields as the
-    first; a row that has not is an :class:`~spinney.errors.InputError`, or with ``on_error="skip"`` its
+    Fields are separated by spaces or tabs in any mixture. All rows of a file must have as many fields as the
+    first; any other row is an :class:`~spinney.errors.InputError`, or with ``on_error="skip"`` its
     sentence is dropped. Lines that begin with ``-DOCSTART-`` are taken as blank, unless
     ``docstart="keep"``.
 

@@ -1,4 +1,4 @@
-"""Bytes out of and into files, compressed or not; every way a file can be broken becomes one clear line."""
+"""Reading and writing bytes, compressed or not; every way in which a file can be broken gives a one-line error."""
 
 from __future__ import annotations
 

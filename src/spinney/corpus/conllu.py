@@ -76,8 +76,8 @@ def read_conllu(
 
     Word numbers must run from 1, every line must have ten fields, and heads must form a tree with one root
     (or all be ``_``). A sentence that breaks a rule is an :class:`~spinney.errors.InputError` with its
-    line, or with ``on_error="skip"`` is dropped. Comments that stand alone between blank lines go to the
-    sentence after.
+    line, or with ``on_error="skip"`` is dropped. Comments on their own between blank lines belong to the
+    next sentence.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def conllu_batches(
 
 
 def write_conllu(path: FilePath, sentences: Iterable[Sentence]) -> None:
-    """Write sentences, so that :func:`read_conllu` gives them back and a valid file comes out as it was."""
+    """Write sentences, so that :func:`read_conllu` gives them back and a valid file is reproduced exactly."""
     with writing(path) as file:
         for number, sentence in enumerate(sentences, start=1):
             try:

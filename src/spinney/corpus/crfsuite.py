@@ -1,4 +1,4 @@
-"""CRFsuite's data files: an item a line, its label and then its attributes, a blank line between sentences."""
+"""CRFsuite's data files: one item per line (its label, then its attributes), with blank lines between sentences."""
 
 from __future__ import annotations
 

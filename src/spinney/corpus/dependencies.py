@@ -76,7 +76,7 @@ def parse_dependencies(
         Sentences as tokens; a token is any string but the empty one.
     parser
         The name of a spaCy pipeline, such as ``"en_core_web_sm"``, what :func:`load_pipeline` gave, or a function
-        (:data:`DependencyParser`), such as :func:`spinney.parsing.dependency_parser` gives of a parser of ours.
+        (:data:`DependencyParser`), such as :func:`spinney.parsing.dependency_parser` makes from a Spinney parser.
     batch
         Sentences handed to spaCy at a time.
     report

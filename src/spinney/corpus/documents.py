@@ -156,19 +156,19 @@ def read_table(
 
 
 def csv_rows(path: FilePath, *, encoding: str, on_error: OnError, report: ReadReport) -> Iterator[Row]:
-    """The rows of a file with commas, whose fields may be quoted."""
+    """The rows of a comma-separated file, whose fields may be quoted."""
     return _rows(_Lines(path, encoding, on_error), ",", True, on_error, report)
 
 
 def tsv_rows(path: FilePath, *, encoding: str, on_error: OnError, report: ReadReport) -> Iterator[Row]:
-    """The rows of a file with tabs, where quote marks are plain text."""
+    """The rows of a tab-separated file, in which quotation marks are ordinary text."""
     return _rows(_Lines(path, encoding, on_error), "\t", False, on_error, report)
 
 
 def read_lines_as_documents(
     path: FilePath, *, encoding: str = "utf-8", on_error: OnError = "raise", report: ReadReport | None = None
 ) -> Iterator[Document]:
-    """Each line of a file as a document without label."""
+    """Each line of a file as a document without a label."""
     with open_text(path, encoding=encoding) as lines:
         for number, line in enumerate(lines, start=1):
             yield Document(line.rstrip("\r\n"), None, str(number))
@@ -185,7 +185,7 @@ def read_documents(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
 ) -> Iterator[Document]:
-    """Documents out of a file of any format that has some; columns of tables by name, or by number without header."""
+    """The documents of a file in any format that has documents; without a header, table columns are numbers."""
     how: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "report": report}
     if not FORMATS[format].rows:
         documents: Iterator[Document] = reader(format, "documents")(path, **how)

@@ -1,4 +1,4 @@
-"""Do heads make trees?"""
+"""Check that heads form trees."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def fields(line: str) -> list[str]:
 
 @dataclass
 class ReadReport:
-    """What a reader did: pass one in, look at it afterwards.
+    """What a reader did: pass in a report and look at it afterwards.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ReadReport:
     empty : int
         Documents without text among those read.
     long : int
-        Sentences that were longer than was asked for, and so cut or left out.
+        Sentences that exceeded the maximum length, and so were cut or left out.
     joined : int
         Sentences for which a parser gave several roots, which became one tree.
     flat : int
@@ -93,7 +93,7 @@ class Block:
         return InputError(what, path=os.fspath(self.path), line=self.line + line, remedy=remedy)
 
     def decode(self) -> str:
-        """The text, or an error that names the first line with a byte that is none."""
+        """The text, or an error that names the first line with a byte that cannot be decoded."""
         if b"\0" in self.text:
             where = self.text.count(b"\n", 0, self.text.index(b"\0"))
             raise self.error("NUL byte", where, "a binary file, or UTF-16: try the encoding utf-16")

@@ -1,4 +1,4 @@
-"""Files of text: read whole or line by line, written whole or not at all."""
+"""Text files: read as a whole or line by line, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spinney.errors import InputError, OptionError
 def open_text(path: FilePath, mode: str = "r", encoding: str = "utf-8") -> TextIO:
     """Open a text file (``-`` is standard input or output), compressed as its suffix says.
 
-    Lines end at ``\\n`` only; CRLF and a byte-order mark are taken away on reading, and a byte that is no
+    Lines end at ``\\n`` only; CRLF and a byte-order mark are taken away on reading, and a byte that is not
     text gives an :class:`~spinney.errors.InputError` with its line. ``mode`` is ``"r"`` or ``"w"``; to
     write a file whole or not at all, use :func:`writing`.
 
@@ -49,7 +49,7 @@ def writing(path: FilePath, encoding: str = "utf-8") -> Iterator[TextIO]:
     """Write a text file that appears complete, or not at all; ``-`` is standard output.
 
     The text goes into a temporary file beside the target, compressed as the target's suffix says, and takes
-    the target's place when the block ends well. When it does not, the temporary file is removed and an older
+    the target's place when the block ends without an error. Otherwise the temporary file is removed and an older
     target stays as it was.
 
     Examples

@@ -1,4 +1,4 @@
-"""What gives plain text its dependency trees: a parser of ours, out of its model file, or a spaCy pipeline by name."""
+"""Parsers that add dependency trees to plain text: a Spinney model file, or a spaCy pipeline by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running text: one sentence a line already tokenized, or prose to split and tokenize.
+"""Running text: tokenized sentences, one per line, or prose to split and tokenize.
 
 The splitter and the tokenizer are a page of rules, not a model. They know European punctuation, the commonest
 English abbreviations and the contractions that the Penn Treebank splits (``do n't``, ``it 's``). They do not
@@ -32,7 +32,7 @@ def read_tokenized(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
 ) -> Iterator[list[str]]:
-    """The sentences of a file that has one a line, tokens separated by ASCII white space, blank lines left out.
+    """The sentences of a file with one per line, as tokens separated by ASCII white space; blank lines are left out.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def read_prose(
 ) -> Iterator[list[str]]:
     """The sentences of a file of prose, as tokens. A blank line ends a paragraph, and so a sentence.
 
-    With ``on_error="skip"`` a paragraph with a byte that is no text is dropped.
+    With ``on_error="skip"``, a paragraph with a byte that cannot be decoded is dropped.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def tokenized_sentences(text: str) -> Iterator[list[str]]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, each with its white space made single spaces.
+    """The sentences of a text, each with its white space reduced to single spaces.
 
     A sentence ends at ``.``, ``!``, ``?`` or ``…`` (and closing quotes or brackets) before white space and
     what can begin a sentence; at ``。``, ``！``, ``？`` anywhere; and at a blank line. A full stop after an

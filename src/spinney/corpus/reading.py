@@ -72,28 +72,28 @@ def read_text(
     paths
         A file or a folder of documents, or several, read one after the other.
     format
-        ``"lines"`` (one sentence a line), ``"prose"`` (to be split and tokenized), ``"columns"``, ``"conllu"``, or
+        ``"lines"`` (one sentence per line), ``"prose"`` (to be split and tokenized), ``"columns"``, ``"conllu"``, or
         documents to be split and tokenized: ``"folder"`` of files, ``"csv"``, ``"tsv"``. By default as the name of
         each file says (``.conllu``, ``.csv``, ``.tsv``, ``.tab``), and else lines. HTML tags in documents, such as
         ``<br />``, count as white space.
     tree
-        Whether to take the heads along (CoNLL-U, or text that is parsed).
+        Whether to read the heads, too (CoNLL-U, or text that is parsed).
     parser
-        What gives lines, prose and documents the trees, lemmas, tags and relations that are asked for; CoNLL-U keeps
+        The parser that gives lines, prose and documents the required trees, lemmas, tags and relations; CoNLL-U keeps
         its own. The name of a spaCy pipeline, such as ``"en_core_web_sm"`` (needs the extra ``parse``), or a function
-        such as :func:`spinney.parsing.dependency_parser` makes of a parser of ours.
+        such as :func:`spinney.parsing.dependency_parser` makes from a Spinney parser.
     words
         What a word is: a column of CoNLL-U (``"form"``, ``"lemma"``) or two (``"lemma+upos"``: words such as
         ``attack|NOUN``). In column files, ``"0"`` or ``"0+1"``.
     relations
-        Whether to take the relations along (CoNLL-U, or text that is parsed), as the label column ``"deprel"``;
+        Whether to read the relations, too (CoNLL-U, or text that is parsed), as the label column ``"deprel"``;
         without ``subtypes``, ``nsubj:pass`` is ``nsubj``.
     lowercase
         Whether ``The`` is ``the``.
     vocabulary, relation_names
         Those of a fitted model: words that it lacks become its unknown symbol; a relation that it lacks is an error.
     min_count, max_size, unknown
-        How to cut a vocabulary that is made: the words seen at least ``min_count`` times, at most ``max_size`` with
+        How to truncate a new vocabulary: to the words seen at least ``min_count`` times, at most ``max_size`` with
         the unknown symbol. A word of the text that is spelt like this symbol is the same word.
     max_length
         Sentences of more words are left out (trees), or else cut into pieces; the report counts them.
@@ -101,7 +101,7 @@ def read_text(
         Whether a file without a single word of the given vocabulary is an error.
     text, header
         The column of a table that holds the text, by name (by default ``"text"``), or by number from 0; and whether
-        the table has a line of names.
+        the table has a header row.
     folder
         Where to keep the arrays, memory-mapped; memory then holds the distinct words only.
     report

@@ -1,7 +1,7 @@
-"""A corpus that every Python has on its disk: the reference manual behind ``help("topics")``.
+"""A corpus that comes with every Python: the reference manual behind ``help("topics")``.
 
-Some eighty documents and fifty thousand words of plain English prose, with a theme each: enough to show
-what the models do, and always there.
+It has some eighty documents and fifty thousand words of plain English prose, each with a theme: enough to show
+what the models do, and always available.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _EMPHASIS: Final = re.compile(r"(\*\*?)(\w[\w .-]*)\1")
 
 
 def sample_documents() -> list[Document]:
-    """The prose of Python's manual, a document a topic, labelled with its theme.
+    """The prose of Python's manual, one document per topic, labelled with its theme.
 
     The four themes are *statements*, *expressions*, *objects* (types and their methods) and *language*
     (names, literals, execution). Headings, grammar, tables and code examples are left out; a paragraph

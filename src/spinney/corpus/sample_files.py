@@ -1,4 +1,4 @@
-"""The texts that every Python has on its disk, as files in every format that the commands read."""
+"""The texts that come with every Python, as files in every format that the commands read."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ _DOCUMENTS = 8  # of a module to learn from
 
 
 def write_sample_files(folder: str) -> list[str]:
-    """Write the texts into a folder, a new one or one that holds them alone; the names of what is now there.
+    """Write the sample texts into a folder that is new or contains nothing else; return the names of the files.
 
     ==========================================  ====================================================================
     ``manual/THEME/TOPIC.txt``                  Python's manual: documents, a folder for each of four themes
-    ``manual.txt``                              its sentences, one a line, as tokens
-    ``code.txt``                                source of Python's library, a statement a line, as tokens; of other
-                                                modules than those of trees, roles and ``modules``
-    ``code-train.col``, ``code-test.col``       statements as one would say them, without signs: word and its role
+    ``manual.txt``                              its sentences, one per line, as tokens
+    ``code.txt``                                source code of Python's library, one statement per line, as tokens, from
+                                                modules that none of the files below use
+    ``code-train.col``, ``code-test.col``       the words of statements, without punctuation, each with its role
     ``code-train.mrg``, ``code-test.mrg``       statements as bracketed trees
-    ``calls-train.csv``, ``calls-test.csv``     statements that call a method, without its name; and the name
-    ``modules-train/MODULE/01.txt``             twelve statements of a module, as tokens, a folder for each of six
+    ``calls-train.csv``, ``calls-test.csv``     statements that call a method, without its name, and that name
+    ``modules-train/MODULE/01.txt``             twelve statements of a module, as tokens, in a folder for each of six
     ``modules-dev``, ``modules-test``           more of them
-    ``notes/2014-03-16-TOPIC-1.txt``            what the manual says of new versions, with the days they came out
+    ``notes/2014-03-16-TOPIC-1.txt``            what the manual says about new versions, with their release dates
     ==========================================  ====================================================================
 
     Examples
@@ -117,7 +117,7 @@ def _sample_files() -> dict[str, str]:
 
 
 def code_sentences(module: str) -> Iterator[list[str]]:
-    """The statements of a module of Python's library as tokens; whatever a string says is left out.
+    """The statements of a module of Python's library as tokens; the contents of strings are left out.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def code_sentences(module: str) -> Iterator[list[str]]:
 
 
 def word_roles(tree: Tree) -> list[tuple[str, str]]:
-    """The words of a statement, without signs, strings and numbers, and what each is there.
+    """The words of a statement, without punctuation, strings and numbers, each with its role.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def _role(leaf: Tree, above: str, called: bool) -> str | None:
 
 
 def method_calls(statements: Iterable[Sequence[str]], *, least: int = 1) -> list[tuple[str, str]]:
-    """The names in statements that call a method, without that of the (last) method; and its name.
+    """The names in statements that call a method, without the name of the (last) method, and that name as the label.
 
     Methods that are called less than ``least`` times are skipped.
 
@@ -212,7 +212,7 @@ def _sign(word: str) -> str:
 
 
 def _notes() -> Iterator[tuple[str, str]]:
-    """Paragraphs of the manual that speak of a version, named by the day on which it came out."""
+    """Paragraphs of the manual that mention a version, named by its release date."""
     for document in sample_documents():
         number = 0
         for paragraph in document.text.split("\n\n"):

@@ -1,4 +1,4 @@
-"""svmlight files: sparse features that someone else has already counted."""
+"""svmlight files: sparse features that were computed elsewhere."""
 
 from __future__ import annotations
 

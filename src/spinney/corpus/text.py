@@ -1,4 +1,4 @@
-"""Text for models of words: read as they want it, kept on disk if it is large, or sentence by sentence."""
+"""Text for models of words: as arrays, kept on disk if large, or sentence by sentence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOTE = "read.json"
 
 @dataclass(frozen=True)
 class Reading:
-    """How text becomes words. It is kept with a model (``facts["reading"]``), so that other text is read alike."""
+    """How text becomes words. It is stored with a model (``facts["reading"]``), which then reads other text alike."""
 
     words: str = "form"
     lowercase: bool = False
@@ -40,7 +40,7 @@ class Reading:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], words: str | None = None, parser: str | None = None) -> Self:
-        """That of a model, with other columns as words or another parser if they are given."""
+        """The reading of a model, with other word columns or another parser if they are given."""
         kept = facts.get("reading", {})
         known = {
             name: value for name, value in (kept if isinstance(kept, dict) else {}).items() if name in _KINDS
@@ -124,7 +124,7 @@ class Source:
         folder: str | None = None,
         **cut: Any,
     ) -> TokenArrays:
-        """All of it as numbers; ``cut`` are the options of a new vocabulary."""
+        """The whole text as numbers; ``cut`` are the options of a new vocabulary."""
         from spinney.corpus import read_text
 
         options = (
@@ -168,7 +168,7 @@ def training_arrays(
     how
         Settings of :class:`spinney.settings.text.TrainingText`, with ``min_count`` and ``max_words``.
     vocabulary
-        The words, if they are given: else they are those of the text.
+        The words to use; by default those of the text.
     """
     from spinney.corpus import TokenArrays, sentence_arrays
 
@@ -218,9 +218,9 @@ def numbered(
     vocabulary: Vocabulary | None = None,
     **cut: Any,
 ) -> Iterator[TokenArrays]:
-    """The text as numbers: in the folder ``cache``, in a passing one if it is large, or in memory.
+    """The text as numbers: in the folder ``cache``, in a temporary one if it is large, or in memory.
 
-    What a cache holds is taken as it is if it was made from the same files with the same options.
+    The contents of a cache are reused if they were made from the same files with the same options.
     """
     from spinney.corpus import TokenArrays
 

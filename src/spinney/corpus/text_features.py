@@ -30,13 +30,13 @@ class TextFeatures:
     min_count : int
         Words in fewer documents are left out.
     skip_top : int
-        How many of the most frequent words are left out.
+        Number of most frequent words to leave out.
     max_features : int, optional
-        How many of the words that follow are kept, at most.
+        Maximum number of the remaining words to keep, the most frequent first.
     lowercase : bool
     stop_words : {"english"}, optional
     tokens : {"words", "all", "spaces"}
-        What a word is: two or more letters or digits (as scikit-learn has it); every token of
+        What a word is: two or more letters or digits (as in scikit-learn); every token of
         :func:`spinney.corpus.tokenize`, punctuation and words of one letter too; or what stands between ASCII white
         space, for text that is tokenized already, such as the leaves of trees; then a line is a sentence.
 
@@ -147,7 +147,7 @@ class TextFeatures:
 
     @property
     def ignored(self) -> frozenset[str]:
-        """The stop words: tokens that are no features, nor parts of any."""
+        """The stop words: tokens that are neither features nor parts of features."""
         return frozenset(self._new_vectoriser().get_stop_words() or ())
 
     def _new_vectoriser(self, vocabulary: list[str] | None = None) -> Any:
@@ -180,13 +180,13 @@ class TextFeatures:
         return normalize(counts, copy=False)
 
     def parts(self) -> Parts:
-        """For a model file."""
+        """The contents for a model file."""
         header = {field.name: getattr(self, field.name) for field in fields(self)}
         return Parts(header, {} if self.idf is None else {"idf": self.idf}, {"names": self.names})
 
     @classmethod
     def from_parts(cls, model: ModelFile) -> Self:
-        """Out of a model file; settings that an older one does not have are at their defaults."""
+        """The features in a model file; settings that an older file lacks get their defaults."""
         with model.checked(TypeError):
             features = cls(**model.header)
         features.names = model.texts("names")

@@ -55,7 +55,7 @@ class Folding(dict[str, int]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
-    """Words with their counts, numbered from 0 by falling count and then by first occurrence; never changes.
+    """Words with their counts, numbered from 0 by decreasing count and then by first occurrence; immutable.
 
     Build one with :meth:`from_counts` or :meth:`from_tokens`, which sort and cut; the constructor takes words
     in the order they are given.
@@ -108,9 +108,9 @@ class Vocabulary:
     ) -> Self:
         """The words of a table of counts, the frequent ones first.
 
-        Words seen fewer than ``min_count`` times, and the rarest beyond ``max_size`` words in all, are cut.
+        Words seen fewer than ``min_count`` times, and the rarest words beyond ``max_size``, are removed.
         If there is an ``unknown`` symbol, it is number 0, counts as a word, and inherits the counts of
-        those cut.
+        the removed words.
         """
         if min_count < 1 or (max_size is not None and max_size < 1):
             raise OptionError("min_count and max_size must be at least 1")
@@ -212,7 +212,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]], unknown: str | None = None) -> Self:
-        """The inverse of :meth:`to_arrays`; arrays that are not such give an InputError."""
+        """The inverse of :meth:`to_arrays`; other arrays raise an InputError."""
         try:
             text = np.asarray(arrays["words"], np.uint8).tobytes()
             ends = [0, *np.asarray(arrays["ends"], np.int64).tolist()]

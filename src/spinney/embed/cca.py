@@ -1,6 +1,6 @@
 """Canonical correlation of two views.
 
-Views may be dense or sparse; a sparse one is never made dense, its mean is taken off within the products.
+Views may be dense or sparse; a sparse one is never made dense: its mean is subtracted within the products.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     Parameters
     ----------
     n_components : int
-        Directions to keep; fewer are found if a view has fewer that vary.
+        Number of directions to keep; fewer are found if a view varies in fewer.
     ridge : float or pair of floats
         Added to the variances, in both views or in ``(x, y)``. With more features than examples there are always
         directions that fit perfectly: a ridge keeps them down.
@@ -55,12 +55,12 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     svd : {"auto", "exact", "lanczos", "randomized"}
         See :func:`spinney.linalg.truncated_svd`; by default exact if the covariance is full.
     random_state : int
-        Where the last two of those begin.
+        The seed of the last two methods.
 
     Attributes
     ----------
     correlations_ : array [k]
-        The canonical correlations, falling.
+        The canonical correlations, in decreasing order.
     x_weights_, y_weights_ : arrays [features, k]
         A and B.
     x_mean_, y_mean_ : arrays [features]
@@ -88,7 +88,7 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     random_state: int = 0
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Fit the directions to two views of the same examples: arrays or sparse matrices, one row an example."""
+        """Fit the directions to two views of the same examples: arrays or sparse matrices, one row per example."""
         ridges = self._checked_options()
         X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, ensure_min_samples=2)
         Y = _checked_view(Y)
@@ -198,7 +198,7 @@ def _variances(x: _View) -> NDArray[np.float64]:
 
 
 def _rounding(x: _View) -> NDArray[np.float64]:
-    """What a constant feature may seem to vary by: much more if its mean is taken off the sums, not the examples."""
+    """The rounding error in the variance of a constant feature: larger if the mean is subtracted from sums."""
     error = x.matrix.shape[0] * np.finfo(float).eps  # of a mean, relative
     return np.asarray(error * x.left**2 + (error * x.mean) ** 2)
 

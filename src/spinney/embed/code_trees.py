@@ -50,15 +50,15 @@ class CodeForest(NamedTuple):
 
 
 def code_forest(trees: int, branching: Sequence[int] = (4, 2)) -> Index:
-    """The parent of each node in a forest of equal trees, -1 for a root; depth first, a tree after the other.
+    """The parent of each node in a forest of equal trees, -1 for a root; depth first, tree after tree.
 
     Parameters
     ----------
     trees
-        How many.
+        Number of trees.
     branching
-        The children of a root, of each of these, and so on. The default makes trees of 1 + 4 + 8 = 13 nodes, as the
-        thesis has them; ``()`` makes single nodes, and the norm of the codes is then their ℓ1 norm.
+        Number of children of each node, level by level from the root. The default makes trees of 1 + 4 + 8 = 13
+        nodes, as in the thesis; ``()`` makes single nodes, and the norm of the codes is then their ℓ1 norm.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How often each word stands near each other word: counts over a window, sparse, from text of any length.
+"""How often each word occurs near each other word: sparse counts over a window, from text of any length.
 
 The counts of a word are gathered where the word stands: an index lists the places of each word, and a row of the
 matrix is summed up in one array as long as a row. Nothing is sorted but short rows, threads write different rows, and
@@ -46,7 +46,7 @@ def window(
     Parameters
     ----------
     positional
-        Whether each place has columns of its own (from the left to the right), or all share one bag of words.
+        Whether each position has its own columns (from left to right), or all share one bag of words.
     weighting
         The weight of a place at distance d of D: 1, 1/d, or (D - d + 1)/D, the mean of a window whose length is drawn
         from 1 to D, as word2vec's.

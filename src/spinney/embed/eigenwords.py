@@ -26,7 +26,7 @@ SAMPLE = 1 << 22  # tokens that the second moments of states are taken from
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What a decomposition gives: a vector for each word, the correlations, and the states of tokens.
+    """The result of a decomposition: a vector for each word, the correlations, and the states of tokens.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def plain_svd(
     """Singular vectors of the counts as they are, or with rows and columns divided by the roots of their sums.
 
     With a window of the one word after, the first is the bigram matrix of latent semantic analysis with contexts for
-    documents; the second takes off the weight of frequent words.
+    documents; the second reduces the weight of frequent words.
     """
     matrix, rows, columns = counts.matrix, np.ones(counts.matrix.shape[0]), np.ones(counts.matrix.shape[1])
     if rescaled:
@@ -113,8 +113,8 @@ def one_step_cca(
 ) -> Learned:
     """Canonical correlation of words and contexts, both whitened by their counts alone.
 
-    Uncentred, the first triple says only how frequent words are (σ = 1 if nothing is transformed); centring takes the
-    product of the margins off, without making the matrix dense.
+    Uncentred, the first triple only reflects how frequent words are (σ = 1 if nothing is transformed); centring
+    subtracts the product of the margins, without making the matrix dense.
 
     Examples
     --------

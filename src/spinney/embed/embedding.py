@@ -1,4 +1,4 @@
-"""One estimator for vectors of words: text in, a vector for each word and for each token in its context out."""
+"""One estimator of word vectors: from text, a vector for each word and for each token in its context."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CODES = ("sparse", "lasso")
 
 
 class Embedding(EmbedModel):
-    """Vectors of words, learned from the words around them.
+    """Word vectors, learned from the words around each word.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Embedding(EmbedModel):
     parent_ : array of int32 [dimensions], or None
         sparse: the forest of the dimensions, as the parent of each; -1 for a root.
     facts : dict
-        What it was learned from, and the seconds that it took.
+        The size of the training text, and the seconds that learning took.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class Embedding(EmbedModel):
     # -- learning -------------------------------------------------------------------------------------
 
     def fit(self, text: TokenArrays, *, reading: Mapping[str, Any] | None = None) -> Self:
-        """Learn from text; ``reading`` says how it was read, for those who will read more of it."""
+        """Learn from text; ``reading`` records how it was read, so that other text can be read in the same way."""
         if not text.n_tokens:
             raise OptionError("there are no words to learn from")
         started = time.perf_counter()
@@ -230,13 +230,13 @@ class Embedding(EmbedModel):
         return WordVectors(self.vocabulary_.words, self.vectors_, lowercase=lowercase)
 
     def token_vectors(self, text: TokenArrays) -> NDArray[np.float32]:
-        """``[token, dimensions]``: the vector of each token's word, whatever stands around it."""
+        """``[token, dimensions]``: the vector of each token's word, whatever its context."""
         self._check_fitted()
         rows = self.vectors_[self._ids(text)]
         return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
 
     def token_states(self, text: TokenArrays) -> NDArray[np.float32]:
-        """``[token, k]``: what the words around each token say of it, whatever word it is itself.
+        """``[token, k]``: the state of each token, computed from the words around it but not from the token itself.
 
         The canonical projection of the context (``cca``), or those of the left and of the right context side by side
         (``tscca``, ``lrmvl``). Sparse codes have none.
@@ -275,7 +275,7 @@ class Embedding(EmbedModel):
     # -- files ----------------------------------------------------------------------------------------
 
     def structures(self) -> Structures:
-        """What it gives to other models: its vectors."""
+        """What other models can use: its vectors."""
         return Structures(vectors=self.word_vectors)
 
     def contents(self) -> Contents:

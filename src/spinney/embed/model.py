@@ -1,4 +1,4 @@
-"""What vectors, spectral hidden Markov models and topics share."""
+"""What word vectors, spectral hidden Markov models and topics have in common."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Said = Callable[[Sequence[Tokens]], Iterator[Any]]
 class EmbedModel(Model):
     """A model that gives each word a vector.
 
-    A kind of model gives its vectors (:meth:`structures`), what it keeps in its file, and what it says of sentences
-    (:meth:`said`); the rest follows, and is overridden where the model knows more.
+    A subclass defines its vectors (:meth:`structures`), the contents of its file, and what it computes for sentences
+    (:meth:`said`); the rest follows, and can be overridden.
     """
 
     def vectors(self) -> WordVectors:
@@ -37,7 +37,7 @@ class EmbedModel(Model):
         return Reading.of(self.facts, words, parser)
 
     def said(self, what: str, reading: Reading) -> tuple[str, Said]:
-        """What is said of sentences (see :class:`spinney.settings.embed.Apply`), and by what name."""
+        """What ``apply`` computes for sentences (see :class:`spinney.settings.embed.Apply`), and its name."""
         raise NotImplementedError
 
     def held_out(self, data: Any, s: Any) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class EmbedModel(Model):
         return [facts(self), *self.strongest(s.dimensions, s.top)]
 
     def neighbours(self, words: Sequence[str], settings: Settings | None = None, **given: Any) -> list[View]:
-        """The words most like each of some words, by the cosine of their vectors."""
+        """The words most similar to each given word, by the cosine of their vectors."""
         from spinney.embed.views import neighbours
 
         return neighbours(self.vectors(), words, settings_or(Neighbours, settings, given))
@@ -93,7 +93,7 @@ class EmbedModel(Model):
 
 
 def rows_of_tokens(numbers: Callable[[TokenArrays], Any], vocabulary: Vocabulary, reading: Reading) -> Said:
-    """What says a row of numbers of each token."""
+    """A function that gives a row of numbers for each token."""
 
     def said(batch: Sequence[Tokens]) -> Iterator[Any]:
         arrays = batch_arrays(batch, vocabulary, reading)

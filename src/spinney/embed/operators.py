@@ -39,14 +39,14 @@ class SignedLikelihood(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Operators:
-    """Observable operators: one matrix a word, or few matrices that words combine.
+    """Observable operators: one matrix per word, or a few matrices that words combine.
 
     Attributes
     ----------
     b0, b_inf : arrays [m]
         The state at the beginning, and the functional that takes a state to its total probability.
     stationary : array [m]
-        The state of text at a place that nothing is known of.
+        The state at a random place in the text.
     readout : array [n, m]
         ``readout @ b``: the probability of each word as the next.
     matrices : array [n, m, m] or [k, m, m]

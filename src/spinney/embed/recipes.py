@@ -27,7 +27,7 @@ from spinney.views import Facts, Lines, View
 
 
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> EmbedModel:
-    """Learn vectors of words, a spectral hidden Markov model, or topics.
+    """Learn word vectors, a spectral hidden Markov model, or topics.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def evaluate(model: str, data: Any = None, settings: Settings | None = None, **g
 def neighbours(
     model: str | WordVectors, words: Sequence[str], settings: Settings | None = None, **given: Any
 ) -> list[View]:
-    """The words most like each of some words, in the vectors of a model or a word2vec file."""
+    """The words most similar to each given word, in the vectors of a model or a word2vec file."""
     s = settings_or(embed_settings.Neighbours, settings, given)
     with about(str(model)):
         return neighbour_views(word_vectors(model), words, s)

@@ -1,4 +1,4 @@
-"""What vectors, states and topics say of text, and what they are worth, alone or beside others."""
+"""Vectors, states and topics applied to text, and evaluated, alone or against another model."""
 
 from __future__ import annotations
 

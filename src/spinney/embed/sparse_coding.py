@@ -68,7 +68,7 @@ class SparseCoding(CodingSettings):
         with weights.
     rounds, passes, span_passes
         A round is ``passes`` passes over the words, which find the span of the dictionary, and then ``span_passes``
-        over their projections on this span, M numbers a word. The second kind costs little whatever the number of
+        over their projections on this span, M numbers per word. The second kind costs little whatever the number of
         contexts; it finds the basis in which the codes have the least norm, and that takes many more passes than the
         span itself.
     batch_size
@@ -119,7 +119,7 @@ class SparseCoding(CodingSettings):
     max_iter: int = 1000
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Learn from a matrix [words, contexts], sparse or dense; ``y`` is not looked at."""
+        """Learn from a matrix [words, contexts], sparse or dense; ``y`` is ignored."""
         X = checked_matrix(X)
         self._check()
         forest = self._forest()

@@ -40,7 +40,7 @@ _ROWS = 512  # predictions held in memory together
 
 
 class SpectralHMM(EmbedModel):
-    """A hidden Markov model of text, learned in closed form from counts of two and three words in a row.
+    """A hidden Markov model of text, learned in closed form from counts of two and three consecutive words.
 
     Every sentence ends with a mark that is a word like any other, and after which the next sentence begins: so the
     probabilities of all sentences sum to 1, and the text is one stream without an edge, whose moments are those of a
@@ -367,7 +367,7 @@ class SpectralHMM(EmbedModel):
     # -- files ----------------------------------------------------------------------------------------
 
     def structures(self) -> Structures:
-        """What it gives to other models: as the vector of a word, the state after it, whatever came before."""
+        """What other models can use: as the vector of a word, the state after it, averaged over what came before."""
 
         def vectors() -> WordVectors:
             states = self.word_vectors("state")

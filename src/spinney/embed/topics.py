@@ -125,7 +125,7 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         of the topics under the prior that ``smoothing`` stands for.
     words_ : list of str
     n_documents_, n_dropped_ : int
-        How many documents were learned from, and how many had fewer than three words.
+        Number of documents used for learning, and number of those with fewer than three words.
     facts : dict
         What else the file of the model keeps, such as ``reading``: how the documents were read.
 
@@ -354,7 +354,7 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     # -- files ----------------------------------------------------------------------------------------
 
     def structures(self) -> Structures:
-        """What it gives to other models: its topics, and P(topic | word) as the vector of a word."""
+        """What other models can use: its topics, and P(topic | word) as the vector of a word."""
 
         def vectors() -> WordVectors:
             joint = self.components_.T * (self.weights_ / self.weights_.sum())

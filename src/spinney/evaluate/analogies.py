@@ -102,7 +102,7 @@ class AnalogyResult:
 def read_analogies(path: FilePath) -> list[Question]:
     """Questions from a file, in either of two layouts.
 
-    One is that of word2vec's ``questions-words.txt``: four words a line, below lines such as ``: family`` that
+    One is that of word2vec's ``questions-words.txt``: four words per line, below lines such as ``: family`` that
     name a section. The other, known by the commas of its first line, is a table whose header names ``type``
     (the section), ``word1``, ``word2``, ``word3`` and ``target``.
 
@@ -143,11 +143,11 @@ def analogies(
     vectors
         Vectors of words.
     questions
-        As :func:`read_analogies` gives them. Those with a word that has no vector are counted, not answered.
+        As :func:`read_analogies` returns them. Those with a word that has no vector are counted, but not answered.
     method
-        How the three words vote for the fourth.
+        How the answer is computed from the three words.
     exclude
-        Whether a, b and c themselves are no answers, as in all published figures.
+        Whether a, b and c themselves are excluded as answers, as in all published figures.
     find
         How a word is looked up; by default :func:`lookup`, which tries lower case too.
 

@@ -1,4 +1,4 @@
-"""Attachment scores: how many words a dependency parser hangs on the right head, and by the right relation."""
+"""Attachment scores: how many words a dependency parser attaches to the right head, and with the right relation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def attachment(
         Whether punctuation counts. By the rule of CoNLL-X (Buchholz and Marsi 2006) a word is punctuation if each of
         its characters is in Unicode's category P; a Penn Treebank's ````` `` ````` is not.
     punctuation_tags
-        Go by the treebank's tag (``xpos``) in place of that rule: :data:`PTB_PUNCTUATION` for the Penn Treebank.
+        Use the treebank's tags (``xpos``) instead of that rule: :data:`PTB_PUNCTUATION` for the Penn Treebank.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def attachment_counts(
     punctuation: bool = False,
     punctuation_tags: Collection[str] | None = None,
 ) -> NDArray[np.int64]:
-    """The counts of each sentence: one row a sentence, its columns those of :data:`ATTACHMENT_COLUMNS`.
+    """The counts of each sentence: one row per sentence, with the columns :data:`ATTACHMENT_COLUMNS`.
 
     Words, those with the right head, those with the right relation too; whether all heads are right, and the root.
     Two parsers are compared by :func:`~spinney.evaluate.paired_bootstrap` with :func:`uas_of_counts` or

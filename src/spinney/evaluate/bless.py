@@ -52,7 +52,7 @@ def read_bless(path: FilePath) -> list[Related]:
     The original has four columns between tabs: ``alligator-n``, the concept's class, the relation, and
     ``aggressive-j``; its relations are coord, hyper, mero, attri, event, random-n, random-j and random-v. The other,
     known by the commas of its first line, is a table with the columns ``word1``, ``word2`` and ``relation``. It
-    has one relation ``random`` and no parts of speech: they follow from the other five relations (attributes are
+    has one relation ``random`` and no parts of speech: these follow from the other five relations (attributes are
     adjectives, events verbs), and those of random words from the vocabulary when they are looked up.
     Pairs of the relation ``?`` are left out.
 
@@ -125,9 +125,9 @@ def bless_boxes(
     Returns
     -------
     dict
-        ``scores`` (for each relation an array, a number a concept that has words of it), ``quartiles`` (for each
-        relation least, first quartile, median, third quartile, greatest), ``concepts`` (those that entered: with
-        at least two relations that differ), ``pairs`` (all), ``coverage`` (the share with vectors for both).
+        ``scores`` (for each relation an array, with a number for each concept that has such words), ``quartiles``
+        (for each relation the least, first quartile, median, third quartile and greatest), ``concepts`` (those that
+        were used: with at least two relations that differ), ``pairs`` (all), ``coverage`` (share with both vectors).
 
     Examples
     --------

@@ -56,7 +56,7 @@ class CategorisationResult:
 def read_categories(path: FilePath, level: int | None = None) -> list[tuple[str, str]]:
     """Words with their categories, from a table with the columns ``word`` and ``category``.
 
-    Rows without a word are skipped: some sets have one a category. A word may be in several categories.
+    Rows without a word are skipped: some sets have one per category. A word may be in several categories.
 
     Parameters
     ----------

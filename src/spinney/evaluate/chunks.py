@@ -37,7 +37,7 @@ def chunks(labels: Sequence[str]) -> list[Chunk]:
 
     IOB1, IOB2, IOE, BIOES and brackets are all read by the same rule, and every sequence has a reading: an
     ``I-X`` after ``O`` or after another type starts a phrase. For labels with B, I, O, E and brackets the rule
-    is that of the script of CoNLL-2003, except that ``E-X B-X`` parts two phrases; ``S`` and that exception
+    is that of the script of CoNLL-2003, except that ``E-X B-X`` separates two phrases; ``S`` and that exception
     are as in the versions of the script that know BIOES.
 
     Examples

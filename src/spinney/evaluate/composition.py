@@ -43,7 +43,7 @@ def head_space(T: ArrayLike, structure: Structure = "tree", *, precedes: bool = 
     structure
         What T was learned on.
     precedes
-        Whether the dependent precedes its head; only a chain cares.
+        Whether the dependent precedes its head; this matters only for a chain.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def compose(
     """The vector of a head with its dependents, divided by the sum of its absolute values.
 
     Vectors are used as they are: give distributions. A product may be zero everywhere, as that of words
-    that share no class; it stays zero, and measures take it for the least similar there is.
+    that share no class; it stays zero, and measures treat it as least similar.
 
     Parameters
     ----------

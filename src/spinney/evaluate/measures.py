@@ -1,4 +1,4 @@
-"""How alike two vectors are: measures between distributions, and between vectors of any numbers.
+"""The similarity of two vectors: measures between distributions, and between arbitrary vectors.
 
 The measures between distributions are those of Grave 2014, chapter 3. They read the rows of a matrix as
 distributions: no number may be negative, and each row is divided by its sum first. A row of zeros is no

@@ -36,7 +36,7 @@ class Conventions:
         words; of brackets with such a label only the bracket is taken out. A bracket without a label, as around the
         trees of the Penn Treebank, is always taken out.
     empty : frozenset of str
-        The tags of what is no word at all: traces. These must be among the deleted.
+        The tags of traces, which are not words at all. They must be among the deleted.
     equal : tuple of (str, str)
         Labels, and the labels that they count as.
     labelled : bool
@@ -201,7 +201,7 @@ def parseval(
 def bracket_counts(
     gold: Sequence[Tree], guess: Sequence[Tree | None], conventions: Conventions = COLLINS
 ) -> NDArray[np.int64]:
-    """The counts of each sentence, as evalb lists them: one row a sentence, its columns those of :data:`COLUMNS`.
+    """The counts of each sentence, as evalb lists them: one row per sentence, with the columns :data:`COLUMNS`.
 
     These are brackets of the treebank, of the parser and of both, the parser's that cross one of the treebank's,
     words, words with the right tag, and the status: 0 scored, 1 other words, 2 no parse. Two parsers are compared

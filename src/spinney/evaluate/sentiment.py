@@ -1,4 +1,4 @@
-"""Sentiment by averaged word vectors: do the vectors tell praise from blame?"""
+"""Sentiment by averaged word vectors: do the vectors distinguish praise from blame?"""
 
 from __future__ import annotations
 

@@ -102,13 +102,13 @@ def paired_bootstrap(
     Parameters
     ----------
     baseline, system
-        What the statistic is computed from, one row an item (a question, a sentence, a pair of words); the same
+        What the statistic is computed from, one row per item (a question, a sentence, a pair of words); the same
         items in both.
     statistic
         From rows to a number: :func:`accuracy`, :func:`f1_of_counts`, :func:`spearman_of_pairs` or any other
         function.
     resamples
-        How many draws.
+        Number of resamples.
     level
         How much of them the interval holds.
 

@@ -1,4 +1,4 @@
-"""Word similarity: how well the similarity of vectors follows what people say of pairs of words."""
+"""Word similarity: how well the similarity of vectors agrees with human judgements."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ POS_LETTERS = {"n": "NOUN", "v": "VERB", "j": "ADJ", "a": "ADJ", "r": "ADV"}
 def read_word_pairs(path: FilePath) -> list[WordPair]:
     """Pairs of words with a score from a file, in either of two layouts.
 
-    One has two words and a score a line, between tabs or, in a line without, white space. The other, known
-    by the commas of its first line, is a table with a header that names ``word1``, ``word2`` and
+    One has two words and a score per line, separated by tabs or, in lines without tabs, by white space. The other,
+    recognised by the commas of its first line, is a table with a header that names ``word1``, ``word2`` and
     ``similarity``, in any order and beside other columns; rows with none of the three are left out.
 
     Examples

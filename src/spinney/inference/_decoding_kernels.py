@@ -63,7 +63,7 @@ def max_forward(a, b, scores, kinds, edges, delta):
 
 @njit(cache=True, nogil=True)
 def viterbi(offsets, scores, kinds, edges, labels, path_scores):
-    """Best labellings. The way back looks for the maximum again, one column a token: cheaper than pointers."""
+    """Best labellings. The way back looks for the maximum again, one column per token: cheaper than pointers."""
     delta = np.empty((longest(offsets), scores.shape[1]))
     for i in range(offsets.size - 1):
         a, b = offsets[i], offsets[i + 1]

@@ -1,4 +1,4 @@
-"""Label sequences as chains of log potentials: what every tagger hands to the decoder."""
+"""Label sequences as chains of log potentials: the input of every decoder."""
 
 from __future__ import annotations
 

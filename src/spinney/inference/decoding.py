@@ -89,7 +89,7 @@ def kbest(chains: Chains, k: int, *, threads: int | None = 1) -> list[list[Path]
 
 
 def margins(chains: Chains, k: int = 2, *, threads: int | None = 1) -> Floats:
-    """By how much the best labelling of each sentence beats the k-th best: small where the model wavers.
+    """By how much the best labelling of each sentence beats the k-th best: small where the model is uncertain.
 
     Infinite where there are fewer than k.
 

@@ -90,8 +90,8 @@ class TokenForest:
 class SentenceTrees(NamedTuple):
     """The nodes of one tree after the other, fathers before their children: for kernels that go sentence by sentence.
 
-    As in :class:`TokenForest`, but the nodes of a sentence stand together (``offsets`` parts them), and ``parents`` and
-    ``children`` count from the start of the sentence.
+    As in :class:`TokenForest`, but the nodes of a sentence stand together (``offsets`` separates them), and
+    ``parents`` and ``children`` count from the start of the sentence.
     """
 
     offsets: NDArray[np.int64]

@@ -148,7 +148,7 @@ def sparse_sum_product(
 ) -> Beliefs:
     """Posteriors with sparse messages: the k largest entries, or (``k=0``) the largest with all but ε of the mass.
 
-    Grave 2014, §2.2.2. Cost O(kC) an edge. With ``k = C``, or ``k = 0`` and ``epsilon = 0``, it is exact.
+    Grave 2014, §2.2.2. The cost is O(kC) per edge. With ``k = C``, or ``k = 0`` and ``epsilon = 0``, it is exact.
 
     Parameters
     ----------

@@ -51,11 +51,11 @@ class MultinomialMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
     smooth : float
         Added to the expected count of each word in each component.
     max_iter : int
-        E-steps at most.
+        Maximum number of E-steps.
     tol : float
         Stop when a step raises the criterion by less than this share of its size.
     n_init : int
-        Restarts, of which the best is kept. Each starts at rows drawn far apart in Hellinger's distance (k-means++).
+        Number of restarts, the best of which is kept. Each starts at rows far apart in Hellinger's distance (k-means++).
     random_state : int, RandomState or None
 
     Attributes

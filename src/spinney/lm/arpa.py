@@ -118,12 +118,12 @@ def read_arpa(path: FilePath, *, unknown: str = UNKNOWN, encoding: str = "utf-8"
     Parameters
     ----------
     unknown
-        The unigram, if it is there, that stands for all words that are not.
+        The unigram that stands for all words that are not listed, if the file has it.
 
     Raises
     ------
     InputError
-        With file and line, for whatever is not as it should be.
+        With file and line, if the file is not valid.
     """
     lines = _Lines(path, encoding)
     promised = _counts(lines)
@@ -175,7 +175,7 @@ class _Lines:
             self.line = ""
 
     def expect(self, line: str, remedy: str) -> None:
-        """Pass over a line that must come now."""
+        """Read a line that must come next."""
         if self.line != line:
             raise self.error(f"{line} is missing here", remedy)
         self.next()

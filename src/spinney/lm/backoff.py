@@ -1,4 +1,4 @@
-"""Back-off models: the form that every smoothed n-gram model can be brought into, and that ARPA files hold.
+"""Back-off models: the form to which every smoothed n-gram model can be reduced, and that ARPA files store.
 
 p(y | x) is the probability of the longest seen gram that x y ends with, times the back-off weights of the seen contexts
 that are longer than that gram's.
@@ -143,7 +143,7 @@ class BackoffModel(LanguageModel):
 
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
-        """The model again."""
+        """The model in a file."""
         table = GramTable.from_file(file, len(vocabulary))
         logp, backoff = (
             np.array(file.tensor("logp", np.float64)),

@@ -1,6 +1,6 @@
-"""What was said lately comes again: a model of the recent past alone (Kuhn & De Mori 1990).
+"""Recent words are likely to recur: a model of the recent past alone (Kuhn & De Mori 1990).
 
-It knows nothing of any training text, and is of use inside a mixture.
+It knows nothing of any training text, and is useful inside a mixture.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ class CacheModel(LanguageModel):
     Parameters
     ----------
     vocabulary
-        That of the models to mix it with.
+        The vocabulary of the models with which it is mixed.
     window
-        How many words it remembers.
+        Number of words that it remembers.
     decay
-        How much less a word weighs than the next one, above 0 and at most 1.
+        Weight of a word relative to the next one, above 0 and at most 1.
     order
         1 counts words, 2 also pairs, 3 also triples.
     ends
         Whether the end of a sentence counts as a word; if not, words follow each other over sentences. Words outside a
         closed vocabulary are skipped.
     base
-        How many words the uniform distribution under it is worth.
+        Weight of the uniform distribution below it, as a number of words.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class _ByClass(LanguageModel):
         self.facts = {}
 
     def _classes(self, ids: Ids) -> Ids:
-        """Classes in place of words; both marks follow the last class, and what is no word is no class."""
+        """Classes in place of words; both marks are numbered after the last class; -1 stays -1."""
         return np.append(self.class_of, [self.n_classes, self.n_classes + 1, -1]).astype(np.int32)[ids]
 
     def _within_class(self, stream: Stream) -> Vector:
@@ -105,7 +105,7 @@ class ClassModel(_ByClass):
 
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
-        """The model again."""
+        """The model in a file."""
         counts = file.tensor("class_counts", np.int64)
         if np.any(counts < 0):
             raise file.error("damaged: a class count is negative")
@@ -209,7 +209,7 @@ class ClassTargetModel(_ByClass):
 
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
-        """The model again."""
+        """The model in a file."""
         trie = stored_trie(file, np.empty(0, np.int32))
         # Copies: kernels are compiled for arrays that can be written to.
         logp, backoff = (np.array(file.tensor(name, np.float64)) for name in ("logp", "backoff"))

@@ -1,4 +1,4 @@
-"""A table from any list of grams: prefixes and suffixes that the list lacks are put in, with what they had anyway."""
+"""A table from any list of grams: missing prefixes and suffixes are added, which changes no probability."""
 
 from __future__ import annotations
 

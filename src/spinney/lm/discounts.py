@@ -1,7 +1,7 @@
-"""How much is taken from what was seen, to be given to what was not: closed forms in the counts of counts.
+"""Discounts: how much probability seen n-grams give to unseen ones, in closed form from the counts of counts.
 
 ``n[r]`` is the number of grams of an order that were seen ``r`` times. On tiny texts the forms are undefined, or give
-values that take more than there is; then usable values take their place, with a warning.
+values that are too large; they are then replaced by usable values, with a warning.
 """
 
 from __future__ import annotations

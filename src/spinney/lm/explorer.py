@@ -1,4 +1,4 @@
-"""What comes next after frequent contexts, to be looked up without the model.
+"""The likeliest words after frequent contexts, which can be looked up without the model.
 
 A page holds the likeliest continuations of many contexts. Its script looks for the longest of them that ends what was
 typed.

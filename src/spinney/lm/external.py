@@ -48,7 +48,7 @@ def external_trie(
     memory
         About how many bytes to use.
     folder
-        Where to put temporary files; None: where the system does. At most about 60 bytes an event are needed, and 70
+        Where to put temporary files; None: where the system does. At most about 60 bytes per event are needed, and 70
         for each distinct gram.
 
     Examples

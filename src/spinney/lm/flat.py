@@ -89,7 +89,7 @@ class FlatModel(LanguageModel):
 
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
-        """The model again."""
+        """The model in a file."""
         table = GramTable.from_file(file, len(vocabulary))
         logp, floor = np.array(file.tensor("logp", np.float64)), np.array(file.tensor("floor", np.float64))
         if len(logp) != table.n_grams or len(floor) != table.n_contexts:

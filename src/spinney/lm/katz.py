@@ -14,14 +14,14 @@ from spinney.lm.tables import trie_counts
 
 
 def katz(trie: SuffixTrie, vocabulary: Vocabulary, *, k: int = 5, tau: int = 0) -> BackoffModel:
-    """Katz (1987): counts up to ``k`` are discounted, and what they lose goes to what is not seen.
+    """Katz (1987): counts up to ``k`` are discounted, and what they lose goes to unseen words.
 
     Parameters
     ----------
     k
-        Counts above are believed as they are (SRILM and Katz: 5 to 7).
+        Larger counts are not discounted (SRILM and Katz: 5 to 7).
     tau
-        Grams seen at most so often count as unseen.
+        Grams seen at most this often count as unseen.
 
     Notes
     -----

@@ -15,7 +15,7 @@ from spinney.lm.tables import TrieCounts, trie_counts
 
 
 def modified_kneser_ney(trie: SuffixTrie, vocabulary: Vocabulary) -> BackoffModel:
-    """Interpolated Kneser-Ney smoothing with three discounts an order (Chen and Goodman 1998), as KenLM estimates it.
+    """Interpolated Kneser-Ney smoothing with three discounts per order (Chen and Goodman 1998), as KenLM estimates it.
 
     Lower orders count in how many ways a gram is preceded; grams that begin a sentence keep their counts. The discounts
     of an order come from its counts of counts, and unigrams are mixed with the uniform distribution.
@@ -45,14 +45,14 @@ def kneser_ney(
     discount: float | None = None,
     backoff: bool = False,
 ) -> BackoffModel:
-    """Kneser-Ney smoothing with one discount an order, interpolated or, with ``backoff``, in its original form.
+    """Kneser-Ney smoothing with one discount per order, interpolated or, with ``backoff``, in its original form.
 
     Parameters
     ----------
     discount
         Taken from every count, between 0 and 1; None: n1 / (n1 + 2 n2) of each order.
     backoff
-        Whether what was seen gets nothing from the lower order.
+        Whether seen grams get nothing from the lower order.
     """
     counts = trie_counts(trie)
     adjusted = counts.continuations()

@@ -33,7 +33,7 @@ SolverName = Literal["words", "fista", "ista", "sage"]
 
 
 class TrieScores:
-    """The scores θ of the grams of a trie, ready to be asked: normalisers and hash tables are made once.
+    """The scores θ of the grams of a trie, ready for queries: normalisers and hash tables are computed once.
 
     Parameters
     ----------
@@ -208,8 +208,8 @@ def fit_loglinear(
     text
         Sentences.
     order
-        Words of a gram at most; None for contexts as long as the sentence (needs a penalty that can be collapsed and
-        ``alpha=1``, unless the text is small).
+        Maximum number of words in a gram; None for contexts as long as the sentence (needs a penalty that can be
+        collapsed and ``alpha=1``, unless the text is small).
     penalty
         A name in :data:`spinney.optim.PENALTIES` for single weights (``"l1"``, ``"l2"``, ``"none"``, …) or for a tree
         of them (``"tree-l2"``, ``"tree-linf"``); or a function that makes any penalty of :mod:`spinney.optim` for the
@@ -225,7 +225,7 @@ def fit_loglinear(
         ``"words"`` (FISTA with a step for each word; the default wherever the penalty has a prox for it), or as in the
         thesis ``"fista"``, ``"ista"`` and ``"sage"``.
     collapse
-        Whether contexts that always come together share a weight (Nelakanti's M_v). By default where that loses
+        Whether contexts that always occur together share a weight (Nelakanti's M_v). By default where that loses
         nothing: for ``tree-linf``, ``l1`` and ``l2`` with ``alpha=1`` and the solver ``words``.
     start
         Where training begins; the optimum is the same.
@@ -273,10 +273,10 @@ def fit_loglinear_path(
     max_iter: int = 500,
     **options: Any,
 ) -> tuple[LogLinearModel, list[dict[str, float]]]:
-    """Try strengths from the strongest down, each from the solution before, and keep what is best on held-out text.
+    """Try strengths from the strongest down, each starting from the last solution, and keep the best on held-out text.
 
     Returns the model and a row for each point: ``lam``, ``alpha``, ``perplexity``, ``parameters``, ``seconds``. For
-    each ``alpha`` the walk ends when two strengths in a row have not helped.
+    each ``alpha`` the path ends when two consecutive strengths bring no improvement.
     """
     if not lams or not alphas:
         raise OptionError("a path needs at least one strength and one α")
@@ -335,7 +335,7 @@ def _plan(
 def collapses(
     penalty: str, alpha: float, group_factor: float, collapse: bool | None, solver: SolverName | None
 ) -> bool:
-    """Whether contexts that always come together share a weight."""
+    """Whether contexts that always occur together share a weight."""
     if not alpha > 0 or not group_factor > 0:
         raise OptionError("alpha and group_factor must be above 0")
     fits = penalty in COLLAPSIBLE and alpha == 1 and group_factor == 1

@@ -190,7 +190,7 @@ class SequenceMemoizer(LanguageModel):
 
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
-        """The model again."""
+        """The model in a file."""
         # Copies: kernels are compiled for arrays that can be written to.
         text = np.array(file.tensor("text", np.int32))
         trie = stored_trie(file, text)
@@ -231,7 +231,7 @@ def sequence_memoizer(
     max_context
         The longest contexts; None: as long as the sentence.
     sweeps, burn_in
-        How often all customers are seated anew, and how many of these sweeps come before the first that counts
+        Number of times that all customers are seated anew, and how many of these sweeps are discarded at the beginning
         (default: half). The model is that of the mean numbers of customers and tables, and the mean discounts.
     discounts
         Those of contexts of 0, 1, … symbols, where sampling begins; the last is for all longer ones.

@@ -1,4 +1,4 @@
-"""Several language models as one: weighted sums and weighted products of their probabilities."""
+"""Mixtures of language models: weighted sums and weighted products of their probabilities."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ class LinearMixture(_Mixture):
 class LogLinearMixture(_Mixture):
     """p(y | x) ∝ Π_i p_i(y | x)^λ_i, normalised over the vocabulary.
 
-    A whole distribution is needed for each event, which takes time; components that agree make it surer than any
-    of them. A word that has no probability under a component has next to none here.
+    A whole distribution is needed for each event, which takes time; where components agree, the product is surer
+    than any of them. A word that has no probability under a component has next to none here.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def fit_linear(
     max_iter: int = 200,
     tol: float = 1e-7,
 ) -> LinearMixture:
-    """A sum whose weights make text that no component has seen as likely as possible.
+    """Fit a weighted sum of models whose weights maximise the likelihood of held-out text.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def _sums(values: Vector, depths: Ids) -> Vector:
 def fit_log_linear(
     components: Mapping[str, LanguageModel], held_out: Text, *, max_events: int = 2000, random_state: int = 0
 ) -> LogLinearMixture:
-    """A product whose exponents make held-out text as likely as possible (L-BFGS: the problem is convex).
+    """Fit a weighted product of models whose exponents maximise the likelihood of held-out text (convex; by L-BFGS).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every language model can do: score text, measure it, go on with it, and be kept in a file."""
+"""What every language model can do: score text, measure perplexity, continue text, and be stored in a file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MISSING = "\0missing"  # stands for unseen words while text is read for a close
 
 
 class Perplexity(NamedTuple):
-    """How surprised a model is, under a stated convention."""
+    """The perplexity of a text under a stated convention."""
 
     #: exp of the mean negative log-probability of what was scored.
     perplexity: float
@@ -47,7 +47,7 @@ class Perplexity(NamedTuple):
 class LanguageModel(Model, ABC):
     """A distribution over the next word, or the end of the sentence, given what comes before.
 
-    A concrete model gives :meth:`event_logprobs` and :meth:`distribution`, and what it keeps in a file. Words are
+    A subclass defines :meth:`event_logprobs`, :meth:`distribution` and the contents of its file. Words are
     numbered by ``vocabulary``; the end of a sentence is number ``len(vocabulary)``, its start the number after it,
     which is never predicted. Words that are not in the vocabulary are its unknown symbol or, in a closed vocabulary,
     impossible.
@@ -167,9 +167,9 @@ class LanguageModel(Model, ABC):
         temperature: float = 1.0,
         random_state: int = 0,
     ) -> list[list[str]]:
-        """Draw sentences; with a context, each goes on from these first words.
+        """Sample sentences; with a context, each continues these first words.
 
-        ``temperature`` below 1 makes likely words likelier, above 1 the draw wilder.
+        A ``temperature`` below 1 makes likely words likelier, one above 1 makes them less likely.
         """
         if not temperature > 0:
             raise OptionError(f"the temperature must be above 0, not {temperature}")
@@ -217,7 +217,7 @@ class LanguageModel(Model, ABC):
     @classmethod
     @abstractmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
-        """The model again; ``file.header`` holds what :meth:`parts` put there."""
+        """The model in a file; ``file.header`` holds what :meth:`parts` put there."""
 
     def components(self) -> Mapping[str, LanguageModel]:
         """The models inside, by name; they have the same vocabulary."""
@@ -243,7 +243,7 @@ class LanguageModel(Model, ABC):
 
     @classmethod
     def from_file(cls, file: ModelFile) -> LanguageModel:  # type: ignore[override]
-        """The language model that a file holds, of whichever kind."""
+        """The language model in a file, of any kind."""
         unknown = file.header.get("unknown")
         if unknown is not None and not isinstance(unknown, str):
             raise file.error("damaged: the unknown symbol is not a word")

@@ -189,7 +189,7 @@ def pitman_yor(
         ``"gibbs"`` samples the seating; ``"one-table"`` gives each gram one table, which with the concentrations 0
         that are its default is interpolated Kneser-Ney with one discount for each order.
     sweeps, burn_in
-        How often all customers are seated anew, and how many of these sweeps come before the first that counts
+        Number of times that all customers are seated anew, and how many of these sweeps are discarded at the beginning
         (default: half). The model is that of the mean numbers of customers and tables, discounts and concentrations.
     discounts, concentrations
         One for all contexts, or for those of 0, 1, …, ``order - 1`` symbols. Gibbs sampling begins with them

@@ -273,7 +273,7 @@ def _note(
 def mix(
     models: Sequence[str], settings: Settings | None = None, **given: Any
 ) -> LinearMixture | LogLinearMixture:
-    """Several models as one, with the weights that make held-out text most likely (by EM)."""
+    """Combine several models into one, with the weights that maximise the likelihood of held-out text (by EM)."""
     s: Any = settings or lm_settings.Mix.of(given)
     if len(models) + (s.cache_words is not None) < 2:
         raise SettingError("a mixture needs two models, or one and {cache_words}")
@@ -348,11 +348,11 @@ def sample(model: str | LanguageModel, settings: Settings | None = None, **given
 
 
 def export(model: str, output: str, settings: Settings | None = None) -> list[View]:
-    """Write an ARPA file, which holds back-off models only."""
+    """Write a back-off model to an ARPA file."""
     fitted = load_language_model(model)
     if not isinstance(fitted, BackoffModel):
         raise InputError(
-            f"ARPA files can only contain back-off models, and this is a {KINDS[fitted.kind]}",
+            f"ARPA files can only contain back-off models, not this kind of model: {KINDS[fitted.kind]}",
             path=model,
             remedy="fit the model with mkn, kn, wb, ad, jm, katz or pitman-yor",
         )
@@ -368,7 +368,7 @@ def export(model: str, output: str, settings: Settings | None = None) -> list[Vi
 
 
 def import_arpa(arpa: str, settings: Settings | None = None, **given: Any) -> BackoffModel:
-    """The model that an ARPA file of KenLM, SRILM or another program holds."""
+    """The model in an ARPA file of KenLM, SRILM or another program."""
     s: Any = settings or lm_settings.Import.of(given)
     model = read_arpa(arpa, unknown=s.unknown, encoding=s.encoding)
     parameters, active = n_parameters(model)

@@ -36,7 +36,7 @@ class Loss(Protocol):
 
     @property
     def n_free(self) -> int:
-        """How many of its last coordinates are never penalised."""
+        """The number of its last coordinates, which are never penalised."""
         ...
 
     def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
@@ -55,13 +55,13 @@ class PenaltySpec:
     lam, l1, l2
         Strengths; which of them a penalty has is in :data:`spinney.optim.PENALTIES`.
     more
-        Other knobs by name, such as ``alpha`` of ``timeseries``.
+        Other parameters by name, such as ``alpha`` of ``timeseries``.
     grouping
         Which of the groupings that a task offers, such as ``"pattern"``.
     nonnegative
         Whether the weights must be ≥ 0, too.
     own
-        What a penalty object had of its own that this value does not hold (``"groups"``); such a description tells
+        What a penalty object had that this value does not hold (``"groups"``); such a description records
         what a model was trained with, but no penalty can be made from it.
 
     Examples
@@ -193,7 +193,7 @@ class Penalty:
         raise NotImplementedError
 
     def with_lam(self, lam: float) -> Self:
-        """The same penalty at another strength (other knobs, such as ``l2``, stay)."""
+        """The same penalty at another strength (other parameters, such as ``l2``, stay)."""
         other = copy.copy(self)
         other.lam = checked_strength("lam", lam)
         return other

@@ -248,7 +248,7 @@ class LogisticLoss(LinearLoss):
 class MultinomialLoss(LinearLoss):
     """−Σ sᵢ log softmax(mᵢ)[yᵢ] with labels y in 0 … K−1.
 
-    The parameter vector is the row-major matrix of shape (p, K), one row a feature, then K intercepts.
+    The parameter vector is the row-major matrix of shape (p, K), one row per feature, then K intercepts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Regularisation paths for people: how weights come in as λ falls, how many, and how well each model does."""
+"""Regularisation paths as pages show them: how weights enter as λ falls, how many, and how well each model does."""
 
 from __future__ import annotations
 

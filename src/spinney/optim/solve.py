@@ -1,4 +1,4 @@
-"""One door to all solvers: :func:`solve` a problem, or walk its regularisation path."""
+"""The entry point to all solvers: :func:`solve` a problem, or walk its regularisation path."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def solve(
     tol : float
         Stop when the violation of optimality, relative to the gradient of the null model, is at most this.
     max_iter : int
-        Iterations (passes, for stochastic solvers) at most.
+        Maximum number of iterations (passes, for stochastic solvers).
     w0 : array, optional
-        Where to start; the null model (all penalised coordinates 0) when absent.
+        The starting point; the null model (all penalised coordinates 0) when absent.
     callback : callable, optional
         Called as ``callback(step, w)`` after each iteration; a true answer stops the solver.
     scale : float, optional
@@ -225,7 +225,7 @@ def _predicted(last: list[tuple[float, Solution]], lam: float) -> tuple[Vector, 
 
 
 def warn_unless_converged(solution: Solution, tol: float) -> None:
-    """Say so when a fit is not yet a fit."""
+    """Warn if a solver stopped before it converged."""
     if not solution.converged and not solution.interrupted:
         warnings.warn(
             f"solver {solution.solver!r} stopped after {solution.n_iter} iterations at violation "

@@ -1,4 +1,4 @@
-"""What parsers make of sentences: trees, brackets with probabilities, dependencies."""
+"""The output of parsers for sentences: trees, brackets with probabilities, dependencies."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _choice(name: str, value: str | None, known: Sequence[str]) -> None:
 
 @dataclass
 class _Tags:
-    """The tags of a treebank, and those of the text that are not among them."""
+    """The tags of a treebank, and the tags of the text that it does not have."""
 
     known: frozenset[str]
     seen: int = 0

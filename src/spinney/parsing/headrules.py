@@ -1,4 +1,4 @@
-"""The head of a phrase: which child it is about, and which word (Magerman 1995; Collins 1999, appendix A)."""
+"""The head of a phrase: its head child and its head word (Magerman 1995; Collins 1999, appendix A)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class HeadRule(NamedTuple):
     start : ``"left"`` or ``"right"``
         Where the search begins.
     wanted : tuple of tuple of str
-        Labels of children, best first; of labels that stand together, the first that is met.
+        Labels of children, best first; among labels in the same group, the first one found.
     """
 
     label: str
@@ -53,10 +53,9 @@ class HeadRule(NamedTuple):
 class HeadRules:
     """Rules that find the head among the children of a phrase.
 
-    The rules of a phrase are tried in their order. If no child has a label that they want, the head is the first
-    child from where the last of them starts, not counting punctuation. Then the rule for coordination: a head right
-    after a conjunction gives way to what stands before that conjunction. Function tags and indices of labels are
-    not looked at.
+    The rules of a phrase are tried in order. If no child has one of their labels, the head is the first child from
+    where the last rule starts, ignoring punctuation. Then coordination is handled: a head directly after a conjunction
+    is replaced by the child before that conjunction. Function tags and indices of labels are ignored.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ class HeadRules:
     conjunctions
         The labels of conjunctions.
     punctuation
-        The tags of punctuation, which is a head only where there is nothing else.
+        The tags of punctuation, which is a head only if there is nothing else.
 
     Examples
     --------
@@ -116,12 +115,12 @@ class HeadRules:
 
     @classmethod
     def read(cls, path: FilePath) -> HeadRules:
-        """The rules of a file: a line for each, ``LABEL left|right A B (C D)``.
+        """The rules of a file, one per line: ``LABEL left|right A B (C D)``.
 
         Labels in brackets have the same rank. Several lines for one label are tried in order. The label ``*`` says
         where the search starts in phrases without a line; ``* conjunctions CC`` and ``* punctuation , .`` name the
         labels of conjunctions (otherwise none) and the tags of punctuation (otherwise the Penn Treebank's). Blank
-        lines and lines that begin with ``#`` are passed over.
+        lines and lines that begin with ``#`` are skipped.
 
         Examples
         --------
@@ -254,8 +253,8 @@ def _table(text: str) -> Iterable[HeadRule]:
     return (HeadRule(*_parsed(line)) for line in text.strip().splitlines())
 
 
-# Collins (1999), table A.1, and his rules for NP, which also serve NX. That an NP ends in a possessive marker needs no
-# rule of its own: the search from the right meets it first.
+# Collins (1999), table A.1, and his rules for NP, which also serve NX. An NP that ends in a possessive marker needs
+# no rule of its own: the search from the right finds it first.
 _COLLINS = """
 ADJP left NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB
 ADVP right RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN

@@ -28,13 +28,13 @@ from spinney.structure.words import short
 from spinney.views import Arcs, Columns, Facts, Folded, Note, PhraseTree, Section, Share, Table, View
 
 _RULES = 300
-_LABELS = 400  # whose states are described
-#: The most words of a sentence that is drawn.
+_LABELS = 400  # labels whose states are described
+#: Maximum number of words of a drawn sentence.
 LONGEST = 40
 
 _AXES = 4  # directions of a label
 _ARCS = 25  # words of a sentence with arcs
-_EXAMPLES = 6  # sentences, where none are given
+_EXAMPLES = 6  # sentences, if none are given
 
 _ABOUT = "A parser: a probabilistic grammar that gives every sentence a tree of phrases."
 _LABELS_TEXT = (
@@ -53,7 +53,7 @@ _SIGNED_TEXT = (
 
 
 def parser_page(parser: Parser, data: Any, s: Report) -> list[View]:
-    """The views of the page; with data, trees of a treebank or lines of words that the parser is shown on."""
+    """The views of the page; with data, also parses of the trees of a treebank or of lines of words."""
     reader = Reader(parser)
     rows = reader.table()
     views: list[View] = [Note(_ABOUT), fit_facts({**parser.facts, "decoder": parser.decoder})]
@@ -82,7 +82,7 @@ def parser_page(parser: Parser, data: Any, s: Report) -> list[View]:
 
 
 def automata_page(model: HeadAutomata, data: Any, s: Report) -> list[View]:
-    """The views of the page of head automata; with data, sentences of a treebank that they are shown on."""
+    """The views of the page of head automata; with data, also parses of the sentences of a treebank."""
     about = "Head automata: every word generates the words that depend on it."
     views: list[View] = [Note(about), fit_facts(model.facts)]
     if data is not None:
@@ -167,7 +167,7 @@ def _reading(reading: LabelReading) -> list[View]:
 
 
 def _state(state: StateReading) -> list[object]:
-    # What tells a state apart may be words and rules: a label can be a tag and a phrase.
+    # A state may have typical words and rules: a label can be both a tag and a phrase.
     probable = " · ".join(filter(None, (_listed(state.words), _listed(state.rules))))
     typical = [*state.typical_words, *state.typical_rules]
     return [state.share, probable, _named(share.name for share in typical), _listed(state.parents[:4])]
@@ -185,11 +185,11 @@ def _named(names: Iterable[str]) -> str:
 
 
 def _tried(parser: Parser, data: Any, s: Report) -> list[View]:
-    """What the parser makes of trees, with scores, or of sentences without trees."""
+    """Parses of trees, with scores, or of sentences without trees."""
     sentences = _sentences(data, s)
     if sentences is not None:
         fitting = (words for words in map(bracket_words, sentences) if 0 < len(words) <= LONGEST)
-        # No more of them are parsed than are shown.
+        # Only the sentences that are shown are parsed.
         return [Section("Trees", _trees(parser.parse(islice(fitting, s.documents)), None, s.documents))]
     how = {"clean": parser.settings.clean, "functions": parser.settings.keep_functions}
     gold = phrase_trees(data, s, ReadReport(), **how)
@@ -198,7 +198,7 @@ def _tried(parser: Parser, data: Any, s: Report) -> list[View]:
 
 
 def _sentences(data: Any, s: Report) -> Iterable[list[str]] | None:
-    """The words of sentences that have no trees; None where there are trees."""
+    """The words of sentences without trees; None if there are trees."""
     files = paths_of(data)
     if files is None:
         return None if all(isinstance(one, Tree) for one in data) else data

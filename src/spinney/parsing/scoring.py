@@ -1,4 +1,4 @@
-"""How many brackets, heads and tags of a treebank a parser finds."""
+"""Evaluation of parsers on treebanks: brackets, heads and tags."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from spinney.views import Extra, Facts, Note, Share, Table, View
 
 @dataclass(frozen=True)
 class _Scores:
-    """What a model reached on some trees: facts, counts per sentence, and the statistic of these counts."""
+    """The scores of a model: facts, counts per sentence, and the statistic of these counts."""
 
     facts: dict[str, Any]
     counts: NDArray[np.int64]
@@ -58,7 +58,7 @@ _NAMES = {
 
 
 def evaluated(model: Parser | HeadAutomata, data: Any, s: Evaluate) -> list[View]:
-    """F1 of brackets as evalb counts it, tags, and dependencies by head rules; of head automata, heads."""
+    """F1 of brackets as evalb counts it, tags, and dependencies by head rules; for head automata, heads."""
     files = paths_of(data)
     if s.against and files is not None and "-" in files:
         raise SettingError("{against} reads the trees twice: give a file instead of standard input")
@@ -154,7 +154,7 @@ def _of_parser(parser: Parser, data: Any, s: Evaluate) -> _Scores:
         [label, one.gold, one.guessed, one.matched, Share(one.precision), Share(one.recall), Share(one.f1)]
         for label, one in scores.labels.items()
     ]
-    # What the parser never saw, it cannot find.
+    # The parser cannot find labels that it has never seen.
     seen = {plain for label in parser.rules_.labels for plain in label_parts(label)[1]}
     unseen = sorted({node.label for tree in kept for node in tree.nodes()} - seen)
     return _Scores(facts, counts, bracket_f1, labels, unseen)
@@ -163,7 +163,7 @@ def _of_parser(parser: Parser, data: Any, s: Evaluate) -> _Scores:
 def _attachment(
     gold: list[Tree], found: list[Tree], rules: HeadRules, punctuation: bool
 ) -> Attachment | None:
-    """Heads by head rules; None where trees with traces in them have not the same words."""
+    """Heads by head rules; None if the words differ, as in trees with traces."""
     try:
         ours, theirs = ([to_dependencies(tree, rules) for tree in trees] for trees in (found, gold))
         tags = {tag for sentence in theirs for tag in sentence.xpos}
@@ -207,7 +207,7 @@ def _of_automata(model: HeadAutomata, data: Any, s: Evaluate) -> _Scores:
 
 
 def _interval(counts: NDArray[np.int64], statistic: Statistic, seed: int) -> tuple[float, float]:
-    """The 95 % interval of a share, by drawing sentences again: its difference from that of a model with none right."""
+    """The 95 % bootstrap interval of a share: its difference from that of a model that is always wrong."""
     none = np.zeros_like(counts)
     none[:, 0] = counts[:, 0]
     found = paired_bootstrap(none, counts, statistic, random_state=seed)

@@ -1,4 +1,4 @@
-"""Grammars in model files: read and checked number by number."""
+"""Grammars in model files, with checks of all numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spinney.parsing.grammar import Grammar, Layout, Rules
 from spinney.parsing.lexicon import ANY, Lexicon
 
 _PARTS = ("root", "binary", "unary", "lexical")
-#: Numbers of a law below this are not stored: no derivation with them would ever win.
+#: Probabilities below this are not stored: no derivation with them would ever win.
 _LEAST = 1e-12
 
 
@@ -69,7 +69,7 @@ def read_rules(model: ModelFile) -> Rules:
 
 
 def grammar_tensors(grammar: Grammar | CompressedGrammar) -> dict[str, NDArray[Any]]:
-    """The numbers of a grammar, in single precision and without those that are next to nothing."""
+    """The numbers of a grammar, in single precision without negligible ones."""
     tensors: dict[str, NDArray[Any]] = {"n_states": grammar.layout.n_states}
     if isinstance(grammar, CompressedGrammar):
         tensors |= {"rank": grammar.rank, "error": grammar.error.astype(np.float32)}

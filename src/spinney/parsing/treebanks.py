@@ -1,4 +1,4 @@
-"""Trees out of files or out of memory, as the settings of a parser say."""
+"""Trees from files or from memory, according to the settings of a parser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spinney.parsing.cleaning import clean_tree, read_treebank
 
 
 def paths_of(data: Any) -> list[str] | None:
-    """The files that data are, or None if they are trees or sentences themselves.
+    """The files, or None if the data are trees or sentences in memory.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def paths_of(data: Any) -> list[str] | None:
 
 
 def named(data: Any) -> str:
-    """What data are, for messages.
+    """The name of data, for messages.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def dependency_trees(data: Any, s: Any, report: ReadReport, *, column: str) -> l
 
 
 def check_column(sentences: Sequence[Sentence], column: str, path: str | None = None) -> None:
-    """Refuse text whose tags stand elsewhere, or nowhere."""
+    """Refuse text whose tags are in another column, or missing."""
     if sentences and all(set(getattr(sentence, column)) <= {"_"} for sentence in sentences):
         other = "xpos" if column == "upos" else "upos"
         filled = any(set(getattr(sentence, other)) - {"_"} for sentence in sentences)

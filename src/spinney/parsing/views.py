@@ -1,4 +1,4 @@
-"""What parsers hold, for a person: labels, rules and latent states in words; what depends on each tag."""
+"""Views of parsers: labels, rules and latent states, or the dependents of each tag."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES = {
 
 
 def fit_facts(facts: Mapping[str, Any]) -> Facts:
-    """The facts of a fit; what is only worth a word if it happened is left out otherwise."""
+    """The facts of a fit; rare events are left out if they did not occur."""
     shares = {
         name: Share(facts[name]) for name in ("dev_f1", "dev_uas") if isinstance(facts.get(name), float)
     }
@@ -36,7 +36,7 @@ def fit_facts(facts: Mapping[str, Any]) -> Facts:
 
 
 def _extras(facts: Mapping[str, Any]) -> list[View]:
-    """Facts for JSON, where people asked for something else."""
+    """Facts that only JSON shows."""
     return [Extra(name, "", value) for name, value in facts.items()]
 
 
@@ -49,7 +49,7 @@ def parser_views(parser: Parser, s: Inspect) -> list[View]:
         raise SettingError("{grammar} must be at most {most} for this model", most=len(parser.grammars_))
     reader = Reader(parser, s.grammar - 1)
     table = reader.table()
-    # A part of a phrase, which only binary trees have, is shown if it is asked for.
+    # A partial phrase, which only binary trees have, is shown only on request.
     chosen = s.label or [row.label for row in table if row.rules and not row.part][:1]
     readings = [reader.label(name, s.top) for name in chosen]
     facts = {name: value for name, value in parser.facts.items() if name != "learning"}
@@ -105,7 +105,7 @@ def _listed(shares: Iterable[NamedShare]) -> str:
 
 
 def automata_views(model: HeadAutomata, s: Inspect) -> list[View]:
-    """What depends on each tag, or on some."""
+    """The dependents of each tag, or of some tags."""
     found = [side for head in s.label for side in describe_head(model, head, s.top)]
     facts = {name: value for name, value in model.facts.items() if name != "trace"}
     if found:

@@ -227,7 +227,7 @@ class Inspect(Documents, _Shown, Common):
 
 @dataclass(frozen=True, kw_only=True)
 class Path(Penalised, Grouping, Words, LabelledDocuments, _Linear, Solving, Common):
-    """``path``: models at falling strengths."""
+    """``path``: models at decreasing strengths of the penalty."""
 
     panel = TRAINING
     dev: Annotated[

@@ -68,7 +68,7 @@ class Sentences(Decoding):
 
 @dataclass(frozen=True, kw_only=True)
 class Labelled(Sentences):
-    """Files of sentences with labels: the last column, or what the format has in its place."""
+    """Files of labelled sentences: labels are in the last column, or where the format has them."""
 
     format: Annotated[str, OneOf(LABELLED), "Format of the files."] = "columns"
 
@@ -120,7 +120,7 @@ class Training(Labelled, Features, PartialLabels):
 
 @dataclass(frozen=True, kw_only=True)
 class Penalised(Settings):
-    """The penalty of a tagger that is trained."""
+    """The penalty of a trained tagger."""
 
     panel = PENALTY
     penalty: Annotated[
@@ -140,7 +140,7 @@ class Strength(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOut(Settings):
-    """When to stop, and where to begin."""
+    """Early stopping, and the initial model."""
 
     panel = TRAINING
     dev: Annotated[Any | None, File, "Stop when the error on these sentences stops falling."] = None
@@ -182,7 +182,7 @@ class Solving(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class Support(Settings):
-    """Which weights there are."""
+    """The weights that a model has."""
 
     panel = FEATURES
     weights: Annotated[Literal["all", "observed"], "Weights for all labels, or for observed ones."] = "all"
@@ -304,7 +304,7 @@ class Estimator(
     Kind,
     Common,
 ):
-    """The parameters of :class:`spinney.tagging.Tagger`: what does not come with the sentences."""
+    """The parameters of :class:`spinney.tagging.Tagger`: everything that does not come with the sentences."""
 
     panel = TRAINING
     patience: Annotated[int | None, AtLeast(1), "Checks on dev without improvement before stopping."] = None
@@ -356,7 +356,7 @@ class Inspect(Common):
 
 @dataclass(frozen=True, kw_only=True)
 class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Common):
-    """``path``: conditional random fields at falling strengths of the penalty."""
+    """``path``: conditional random fields at decreasing strengths of the penalty."""
 
     panel = TRAINING
     penalty: Annotated[

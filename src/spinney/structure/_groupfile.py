@@ -1,4 +1,4 @@
-"""Groups as JSON, for people: one group a line, members by name where the features have names."""
+"""Groups as JSON, for people: one group per line, members by name where the features have names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON files that people write by hand: strict on the way in, one item a line on the way out."""
+"""JSON files that people write by hand: strict on the way in, one item per line on the way out."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Codes(NamedTuple):
 
 
 class ClassTree(Stored):
-    """A tree over classes; never changes once made.
+    """An immutable tree over classes.
 
     Nodes ``0 … K-1`` are the leaves, in the order of the classes; inner nodes follow.
 
@@ -117,7 +117,7 @@ class ClassTree(Stored):
 
     @classmethod
     def from_classes(cls, classes: WordClasses, names: Sequence[str], counts: ArrayLike) -> Self:
-        """A binary tree over names that are words: Brown paths where there are some, Huffman trees inside the classes.
+        """A binary tree over words: Brown paths if the classes have any, and Huffman trees inside the classes.
 
         Classes without paths hang in a Huffman tree of their own; names without a class form one more class.
 
@@ -161,7 +161,7 @@ class ClassTree(Stored):
 
     @classmethod
     def balanced(cls, names: Sequence[str]) -> Self:
-        """A binary tree, as shallow as can be, with the classes in their order from left to right.
+        """A binary tree of minimal depth, with the classes in their order from left to right.
 
         Examples
         --------
@@ -261,7 +261,7 @@ class ClassTree(Stored):
     # -- files ----------------------------------------------------------------------------------------
 
     def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
-        """What its page shows: the tree, and how deep classes lie."""
+        """What its page shows: the tree, and the depths of the classes."""
         from spinney.structure.pages import tree_page
 
         self._no_data(data)
@@ -336,7 +336,7 @@ class ClassTree(Stored):
             top.refuse(str(error))
 
     def write_json(self, path: FilePath) -> None:
-        """Write a JSON file, one node a line."""
+        """Write a JSON file, one node per line."""
 
         def one(v: int) -> dict[str, Any]:
             above = int(self.parent[v])

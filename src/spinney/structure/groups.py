@@ -25,7 +25,7 @@ Empty = Literal["drop", "refuse"]
 
 
 class Groups(Stored):
-    """Sets of features with weights, flat, nested or overlapping; never changes once made.
+    """Immutable sets of features with weights, flat, nested or overlapping.
 
     Group ``g`` is ``members[ptr[g]:ptr[g+1]]``, ascending, with weight ``weights[g]``.
 
@@ -91,7 +91,7 @@ class Groups(Stored):
         names: Sequence[str] | None = None,
         empty: Empty = "refuse",
     ) -> Self:
-        """Groups from a list of their members each."""
+        """Groups from lists of their members."""
         lists = list(lists)
         ptr = np.zeros(len(lists) + 1, dtype=np.int64)
         np.cumsum([len(members) for members in lists], out=ptr[1:])
@@ -120,7 +120,7 @@ class Groups(Stored):
 
     @classmethod
     def rows(cls, n_features: int, n_outputs: int, weights: Weights = "sqrt") -> Self:
-        """One group a feature, for a flat ``(n_features, n_outputs)`` matrix of weights: all of its row.
+        """One group per feature, for a flat ``(n_features, n_outputs)`` weight matrix: the whole row.
 
         Examples
         --------
@@ -139,7 +139,7 @@ class Groups(Stored):
         weights: Weights = "sqrt",
         names: Sequence[str] | None = None,
     ) -> Self:
-        """One group a node of a forest: the features at the node and at all its descendants.
+        """One group per node of a forest: the features at the node and at all its descendants.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Groups(Stored):
         lengths: Sequence[int] | None = None,
         weights: Weights = "sqrt",
     ) -> Self:
-        """One group a node of a tree of word classes: the features (words) below it, named by its path.
+        """One group per node of a tree of word classes: the features (words) below it, named by its path.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class Groups(Stored):
     def expand(self, n_outputs: int, weights: Weights | None = None) -> Groups:
         """The same groups over a flat ``(n_features, n_outputs)`` matrix: feature ``j`` becomes its row.
 
-        The weights stay, unless others are asked for.
+        The weights are kept, unless others are given.
 
         Examples
         --------
@@ -261,7 +261,7 @@ class Groups(Stored):
         )
 
     def subset(self, kept: ArrayLike) -> Groups:
-        """The groups for which ``kept`` (a truth value for each) holds, in their order.
+        """The groups for which ``kept`` (a boolean for each) is true, in their order.
 
         Examples
         --------
@@ -283,7 +283,7 @@ class Groups(Stored):
     def merged(self) -> Groups:
         """One group for all that have the same members, with the sum of their weights: the same penalty.
 
-        It stands where the first of them stood, and has its name with the number of them.
+        It takes the place of the first of them, and its name followed by their number.
 
         Examples
         --------
@@ -324,7 +324,7 @@ class Groups(Stored):
 
     @cached_property
     def overlap_counts(self) -> NDArray[np.int64]:
-        """In how many groups each feature is (the Nᵢ of ADMM)."""
+        """The number of groups that each feature is in (the Nᵢ of ADMM)."""
         return frozen(np.bincount(self.members, minlength=self.n_features), np.int64, "")
 
     @property
@@ -437,7 +437,7 @@ class Groups(Stored):
     # -- files ----------------------------------------------------------------------------------------
 
     def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
-        """What its page shows: the groups, their sizes, and how they lie in each other."""
+        """What its page shows: the groups, their sizes, and how they are nested."""
         from spinney.structure.pages import groups_page
 
         self._no_data(data)
@@ -445,7 +445,7 @@ class Groups(Stored):
 
     @property
     def facts(self) -> dict[str, Any]:  # type: ignore[override]
-        """How many groups there are, and how they lie in each other."""
+        """The number of groups, and how they are nested."""
         return {
             "groups": len(self),
             "features": self.n_features,

@@ -1,4 +1,4 @@
-"""Places of words on a map: similar words stand near each other, and each has its neighbours."""
+"""Positions of words on a map: similar words are close together, and each has its neighbours."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _MEMBERS = 12  # of a group that are listed
 
 
 def class_views(classes: WordClasses, top: int) -> list[ClassView]:
-    """All classes by falling share."""
+    """All classes by decreasing share."""
     shares, paths = classviews.class_shares(classes), classes.paths
     numbers = np.argsort(-shares, kind="stable").tolist()
     words = classviews.class_words(classes, numbers, top)
@@ -33,7 +33,7 @@ def class_views(classes: WordClasses, top: int) -> list[ClassView]:
 
 
 def classes_page(classes: WordClasses, data: Any, s: Any) -> list[View]:
-    """Word classes that come from anywhere, perhaps with sentences in their classes.
+    """The page of word classes of any origin, perhaps with sentences labelled with their classes.
 
     Examples
     --------
@@ -71,7 +71,7 @@ _NAMES = {
 
 
 def vectors_page(vectors: WordVectors, s: Any) -> list[View]:
-    """Word vectors that come from anywhere.
+    """The page of word vectors of any origin.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def vectors_page(vectors: WordVectors, s: Any) -> list[View]:
 
 
 def tree_page(tree: ClassTree) -> list[View]:
-    """A tree of classes.
+    """The page of a tree of classes.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def tree_page(tree: ClassTree) -> list[View]:
 
 
 def groups_page(groups: Groups) -> list[View]:
-    """Groups of features.
+    """The page of groups of features.
 
     Examples
     --------

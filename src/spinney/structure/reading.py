@@ -1,4 +1,4 @@
-"""Structure out of whatever file the user has: word classes and vectors, trees of classes, topics.
+"""Structure from whatever file the user has: word classes and vectors, trees of classes, topics.
 
 Every function also takes the structure itself, so that a setting may be a file or an object.
 """
@@ -18,14 +18,14 @@ from spinney.structure.wordvectors import WordVectors
 
 
 def is_model(file: str) -> bool:
-    """Whether a file is one of ours rather than text: its first eight bytes are a length, then comes a brace."""
+    """Whether a file is a Spinney model rather than text: its first eight bytes are a length, followed by a brace."""
     with open_bytes(file) as stream:
         start = stream.read(9)
     return len(start) == 9 and start[8:9] == b"{" and b"\0" in start[:8]
 
 
 def word_classes(file: str | WordClasses) -> WordClasses:
-    """Word classes: a model that gives some, such as one of ``spinney classes``, or a Brown paths file."""
+    """Word classes, from a model that has some (such as one of ``classes fit``) or a Brown paths file."""
     if isinstance(file, WordClasses):
         return file
     if not is_model(file):
@@ -35,7 +35,7 @@ def word_classes(file: str | WordClasses) -> WordClasses:
 
 
 def word_vectors(file: str | WordVectors) -> WordVectors:
-    """Word vectors: a model that gives some, such as one of ``spinney embed``, or word2vec text."""
+    """Word vectors, from a model that has some (such as one of ``embed fit``) or word2vec text."""
     if isinstance(file, WordVectors):
         return file
     if not is_model(file):
@@ -49,7 +49,7 @@ def word_vectors(file: str | WordVectors) -> WordVectors:
 def class_tree(file: str | ClassTree, names: Sequence[str], counts: Sequence[int]) -> ClassTree:
     """A tree over words or labels, with how often each was seen.
 
-    The file is a tree (a structure file, JSON, or Newick), or it has word classes (a model of ``spinney classes``, a
+    The file is a tree (a structure file, JSON, or Newick), or it has word classes (a model of ``classes fit``, a
     structure file, or Brown paths), whose paths become the tree.
     """
     if isinstance(file, ClassTree):

@@ -24,7 +24,7 @@ Default = TypeVar("Default")
 
 
 class WordClasses(OfWords):
-    """Each word's class; never changes once made.
+    """The class of each word; immutable.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class WordClasses(OfWords):
     # -- files ----------------------------------------------------------------------------------------
 
     def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
-        """What its page shows: classes, a map of words, their tree; with data, sentences in their classes."""
+        """What its page shows: classes, a map of words, their tree; with data, sentences labelled with classes."""
         from spinney.structure.pages import classes_page
 
         return classes_page(self, data, settings_or(Report, settings, given))
@@ -201,10 +201,10 @@ class WordClasses(OfWords):
 
     @classmethod
     def read_paths(cls, path: FilePath) -> Self:
-        """Read a Brown ``paths`` file: on each line a path, a word and its count, between tabs.
+        """Read a Brown ``paths`` file: on each line a path, a word and its count, separated by tabs.
 
         Classes are numbered in the order of their paths, so that neighbours in the tree have close numbers.
-        The counts may be missing, on all lines alike.
+        The counts may be missing, but then on all lines.
         """
         first_line: dict[str, int] = {}
         bits: list[str] = []
@@ -241,7 +241,7 @@ class WordClasses(OfWords):
 
     @classmethod
     def read_json(cls, path: FilePath) -> Self:
-        """Read what `write_json` writes: one object a class, with its words and, perhaps, path and counts."""
+        """Read what `write_json` writes: one object per class, with its words and, perhaps, path and counts."""
         top = read_json(path)
         words: list[str] = []
         ids: list[int] = []

@@ -1,4 +1,4 @@
-"""Words in read-outs: found with their spelling, cut to fit a line, the foremost by a number."""
+"""Helpers for showing words: look up, shorten, and rank them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spinney.structure import WordVectors
 
 
 def short(word: str) -> str:
-    """So much of a word that a line holds several: text has rules of dashes, and addresses."""
+    """A word shortened so that several fit on a line: texts contain long addresses and rules of dashes."""
     return word if len(word) <= 24 else word[:23] + "…"
 
 
@@ -30,7 +30,7 @@ def largest(values: NDArray[np.float64], k: int) -> list[int]:
 
 
 def known_word(vectors: WordVectors, word: str) -> str:
-    """The word as the model has it; if it has none, an error that says which words are spelt much like it."""
+    """The word as the model has it; if it is unknown, an error that suggests words with a similar spelling."""
     if word in vectors:
         return vectors.words[int(vectors.encode([word])[0])]
     same = [

@@ -27,7 +27,7 @@ _CHUNK = 512  # scores whose largest is looked at before they are
 
 
 class WordVectors(OfWords):
-    """A vector for each word; never changes once made.
+    """A vector for each word; immutable.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class WordVectors(OfWords):
         Distinct words.
     matrix
         One row per word: a NumPy array (kept as ``float32`` or ``float64``) or a SciPy sparse matrix. It is
-        not copied, so leave it alone afterwards.
+        not copied, so do not change it afterwards.
     lowercase
         Whether a word that has no vector is looked up in lower case: for vectors of lower-cased text.
 
@@ -133,9 +133,9 @@ class WordVectors(OfWords):
         """The rows most similar to each of many vectors, and how similar they are; equals by their order.
 
         Exact: products of matrices, for a block of queries and a block of words at a time. A vector of zeros is
-        0 similar to all by ``"cosine"`` and ``"hellinger"``.
+        has similarity 0 to all others by ``"cosine"`` and ``"hellinger"``.
 
-        ``"hellinger"`` reads vectors as distributions (none may have negative numbers; each is divided by its
+        ``"hellinger"`` treats vectors as distributions (none may have negative numbers; each is divided by its
         sum) and gives the Bhattacharyya coefficient BC = Σ √(p q), from 0 to 1: the order is that of the
         Hellinger distance, which is 2 − 2 BC. The square roots of all vectors are kept for the next call.
         """
@@ -288,7 +288,7 @@ class WordVectors(OfWords):
     def read_word2vec(cls, path: FilePath, *, binary: bool | None = None) -> Self:
         """Read vectors as ``float32`` from word2vec's text, or its binary format.
 
-        Text is a line with both sizes, or none, then one word a line. By default a file is binary if its name
+        Text is an optional line with both sizes, then one word per line. By default a file is binary if its name
         ends in ``.bin`` (before a compression suffix).
         """
         if binary is None:

@@ -60,7 +60,7 @@ class ChainWeights:
         return unigrams, bigrams
 
     def kept(self, unigrams: NDArray[np.bool_], bigrams: NDArray[np.bool_]) -> ChainWeights:
-        """The weights of these observations only, numbered anew."""
+        """The weights of these observations only, renumbered."""
         shape = Shape(int(unigrams.sum()), int(bigrams.sum()), self.shape.labels, self.shape.start)
         w = self.full()
         rows = np.concatenate([self.shape.mu(w)[unigrams].ravel(), self.shape.lam(w)[bigrams].ravel()])

@@ -40,7 +40,7 @@ class ResidualSource(Protocol):
 
 
 class Samples:
-    """A matrix, one row a sample, and the class 0 … K−1 of each."""
+    """A matrix with one row per sample, and the class 0 … K−1 of each."""
 
     def __init__(
         self, X: Any, codes: NDArray[np.intp], delta: float, form: Form = "auto", rank: int | None = None

@@ -30,9 +30,9 @@ def text_taxonomy(
     Parameters
     ----------
     end
-        How the end of a sentence is called in the tree.
+        The name of the end of a sentence in the tree.
     n_dimensions
-        Of the vectors.
+        Number of dimensions of the vectors.
     method, depth, delta, random_state
         As in :func:`~spinney.taxonomy.word_taxonomy`.
 

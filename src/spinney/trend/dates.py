@@ -1,4 +1,4 @@
-"""Times as people write them, 1945 or 2014-05-03, as the numbers of equal bins: years, decades, months."""
+"""Times such as 1945 or 2014-05-03 as the numbers of equal bins: years, decades, months."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from spinney.errors import InputError, OptionError
 
 Time = int | date
-#: So many units (years, of dates), months of dates, or each time by itself.
+#: The width of a bin in units (years for dates), months of dates, or None for each time by itself.
 Every = int | Literal["month"] | None
 
 _DATE = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?(?![\d-])")
 
 
 def parse_time(text: str) -> Time:
-    """A whole number, or a date as ISO has it (what follows a date, such as a time of day, is ignored).
+    """A whole number, or an ISO date (what follows a date, such as a time of day, is ignored).
 
     Examples
     --------
@@ -38,7 +38,7 @@ def parse_time(text: str) -> Time:
 
 
 def binned(times: Sequence[Time], every: Every = None) -> NDArray[Any]:
-    """The bin of each time: whole numbers that are counted through, or without ``every`` dates as text.
+    """The bin of each time: consecutive whole numbers or, without ``every``, dates as text.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def _bin(time: Time, every: Every) -> int | str:
 
 
 def bin_label(step: Any, every: Every) -> str:
-    """What a bin is called: its first year, number or month.
+    """The name of a bin: its first year, number or month.
 
     Examples
     --------

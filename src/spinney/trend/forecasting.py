@@ -1,4 +1,4 @@
-"""What a trend forecasts for documents, and how well."""
+"""Forecasts of a trend for documents, and their scores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spinney.views import View
 
 
 def applied(model: TrendModel, data: Any, s: Apply) -> Applied:
-    """A record for each document: its number or class; of a model of text, nats (−ln p), words, and nats per word."""
+    """One record per document: its number or class or, for a model of text, nats (−ln p), words, and nats per word."""
     if s.proba and model.task != "classification":
         raise SettingError("{proba} needs a model of classes, which this is not")
     columns = replace(Columns.of(model.settings).other(s), time=s.time, target=None)
@@ -50,7 +50,7 @@ def _columns(model: TrendModel, proba: bool) -> list[str]:
 
 
 def _forecasts(model: TrendModel, read: Read, proba: bool) -> Iterator[list[Any]]:
-    """A row for each document."""
+    """One row per document."""
     documents = read.documents
     if model.task == "text":
         losses, lengths = model.losses(documents).tolist(), model.lengths(documents).tolist()

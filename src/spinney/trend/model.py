@@ -1,4 +1,4 @@
-"""A time-series model with the words, covariates and times that it was trained on: text in, forecasts out."""
+"""A time-series model with the words, covariates and times that it was trained on: from text to forecasts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CLASSES: dict[Task, Any] = {
     "classification": TimeSeriesClassifier,
     "text": TimeSeriesTextModel,
 }
-#: What losses are, averaged; less is better.
+#: The names of mean losses; lower is better.
 MEASURES: dict[Task, str] = {
     "regression": "mean squared error",
     "classification": "nats per document",
@@ -43,19 +43,19 @@ MEASURES: dict[Task, str] = {
 
 @dataclass(frozen=True)
 class Documents:
-    """Texts with what else is known about them, row by row.
+    """Texts with their times, targets and covariates, row by row.
 
     Attributes
     ----------
     times : array, optional
-        The step of each, such as :func:`spinney.trend.dates.binned` gives; without them, all are of the time to
-        come.
+        The step of each, as :func:`spinney.trend.dates.binned` returns it; without times, all are of the
+        next time.
     targets : array, optional
         The numbers or classes to predict.
     columns : mapping of str to sequence of str
         Covariates of the text model, by name.
     extra : array of shape (n, E), optional
-        Further features of the linear models.
+        Additional features of the linear models.
     """
 
     texts: Sequence[str]
@@ -79,9 +79,9 @@ class Documents:
 
 
 class Strand(NamedTuple):
-    """One series: its word, the covariate it belongs to, what it was ranked by, and the value expected next.
+    """One series: its word, the covariate it belongs to, the score by which it was ranked, and the expected next value.
 
-    The last (and E[α], the stiffness) only of models with the adaptive prior.
+    Only models with the adaptive prior have the last one (and E[α], the stiffness).
     """
 
     word: str
@@ -93,19 +93,18 @@ class Strand(NamedTuple):
 
 
 class TrendModel(Model):
-    """Dated texts in; numbers, classes or probabilities of words out.
+    """A model of dated texts that predicts numbers, classes or probabilities of words.
 
     Parameters
     ----------
     series : TimeSeriesRegressor, TimeSeriesClassifier or TimeSeriesTextModel
     words : FrequentWords
     covariates : sequence of str
-        The columns that the text model is given; without any, words have a series each, over their frequency at all
-        times.
+        The columns of the text model; without any, each word has one series, relative to its frequency at all times.
     extra : sequence of str
-        The names of further features of the others.
+        The names of additional features of the other models.
     every : int or "month", optional
-        How times were binned (:mod:`spinney.trend.dates`); tells how to call them.
+        How times were binned (:mod:`spinney.trend.dates`); determines their names.
 
     Examples
     --------
@@ -139,7 +138,7 @@ class TrendModel(Model):
 
     @property
     def task(self) -> Task:
-        """What is modelled."""
+        """The task."""
         return next(task for task, kind in _CLASSES.items() if isinstance(self.series, kind))
 
     # -- text to numbers -----------------------------------------------------------------------------------
@@ -264,17 +263,17 @@ class TrendModel(Model):
 
     @property
     def labels(self) -> list[str]:
-        """What its times are called."""
+        """The names of its times."""
         return [bin_label(step, self.every) for step in self.series.times_.tolist()]
 
     @property
     def names(self) -> list[str]:
-        """Of the features: words, then the further ones in brackets."""
+        """The names of the features: words, then the additional ones in brackets."""
         return [*self.words.names, *(f"({name})" for name in self.extra)]
 
     @property
     def effects(self) -> list[str]:
-        """Of the covariates of the text model; of a linear model the class, or number, that coefficients speak for."""
+        """The covariates of a text model; for a linear model, the class that weights above 0 support, or the number."""
         if self.task == "text":
             return self.covariates.names
         return [str(self.series.classes_[1]) if self.task == "classification" else "value"]
@@ -298,7 +297,7 @@ class TrendModel(Model):
     def strongest(
         self, k: int = 10, *, by: Literal["norm", "change", "last"] = "norm"
     ) -> dict[str, list[Strand]]:
-        """For each effect the ``k`` series of largest norm, change or last value."""
+        """For each effect, the ``k`` series with the largest norm, change or last value."""
         place = {name: i for i, name in enumerate(self.names)}
         found = {}
         for f, effect in enumerate(self.effects):
@@ -322,7 +321,7 @@ class TrendModel(Model):
     # -- what all models have --------------------------------------------------------------------------------
 
     def contents(self) -> Contents:
-        """What the model keeps in its file."""
+        """The contents of the model's file."""
         header = {"task": self.task, "every": self.every, "facts": self.facts}
         parts = {
             "words": self.words.parts(),

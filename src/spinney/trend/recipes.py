@@ -1,4 +1,4 @@
-"""From dated documents and settings to a trend, and to a comparison of methods, for any program."""
+"""From dated documents and settings to a trend, and to a comparison of methods, for use in Python."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _SERIES: dict[str, tuple[Any, type[Settings]]] = {
     "classification": (TimeSeriesClassifier, LinearSeries),
     "text": (TimeSeriesTextModel, WordSeries),
 }
-#: What serves dated documents better than the defaults of the estimators.
+#: Defaults for dated documents that work better than those of the estimators.
 _BETTER = {"regression": {"noise_variance": "residual"}, "classification": {"init": "lasso-all"}}
 
 
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendModel:
-    """Fit series of weights to dated documents: to numbers, two classes, or the words alone.
+    """Fit series of weights to dated documents, to predict numbers, two classes, or the words themselves.
 
     Parameters
     ----------
     train
         Files: CSV or TSV with a column of times, or folders of years. Or :class:`~spinney.trend.model.Documents`,
-        whose targets, if they have any, are predicted.
+        whose targets, if any, are predicted.
     settings
         Settings of :mod:`spinney.settings.trend`; or give them by name, ``method`` among them.
 

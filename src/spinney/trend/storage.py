@@ -29,7 +29,7 @@ ADAPTED = ("kappa_", "e_alpha_", "shrinkage_")
 
 
 class SeriesModel(Model, BaseEstimator):  # type: ignore[misc]
-    """What the estimators of series share: their settings, what is known of a fit, and files."""
+    """The shared part of the estimators of series: their settings, facts about a fit, and files."""
 
     takes: ClassVar[type[Series]]
     names_: list[str] | None = None
@@ -40,7 +40,7 @@ class SeriesModel(Model, BaseEstimator):  # type: ignore[misc]
 
     @property
     def facts(self) -> dict[str, Any]:  # type: ignore[override]
-        """What the fit did, by the names that all models use."""
+        """The facts about the fit, by the names that all models use."""
         found = {name: getattr(self, attribute, None) for name, attribute in _NAMED_FACTS.items()}
         return {"method": self.method, **found}
 
@@ -50,7 +50,7 @@ class SeriesModel(Model, BaseEstimator):  # type: ignore[misc]
         super().save(path)
 
     def contents(self) -> Contents:
-        """What the model keeps in its file."""
+        """The contents of the model's file."""
         return Contents(*self.parts(self.names_))
 
     def parts(self, names: Sequence[str] | None = None) -> Parts:
@@ -79,7 +79,7 @@ _NAMED_FACTS = {
 
 
 def linear_parts(model: Any, names: Sequence[str] | None) -> Parts:
-    """What a file keeps of a `TimeSeriesRegressor` or `TimeSeriesClassifier`."""
+    """The parts of a file for a `TimeSeriesRegressor` or `TimeSeriesClassifier`."""
     header, tensors, strings = common_parts(model, names, model.coef_.shape[1])
     tensors |= {"intercept": np.array(model.intercept_), **csr_tensors("coef", csr_array(model.coef_))}
     if hasattr(model, "classes_"):
@@ -88,7 +88,7 @@ def linear_parts(model: Any, names: Sequence[str] | None) -> Parts:
 
 
 def linear_from_parts(cls: Any, file: ModelFile) -> Any:
-    """What `linear_parts` gave, out of a file."""
+    """The model from the parts of `linear_parts`."""
     model = rebuilt(cls, file)
     coef, intercept = file.csr("coef").toarray(), np.array(file.tensor("intercept", np.float64))
     if not len(coef) == len(intercept) == len(model.times_) or not len(coef):
@@ -154,7 +154,7 @@ def rebuilt(cls: Any, file: ModelFile) -> Any:
 
 
 def check_names(file: ModelFile, model: Any, width: int) -> None:
-    """As many names as there are coefficients to name."""
+    """Check that there is one name per coefficient."""
     if model.names_ is not None and len(model.names_) != width:
         raise file.error("damaged: the names do not match the coefficients")
 
@@ -168,7 +168,7 @@ def pack_labels(labels: NDArray[Any], strings: dict[str, Sequence[str]], name: s
 
 
 def unpack_labels(file: ModelFile, name: str, kind: str) -> NDArray[Any]:
-    """Labels out of their strings."""
+    """Labels from their strings."""
     texts = file.texts(name)
     if kind == "bool":
         return np.array([text == "True" for text in texts])

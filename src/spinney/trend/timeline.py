@@ -17,10 +17,10 @@ _MANY_STEPS = 1000
 
 @dataclass(frozen=True)
 class Timeline:
-    """The times of a model in order, one a step.
+    """The times of a model in order, one per step.
 
-    Integers are counted through: a year without documents, between others, is a step without data. Other labels
-    (strings, dates) follow each other in their sorted order.
+    Integers are consecutive: a year without documents between others is a step without data. Other labels
+    (strings, dates) are in sorted order.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Timeline:
 
     @classmethod
     def given(cls, times: Any, n: int) -> tuple[Timeline, Steps]:
-        """The timeline of n documents, and the step of each; without times they are all of one."""
+        """The timeline of n documents, and the step of each; without times, all are of one step."""
         times = np.zeros(n, dtype=np.int64) if times is None else times
         _check_number(times, n)
         timeline = cls.of(times)
@@ -73,7 +73,7 @@ class Timeline:
         return np.asarray(steps, dtype=np.intp)
 
     def rows(self, times: Any, n: int) -> Iterator[tuple[int, Any]]:
-        """Each step that n documents have, with their rows; without times all are of the last."""
+        """Each step that n documents have, with their rows; without times, all are of the last step."""
         if times is None:
             yield -1, slice(None)
             return

@@ -13,8 +13,8 @@ from spinney.trend.comparing import Comparison
 from spinney.trend.model import Strand, TrendModel
 from spinney.views import Bars, Extra, Facts, Note, Section, Series, Spark, Table, View
 
-_LINES = 8  # in a chart: as many as there are colours
-_EFFECTS = 12  # covariates that a page shows, those with the strongest series
+_LINES = 8  # lines per chart: as many as there are colours
+_EFFECTS = 12  # covariates shown on a page, those with the strongest series
 
 #: The names of facts, in the order of a table.
 _NAMES = {
