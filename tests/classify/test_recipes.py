@@ -1,5 +1,7 @@
 """What the commands do, in Python: the same models, from files and from memory, and again from their configuration."""
 
+import tomllib
+
 import numpy as np
 import pytest
 
@@ -142,3 +144,11 @@ def test_an_empty_model_is_said():
     with pytest.warns(EmptyModelWarning, match="the penalty left no weight"):
         model = fit((texts, labels), lam=100.0)
     assert model.facts["active"] == 0
+
+
+def test_a_configuration_fits_again_in_python(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\ngood fun,+\ngreat fun,+\ndull,-\ndull and bad,-\n")
+    model = fit(str(tmp_path / "a.csv"), lam=0.1, threads=1)
+    config = tomllib.loads(model.config())
+    again = fit(config.pop("train"), **config)
+    np.testing.assert_array_equal(again.coef, model.coef)

@@ -51,8 +51,9 @@ def read_documents(data: Any, how: InputOptions, *, need_labels: bool) -> Inputs
     >>> read_documents((["such fun", "dull"], ["+", "-"]), InputOptions(), need_labels=True).labels
     ['+', '-']
     """
-    if isinstance(data, str | os.PathLike):
-        return read_inputs(os.fspath(data), how, need_labels=need_labels)
+    path = named(data)
+    if path is not None:
+        return read_inputs(path, how, need_labels=need_labels)
     inputs, labels = data if need_labels else (data, None)
     is_text = getattr(getattr(inputs, "dtype", None), "kind", "U") in "OSU"
     if is_text:
@@ -71,7 +72,9 @@ def read_documents(data: Any, how: InputOptions, *, need_labels: bool) -> Inputs
 
 
 def named(data: Any) -> str | None:
-    """The name of a file, for messages; data from memory have none."""
+    """The path of a file, perhaps as the only one of a list (as configurations have it); data from memory have none."""
+    if isinstance(data, list) and len(data) == 1:
+        (data,) = data
     return os.fspath(data) if isinstance(data, str | os.PathLike) else None
 
 
