@@ -18,7 +18,7 @@ from spinney.errors import InputError, OptionError
 #: The columns that a parsed sentence has, by their names in CoNLL-U.
 PARSED_COLUMNS: Final = ("form", "lemma", "upos", "xpos", "deprel")
 
-#: What gives sentences their trees: some of them in, as many out; a report takes what is to be told.
+#: Gives sentences their trees: it takes some sentences and returns as many; the report records what went wrong.
 DependencyParser = Callable[[Iterator[Sequence[str]], ReadReport], Iterator[Sentence]]
 
 _INSTALL = "pip install 'spinney[parse]'"

@@ -37,7 +37,7 @@ MODULES: Final = (
     "types", "typing", "uuid", "warnings", "weakref", "webbrowser", "zipfile",
 )  # fmt: skip
 
-#: Modules to tell apart by a few of their statements.
+#: Modules to be recognised by a few of their statements.
 TOLD_APART: Final = ("imaplib", "mailbox", "pickle", "subprocess", "tarfile", "threading")
 #: Those of ``code.txt``: none of them has trees, roles or documents in the other files.
 UNLABELLED: Final = tuple(name for name in MODULES if name not in (*TREE_MODULES, *TOLD_APART))

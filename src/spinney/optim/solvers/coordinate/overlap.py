@@ -3,7 +3,7 @@
 Coordinate descent alone may stand still where it should not: no single coordinate can leave a group that is zero,
 though several together could. The smallest subgradient (the residual) tells which, and a step along it frees them.
 Once their groups are not zero, the norms are smooth there and descent goes on by coordinates. The other way round,
-descent shrinks a group for ever that should be zero, and needs to be told when to let it go.
+descent would shrink a group that should be zero for ever, so a separate test sets it to zero.
 """
 
 from __future__ import annotations
