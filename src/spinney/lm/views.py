@@ -135,7 +135,7 @@ def n_parameters(model: LanguageModel) -> tuple[int, int]:
     (12, 8)
     """
     if isinstance(model, LogLinearModel | HierarchicalModel):
-        tried = model.facts.get("parameters")  # with those that are gone, if the file tells
+        tried = model.facts.get("parameters")  # including pruned ones, if the file records them
         return tried if isinstance(tried, int) else len(model.theta), model.n_parameters
     if isinstance(model, LinearMixture | LogLinearMixture):
         sizes = np.array([n_parameters(part) for part in model.components().values()])
@@ -337,7 +337,9 @@ def _sure_restaurants(model: SequenceMemoizer, top: int) -> Table:
     d = node_discounts(trie, model.discounts)
     own, weight = PitmanYor(trie, model.customers, model.tables, d, np.zeros(trie.n_contexts)).interpolation()
     rows = []
-    sure = np.where(trie.occurrences > 1, -weight, -np.inf)  # what happened once is sure of nothing
+    sure = np.where(
+        trie.occurrences > 1, -weight, -np.inf
+    )  # a context seen only once gives no sure prediction
     for context in (1 + i for i in largest(sure[1:], top)):
         if np.isinf(sure[context]):
             break
