@@ -150,7 +150,7 @@ def test_names_of_documents_and_stored_zeros():
     groups = document_groups(X, features, names=["first", "second"], min_size=1)
     assert groups.names == ["first", "second"]
     assert as_words(groups, features) == [{"a", "b"}, {"b"}]
-    with pytest.raises(OptionError, match="2 documents but 1 names"):
+    with pytest.raises(OptionError, match="2 documents, but 1 names"):
         document_groups(X, features, names=["first"])
     with pytest.raises(OptionError, match="1 documents but 2 names"):
         document_groups(["a"], features, names=["first", "second"])
@@ -356,7 +356,7 @@ def test_topics_by_brute_force(seed, top, mass, as_sparse):
 def test_bad_topics():
     features = vocabulary("a", "b")
     for wrong in ({"top": 0}, {"mass": 0.0}, {"mass": 1.5}):
-        with pytest.raises(OptionError, match="at least 1 word"):
+        with pytest.raises(OptionError, match="top must be at least 1"):
             topic_groups([[1.0, 2.0]], ["a", "b"], features, **wrong)
     with pytest.raises(OptionError, match="each of the 3 words"):
         topic_groups([[1.0, 2.0]], ["a", "b", "c"], features)
@@ -431,7 +431,7 @@ def test_bad_families():
     one = Groups.from_lists([[0, 1]], 4)
     with pytest.raises(OptionError, match="at least one family"):
         combined({})
-    with pytest.raises(OptionError, match="'lda', but the families are a"):
+    with pytest.raises(OptionError, match="'lda' for this strength; the families are a"):
         combined({"a": one}, strengths={"lda": 1.0})
     with pytest.raises(OptionError, match="strength of 'a'"):
         combined({"a": one}, strengths={"a": -1.0})

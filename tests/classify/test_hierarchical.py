@@ -196,10 +196,10 @@ def test_strengths_by_a_gamma_prior():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"policy": "other"}, "policy is one of"),
+        ({"policy": "other"}, "policy must be one of"),
         ({"policy": "gamma", "gamma": (1.0, 1.0)}, "shape above 1"),
-        ({"policy": "gamma", "penalty": "l1"}, "goes with the penalty l2"),
-        ({"policy": "indep", "penalty": L1(1.0)}, "by its name"),
+        ({"policy": "gamma", "penalty": "l1"}, "needs the penalty l2"),
+        ({"policy": "indep", "penalty": L1(1.0)}, "needs the name of a penalty"),
         ({"policy": "indep", "folds": 1}, "must be at least 2"),
         ({"penalty": "none at all"}, "there is no penalty"),
     ],
@@ -215,7 +215,7 @@ def test_bad_input():
     model = TreeClassifier().fit(X, y)
     with pytest.raises(InputError, match="was not seen in training"):
         model.log_likelihood(X[:1], ["c99"])
-    with pytest.raises(InputError, match="counts are finite"):
+    with pytest.raises(InputError, match="counts must be finite"):
         TreeClassifier().fit_counts(X, -np.ones((len(X), 2)))
     with pytest.raises(InputError, match="counts of shape"):
         TreeClassifier().fit_counts(X, np.ones((3, 2)))

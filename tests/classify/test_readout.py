@@ -98,7 +98,7 @@ def test_log_odds_of_a_regressor_are_differences_of_numbers():
 def test_log_odds_refuse_what_is_no_class_and_no_text():
     with pytest.raises(OptionError, match=r"'x' is not a class of the model: -, \+"):
         sentence_log_odds(two_classes(), "fun", "x")
-    with pytest.raises(InputError, match="knows no sentences"):
+    with pytest.raises(InputError, match="has no sentences"):
         sentence_log_odds(TextModel(LinearClassifier()), "fun")
 
 

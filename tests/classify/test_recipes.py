@@ -8,7 +8,7 @@ from spinney.classify import TextModel, fit, path
 from spinney.cli.main import run
 from spinney.corpus import Tree, sample_documents
 from spinney.errors import SettingError
-from spinney.optim import PENALTIES, SOLVERS, ElasticNet
+from spinney.optim import PENALTIES, SOLVERS, ElasticNet, EmptyModelWarning
 from spinney.parsing import Parser
 from spinney.report.terminal import show_views
 from spinney.settings import optim as names
@@ -104,7 +104,7 @@ def test_models_of_every_kind_load_as_what_they_are(tmp_path, capsys, kind, how)
     assert (back.settings, back.facts["active"]) == (model.settings, model.facts["active"])
     assert same(back, model)
     show_views(back.views(data=TEXTS, documents=1))
-    assert "weights are not 0" in capsys.readouterr().out
+    assert "weights are non-zero" in capsys.readouterr().out
     assert "<table" in back._repr_html_()
 
 
@@ -124,7 +124,7 @@ def test_what_does_not_go_together_is_said_in_the_words_of_python():
         fit((TEXTS, LABELS), lam=1.0, cv=3)
     with pytest.raises(SettingError, match="cv is a setting of the method linear, not of tree"):
         fit((TEXTS, LABELS), method="tree", cv=3)
-    with pytest.raises(SettingError, match="parses and parser both say"):
+    with pytest.raises(SettingError, match="parses and parser both provide"):
         fit((TEXTS, LABELS), groups="parse", parses="a", parser="b")
 
 
@@ -135,3 +135,10 @@ def test_help_fits_on_a_screen(capsys, monkeypatch):
     assert len(lines) <= 70
     assert max(map(len, lines)) <= 80
     assert sum(line.startswith("╭─ ") for line in lines) == 7
+
+
+def test_an_empty_model_is_said():
+    texts, labels = ["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"]
+    with pytest.warns(EmptyModelWarning, match="the penalty left no weight"):
+        model = fit((texts, labels), lam=100.0)
+    assert model.facts["active"] == 0

@@ -69,5 +69,5 @@ def test_groups_over_other_features_are_damage(model, tmp_path):
 def test_counts_that_are_none_are_damage(model, tmp_path, wrong):
     model.facts["groups"] |= wrong
     model.save(tmp_path / "m.spinney")
-    with pytest.raises(ModelFileError, match="counts of groups"):
+    with pytest.raises(ModelFileError, match="group counts"):
         TextModel.load(tmp_path / "m.spinney")

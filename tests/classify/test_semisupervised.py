@@ -225,7 +225,7 @@ def test_any_classifier_with_weights_will_do(counts):
 
 def test_bad_options_are_refused(counts):
     X, y, unlabelled = counts
-    with pytest.raises(OptionError, match="there is no criterion"):
+    with pytest.raises(OptionError, match="criterion must be"):
         SemiSupervisedClassifier(criterion="magic").fit(X, y)
     with pytest.raises(OptionError, match="shimodaira"):
         SemiSupervisedClassifier().fit(X, y, unlabelled, q_train=np.ones(40))

@@ -115,7 +115,7 @@ def test_trees_neither_start_nor_are_a_start():
     linear = TextModel(LinearClassifier(), TextFeatures("counts")).fit(TEXTS, LABELS)
     X = tree.matrix(TEXTS)
     for model, init in ((tree, linear), (linear, tree)):
-        with pytest.raises(InputError, match="along a tree"):
+        with pytest.raises(InputError, match="along a class tree"):
             model.fit_matrix(X, LABELS, init=init)
 
 
@@ -208,5 +208,5 @@ def test_weights_of_another_tree(tmp_path):
         tmp_path / "m.spinney",
         **{("lams" if name == "lams" else f"tree/{name}"): value for name, value in swapped.items()},
     )
-    with pytest.raises(ModelFileError, match="weights are not those"):
+    with pytest.raises(ModelFileError, match="weights do not match"):
         TextModel.load(tmp_path / "m.spinney")

@@ -43,5 +43,5 @@ def test_words_add_up_to_the_odds_of_two_branches():
 
 def test_other_models_have_no_ways():
     model = TextModel(LinearClassifier("l1", lam=0.1), TextFeatures("counts")).fit(TEXTS, LABELS)
-    with pytest.raises(InputError, match="only a classifier along a tree"):
+    with pytest.raises(InputError, match="only a classifier along a class tree"):
         tree_ways(model, TEXTS)

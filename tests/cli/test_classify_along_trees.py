@@ -200,7 +200,7 @@ def test_the_page(fit):
     text = view_page("m", views).html()
     assert as_json(views)["scores"]["dot_products"] == 2
     assert "<h2>Scores</h2>" in text
-    assert "The way of a document down the tree" in text
+    assert "The path of a document down the tree" in text
     assert "<b>fur" not in text
 
 
@@ -252,7 +252,7 @@ def test_mistakes_get_one_line(refused, spinney, fit, table, tmp_path):
     assert spinney("fit", table, "--model", flat)[0] == 0
     assert "no word classes" in never(flat)  # a model, but one without a tree
     assert "was trained on text" in refused("inspect", path, "--data", file("n.svm", "1 1:0.5\n"))
-    assert "along a tree" in refused("fit", table, "--model", tmp_path / "b.spinney", "--init", path)
+    assert "along a class tree" in refused("fit", table, "--model", tmp_path / "b.spinney", "--init", path)
     strangers = file("strangers.csv", "text,label\nleaf,yew\n")
     assert "never seen" in refused("eval", path, strangers)
 

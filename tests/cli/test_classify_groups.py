@@ -124,7 +124,7 @@ def test_inspect_in_words(fit, spinney, manual):
     code, out, _ = spinney("inspect", path, "--top", 3, "--data", manual, "--documents", 2)
     assert code == 0
     for told in (
-        "weights are not 0",
+        "weights are non-zero",
         "Strongest features",
         "Selected, by norm",
         "sentence: ",
@@ -144,7 +144,7 @@ def test_sentence_log_odds_as_json(fit, facts, manual, refused):
         assert document["label"] in ("statements", "objects")
         assert 0 < document["probability"] <= 1
         assert all(sentence["text"] for sentence in document["sentences"])
-    assert "--documents goes with --data" in refused("inspect", path, "--documents", 2)
+    assert "--documents needs --data" in refused("inspect", path, "--documents", 2)
 
 
 def test_a_file_of_very_many_groups_holds_the_foremost(fit, facts, spinney, monkeypatch):
@@ -158,7 +158,7 @@ def test_a_file_of_very_many_groups_holds_the_foremost(fit, facts, spinney, monk
     found = facts("inspect", path, "--top", 3)["groups"]
     assert found["stored"] == len(TextModel.load(path).estimator.groups) == 6
     assert {**found, "stored": None} == {**everything, "stored": None}
-    assert "the file holds 6" in spinney("inspect", path)[1]
+    assert "The file contains 6" in spinney("inspect", path)[1]
 
 
 def test_mistakes(refused, manual, tmp_path):
@@ -176,16 +176,16 @@ def test_mistakes(refused, manual, tmp_path):
         assert "none.txt: no such file" in fails("--groups", f"{family}:{tmp_path / 'none.txt'}")
     assert "none.txt: no such file" in fails("--groups", "parse", "--parses", tmp_path / "none.txt")
     assert "neighbours needs a file" in fails("--groups", "neighbours")
-    assert "should be lda:N" in fails("--groups", "lda:many")
-    assert "should be lda:N" in fails("--groups", "lda:1")
+    assert "must be lda:N" in fails("--groups", "lda:many")
+    assert "must be lda:N" in fails("--groups", "lda:1")
     assert "sentence takes nothing" in fails("--groups", "sentence:5")
     assert "names lda twice" in fails("--groups", "lda:2,lda:3")
     assert "--group-weights must be sqrt or unit" in fails("--groups", "lda:2", "--group-weights", "size")
-    assert "--strengths goes with --groups" in fails("--strengths", "lda=1")
-    assert "'brown' is none of the families lda" in fails("--groups", "lda:2", "--strengths", "brown=1")
-    assert "'lda=x' is not FAMILY=NUMBER" in fails("--groups", "lda:2", "--strengths", "lda=x")
-    assert "--keep goes with --groups parse" in fails("--groups", "lda:2", "--keep", "NP")
-    assert "--neighbours goes with" in fails("--groups", "lda:2", "--neighbours", 3)
+    assert "--strengths needs --groups" in fails("--strengths", "lda=1")
+    assert "'brown' is not one of the families lda" in fails("--groups", "lda:2", "--strengths", "brown=1")
+    assert "'lda=x' must be FAMILY=NUMBER" in fails("--groups", "lda:2", "--strengths", "lda=x")
+    assert "--keep needs --groups parse" in fails("--groups", "lda:2", "--keep", "NP")
+    assert "--neighbours needs" in fails("--groups", "lda:2", "--neighbours", 3)
     assert "rho is of the solver" in fails("--groups", "lda:2", "--rho", 1)
     numbers = tmp_path / "n.svm"
     numbers.write_text("0 1:1\n1 2:1\n")

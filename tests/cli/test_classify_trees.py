@@ -118,7 +118,9 @@ def test_mistakes(trees, refused, tmp_path):
     assert "no documents: all were dropped because of their labels: 15" in fails(
         trees, "--labels", "0=,1=,2=,3=,4="
     )
-    assert "--keep 7: the labels in the trees are 0, 1, 2" in fails(trees, "--groups", "parse", "--keep", "7")
+    assert "--keep 7: the trees have no such labels; they have 0, 1, 2" in fails(
+        trees, "--groups", "parse", "--keep", "7"
+    )
     open_bracket = tmp_path / "open.txt"
     open_bracket.write_text("(3 (2 a) (4 joy))\n(3 (2 a)\n(3 (2 a) (4 joy))\n")
     assert "open.txt:2: 1 brackets are not closed" in fails(open_bracket)

@@ -54,7 +54,7 @@ def test_what_is_broken_ends_with_1(spinney, monkeypatch):
     code, out, _ = spinney("doctor", "--json")
     assert code == 1
     (problem,) = [problem for problem in json.loads(out)["problems"] if problem["broken"]]
-    assert "NUMBA_CACHE_DIR=" in problem["remedy"]
+    assert "NUMBA_CACHE_DIR" in problem["remedy"]
 
 
 def test_no_place_for_kernels_is_one_line(monkeypatch, capsys):
@@ -63,7 +63,7 @@ def test_no_place_for_kernels_is_one_line(monkeypatch, capsys):
 
     monkeypatch.setattr(main, "command", lambda arguments: fit)
     assert main.run(["tag", "fit"]) == 1
-    assert "NUMBA_CACHE_DIR=" in capsys.readouterr().err
+    assert "NUMBA_CACHE_DIR" in capsys.readouterr().err
 
 
 def test_kernels_are_counted_where_numba_keeps_them(tmp_path):
@@ -192,7 +192,7 @@ def test_bash_completes(tmp_path, spinney):
 def test_completion_needs_a_shell_that_it_knows(refused, monkeypatch):
     assert "did you mean bash?" in refused("completion", "bsh")
     monkeypatch.setenv("SHELL", "/bin/sh")
-    assert "say for which shell" in refused("completion")
+    assert "name the shell: bash, zsh, fish" in refused("completion")
 
 
 def test_suggestions(refused, tmp_path, monkeypatch):

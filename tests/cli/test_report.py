@@ -100,7 +100,7 @@ def test_kinds_without_a_page_of_their_own(facts, refused, table, tmp_path):
     write_model(path, "toys/Toy", {"size": 3}, {"w": np.zeros(2)})
     assert facts(path, *out)["kind"] == "toys/Toy"
     assert "toys/Toy" in (tmp_path / "page.html").read_text()
-    assert "whose page shows no data" in refused(path, "--data", table, *out)
+    assert "whose page cannot show data" in refused(path, "--data", table, *out)
 
 
 def test_mistakes(refused, model, table, tmp_path):
@@ -111,7 +111,7 @@ def test_mistakes(refused, model, table, tmp_path):
     assert "no such file or folder" in refused(model, "--data", tmp_path / "none", "--format", "folder", *out)
     assert "format must be" in refused(model, "--data", table, "--format", "xml", *out)
     assert "no such folder" in refused(model, "-o", tmp_path / "none" / "page.html")
-    assert "both write to standard output" in refused(model, "-o", "-", "--json")
+    assert "both go to standard output" in refused(model, "-o", "-", "--json")
     svm = tmp_path / "n.svm"
     svm.write_text("1 1:0.5\n")
     assert "was trained on text" in refused(model, "--data", svm, *out)
@@ -123,8 +123,8 @@ def test_mistakes(refused, model, table, tmp_path):
 
 def test_a_page_never_replaces_what_it_is_made_of(refused, model, table):
     before = model.read_bytes()
-    assert "would replace" in refused(model, "-o", model)
-    assert "would replace" in refused(model, "--data", table, "-o", table)
+    assert "would overwrite" in refused(model, "-o", model)
+    assert "would overwrite" in refused(model, "--data", table, "-o", table)
     assert model.read_bytes() == before
 
 
@@ -164,7 +164,7 @@ def test_a_tagger(facts, refused, tagger, tmp_path):
     assert "<h2>Sentences</h2>" in page.read_text()
     data.write_text("the dog barks\n")
     assert "scores" not in facts(tagger, "--data", data, "--format", "lines", *out)
-    assert "is one of columns, conllu" in refused(tagger, "--data", data, "--format", "csv", *out)
+    assert "must be one of columns, conllu" in refused(tagger, "--data", data, "--format", "csv", *out)
     data.write_text("\n")
     assert "no sentences" in refused(tagger, "--data", data, *out)
     assert "no such file" in refused(tagger, "--data", tmp_path / "none", *out)
@@ -188,7 +188,7 @@ def test_paths_and_what_was_chosen_on_them(tmp_path, table, capsys):
     told = call("classify", "path", table, "--dev", table, "--points", 4, "--report", page)
     assert told["report"] == str(page)
     text = page.read_text()
-    assert "weights above 0 speak for" in text
+    assert "weights above 0 are evidence for" in text
     assert "training accuracy" in text
     columns, best = tmp_path / "train.txt", tmp_path / "best.spinney"
     columns.write_text("\n\n".join("\n".join(map(" ".join, sentence)) for sentence in COLUMNS * 3) + "\n")

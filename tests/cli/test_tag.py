@@ -573,7 +573,7 @@ def test_mistakes_in_data(fit, data, tmp_path, file):
 def test_mistakes_in_templates(fit, data, tmp_path, file):
     train = data / "train.txt"
     wide = file("wide.tpl", "U0:%x[0,0]\nU1:%x[0,2]\nB\n")
-    _refused(fit(train, "--patterns", wide), "train.txt", "wide.tpl:2", "column 2", "count from 0")
+    _refused(fit(train, "--patterns", wide), "train.txt", "wide.tpl:2", "column 2", "counted from 0")
     bad = file("bad.tpl", "# words\nU0:%x[0,0]\nU1:%x[0\n")
     _refused(fit(train, "--patterns", bad), "bad.tpl:3", "%x[0,0]")
     _refused(fit(train, "--patterns", file("v.tpl", "U0:%foo[0,0]\n")), "v.tpl:1", "%foo", "%lower")
@@ -588,7 +588,7 @@ def test_mistakes_in_templates(fit, data, tmp_path, file):
 def test_mistakes_in_options(fit, data, tmp_path, file):
     train, near = data / "train.txt", ["--patterns", data / "near.tpl"]
     _refused(fit(train), "--preset", "--patterns")
-    _refused(fit(train, *near, "--preset", "chunk"), "give one")
+    _refused(fit(train, *near, "--preset", "chunk"), "give only one")
     _refused(fit(train, "--preset", "verbs"), "'verbs'", "chunk, ner, pos or g2p")
     _refused(fit(train, *near, "--penalty", "lasso"), "no penalty 'lasso'", "elasticnet")
     _refused(fit(train, *near, "--solver", "magic"), "not 'magic'", "lbfgs")
@@ -644,7 +644,7 @@ def test_mistakes_of_apply_leave_no_file(spinney, data, tmp_path, file):
         return result
 
     plain = data / "plain.txt"
-    _refused(apply(file("narrow.txt", "the\ndog\n")), "narrow.txt", "column 1", "count from 0")
+    _refused(apply(file("narrow.txt", "the\ndog\n")), "narrow.txt", "column 1", "counted from 0")
     _refused(apply(file("late.txt", "the DT\n\n" * 5000 + "dog\n")), "late.txt:10001", "1 columns")
     _refused(apply(tmp_path / "nowhere.txt"), "nowhere.txt", "no such file")
     _refused(apply(plain, "--format", "xml"), "'xml'", "conllu")
@@ -684,7 +684,7 @@ def test_mistakes_of_eval_and_path(spinney, data, tmp_path, file):
     _refused(spinney("eval", data / "model", file("o.txt", "the\n")), "o.txt", "no labels")
     pos = file("pos.txt", "the DET\ndog NOUN\n")
     assert spinney("fit", pos, "--preset", "pos", "--model", tmp_path / "pos", "--quiet")[0] == 0
-    _refused(spinney("eval", tmp_path / "pos", pos, "--conlleval"), "pos.txt", "phrases")
+    _refused(spinney("eval", tmp_path / "pos", pos, "--conlleval"), "pos.txt", "phrase labels")
     _refused(spinney("eval", tmp_path / "pos", pos, "--scheme", "iob2"), "pos.txt", "phrase label")
     path = ["path", data / "train.txt", "--patterns", data / "near.tpl"]
     _refused(spinney(*path, "--model", tmp_path / "m"), "--dev")

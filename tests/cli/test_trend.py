@@ -175,7 +175,7 @@ def test_dates_and_standard_input(facts, refused, tmp_path, monkeypatch):
     assert facts("fit", "-", *how)["times"] == 4
     piped("\n".join([*lines, "soon,war"]) + "\n")
     assert refused("fit", "-", *how) == (
-        "spinney: -:6: 'soon' is no time (times are whole numbers or dates such as 2014-05-03)\n"
+        "spinney: -:6: 'soon' is not a time (write whole numbers, or dates such as 2014-05-03)\n"
     )
     piped("\n".join([*lines, "war"]) + "\n")
     assert "-:6: 1 columns" in refused("fit", "-", *how)
@@ -269,10 +269,10 @@ def test_mistakes(refused, facts, table, tmp_path):
     assert "no such file" in fit(data=tmp_path / "none.csv")
     assert "no column 'year'" in fit("--time", "year")
     assert "no column 'price'" in fit("--value", "price")
-    assert "give one" in fit("--value", "cost", "--label", "party")
+    assert "give only one" in fit("--value", "cost", "--label", "party")
     assert f"{table}:2: 'Left' is not a number" in fit("--value", "party")
     assert f"{table}:2: 'Left' is not a number" in fit("--value", "cost", "--extra", "party")
-    assert "all documents are of one time" in fit("--every", 1000)
+    assert "all documents are of the same time" in fit("--every", 1000)
     assert "7 classes" in fit("--label", "luck")
     assert "--covariates explain words" in fit("--label", "party", "--covariates", "luck")
     assert "--extra needs" in fit("--extra", "luck")
@@ -319,7 +319,7 @@ def test_mistakes_of_eval_and_apply(refused, facts, table, tmp_path):
     assert "no documents before the first test time 1900" in refused(
         "compare", table, "--every", 10, "--start", 1900
     )
-    assert "no documents at the test time 2000 or after" in refused(
+    assert "no documents at or after the test time 2000" in refused(
         "compare", table, "--every", 10, "--start", 2000
     )
     assert "--start: 'soon' is no time" in refused("compare", table, "--start", "soon")
@@ -334,8 +334,10 @@ def test_mistakes_of_eval_and_apply(refused, facts, table, tmp_path):
     path, _ = _model(facts, table, tmp_path, "--label", "party", "--method", "ridge-ts")
     assert "there is no option --methods" in refused("eval", path, table, "--methods", "adaptive")
     assert "the model knows Left and Right, not" in refused("eval", path, table, "--target", "luck")
-    assert "time 1800 is before the first of the model, 1900" in refused("apply", path, table, "--at", 1800)
-    assert "give one" in refused("apply", path, table, "--at", 1800, "--time", "time")
+    assert "time 1800 is before the first time of the model, 1900" in refused(
+        "apply", path, table, "--at", 1800
+    )
+    assert "give only one" in refused("apply", path, table, "--at", 1800, "--time", "time")
     assert "'zebra' is not among the 6 features" in refused("inspect", path, "--words", "zebra")
     assert "not a Spinney model" in refused("inspect", table)
     text, _ = _model(facts, table, tmp_path, "--covariates", "party", "--method", "ridge-ts")

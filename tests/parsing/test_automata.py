@@ -309,7 +309,7 @@ def test_files(tmp_path):
     settings = file.header["fit"]
     damages = [
         (file.header, good | {"stop": nan}, ["A", "B", "C"], "not finite"),
-        (file.header, good | {"unigram": negative}, ["A", "B", "C"], "law of tags"),
+        (file.header, good | {"unigram": negative}, ["A", "B", "C"], "distribution of tags"),
         (file.header, good | {"start": good["start"][:-1]}, ["A", "B", "C"], "fit together"),
         (file.header, good, ["A", "B", "B"], "different"),
         (file.header | {"fit": settings | {"signs": "odd"}}, good, ["A", "B", "C"], "signs"),

@@ -92,5 +92,5 @@ def test_nothing_and_zeros():
     empty = compressed(replace(grammar, binary=np.zeros_like(grammar.binary)))
     assert (empty.rank == 1).all()
     assert not any(rebuilt(empty, r).any() for r in range(len(empty.rank)))
-    with pytest.raises(OptionError, match="rank=0"):
+    with pytest.raises(OptionError, match="rank must be at least 1"):
         compressed(grammar, 0)

@@ -200,7 +200,7 @@ def test_a_deep_tree_is_no_trouble():
 
 
 def test_unknown_names():
-    with pytest.raises(OptionError, match="no outside feature is called 'rule'"):
+    with pytest.raises(OptionError, match="there is no outside feature 'rule'"):
         FeatureSet(("rule",), ("rule",))
     with pytest.raises(OptionError, match="no inside features"):
         FeatureSet((), ("above",))

@@ -151,14 +151,14 @@ def test_left_and_right():
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("NP", "'' where left or right is due"),
-        ("NP middle NN", "'middle' where left or right is due"),
-        ("NP conjunctions CC", "'conjunctions' where left or right is due"),
-        ("NP left (NN NNS", "a bracket without its other half"),
-        ("NP left NN) NNS", "a bracket without its other half"),
+        ("NP", "'' where left or right is expected"),
+        ("NP middle NN", "'middle' where left or right is expected"),
+        ("NP conjunctions CC", "'conjunctions' where left or right is expected"),
+        ("NP left (NN NNS", "an unmatched bracket"),
+        ("NP left NN) NNS", "an unmatched bracket"),
         ("NP left () NNS", "brackets without a label"),
-        ("* left NN", "labels after the start of the search"),
-        ("(NP left NN", "where the label of a phrase is due"),
+        ("* left NN", "takes no labels"),
+        ("(NP left NN", "where the label of a phrase is expected"),
     ],
 )
 def test_bad_files(tmp_path, line, what):
@@ -172,7 +172,7 @@ def test_bad_files(tmp_path, line, what):
 def test_bad_rules():
     with pytest.raises(OptionError, match="white space"):
         HeadRules((HeadRule("NP", "left", (("a b",),)),))
-    with pytest.raises(OptionError, match="something else in a file"):
+    with pytest.raises(OptionError, match="a special meaning in a file"):
         HeadRules((HeadRule("#", "left"),))
     with pytest.raises(OptionError, match="at the left or at the right"):
         dataclasses.replace(COLLINS, default="up")

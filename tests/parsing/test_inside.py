@@ -142,5 +142,5 @@ def test_read_only_numbers_and_other_rules():
     for array in (grammar.root, grammar.binary, grammar.unary, grammar.lexical):
         array.flags.writeable = False
     assert (inside_outside(grammar, forest).items == expected).all()
-    with pytest.raises(OptionError, match="other rules"):
+    with pytest.raises(OptionError, match="different rules"):
         inside_outside(toy(3, 2)[1], forest)

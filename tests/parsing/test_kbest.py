@@ -57,7 +57,7 @@ def test_edges_that_may_not_be_used_are_in_no_tree():
     )
     assert first is not None
     assert k_best(without, 5) == []
-    with pytest.raises(OptionError, match="k=0"):
+    with pytest.raises(OptionError, match="k must be at least 1"):
         k_best(scores, 0)
 
 

@@ -169,7 +169,7 @@ def test_given_tags_are_kept(train):
     words, tags = ["the", "saw", "saw", "the", "dog"], ["DT", "NN", "VBD", "DT", "NN"]
     assert parser.parse([words], [tags])[0].tags() == tags
     assert parser.parse([words], [["DT", "NN", "VBD", "DT", "XX"]])[0].tags()[:4] == tags[:4]
-    with pytest.raises(InputError, match="5 words with 4 tags"):
+    with pytest.raises(InputError, match="5 words, but 4 tags"):
         parser.parse([words], [tags[:4]])
 
 

@@ -111,7 +111,7 @@ def test_plain_labels_find_the_grammars_and_others_are_refused():
         describe_label(parser, "NPP")
     with pytest.raises(OptionError):
         describe_label(parser, "NP", 0)
-    with pytest.raises(OptionError, match="grammar is between"):
+    with pytest.raises(OptionError, match="grammar must be between"):
         label_table(parser, grammar=1)
     with pytest.raises(NotFittedError):
         label_table(Parser())

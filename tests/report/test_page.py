@@ -280,7 +280,7 @@ def test_the_page_of_a_classifier(labels):
     assert status.n_removed
     assert f"{status.n_selected} groups selected, {status.n_removed} removed." in shown
     size = model_size(model)
-    assert f"{size.active} of {size.parameters} weights are not 0 ({size.share:.2%})" in shown
+    assert f"{size.active} of {size.parameters} weights are non-zero ({size.share:.2%})" in shown
     for title in ("Training and size", "Words", "Groups", "Scores", "Confusions", "Documents"):
         assert title in tree.text
     assert text == classify_page(model, HOSTILE, tried).html()
@@ -301,7 +301,7 @@ def test_the_page_of_a_regressor():
     tried = evidence(model, TEXTS[:1], ["1"], ["1.5"])
     assert tried.scores["r2"] is None  # of one number there is none
     tree = Tree(classify_page(model, "m", tried).html())
-    assert any("in truth 1.5" in text for text in tree.text)
+    assert any("the true value is 1.5" in text for text in tree.text)
 
 
 def test_very_many_classes_have_a_table_of_confusions():

@@ -73,7 +73,7 @@ def test_wrong_labels_are_marked_with_the_right_ones(taggers):
     shown = "".join(tag_page(taggers["crf"], "m", tried, documents=2).sections[1].blocks)
     assert shown.count(" wrong") == 1
     assert "<s>I-NP</s> <b>ODD</b>" in shown
-    assert re.search(r"dog: I-NP, probability 0\.\d+; right: ODD", shown)
+    assert re.search(r"dog: I-NP, probability 0\.\d+; correct: ODD", shown)
 
 
 def test_the_surest_errors_are_shown():

@@ -57,7 +57,7 @@ def test_pages_of_the_other_tasks():
     labels[::5] = "yes"
     series = TimeSeriesClassifier("ridge-ts", lam=0.1)
     classes = TrendModel(series, FrequentWords(), every=10).fit(Documents(X, times, labels))
-    assert "they speak for yes" in trend_page(classes, "sides").html()
+    assert "they are evidence for yes" in trend_page(classes, "sides").html()
 
 
 def test_an_empty_model_has_a_page():
@@ -69,7 +69,7 @@ def test_an_empty_model_has_a_page():
 def test_terminal(model, capsys):
     show_views(model.views(top=3, words=["war"]))
     out = capsys.readouterr().out
-    assert "Series of the words asked for, 1900 to 1920" in out
+    assert "Series of the given words, 1900 to 1920" in out
     strand = next(strand for strand in model.strongest(9)["side=Left"] if strand.word == "war")
     assert sparkline(strand.values) in out
     documents = Documents(TEXTS, TIMES, None, {"side": ["Left", "Right"] * 3})

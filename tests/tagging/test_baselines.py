@@ -272,7 +272,7 @@ def test_bad_options_of_the_perceptrons():
         passive_aggressive(data, Y, C=0)
     with pytest.raises(OptionError, match="w has 2 weights"):
         perceptron(data, Y, w=np.zeros(2))
-    with pytest.raises(OptionError, match="above 1"):
+    with pytest.raises(OptionError, match="must be below 2"):
         perceptron(data, 2)
     with pytest.raises(InputError, match="without labels"):
         perceptron(Sequences(data.offsets, data.unigrams, data.bigrams), Y)
@@ -473,7 +473,7 @@ def test_bad_input_of_the_memm():
     data = random_data(6)
     with pytest.raises(OptionError, match="fit together"):
         memm_chains(np.zeros(3), Shape(5, 2, Y), data)
-    with pytest.raises(OptionError, match="above 1"):
+    with pytest.raises(OptionError, match="must be below 2"):
         MEMMLoss(data, 2)
     with pytest.raises(InputError, match="without labels"):
         MEMMLoss(Sequences(data.offsets, data.unigrams, data.bigrams), Y)

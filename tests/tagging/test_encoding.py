@@ -199,7 +199,7 @@ def test_bad_labels_and_options():
         Tagger(TEMPLATE, encode="bioes").fit([["a", "dog"]], [["O", "N"]])
     with pytest.raises(OptionError, match="iob9"):
         fitted("iob2", "iob9")
-    with pytest.raises(OptionError, match="known in part"):
+    with pytest.raises(OptionError, match="partial labels cannot be converted"):
         fitted("iob2", "bioes", partial=True)
 
 

@@ -220,7 +220,7 @@ def test_bad_data():
     data = random_data(0)
     with pytest.raises(InputError, match="without labels"):
         CRFLoss(replace(data, labels=None), 3)
-    with pytest.raises(OptionError, match="above 1"):
+    with pytest.raises(OptionError, match="must be below 2"):
         CRFLoss(replace(data, labels=np.full(8, 2, np.int32)), 2)
     with pytest.raises(InputError, match="8 tokens"):
         replace(data, labels=np.zeros(7, np.int32))

@@ -298,7 +298,7 @@ def test_presets():
     for name, text in PRESETS.items():
         assert Extractor(parse_patterns(text)).required_columns == widths[name]
     assert [p.kind for p in parse_patterns(PRESETS["chunk"])] == ["u"] * 19 + ["b"]
-    with pytest.raises(OptionError, match="there are chunk, ner, pos, g2p"):
+    with pytest.raises(OptionError, match="must be chunk, ner, pos or g2p"):
         preset("chunks")
 
 

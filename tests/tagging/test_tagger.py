@@ -243,7 +243,7 @@ def test_sentence_weights_count_like_repetitions():
     twice = Tagger(TEMPLATE, **options).fit(X + X[:5], Y + Y[:5])
     weighted = Tagger(TEMPLATE, **options).fit(X, Y, sentence_weight=[2.0] * 5 + [1.0] * (len(X) - 5))
     np.testing.assert_allclose(weighted.weights_.full(), twice.weights_.full(), atol=1e-4)
-    with pytest.raises(InputError, match="one weight for each sentence"):
+    with pytest.raises(InputError, match="one weight per sentence"):
         Tagger(TEMPLATE).fit(X, Y, sentence_weight=[1.0])
     for weight in (-1.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match="finite numbers ≥ 0"):

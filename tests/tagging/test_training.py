@@ -481,7 +481,7 @@ def test_what_does_not_go_together():
     data = make_data()
     loss = CRFLoss(data, 3, threads=1)
     small = loss.restricted(observed_support(data, loss.shape))
-    with pytest.raises(OptionError, match="no solver"):
+    with pytest.raises(OptionError, match="solver must be one of auto, lbfgs"):
         Plan("newtonian")
     with pytest.raises(OptionError, match="smooth"):
         train(loss, L1(1.0), Plan("lbfgs"))

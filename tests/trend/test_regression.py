@@ -187,7 +187,7 @@ def test_bad_data(world):
         model.predict(world.X, np.full(400, 1990))
     with pytest.raises(InputError, match="times such as"):
         model.predict(world.X, ["a"] * 400)
-    with pytest.raises(InputError, match="one class"):
+    with pytest.raises(InputError, match="the same class"):
         TimeSeriesClassifier().fit(world.X, world.steps == 4, world.steps)
     with pytest.raises(InputError, match="two classes"):
         TimeSeriesClassifier().fit(world.X, world.steps, world.steps)

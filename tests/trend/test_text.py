@@ -112,7 +112,7 @@ def test_files(tmp_path, shared):
 def test_bad_data():
     counts, covariates, steps, _ = documents()
     model = TimeSeriesTextModel("ridge-all")
-    with pytest.raises(InputError, match="of covariates"):
+    with pytest.raises(InputError, match="have covariates"):
         model.fit(counts, covariates[1:], steps)
     with pytest.raises(InputError, match="negative"):
         model.fit(-counts, covariates, steps)

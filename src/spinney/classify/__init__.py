@@ -1,4 +1,4 @@
-"""Linear classifiers and regressors, with any penalty, of matrices and of text."""
+"""Linear classifiers and regressors with any penalty, for matrices and for text."""
 
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
 from spinney.classify.grouping import (

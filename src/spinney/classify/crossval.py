@@ -1,4 +1,4 @@
-"""Strength chosen by cross-validation along the regularisation path."""
+"""Choice of the strength by cross-validation along the regularisation path."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _CrossValidated(LinearSettings):
         )
         loss, penalty = self._problem(checked_X, codes, weights)  # type: ignore[attr-defined]
         if self.n_lams < 1 or not 0 < self.lam_min_ratio < 1:
-            raise OptionError("n_lams must be ≥ 1 and lam_min_ratio lie between 0 and 1")
+            raise OptionError("n_lams must be at least 1, and lam_min_ratio between 0 and 1")
         self.lams_ = lambda_grid(lambda_max(loss, penalty), self.n_lams, self.lam_min_ratio)
         rows = checked_X.tocsr() if hasattr(checked_X, "tocsr") else checked_X
         y = np.asarray(y)
@@ -57,7 +57,7 @@ class _CrossValidated(LinearSettings):
             return held_out[None, :]
 
         self.scores_ = map_reduce(scores, folds, threads=self.threads, reduce=lambda a, b: np.vstack([a, b]))
-        best = int(np.argmax(self.scores_.mean(axis=0)))  # the first: λ falls along the grid
+        best = int(np.argmax(self.scores_.mean(axis=0)))  # the first, as λ decreases along the grid
         final = self._plain().set_params(lam=float(self.lams_[best])).fit(X, y, sample_weight)
         for name, value in vars(final).items():
             if name.endswith("_"):
@@ -79,7 +79,7 @@ class LinearClassifierCV(_CrossValidated, LinearClassifier):
     penalty, l1, l2, groups, feature_weights, solver, fit_intercept, tol, max_iter
         As in :class:`LinearClassifier`.
     n_lams, lam_min_ratio : int, float
-        The grid: this many strengths from λ_max down to this share of it.
+        The grid: this many strengths from λ_max down to this fraction of it.
     cv : int or splitter
         Folds.
     threads : int

@@ -1,4 +1,4 @@
-"""What a classifier learns from: documents, their features, groups of these, and documents that are held out."""
+"""The data of a classifier: documents, their features, groups of features, and held-out documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spinney.structure import Groups
 
 @dataclass(frozen=True)
 class Data:
-    """A matrix and its targets, perhaps with groups of its columns and with a development set."""
+    """A matrix and its targets, optionally with groups of columns and a development set."""
 
     read: Inputs
     features: TextFeatures | None
@@ -30,12 +30,12 @@ class Data:
 
     @property
     def weighting(self) -> str | None:
-        """tfidf, counts or binary; None for numbers, which are taken as they are."""
+        """tfidf, counts or binary; None for numbers, which are used as they are."""
         return self.features.weighting if self.features else None
 
 
 def reading(s: Any, labels: dict[str, str] | None = None) -> InputOptions:
-    """How settings say that documents are read; ``labels`` are new names of labels, where the settings have none."""
+    """How the settings say that documents are read; ``labels`` renames labels where the settings do not."""
     given = getattr(s, "labels", None)
     names = renaming(given) if given is not None or labels is None else labels
     return InputOptions(
@@ -44,7 +44,7 @@ def reading(s: Any, labels: dict[str, str] | None = None) -> InputOptions:
 
 
 def read_documents(data: Any, how: InputOptions, *, need_labels: bool) -> Inputs:
-    """Documents from a file or folder, or from memory: texts or a matrix, and in a pair with them the labels.
+    """Documents from a file or folder, or from memory: texts or a matrix, or a pair of these and the labels.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def named(data: Any) -> str | None:
 
 
 def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
-    """Read documents and make features and groups of them.
+    """Read documents, and make features and groups.
 
-    Nothing but the scores of the models depends on the documents that are held out (``s.dev``).
+    Only the scores of models depend on the documents that are held out (``s.dev``).
     """
     how, families = reading(s), GroupSpec.of(s)
     read = read_documents(train, how, need_labels=True)
@@ -96,14 +96,14 @@ def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
     path = named(s.dev)
     dev_X = made.transform(held_out.inputs) if made else held_out.inputs
     if dev_X.shape[1] != X.shape[1]:
-        raise InputError(f"{dev_X.shape[1]} features where the training data have {X.shape[1]}", path=path)
+        raise InputError(f"{dev_X.shape[1]} features, but the training data have {X.shape[1]}", path=path)
     return Data(read, made, X, y, groups, dev_X, _targets(held_out, regression, path))
 
 
 def _held_out(
     read: Inputs, dev: Any, how: InputOptions, regression: bool, seed: int
 ) -> tuple[Inputs, Inputs | None]:
-    """The documents to train on, and those to choose by."""
+    """The documents to train on, and the held-out ones."""
     if dev is None:
         return read, None
     share = None if isinstance(dev, str) and os.path.exists(dev) else _share(dev)
@@ -111,32 +111,32 @@ def _held_out(
         held_out = read_documents(dev, how, need_labels=True)
         if held_out.is_text != read.is_text:
             has, other = ("text", "numbers") if held_out.is_text else ("numbers", "text")
-            raise InputError(f"holds {has}, but the training documents are {other}", path=named(dev))
+            raise InputError(f"contains {has}, but the training documents are {other}", path=named(dev))
         assert read.labels is not None
         known = held_out if regression else refuse_unseen(held_out, read.labels, named(dev), how.on_error)
         return read, known
     rows = _drawn(read, share, regression, seed)
     if not rows:
         raise SettingError(
-            "{dev} {share} of {n} documents is none: give a larger share", share=dev, n=len(read)
+            "{dev} {share} selects none of the {n} documents: give a larger fraction", share=dev, n=len(read)
         )
     chosen = set(rows)
     return read.part([i for i in range(len(read)) if i not in chosen]), read.part(rows)
 
 
 def _share(dev: Any) -> float | None:
-    """The share of the documents that is to be held out, if that is what is meant."""
+    """The fraction of the documents to hold out, if ``dev`` is one."""
     try:
         share = float(dev)
     except (TypeError, ValueError):
         return None
     if not 0 < share < 1:
-        raise SettingError("{dev} must be a file, or a share between 0 and 1, not {given}", given=dev)
+        raise SettingError("{dev} must be a file, or a fraction between 0 and 1, not {given}", given=dev)
     return share
 
 
 def _drawn(read: Inputs, share: float, regression: bool, seed: int) -> list[int]:
-    """The places of a share of the documents: of each class alike, never all of one."""
+    """The positions of a fraction of the documents, the same fraction of each class but never all of it."""
     assert read.labels is not None
     rng = np.random.default_rng(seed)
     labels = np.zeros(len(read)) if regression else np.unique(read.labels, return_inverse=True)[1]
@@ -168,12 +168,12 @@ def _targets(read: Inputs, regression: bool, path: str | None) -> Any:
 
 
 def documents_for(model: Any, data: Any, s: Any, *, need_labels: bool) -> Inputs:
-    """Documents for a fitted model: text or numbers, as it was trained on, and labels that it knows."""
+    """Documents for a fitted model: text or numbers, as in training, and labels that it knows."""
     read = read_documents(data, reading(s, renamed_labels(model)), need_labels=need_labels)
     path = named(data)
     if (model.features is not None) != read.is_text:
         needs, has = ("text", "numbers") if model.features else ("svmlight numbers", "text")
-        raise InputError(f"holds {has}, but the model was trained on {needs}", path=path)
+        raise InputError(f"contains {has}, but the model was trained on {needs}", path=path)
     if not need_labels:
         return read
     if model.is_classifier:
@@ -190,7 +190,7 @@ def renamed_labels(model: Any) -> dict[str, str]:
 
 
 def labels_text(names: dict[str, str]) -> str:
-    """New names of labels as the setting ``labels`` has them."""
+    """New names of labels in the form of the setting ``labels``."""
     return ",".join(f"{old}={new}" for old, new in names.items())
 
 

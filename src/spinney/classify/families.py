@@ -1,4 +1,4 @@
-"""The families of groups of words that a classifier can be trained with, and how each is made from the text."""
+"""Families of word groups for training classifiers, and how each is made from the text."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from spinney.settings.classify import FAMILIES
 from spinney.structure import Groups
 from spinney.structure.reading import topics, word_classes, word_vectors
 
-#: GroupSpec and what may follow the colon: a number (and which one unless it is given), or a file.
+#: Families and what may follow the colon: a number (with its default), or a file.
 _NUMBERED = {"brown": 500, "lda": 100, "tomotopy": 100, "moments": 50}
 _FILED = ("brown", "topics", "neighbours")
 
 
 class Family(NamedTuple):
-    """One of the families asked for; ``kind`` is in :data:`FAMILIES`, or ``file`` for groups from a JSON file."""
+    """One requested family; ``kind`` is in :data:`FAMILIES`, or ``file`` for groups from a JSON file."""
 
     kind: str
     name: str
@@ -43,7 +43,7 @@ class Family(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupSpec:
-    """What was asked for: families of groups, or groups that exist already."""
+    """The requested groups: families to build, or existing groups."""
 
     families: tuple[Family, ...]
     given: Groups | None
@@ -56,7 +56,7 @@ class GroupSpec:
 
     @classmethod
     def of(cls, s: Any) -> Self | None:
-        """What settings say, checked before anything is read; None without groups."""
+        """The groups of some settings, checked before any data are read; None without groups."""
         if s.groups is None:
             return None
         given = s.groups if not isinstance(s.groups, str | os.PathLike) else None
@@ -73,23 +73,23 @@ class GroupSpec:
         )
 
     def check_trees(self, given: bool) -> None:
-        """Refuse groups of phrases without trees: those of the documents, or those of a setting."""
+        """Refuse groups of phrases if neither the documents nor a setting provide trees."""
         wanted = any(family.kind == "parse" for family in self.families)
         if wanted and not given and self.parses is None and self.parser is None:
             raise SettingError(
                 "{groups} parse needs trees: give bracketed trees as the documents, their parses as {parses}, or a "
-                "model of parse fit as {parser}"
+                "model made by parse fit as {parser}"
             )
 
 
 def _families(spec: str) -> tuple[Family, ...]:
-    if os.path.isfile(spec):  # as it is, whatever its name holds
+    if os.path.isfile(spec):  # even if its name contains commas or colons
         return (Family("file", Path(spec).stem, file=spec),)
     families = tuple(_family(item.strip()) for item in spec.split(","))
     names = [family.name for family in families]
     for name in names:
         if names.count(name) > 1:
-            raise SettingError("{groups} names {name} twice", name=name)
+            raise SettingError("{groups} contains {name} twice", name=name)
     return families
 
 
@@ -99,28 +99,28 @@ def _family(item: str) -> Family:
         if os.path.isfile(item) or item.endswith(".json"):
             return Family("file", Path(item).stem, file=_existing(item))
         meant = did_you_mean(kind, FAMILIES) or f"there are {', '.join(FAMILIES)}, or a JSON file"
-        raise SettingError("{groups}: no family {kind} ({meant})", kind=repr(kind), meant=meant)
+        raise SettingError("{groups}: there is no family {kind} ({meant})", kind=repr(kind), meant=meant)
     if not colon and kind in _NUMBERED:
         return Family(kind, kind)
     if not option and kind in _FILED:
         raise SettingError("{groups}: {kind} needs a file: {kind}:FILE", kind=kind)
     if colon and kind in _NUMBERED and (option.isdigit() or kind not in _FILED):
         if not option.isdigit() or int(option) < 2:
-            what = "{groups}: {item} should be {kind}:N, N a number of at least 2"
+            what = "{groups}: {item} must be {kind}:N, where N is at least 2"
             raise SettingError(what, item=item, kind=kind)
         return Family(kind, kind, number=int(option))
     if kind in _FILED:
         return Family(kind, kind, file=_existing(option))
     if colon:
         raise SettingError(
-            "{groups}: {kind} takes nothing after it, so not {item}", kind=kind, item=repr(item)
+            "{groups}: {kind} takes no value, so {item} is not valid", kind=kind, item=repr(item)
         )
     return Family(kind, kind)
 
 
 def _existing(path: str) -> str:
     if not os.path.isfile(path):
-        raise InputError("no such file", path=path, remedy=did_you_mean_file(path) or "groups names it")
+        raise InputError("no such file", path=path, remedy=did_you_mean_file(path) or "it is named by groups")
     return path
 
 
@@ -130,12 +130,12 @@ def _strengths(spec: str | None, names: list[str]) -> dict[str, float]:
         name, _, number = (part.strip() for part in item.partition("="))
         if name not in names:
             meant = did_you_mean(name, names)
-            what = "{strengths}: {name} is none of the families {names}" + " ({meant})" * bool(meant)
+            what = "{strengths}: {name} is not one of the families {names}" + " ({meant})" * bool(meant)
             raise SettingError(what, name=repr(name), names=", ".join(names), meant=meant)
         try:
             found[name] = float(number)
         except ValueError:
-            what = "{strengths}: {item} is not FAMILY=NUMBER"
+            what = "{strengths}: {item} must be FAMILY=NUMBER"
             raise SettingError(what, item=repr(item.strip())) from None
     return found
 
@@ -154,7 +154,7 @@ def built_groups(
 ) -> Groups:
     """All families over the ``width`` features of training documents.
 
-    The name of a group has that of its family before it; the groups of a single file keep their names.
+    The name of a group is prefixed with that of its family; the groups of a single file keep their names.
     """
     if families.given is not None:
         return families.given
@@ -163,7 +163,7 @@ def built_groups(
     built = {family.name: builder.built(family) for family in families.families}
     for name, groups in built.items():
         if not len(groups):
-            raise InputError(f"no groups of the family {name}: none has two words that are features")
+            raise InputError(f"the family {name} has no groups: none of them has two words that are features")
     if families.families[0].kind == "file" and len(built) == 1 and not families.strengths:
         return next(iter(built.values()))
     return combined(built, strengths=families.strengths).groups
@@ -185,7 +185,7 @@ class _Builder:
         if family.kind == "file":
             return Groups.read_json(str(family.file), self.names)
         if self.features is None:
-            what = "{groups} {name}: groups of words are for text, and these are numbers"
+            what = "{groups} {name}: groups of words need text, but these documents are numbers"
             raise SettingError(what, name=family.name)
         makers: dict[str, Callable[[TextFeatures, Family], Groups]] = {
             "sentence": self._sentences,
@@ -213,7 +213,7 @@ class _Builder:
         if keep is not None and not len(groups):
             labels = sorted({node.label for tree in trees for node in tree.nodes() if node.label})
             some = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
-            what = "{keep} {labels}: the labels in the trees are {some}"
+            what = "{keep} {labels}: the trees have no such labels; they have {some}"
             raise SettingError(what, labels=",".join(sorted(keep)), some=some)
         return groups
 
@@ -239,8 +239,8 @@ class _Builder:
         tokens = map(features.tokens_of, self._all_sentences(features))
         arrays = sentence_arrays(filter(None, tokens))
         n = family.number or min(_NUMBERED["brown"], max(2, len(arrays.vocabulary) // 2))
-        learnt = brown(pair_counts(arrays), arrays.vocabulary, n, threads=self.threads)
-        return cluster_groups(learnt.classes, features, **self._how)
+        learned = brown(pair_counts(arrays), arrays.vocabulary, n, threads=self.threads)
+        return cluster_groups(learned.classes, features, **self._how)
 
     def _topics(self, features: TextFeatures, family: Family) -> Groups:
         n = family.number or _NUMBERED[family.kind]
@@ -248,9 +248,9 @@ class _Builder:
         if family.kind == "moments":
             from spinney.embed import MomentTopics
 
-            learnt = MomentTopics(n, polish=20, threads=self.threads, random_state=self.seed)
-            found = learnt.fit(counts, words=features.names).components_
-        elif family.kind == "tomotopy":  # on one thread, so that a seed means the same topics again
+            learned = MomentTopics(n, polish=20, threads=self.threads, random_state=self.seed)
+            found = learned.fit(counts, words=features.names).components_
+        elif family.kind == "tomotopy":  # on one thread, so that the same seed gives the same topics
             found = lda_topics(counts, n, method="tomotopy", random_state=self.seed)
         else:
             found = lda_topics(counts, n, random_state=self.seed)
@@ -266,16 +266,18 @@ class _Builder:
 
 
 def _constituent_parser(parser: Any, threads: int) -> Callable[..., Iterator[Tree]]:
-    """What gives sentences their trees: a model of ``parse fit``, or its file."""
+    """A function that parses sentences, from a model made by ``parse fit`` or its file."""
     path = parser if isinstance(parser, str) else None
     if path is not None:
         if not os.path.isfile(path):
-            remedy = f"{did_you_mean_file(path)} give a model of parse fit as the parser".strip()
+            remedy = f"{did_you_mean_file(path)} give a model made by parse fit as the parser".strip()
             raise InputError("no such file", path=path, remedy=remedy)
         parser = load(path)
         parser.threads = threads
     given = parser.structures()
     if "constituents" not in given:
-        raise InputError("no parser of plain text", path=path, remedy="give a grammar of parse fit")
+        raise InputError(
+            "this model does not parse plain text", path=path, remedy="give a grammar made by parse fit"
+        )
     parse: Callable[..., Iterator[Tree]] = given["constituents"]
     return parse

@@ -1,15 +1,15 @@
-"""Groups of words from what is known of the language: sentences, constituents, documents, clusters, neighbours, topics.
+"""Groups of words from linguistic structure: sentences, constituents, documents, clusters, neighbours, topics.
 
-Yogatama (2015), chapter 5: words that are seen together rise and fall together. Each function gives groups over
-the columns of fitted :class:`TextFeatures`, for the penalties of groups. All take
+Yogatama (2015), chapter 5: words that occur together are kept or dropped together. Each function returns groups
+over the columns of fitted :class:`TextFeatures`, for group penalties. All take
 
 ``weights``
     ``"sqrt"`` for the square root of each group's size, or ``"unit"``.
 ``merge``
-    Whether groups with the same members become one with the sum of their weights, which is the same penalty.
+    Whether groups with the same members are merged, with the sum of their weights, which gives the same penalty.
 ``min_size``
-    Groups of fewer features are left out. Features in no group are under no group's penalty; a lasso beside it
-    (the penalty ``sparse-group``, say) is what covers them.
+    Groups with fewer features are dropped. Features in no group are not penalised by groups; an additional ℓ1
+    penalty (as in ``sparse-group``) covers them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def sentence_groups(
     merge: bool = True,
     min_size: int = 2,
 ) -> Groups:
-    """One group a sentence of each text: the features that occur in it, n-grams too. Its name is the sentence.
+    """One group per sentence of each text: the features that occur in it, including n-grams. Its name is the sentence.
 
     Parameters
     ----------
@@ -76,15 +76,15 @@ def constituent_groups(
     merge: bool = True,
     min_size: int = 2,
 ) -> Groups:
-    """One group a constituent of each tree, the whole tree too: the features that occur in it.
+    """One group per constituent of each tree, including the whole tree: the features that occur in it.
 
-    Its name is its label and its words. The bracket without a label around a Penn Treebank tree is no constituent.
-    Features of text whose tokens were joined by spaces, ``TextFeatures(tokens="spaces")``, fit the leaves of trees.
+    Its name is its label and its words. The unlabelled bracket around a Penn Treebank tree is not a constituent.
+    ``TextFeatures(tokens="spaces")``, for text whose tokens are joined by spaces, matches the leaves of trees.
 
     Parameters
     ----------
     keep
-        The constituents whose labels are in it, or for whose labels it is true; default: all. In the Stanford
+        A set of labels, or a predicate on labels, that selects constituents; default: all. In the Stanford
         Sentiment Treebank ``"2"`` is neutral.
 
     Examples
@@ -120,14 +120,14 @@ def document_groups(
     merge: bool = True,
     min_size: int = 2,
 ) -> Groups:
-    """One group a document: the features that occur in it.
+    """One group per document: the features that occur in it.
 
     Parameters
     ----------
     documents
-        Texts, or the matrix that the features gave for them.
+        Texts, or their feature matrix.
     names
-        What to call the groups; default: how the text begins, or the number of the row from 0.
+        Names of the groups; default: the beginning of the text, or the row number, counted from 0.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def document_groups(
 
     X = csr_array(documents, copy=True)
     if X.shape[1] != len(features.names):
-        raise OptionError(f"{X.shape[1]} columns but {len(features.names)} features")
+        raise OptionError(f"{X.shape[1]} columns, but {len(features.names)} features")
     _check_lengths("documents", X.shape[0], "names", names)
     X.sum_duplicates()
     X.eliminate_zeros()
@@ -162,11 +162,11 @@ def _text_groups(
     merge: bool,
     min_size: int,
 ) -> Groups:
-    """One group a text, from names and texts; a part of them in memory at a time."""
+    """One group per text, from names and texts, in batches to save memory."""
     families = [Groups([0], [], n_features=len(features.names), names=[])]
     left = iter(named_texts)
     while part := list(islice(left, _TEXTS_AT_ONCE)):
-        rows: dict[str, int] = {}  # small constituents are the same again and again
+        rows: dict[str, int] = {}  # small constituents occur many times
         row_of = np.array([rows.setdefault(text, len(rows)) for _, text in part])
         pattern = features.occurrences(rows)
         families.append(_row_groups(pattern, row_of, [name for name, _ in part], weights, min_size))
@@ -177,7 +177,7 @@ def _text_groups(
 def _row_groups(
     pattern: Any, row_of: NDArray[np.int64], names: Sequence[str], weights: GroupWeights, min_size: int
 ) -> Groups:
-    """For each name the group of the columns in which its row of a sparse matrix has entries."""
+    """For each name, the group of columns in which its row of a sparse matrix has entries."""
     kept = np.flatnonzero(np.diff(pattern.indptr)[row_of] >= max(min_size, 1))
     rows = pattern[row_of[kept]]
     return Groups(
@@ -197,7 +197,7 @@ def _shortened(text: str) -> str:
 def _label_filter(keep: Callable[[str], bool] | Container[str] | None) -> Callable[[str], bool]:
     if keep is None:
         return lambda label: True
-    if isinstance(keep, str):  # "P" is in "NP", but is not that label
+    if isinstance(keep, str):  # as a string, "NP" contains "P", which is another label
         return lambda label: label == keep
     if isinstance(keep, Container):
         return lambda label: label in keep
@@ -206,10 +206,10 @@ def _label_filter(keep: Callable[[str], bool] | Container[str] | None) -> Callab
 
 def _check_lengths(what: str, n: int, others: str, values: Sequence[Any] | None) -> None:
     if values is not None and len(values) != n:
-        raise OptionError(f"{n} {what} but {len(values)} {others}")
+        raise OptionError(f"{n} {what}, but {len(values)} {others}")
 
 
-# -- words and what was learnt about them -------------------------------------------------------------------------
+# -- words and what was learned about them -------------------------------------------------------------------------
 
 
 def cluster_groups(
@@ -221,10 +221,10 @@ def cluster_groups(
     merge: bool = True,
     min_size: int = 2,
 ) -> Groups:
-    """A group for each node of the tree of word classes (for each class, if they are flat): the words below it.
+    """One group per node of the tree of word classes (per class, if they are flat): the words below it.
 
-    The name is the path (or the class) and the most frequent words, by the counts of the classes, else by the
-    features' idf. Words without a class of their own are in no group.
+    The name is the path (or the class) and the most frequent words, by the counts of the classes if known, else by the
+    idf of the features. Words without a class of their own are in no group.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def cluster_groups(
     """
     known = [name for name in features.names if name in classes]
     if not known:
-        raise OptionError(f"none of the {len(features.names)} features is a word that has a class")
+        raise OptionError(f"none of the {len(features.names)} features is a word with a class")
     # Without the class for unknown words, in which all other features would be.
     own = WordClasses(known, classes.encode(known), paths=classes.paths, n_classes=classes.n_classes)
     if own.paths is None:
@@ -268,7 +268,7 @@ def neighbour_groups(
     merge: bool = True,
     min_size: int = 2,
 ) -> Groups:
-    """One group a word: itself and the ``k`` features whose vectors are nearest by cosine.
+    """One group per word: itself and the ``k`` features with the nearest vectors by cosine.
 
     Words without a vector, or with one of zeros, are in no group.
 
@@ -288,7 +288,7 @@ def neighbour_groups(
     nonzero = np.flatnonzero(abs(rows).sum(axis=1))
     columns, rows = columns[nonzero], rows[nonzero]
     if not len(columns):
-        raise OptionError(f"none of the {len(features.names)} features is a word that has a vector")
+        raise OptionError(f"none of the {len(features.names)} features is a word with a vector")
     own = WordVectors([features.names[j] for j in columns], rows)
     k = min(k, len(columns) - 1)
     members = np.empty((len(columns), k + 1), dtype=np.int64)
@@ -298,7 +298,7 @@ def neighbour_groups(
         queries = rows[part].toarray() if own.is_sparse else rows[part]
         found = own.nearest(queries, k + 1)[0]
         others = found != members[part, :1]
-        others[others.all(axis=1), -1] = False  # as many words have the very same vector: one too many
+        others[others.all(axis=1), -1] = False  # several words have exactly the same vector: one too many
         members[part, 1:] = found[others].reshape(len(found), k)
     members = columns[members] if k + 1 >= min_size else members[:0]
     groups = Groups(
@@ -322,7 +322,7 @@ def topic_groups(
     merge: bool = True,
     min_size: int = 2,
 ) -> Groups:
-    """One group a topic: those of its most probable words that are features, the first of which name it.
+    """One group per topic: its most probable words that are features; the first ones name it.
 
     Parameters
     ----------
@@ -332,9 +332,9 @@ def topic_groups(
     words
         The word of each column.
     top
-        How many words of a topic are taken.
+        Number of words to take from each topic.
     mass
-        If given, not ``top`` words are taken but the fewest that have this share of the topic's probability.
+        If given, take the fewest words that have this share of the topic's probability, instead of ``top`` words.
 
     Examples
     --------
@@ -345,14 +345,14 @@ def topic_groups(
     ['topic 0: space orbit', 'topic 1: game team']
     """
     if top < 1 or (mass is not None and not 0 < mass <= 1):
-        raise OptionError("a topic gives at least 1 word, or a share of its mass above 0 and up to 1")
+        raise OptionError("top must be at least 1, and mass above 0 and at most 1")
     is_sparse = hasattr(topics, "tocsr")
     table: Any = topics.tocsr() if is_sparse else np.asarray(topics, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(words):
-        raise OptionError(f"topics are a matrix with a column for each of the {len(words)} words")
+        raise OptionError(f"topics must be a matrix with one column for each of the {len(words)} words")
     numbers = table.data if is_sparse else table
     if not np.all((numbers >= 0) & (numbers < np.inf)):
-        raise OptionError("the weights of words in topics are finite numbers ≥ 0")
+        raise OptionError("the weights of words in topics must be finite numbers ≥ 0")
     place = {name: j for j, name in enumerate(features.names)}
     column_of = np.fromiter((place.get(word, -1) for word in words), np.int64, len(words))
     members, names = [], []
@@ -368,7 +368,7 @@ def topic_groups(
 
 
 def _strongest(row: NDArray[np.float64], top: int, mass: float | None) -> NDArray[np.int64]:
-    """The places of the largest numbers above 0, largest first, equals in their order."""
+    """The positions of the largest numbers above 0, largest first, equal ones in their order."""
     if mass is None:
         top = min(top, len(row))
         row = np.where(row >= np.partition(row, len(row) - top)[len(row) - top], row, 0.0)
@@ -381,7 +381,7 @@ def _strongest(row: NDArray[np.float64], top: int, mass: float | None) -> NDArra
 
 
 def _rareness(classes: WordClasses, features: TextFeatures) -> NDArray[np.float64]:
-    """Numbers that fall with the frequency of the features; zeros if nothing is known of it."""
+    """Numbers that decrease with the frequency of the features; zeros if it is unknown."""
     if classes.counts is not None:
         seen = dict(zip(classes.words, classes.counts.tolist()))
         counts = (-seen.get(name, seen.get(name.lower(), 0)) for name in features.names)
@@ -421,7 +421,7 @@ class Families(NamedTuple):
 
 
 def combined(families: Mapping[str, Groups], *, strengths: Mapping[str, float] | None = None) -> Families:
-    """All groups of several families over the same features, each name with that of its family before it.
+    """All groups of several families over the same features, each name prefixed with its family.
 
     Parameters
     ----------
@@ -438,12 +438,12 @@ def combined(families: Mapping[str, Groups], *, strengths: Mapping[str, float] |
      'lda': slice(2, 3, None)})
     """
     if not families:
-        raise OptionError("at least one family of groups is needed")
+        raise OptionError("give at least one family of groups")
     strengths = strengths or {}
     for name, strength in strengths.items():
         if name not in families:
             raise OptionError(
-                f"a strength for {name!r}, but the families are {', '.join(families)}",
+                f"there is no family {name!r} for this strength; the families are {', '.join(families)}",
                 given=name,
                 known=families,
             )

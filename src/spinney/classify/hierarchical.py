@@ -1,7 +1,7 @@
-"""Classification along a tree of classes: one small regression a node (Nelakanti 2014, §4.3).
+"""Classification along a tree of classes: one small regression per node (Nelakanti 2014, §4.3).
 
-P(y|x) is the product of the decisions on the way from the root to y. A binary tree asks log₂K questions where a flat
-model asks K, and its nodes are fitted independently of each other, since the way to a known class is known.
+P(y|x) is the product of the decisions on the path from the root to y. A binary tree makes log₂K decisions where a flat
+model scores K classes, and its nodes are fitted independently, since the path to a known class is known.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from spinney.parallel import in_order, one_blas_thread
 from spinney.structure import ClassTree
 
 Policy = Literal["single", "indep", "gamma"]
-_ALTERNATIONS = 50  # of regressions and strengths, policy "gamma"
-_SETTLED = 1e-4  # relative change of a strength at which they end
-_BATCH = 4096  # rows whose probabilities of all nodes are held at a time
+_ALTERNATIONS = 50  # alternations of regressions and strengths, policy "gamma"
+_SETTLED = 1e-4  # relative change of a strength at which they stop
+_BATCH = 4096  # rows whose probabilities at all nodes are in memory at a time
 
 
 @dataclass(eq=False, repr=False)
@@ -42,25 +42,25 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
     Parameters
     ----------
     tree : ClassTree, optional
-        Its names are the labels, as strings. Classes that the data lack are left out of it. By default, a balanced
+        Its names are the labels, as strings. Classes without data are removed from it. By default, a balanced
         binary tree over the sorted classes.
     lam : float
         The strength λ of the penalty, in the units of the sum of losses of a node.
     policy : {"single", "indep", "gamma"}
         The strengths of nodes: ``"single"``, λ for all; ``"indep"``, each by cross-validated log-loss over ``lams``;
-        ``"gamma"``, each with a Gamma prior, by turns with the weights of its node (penalty ``"l2"`` only).
+        ``"gamma"``, each with a Gamma prior, alternating with the weights of its node (penalty ``"l2"`` only).
     gamma : pair of floats
         policy gamma: the shape a > 1 and the rate b > 0 of the prior. In the thesis's convention, where the penalty is
         λ‖w‖² and its prior has no normaliser, λ = (a − 1)/(b + ‖w‖²); here, where it is ½λ‖w‖², twice that.
     lams : sequence of floats, optional
         policy indep: the grid; by default λ times 0.01, 0.1, 1, 10 and 100.
     folds : int
-        policy indep: of cross-validation. A node with a branch of fewer than two samples takes λ itself.
+        policy indep: number of folds of cross-validation. A node with a branch of fewer than two samples uses λ itself.
     penalty, l1, l2, groups
         As in :class:`~spinney.classify.LinearClassifier`, the same at each node.
     greedy : bool
-        Whether prediction follows the best branch at each node, an early error being final. Otherwise it finds the most
-        probable class: the greedy way first, then every node that could still lead to a better one.
+        Whether prediction follows the best branch at each node, so that an early error is final. Otherwise it finds the
+        most probable class: the greedy path first, then every node that could still lead to a better class.
     solver, fit_intercept, tol, max_iter
         As in :class:`~spinney.classify.LinearClassifier`.
     threads : int
@@ -72,10 +72,10 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
     tree_ : ClassTree
         The tree over them; its leaves are in their order, its inner nodes are numbered from the root down.
     coef_, intercept_ : arrays [rows, p] and [rows]
-        The weights of all inner nodes, one after the other: one row for two branches, else one for each.
+        The weights of all inner nodes, one after the other: one row for two branches, otherwise one row per branch.
     lams_ : array
         λ of each inner node.
-    objective_, violation_, n_iter_, n_active_, converged_ : what the fits did: sums, or the worst.
+    objective_, violation_, n_iter_, n_active_, converged_ : facts about the fits: sums, or the worst value.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
     def fit_counts(self, X: Any, counts: Any, classes: ArrayLike | None = None) -> Self:
         """Fit the nodes to samples that repeat: row ``i`` of ``X`` was seen ``counts[i, k]`` times with class ``k``.
 
-        The same as :meth:`fit` with each pair written out and weighted by its count, at a small part of the cost
+        The same as :meth:`fit` with each pair written out and weighted by its count, at a fraction of the cost
         where rows have many classes: X may be the vectors of words, and the classes the words that follow.
 
         Parameters
@@ -136,15 +136,17 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         X : array or sparse matrix of shape (n, p)
         counts : array or sparse matrix of shape (n, K)
         classes : array of shape (K,), optional
-            The labels; by default 0 to K − 1. Those without a count are left out.
+            The labels; by default 0 to K − 1. Those without a count are dropped.
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         C = sparse.csc_array(counts, dtype=np.float64)
         labels = np.arange(C.shape[1]) if classes is None else np.asarray(classes)
         if C.shape != (X.shape[0], len(labels)):
-            raise InputError(f"{X.shape[0]} rows and {len(labels)} classes, but counts of shape {C.shape}")
+            raise InputError(
+                f"{X.shape[0]} rows and {len(labels)} classes, but counts have the shape {C.shape}"
+            )
         if np.any(C.data < 0) or not np.isfinite(C.data).all():
-            raise InputError("counts are finite numbers ≥ 0")
+            raise InputError("counts must be finite numbers ≥ 0")
         seen = np.flatnonzero(np.asarray(C.sum(axis=0)).ravel())
         seen = seen[np.argsort(labels[seen], kind="stable")]
         C = C[:, seen]
@@ -180,7 +182,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
             return self._fit_node(samples(class_of[there], codes.branches[there], int(codes.arity[v])))
 
         coefs, intercepts, lams, solutions = [], [], [], []
-        # One large regression may have all of BLAS; many small ones would only wait for its threads.
+        # One large regression may use all BLAS threads; many small ones would only wait for them.
         alone = nullcontext() if len(codes.arity) == 1 else one_blas_thread()
         with alone, progress.task("fitting nodes", len(codes.arity)) as fitting:
             for loss, solution, lam in in_order(fitted, range(len(codes.arity)), self.threads):
@@ -203,15 +205,15 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _check_options(self) -> None:
         if self.policy not in get_args(Policy):
-            raise unknown_choice("policy is one of", self.policy, get_args(Policy))
+            raise unknown_choice("policy must be one of", self.policy, get_args(Policy))
         if self.policy == "gamma":
             a, b = self.gamma
             if not (a > 1 and b > 0):
-                raise OptionError(f"gamma is a shape above 1 and a rate above 0, not {a:g} and {b:g}")
+                raise OptionError(f"gamma must be a shape above 1 and a rate above 0, not {a:g} and {b:g}")
             if self.penalty != "l2":
-                raise OptionError("the policy gamma goes with the penalty l2")
+                raise OptionError("the policy gamma needs the penalty l2")
         if self.policy != "single" and not isinstance(self.penalty, str):
-            raise OptionError(f"the policy {self.policy} needs a penalty by its name")
+            raise OptionError(f"the policy {self.policy} needs the name of a penalty, not an object")
         if self.folds < 2:
             raise OptionError(f"folds must be at least 2, not {self.folds}")
 
@@ -241,7 +243,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         return self.made_penalty(loss.X, loss.n_outputs, lam)
 
     def _best_lam(self, samples: NodeSamples) -> float:
-        """The λ of the least held-out loss; of equals, the largest."""
+        """The λ with the smallest held-out loss; among equals, the largest."""
         grid = sorted(self.lam * np.logspace(-2, 2, 5) if self.lams is None else self.lams, reverse=True)
         totals = np.zeros(len(grid))
         for train, test in samples.folds(self.folds):
@@ -251,22 +253,22 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
                 totals[i] += held_out.value_and_grad(solution.w)[0]
         return float(grid[int(np.argmin(totals))]) if totals.any() else self.lam
 
-    # -- asking ---------------------------------------------------------------------------------------
+    # -- predicting -------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each example, or the end of the greedy way."""
+        """The most probable class of each example, or the end of the greedy path."""
         codes, _ = self._search(self._checked(X))
         return np.asarray(self.classes_[codes])
 
     def dot_products(self, X: Any) -> NDArray[np.int64]:
-        """How many products of a weight vector with the example :meth:`predict` needs.
+        """The number of products of a weight vector with the example that :meth:`predict` needs.
 
         A node of two branches costs one product, a node of more one for each branch.
         """
         return self._search(self._checked(X))[1]
 
     def decision_path(self, X: Any) -> Any:
-        """The nodes of :attr:`tree_` on the way to the predicted class: a sparse 0/1 matrix of examples and nodes."""
+        """The nodes of :attr:`tree_` on the path to the predicted class: a sparse 0/1 matrix of examples × nodes."""
         codes = self._search(self._checked(X))[0]
         n_nodes = len(self.tree_.parent)
         onward = self.tree_.paths()
@@ -279,7 +281,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         )
 
     def predict_log_proba(self, X: Any) -> Vector:
-        """The logarithm of the probability of each class, with a row for each example."""
+        """The logarithm of the probability of each class, with one row per example."""
         X = self._checked(X)
         nodes, n_classes = self._nodes(), len(self.classes_)
         out = np.empty((X.shape[0], n_classes))
@@ -292,16 +294,16 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         return out
 
     def predict_proba(self, X: Any) -> Vector:
-        """The probability of each class, with a row for each example."""
+        """The probability of each class, with one row per example."""
         return np.exp(self.predict_log_proba(X))
 
     def log_likelihood(self, X: Any, y: ArrayLike) -> Vector:
-        """The logarithm of the probability of the class of each example; only the nodes on its way are asked."""
+        """The logarithm of the probability of the class of each example; only the nodes on its path are evaluated."""
         X = self._checked(X)
         labels = np.asarray(y)
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
         if len(labels) != X.shape[0]:
-            raise InputError(f"{X.shape[0]} examples but {len(labels)} labels")
+            raise InputError(f"{X.shape[0]} examples, but {len(labels)} labels")
         if np.any(self.classes_[codes] != labels):
             unknown = labels[self.classes_[codes] != labels][0]
             meant = did_you_mean(unknown, map(str, self.classes_))
@@ -343,7 +345,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         """The class of each example and what it cost to find."""
         n, nodes, root = X.shape[0], self._nodes(), len(self.classes_)
         best, cost = np.zeros(n), np.zeros(n, dtype=np.int64)
-        there = np.full(n, root)  # where each example stands on the greedy way
+        there = np.full(n, root)  # the node of each example on the greedy path
         asked = {}
         for node in nodes:
             rows = asked[node.id] = np.flatnonzero(there == node.id)
@@ -354,7 +356,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
                 cost[rows] += node.cost
         if self.greedy:
             return there, cost
-        # Nodes whose way so far is more probable than the best class known may hold a better one; no other can.
+        # Only nodes whose path is more probable than the best class so far can lead to a better one.
         waiting = {root: (np.arange(n), np.zeros(n))}
         for node in nodes:
             rows, so_far = waiting.pop(node.id, (np.empty(0, dtype=np.intp), np.empty(0)))
@@ -389,7 +391,7 @@ class _Node(NamedTuple):
 
 
 def _restricted(tree: ClassTree, names: Sequence[str]) -> ClassTree:
-    """The tree over some of its classes, in this order; nodes with one branch left are left out."""
+    """The tree over some of its classes, in this order; nodes with a single remaining branch are removed."""
     place = {name: leaf for leaf, name in enumerate(tree.names)}
     for name in names:
         if name not in place:
@@ -405,7 +407,7 @@ def _restricted(tree: ClassTree, names: Sequence[str]) -> ClassTree:
     ptr, nodes = tree.children()
     parent, branch = [-1] * len(names), [0] * len(names)
     todo = [(int(np.argmin(tree.parent)), -1, 0)]
-    for v, above, at in todo:  # grows as it is read: parents stand before their children
+    for v, above, at in todo:  # grows while it is read: parents come before their children
         while v not in number:
             children = [int(child) for child in nodes[ptr[v] : ptr[v + 1]] if alive[child]]
             if len(children) > 1:

@@ -1,6 +1,6 @@
 """Linear regressors and classifiers with any penalty, in scikit-learn's conventions.
 
-Objectives are **sums** over examples: ``Σᵢ sᵢ·loss(xᵢ·w + b, yᵢ) + λΩ(w)``, the intercept never penalised.
+Objectives are **sums** over examples: ``Σᵢ sᵢ·loss(xᵢ·w + b, yᵢ) + λΩ(w)``, where the intercept is never penalised.
 scikit-learn's ``C`` is 1/λ; the ``alpha`` of its Lasso is λ/n.
 """
 
@@ -38,7 +38,7 @@ from spinney.optim.losses import LinearLoss
 
 
 class PathPoint(NamedTuple):
-    """One strength on a regularisation path. ``coef`` has a row for each output."""
+    """One strength on a regularisation path. ``coef`` has one row per output."""
 
     lam: float
     coef: Vector
@@ -87,7 +87,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         penalty = self.made_penalty(X, loss.n_outputs, self.lam, weights)
         if self.lam_ratio is not None:
             if not 0 < self.lam_ratio <= 1:
-                raise OptionError(f"lam_ratio must lie between 0 and 1, not {self.lam_ratio:g}")
+                raise OptionError(f"lam_ratio must be between 0 and 1, not {self.lam_ratio:g}")
             penalty = penalty.with_lam(self.lam_ratio * lambda_max(loss, penalty))
         return loss, penalty
 
@@ -121,7 +121,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         if self.solver == "admm":
             return {"rho": self.rho, "threads": self.threads}
         if self.rho is not None:
-            raise OptionError(f"rho is of the solver 'admm': give solver='admm', not {self.solver!r}")
+            raise OptionError(f"rho is only for the solver 'admm': give solver='admm', not {self.solver!r}")
         return {}
 
     def _warm_point(self, loss: LinearLoss) -> Vector | None:
@@ -160,7 +160,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
     ) -> list[PathPoint]:
         """Fit along a grid of strengths with warm starts; by default ``n`` values from λ_max down to ``ratio`` of it.
 
-        The estimator itself is left as it was.
+        The estimator itself is not changed.
         """
         X, y = self._checked(X, y)
         loss, penalty = self._problem(X, y, sample_weight)
@@ -189,7 +189,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         return points
 
     def at(self, point: PathPoint) -> Self:
-        """Take on the weights of a point of the path."""
+        """Take the weights of a point of the path."""
         self._store(point.coef, point.intercept)
         return self
 
@@ -200,7 +200,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
 
 
 def _unpacked(loss: LinearLoss, w: Vector) -> tuple[Vector, Vector]:
-    """Coefficients, with a row for each output, and intercepts (several have mean 0: only differences matter)."""
+    """Coefficients, with one row per output, and intercepts (several have mean 0: only differences matter)."""
     W = w.reshape(-1, loss.n_outputs)
     coef = np.ascontiguousarray(W[: loss.p].T)
     intercept = W[loss.p].copy() if loss.intercept else np.zeros(loss.n_outputs)
@@ -219,9 +219,9 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     lam : float
         The strength λ, in the units of the sum (not the mean) of losses.
     lam_ratio : float, optional
-        λ as a share of the smallest λ for which the model is empty; replaces ``lam``.
+        λ as a fraction of the smallest λ for which the model is empty; replaces ``lam``.
     l1, l2 : float
-        The second knobs: the ℓ1 part of group penalties, the ridge part (½·l2‖w‖²) of the elastic net and groups.
+        Further strengths: the ℓ1 part of group penalties, the ridge part (½·l2‖w‖²) of the elastic net and groups.
     groups : Groups, optional
         Sets of features for the grouped penalties.
     feature_weights : array, optional
@@ -235,16 +235,16 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     warm_start : bool
         Start from the previous fit.
     rho : float, optional
-        Of the solver ``admm``: the pull of a weight to its copies, kept as it is; without, it follows the residuals.
-        With it and overlapping groups the solver is that of Yogatama 2015, which stops after ``max_iter`` iterations
-        (100 there) wherever it is.
+        For the solver ``admm``: a fixed penalty parameter; by default it adapts to the residuals. With overlapping
+        groups and a fixed value, the solver is that of Yogatama 2015, which always stops after ``max_iter`` iterations
+        (100 in the thesis).
     threads : int
-        Of the solver ``admm``: over how many threads groups are spread.
+        For the solver ``admm``: the number of threads among which groups are divided.
 
     Attributes
     ----------
     coef_, intercept_ : the model.
-    lam_, objective_, violation_, n_iter_, n_active_, solver_, converged_ : what the fit did.
+    lam_, objective_, violation_, n_iter_, n_active_, solver_, converged_ : facts about the fit.
 
     Examples
     --------
@@ -276,8 +276,8 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
 class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
     """Logistic regression (two classes) or multinomial regression (more) with any penalty.
 
-    Takes the parameters and leaves the attributes of :class:`LinearRegressor`. With more than two classes ``coef_``
-    has a row for each class, and a group of features holds their weights in all classes.
+    Has the parameters and attributes of :class:`LinearRegressor`. With more than two classes, ``coef_`` has one row per
+    class, and a group of features contains their weights for all classes.
 
     Examples
     --------
@@ -322,7 +322,7 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> Vector:
-        """The probability of each class, with a row for each example."""
+        """The probability of each class, with one row per example."""
         M = self.decision_function(X)
         if M.ndim == 1:
             positive = expit(M)

@@ -1,4 +1,4 @@
-"""A linear model with the features it was trained on, in one file."""
+"""A linear model together with its features, in one file."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from spinney.structure import ClassTree, Groups
 from spinney.views import View
 
 Estimator = LinearClassifier | LinearRegressor | TreeClassifier
-#: Facts, and the attributes of estimators that hold them: those that all have, and those of linear models.
+#: Facts and the corresponding attributes of estimators: those of all estimators, and those of linear models.
 TREE_FACTS = {
     "objective": "objective_", "violation": "violation_", "iterations": "n_iter_", "active": "n_active_",
     "converged": "converged_",
 }  # fmt: skip
 FACTS = {"lam": "lam_", "solver": "solver_", **TREE_FACTS}
 
-MOST_MEMBERSHIPS = 2_000_000  # of groups that a model file holds all of
-MOST_GROUPS = 10_000  # selected ones, and as many removed ones, that it holds where there are more
+MOST_MEMBERSHIPS = 2_000_000  # up to this many members, a model file stores all groups
+MOST_GROUPS = 10_000  # otherwise, this many selected and as many removed ones
 
 
 class Branch(NamedTuple):
-    """A branch of a node: the classes below it, and the features that speak most for it, with their weights."""
+    """A branch of a node: the classes below it, and the features with the strongest evidence for it."""
 
     classes: list[str]
     words: list[tuple[str, float]]
@@ -51,13 +51,13 @@ class NodeWords(NamedTuple):
 
 
 class TextModel(Model):
-    """Text in, labels (or numbers) out.
+    """A model that predicts labels or numbers from text.
 
     Parameters
     ----------
     estimator : LinearClassifier, LinearRegressor (or their CV forms) or TreeClassifier
     features : TextFeatures, optional
-        Absent for data that are a matrix already (svmlight files).
+        None for data that are already a matrix (svmlight files).
 
     Examples
     --------
@@ -73,7 +73,7 @@ class TextModel(Model):
         self.estimator = estimator
         self.features = features
         self.facts: dict[str, Any] = {}
-        #: What a search for strengths tried; files do not keep it.
+        #: The trials of a search for strengths; not stored in files.
         self.tuned: Tuned | None = None
 
     @property
@@ -89,9 +89,9 @@ class TextModel(Model):
         return self.fit_matrix(X, targets)
 
     def fit_matrix(self, X: Any, targets: Sequence[Any], init: TextModel | None = None) -> Self:
-        """Learn from the matrix that the features gave, starting from the weights of ``init`` if given.
+        """Learn from a feature matrix, starting from the weights of ``init`` if given.
 
-        Interrupted (Ctrl-C), the model keeps what was learnt so far and raises ``KeyboardInterrupt``.
+        An interrupt (Ctrl-C) keeps what was learned, and is raised again.
         """
         if init is not None:
             self._start_from(init, X.shape[1], targets)
@@ -103,7 +103,7 @@ class TextModel(Model):
         return self
 
     def note_facts(self, X: Any) -> None:
-        """Note in :attr:`facts` what the estimator did, if it was fitted on the matrix ``X`` elsewhere."""
+        """Store the facts about the estimator in :attr:`facts`, if it was fitted on the matrix ``X`` elsewhere."""
         self.facts = {"documents": int(X.shape[0]), "features": int(X.shape[1]), "entries": int(X.nnz)}
         self.facts |= {"outputs": len(self.outputs), "parameters": self.coef.size}
         if isinstance(self.estimator, TreeClassifier):
@@ -119,7 +119,7 @@ class TextModel(Model):
         for model in (self, init):
             if isinstance(model.estimator, TreeClassifier):
                 raise InputError(
-                    "classifiers along a tree of classes neither start from a model nor are a start"
+                    "classifiers along a class tree cannot start from a model, nor serve as one to start from"
                 )
         outputs = sorted({str(label) for label in targets}) if self.is_classifier else ["value"]
         if init.is_classifier != self.is_classifier or sorted(init.outputs) != outputs:
@@ -133,12 +133,12 @@ class TextModel(Model):
         self.estimator._store(coef, np.atleast_1d(init.estimator.intercept_))
 
     def matrix(self, inputs: Any) -> Any:
-        """The matrix of texts; a matrix passes through once its width fits."""
+        """The feature matrix of texts; a matrix is returned as it is if its width matches."""
         if self.features:
             return self.features.transform(inputs)
         width = self.coef.shape[1]
         if inputs.shape[1] != width:
-            raise InputError(f"{inputs.shape[1]} features where the model has {width}")
+            raise InputError(f"{inputs.shape[1]} features, but the model has {width}")
         return inputs
 
     def predict(self, inputs: Any) -> Any:
@@ -158,32 +158,32 @@ class TextModel(Model):
 
     @property
     def tree(self) -> ClassTree | None:
-        """The tree of classes that documents go down, if the estimator has one."""
+        """The tree of classes, if the estimator has one."""
         return self.estimator.tree_ if isinstance(self.estimator, TreeClassifier) else None
 
     @property
     def coef(self) -> Any:
-        """Weights, with a row for each output; along a tree, see :attr:`TreeClassifier.coef_`."""
+        """Weights, with one row per output; along a tree, see :attr:`TreeClassifier.coef_`."""
         return np.atleast_2d(self.estimator.coef_)
 
     @property
     def names(self) -> Sequence[str]:
-        """What the columns are called."""
+        """The names of the columns."""
         return self.names_of(self.coef.shape[1])
 
     def names_of(self, width: int) -> Sequence[str]:
-        """What the columns of a matrix of this width are called: words, or numbers from 1 as in svmlight files."""
+        """The names of the columns of a matrix of this width: words, or numbers from 1 as in svmlight files."""
         return self.features.names if self.features else [str(j + 1) for j in range(width)]
 
     @property
     def outputs(self) -> list[str]:
-        """What is predicted: classes, or the number. But for trees, what the rows of the weights speak for."""
+        """The outputs: classes, or the number. Except for trees, these are the rows of the weights."""
         return [str(label) for label in self.estimator.classes_] if self.is_classifier else ["value"]
 
     def strongest(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """For each class the ``k`` features that speak most for it (a number: most for or against).
+        """For each class, the ``k`` features with the strongest evidence for it (for a number: for or against).
 
-        Along a tree, those that speak for it in the last decision on its way, between it and its siblings.
+        Along a tree, the evidence is that of the last decision on its path, between it and its siblings.
         """
         names = self.names
         return {
@@ -192,7 +192,7 @@ class TextModel(Model):
         }
 
     def _output_rows(self) -> Iterator[Any]:
-        """The weights that speak for each output."""
+        """The weights for each output."""
         if isinstance(self.estimator, TreeClassifier):
             tree, inner = self.estimator.tree_, self.estimator._nodes()
             for leaf in range(len(tree)):
@@ -204,9 +204,9 @@ class TextModel(Model):
             yield from self.coef
 
     def words_by_node(self, k: int = 10, nodes: int | None = None) -> list[NodeWords]:
-        """Along a tree, for each branch of the first ``nodes`` inner nodes the ``k`` features that speak most for it.
+        """For each branch of the first ``nodes`` inner nodes of a tree, the ``k`` features with the strongest evidence.
 
-        Nodes come from the root down. Of other models there are none.
+        Nodes are ordered from the root down. Other models have none.
 
         Examples
         --------
@@ -230,11 +230,11 @@ class TextModel(Model):
         return found
 
     def contents(self) -> Contents:
-        """What the model keeps in its file.
+        """The contents of the model's file.
 
-        That is all groups as long as they have at most 2,000,000 members together. If there are more, it is 10,000
-        selected ones with the largest norms and 10,000 removed ones with the largest weights; ``facts["groups"]`` says
-        how many there were in all and, as ``stored``, how many are left.
+        All groups are stored as long as they have at most 2,000,000 members in total. If there are more, the file has
+        the 10,000 selected ones with the largest norms and the 10,000 removed ones with the largest weights;
+        ``facts["groups"]`` has the total number and, as ``stored``, the number in the file.
         """
         from scipy.sparse import csr_array
 
@@ -281,7 +281,7 @@ class TextModel(Model):
         model = cls(_rebuilt_estimator(file), features)
         width = model.coef.shape[1]
         if features and len(features.names) != width:
-            raise file.error("damaged: as many weights as features are needed")
+            raise file.error("damaged: the number of weights does not match the features")
         model.facts = _checked_facts(file)
         if "groups" in file.part_headers:
             groups = Groups.from_parts(file.part("groups"))
@@ -290,10 +290,10 @@ class TextModel(Model):
             model.estimator.set_params(groups=groups)
         return model
 
-    # -- for others, and for people -------------------------------------------------------------------
+    # -- the contract of models -----------------------------------------------------------------------
 
     def structures(self) -> Structures:
-        """What it gives to other models: its groups of features and its tree of classes, if it has them."""
+        """The structures for other models: its groups of features and its tree of classes, if it has them."""
         found: dict[str, Any] = {}
         if isinstance(self.estimator.groups, Groups):
             found["groups"] = lambda: self.estimator.groups
@@ -308,7 +308,7 @@ class TextModel(Model):
         return views.summary(self)
 
     def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
-        """What ``inspect`` shows: facts, size, words, groups or the tree, and how the model sees documents."""
+        """What ``inspect`` shows: facts, size, words, groups or the tree, and how the model judges documents."""
         from spinney.classify.views import inspection
 
         return inspection(self, settings_or(Inspect, settings, given))
@@ -326,7 +326,7 @@ class TextModel(Model):
         return applied(self, data, settings_or(Apply, settings, given))
 
     def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
-        """How well it does on labelled documents: of a file or folder, or a pair of texts (or a matrix) and labels."""
+        """Scores on labelled documents: of a file or folder, or a pair of texts (or a matrix) and labels."""
         from spinney.classify.scoring import evaluated
 
         return evaluated(self, data, settings_or(Evaluate, settings, given))
@@ -345,7 +345,7 @@ def branch_rows(coef: Any) -> Any:
 
 
 def _tree_facts(estimator: TreeClassifier, X: Any) -> dict[str, Any]:
-    """What the fits of all nodes did, and how many dot products a document of ``X`` costs."""
+    """Facts about the fits of all nodes, and the number of dot products per document of ``X``."""
     least, most = float(estimator.lams_.min()), float(estimator.lams_.max())
     strengths = {"lam": least} if least == most else {"lam_least": least, "lam_most": most}
     penalty = estimator.penalty
@@ -363,7 +363,7 @@ def _tree_facts(estimator: TreeClassifier, X: Any) -> dict[str, Any]:
 
 
 def _counted(groups: Groups, coef: Any) -> dict[str, Any]:
-    """How many groups there are, of how many members, and how many of each family are selected and removed."""
+    """The numbers of groups and members, and for each family how many groups are selected and removed."""
     kept = selection(coef, groups).kept
     selected = int(kept.sum())
     families = {family: list(pair) for family, pair in family_counts(groups.names or (), kept).items()}
@@ -377,7 +377,7 @@ def _counted(groups: Groups, coef: Any) -> dict[str, Any]:
 
 
 def _foremost(groups: Groups, coef: Any) -> Groups:
-    """The groups that a file holds where there are too many."""
+    """The groups that a file stores if there are too many."""
     first, last = foremost(groups, selection(coef, groups), MOST_GROUPS)
     kept = np.zeros(len(groups), dtype=bool)
     kept[first + last] = True
@@ -385,11 +385,11 @@ def _foremost(groups: Groups, coef: Any) -> Groups:
 
 
 def _checked_facts(file: ModelFile) -> dict[str, Any]:
-    """Facts, of which those that others count on are what they should be."""
+    """Facts, after checking those that other code relies on."""
     facts = file.fact("facts", dict)
     counts = facts.get("groups", {})
     if not isinstance(counts, dict) or (counts and not _are_counts(counts)):
-        raise file.error("damaged: the counts of groups are no counts")
+        raise file.error("damaged: the group counts are not counts")
     return facts
 
 
@@ -408,10 +408,10 @@ def _rebuilt_estimator(file: ModelFile) -> Estimator:
     try:
         coef = file.csr("coef").toarray()
     except (MemoryError, ValueError):
-        raise file.error("damaged: more weights than memory holds") from None
+        raise file.error("damaged: more weights than fit into memory") from None
     intercept = np.array(file.tensor("intercept", np.float64))
     if len(coef) != len(intercept) or not len(coef):
-        raise file.error("damaged: as many intercepts as rows of weights are needed")
+        raise file.error("damaged: the number of intercepts does not match the weights")
     parameters = file.fact("parameters", dict)
     with file.checked():
         parameters["penalty"] = PenaltySpec.restored(parameters.get("penalty", "l2"))
@@ -426,7 +426,7 @@ def _rebuilt_estimator(file: ModelFile) -> Estimator:
     if classifier:
         estimator.classes_ = _labels(file)
         if len(estimator.classes_) != (2 if len(coef) == 1 else len(coef)):
-            raise file.error("damaged: as many classes as rows of weights are needed")
+            raise file.error("damaged: the number of classes does not match the weights")
     estimator._store(coef, intercept)
     estimator.n_features_in_ = coef.shape[1]
     for name, attribute in FACTS.items():
@@ -438,17 +438,19 @@ def _rebuilt_tree(file: ModelFile, parameters: dict[str, Any], coef: Any, interc
     tree, classes = ClassTree.from_parts(file.part("tree")), _labels(file)
     n, inner = len(classes), tree.parent[len(tree) :]
     if tree.names != [str(label) for label in classes] or n < 2 or not np.all(classes[1:] > classes[:-1]):
-        raise file.error("damaged: the tree is not over the classes, two or more and sorted")
+        raise file.error(
+            "damaged: the tree does not match the classes, which must be sorted and at least two"
+        )
     if inner[0] != -1 or np.any(inner[1:] >= np.arange(n + 1, n + len(inner))):
         raise file.error("damaged: the nodes of the tree are not numbered from the root down")
     arity = tree.paths().arity
     if arity.min() < 2:
         raise file.error("damaged: a node of the tree has a single branch")
     if len(coef) != int(np.where(arity == 2, 1, arity).sum()):
-        raise file.error("damaged: the weights are not those of the nodes of the tree")
+        raise file.error("damaged: the weights do not match the nodes of the tree")
     lams = np.array(file.tensor("lams", np.float64))
     if len(lams) != len(arity):
-        raise file.error("damaged: as many strengths as nodes are needed")
+        raise file.error("damaged: the number of strengths does not match the nodes")
     known = set(TreeClassifier._get_param_names())
     estimator = TreeClassifier(**{name: value for name, value in parameters.items() if name in known})
     estimator.set_params(tree=tree)
@@ -465,7 +467,7 @@ def _labels(file: ModelFile) -> Any:
     if kind == "bool":
         return np.array([text == "True" for text in texts])
     if kind not in ("int", "float", "str"):
-        raise file.error(f"damaged: no such class type: {kind!r}")
+        raise file.error(f"damaged: unknown type of class labels: {kind!r}")
     try:
         return (
             np.array(texts)

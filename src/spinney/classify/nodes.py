@@ -1,4 +1,4 @@
-"""What one node of a tree of classes is fitted to: samples with a branch each, or a table of counts."""
+"""The training data of one node of a tree of classes: samples with one branch each, or a table of counts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class NodeSamples(NamedTuple):
         return MultinomialLoss(X, branch, weight, intercept, self.arity)
 
     def folds(self, n: int) -> Iterator[tuple[Rows, Rows]]:
-        """Training and held-out rows; none where there are too few samples."""
+        """Training and held-out rows; none if there are too few samples."""
         if self.counts is not None:
             splitter, n = KFold, min(n, len(self.branch))
         else:

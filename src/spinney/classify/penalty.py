@@ -1,4 +1,4 @@
-"""What all estimators with a penalty share: their parameters, and from these to the penalty."""
+"""The shared part of all estimators with a penalty: their parameters, and how the penalty is made from them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Penalised:
     def made_penalty(self, X: Any, n_outputs: int, lam: float, weights: Vector | None = None) -> Penalty:
         """The penalty over the weights of a linear model: ``X.shape[1]`` features with ``n_outputs`` weights each.
 
-        Groups are sets of features; with several outputs a group holds all the weights of its features.
+        Groups are sets of features; with several outputs, a group contains all weights of its features.
 
         Examples
         --------

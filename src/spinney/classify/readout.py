@@ -1,4 +1,4 @@
-"""What a fitted classifier has to say of its size, its groups and of single texts, in numbers."""
+"""Numbers about a fitted classifier: its size, its groups, and its judgement of single texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HIDDEN = 1e-3
 
 
 class Word(NamedTuple):
-    """A feature and the class that it says most of: it speaks for it if the weight is positive, against it if not."""
+    """A feature and the class on which it has the largest weight: evidence for it if positive, otherwise against it."""
 
     word: str
     weight: float
@@ -33,9 +33,9 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelSize:
-    """How many weights there are, how many are not 0, in all and of each class, and how many features have one.
+    """The numbers of weights and of non-zero weights, in total and per class, and of features with a non-zero weight.
 
-    With two classes there is one weight a feature: it counts for the class that it speaks for.
+    With two classes there is one weight per feature, which counts for the class that it supports.
     """
 
     parameters: int
@@ -46,12 +46,12 @@ class ModelSize:
 
     @property
     def share(self) -> float:
-        """The share of the weights that are not 0."""
+        """The share of non-zero weights."""
         return self.active / max(self.parameters, 1)
 
 
 def model_size(model: TextModel) -> ModelSize:
-    """How large a model is.
+    """The size of a model.
 
     Examples
     --------
@@ -74,9 +74,9 @@ def model_size(model: TextModel) -> ModelSize:
 
 
 def weights_by_class(model: TextModel, top: int = 20) -> dict[str, list[tuple[str, float]]]:
-    """For each class the ``top`` features with the largest weights by magnitude, those first.
+    """For each class, the ``top`` features with the largest weights by magnitude, largest first.
 
-    With two classes the weights of one are those of the other with the sign turned, so each lists what speaks for it.
+    With two classes, the weights of one are the negative weights of the other, so each lists its supporting features.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _rows(model: TextModel) -> Floats:
 
 @dataclass(frozen=True)
 class GroupView:
-    """A group: the norm of its weights, how many of its members have one that is not 0, and its strongest words."""
+    """A group: the norm of its weights, how many of its members have a non-zero weight, and its strongest words."""
 
     name: str
     size: int
@@ -121,7 +121,7 @@ class GroupView:
 
 @dataclass(frozen=True)
 class GroupStatus:
-    """How many groups a model selected and removed, in all and by family, and the foremost of both."""
+    """How many groups a model selected and removed, in total and by family, and the first of both."""
 
     n_selected: int
     n_removed: int
@@ -144,11 +144,11 @@ def group_status(
     Parameters
     ----------
     coef : array of shape (rows, features)
-        A row for each output, or a single one for two classes.
+        One row per output, or a single one for two classes.
     groups : Groups
-        None of them empty. If every group is called ``family: something``, groups are also counted by family.
+        Must not be empty. If every name is ``family: something``, groups are also counted by family.
     names, outputs
-        What features and outputs are called.
+        The names of features and outputs.
     top
         How many groups to show: the selected ones with the largest norms, the removed ones with the largest weights in
         the penalty (then: the largest).
@@ -190,8 +190,8 @@ def group_status(
 def model_groups(model: TextModel, *, top: int = 20, words: int = 10) -> GroupStatus | None:
     """:func:`group_status` of the groups that a model was trained with; None without groups.
 
-    A model file with very many groups holds the foremost of them (see :meth:`TextModel.save`); their numbers are still
-    those of all.
+    A model file with very many groups stores only some of them (see :meth:`TextModel.contents`); the counts are still
+    those of all groups.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def model_groups(model: TextModel, *, top: int = 20, words: int = 10) -> GroupSt
 
 
 def _said(coef: Floats, names: Iterable[str], outputs: Sequence[str]) -> Iterator[Word]:
-    """What each of these features says: of which class most, and how much."""
+    """The class on which each of these features has the largest weight, and that weight."""
     if len(coef) == 1 and len(outputs) == 2:
         for name, weight in zip(names, coef[0].tolist()):
             yield Word(name, abs(weight), outputs[weight > 0])
@@ -227,9 +227,9 @@ def _said(coef: Floats, names: Iterable[str], outputs: Sequence[str]) -> Iterato
 
 @dataclass(frozen=True)
 class SentenceLogOdds:
-    """How much each sentence of a document speaks for ``label``; ``outcome`` is the log-probability of the whole.
+    """The evidence of each sentence of a document for ``label``; ``outcome`` is the log-probability of the whole.
 
-    A regressor has no classes: then ``outcome`` is the number predicted, and a score what the sentence adds to it.
+    A regressor has no classes: then ``outcome`` is the predicted number, and a score is what the sentence adds to it.
     """
 
     label: str
@@ -248,17 +248,17 @@ def sentence_log_odds(
 ) -> SentenceLogOdds:
     """log p(y | document) − log p(y | document without the sentence), of each sentence (Yogatama 2015, §5.4.3).
 
-    Exact whatever the features, since the document is featurised anew without each sentence; for the same reason the
-    time grows with the square of its length.
+    The result is exact for any features, since the features of the document are computed again without each sentence;
+    for the same reason, the time grows with the square of its length.
 
     Parameters
     ----------
     text
         A document, or its sentences.
     label
-        The class y. Default: the one predicted.
+        The class y. Default: the predicted one.
     limit
-        Only the first sentences, this many.
+        Use only this many sentences from the start.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def sentence_log_odds(
     ('+', 'It was fun.', [0.64, 0.0, -0.05, 0.64], [True, False, True, True])
     """
     if model.features is None:
-        raise InputError("a model of numbers, not of text, knows no sentences")
+        raise InputError("a model of numbers, not of text, has no sentences")
     sentences = model.features.sentences_of(text) if isinstance(text, str) else list(text)
     whole = text if isinstance(text, str) else " ".join(sentences)
     shown = sentences[:limit]
@@ -304,7 +304,7 @@ def _outcomes(model: TextModel, texts: Iterable[str]) -> Floats:
 
 
 class WordSpan(NamedTuple):
-    """Where in a text a feature stands that has a weight: ``text[start:stop]``, of an n-gram its first word."""
+    """The position in a text of a feature with a weight: ``text[start:stop]`` or, for an n-gram, its first word."""
 
     start: int
     stop: int
@@ -314,7 +314,7 @@ class WordSpan(NamedTuple):
 
 
 def active_words(model: TextModel) -> dict[str, Word]:
-    """All features of a model with a weight that is not 0, by name."""
+    """All features of a model with a non-zero weight, by name."""
     columns = np.flatnonzero(model.coef.any(axis=0))
     names = model.names
     said = _said(model.coef[:, columns], [names[j] for j in columns.tolist()], model.outputs)
@@ -327,7 +327,7 @@ def words_in(text: str, model: TextModel, active: Mapping[str, Word] | None = No
     Parameters
     ----------
     active
-        :func:`active_words` of the model, if many texts are to be looked at.
+        :func:`active_words` of the model, to save time if there are many texts.
 
     Examples
     --------
@@ -351,7 +351,7 @@ def words_in(text: str, model: TextModel, active: Mapping[str, Word] | None = No
 
 
 def _token_spans(features: TextFeatures, text: str) -> Iterator[tuple[str, int, int]]:
-    """The tokens that features are made of, with their places in the text."""
+    """The tokens of the features, with their positions in the text."""
     lowered = text.lower() if features.lowercase else text
     origin: Sequence[int] = range(len(text))
     if len(lowered) != len(text):  # "İ" is two characters in lower case

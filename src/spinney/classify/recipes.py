@@ -19,23 +19,23 @@ from spinney.classify.strengths import Search, cv_facts, overlap_strengths, tuni
 from spinney.classify.views import path_views, weight_path
 from spinney.corpus.labelled import renaming
 from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
-from spinney.optim import Penalty, check_penalty
+from spinney.optim import Penalty, check_penalty, warn_if_empty
 from spinney.parallel import default_threads
 from spinney.settings import Settings, choose, settings_or
-from spinney.settings.classify import CLASS_TREES, FIT, LEARNT_TREES, Path
+from spinney.settings.classify import CLASS_TREES, FIT, LEARNED_TREES, Path
 from spinney.structure import ClassTree
 from spinney.structure.reading import class_tree
 from spinney.views import View
 
 
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel:
-    """Train a classifier or, with ``regression``, a regressor of documents.
+    """Train a document classifier or, with ``regression``, a regressor.
 
     Parameters
     ----------
     train
-        A folder of folders (one for each class), a CSV, TSV or svmlight file, or bracketed trees, which are labelled at
-        their roots; or, in memory, a pair of texts (or a matrix) and labels.
+        A folder with one folder per class, a CSV, TSV or svmlight file, or bracketed trees with labels at their roots;
+        or, in memory, a pair of texts (or a matrix) and labels.
     settings
         Settings of :mod:`spinney.settings.classify`; or give them by name, ``method`` among them.
 
@@ -95,6 +95,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
         facts |= {"class_tree": called, "tree_seconds": begun - ready}
     facts |= {"seconds": seconds, "reading_seconds": ready - started}
     facts["entries_per_second"] = data.X.nnz / max(seconds, 1e-9)
+    warn_if_empty(facts["active"], "lower lam, or have it chosen: cv=5")
     model.settings = settings
     return model
 
@@ -104,7 +105,7 @@ def _start(init: Any) -> TextModel | None:
 
 
 def _checked_penalty(s: Any) -> Any:
-    """The penalty that is meant; one that cannot be made is an error before anything is read."""
+    """The penalty of the settings, checked before any data are read."""
     kind = s.penalty or ("l1" if s.groups is None else "overlap")
     if not isinstance(kind, Penalty):
         offers = {"design", "matrix", "order", *(() if s.groups is None else ("groups", "tree"))}
@@ -113,7 +114,7 @@ def _checked_penalty(s: Any) -> Any:
 
 
 def _assumed(given: Mapping[str, float | None], data: Data) -> dict[str, float | None]:
-    """The strengths of a penalty that nobody named: what suits the groups, where nothing was given."""
+    """The default strengths of the default penalty, which suit the groups."""
     suited = {} if data.groups is None else overlap_strengths(data.weighting, data.groups)
     return {name: suited.get(name) if value is None else value for name, value in given.items()}
 
@@ -149,7 +150,7 @@ def _check_tree(spec: Any) -> None:
             or did_you_mean_file(spec)
             or f"there are {', '.join(CLASS_TREES)}"
         )
-        what = "{class_tree}: neither a file nor a method: {spec} ({meant})"
+        what = "{class_tree}: {spec} is neither a file nor a method ({meant})"
         raise SettingError(what, spec=repr(spec), meant=meant)
 
 
@@ -159,15 +160,15 @@ def _tree_estimator(s: Any, kind: Any, data: Data, strengths: Mapping[str, Any],
 
 
 def _tree(spec: Any, data: Data, seed: int) -> ClassTree | None:
-    """The tree of classes that is meant: learnt, by rule, or from a file."""
+    """The class tree of a setting: learned, by rule, or from a file."""
     names, counts = classes_of(data.y)
     if len(names) < 2:
-        return None  # the classifier says what is wrong
+        return None  # the classifier reports the error
     if spec == "huffman":
         return ClassTree.huffman(names, counts)
     if spec == "balanced":
         return ClassTree.balanced(names)
-    if isinstance(spec, str) and spec in LEARNT_TREES:
+    if isinstance(spec, str) and spec in LEARNED_TREES:
         from spinney.taxonomy import learn_taxonomy
 
         method: Any = spec
@@ -177,9 +178,9 @@ def _tree(spec: Any, data: Data, seed: int) -> ClassTree | None:
     for name in names:
         if name not in leaves:
             raise InputError(
-                f"the tree lacks the class {name!r} of the documents",
+                f"the tree does not contain the class {name!r} of the documents",
                 path=named(spec),
-                remedy="add it, or drop its documents (labels)",
+                remedy="add it, or drop its documents with labels",
             )
     return tree
 
@@ -216,7 +217,7 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> list[Vie
     documents, features = data.X.shape
     known = {"documents": documents, "features": features, "penalty": str(kind)}
     if len(model.outputs) == 2:
-        known["weights above 0 speak for"] = model.outputs[1]
+        known["weights above 0 are evidence for"] = model.outputs[1]
     return path_views(weight_path(points, model.names_of(features), model.outputs, scores), known)
 
 

@@ -34,13 +34,13 @@ from spinney.views import Bars, Columns, Extra, Facts, HeatMap, Note, Section, T
 
 _CLASSES = 50  # classes whose words are shown
 _NODES = 30  # nodes of a tree, and branches of a node, whose words are shown
-_MATRIX = 40  # classes that a confusion matrix has at most
-_START = 300  # letters of a document whose way is shown
+_MATRIX = 40  # maximum number of classes in a confusion matrix
+_START = 300  # letters shown of a document with its path
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Documents that a model was tried on: what it said of them and, if their labels are known, how well it did."""
+    """Documents with a model's predictions and, if their labels are known, its scores."""
 
     inputs: Any
     ids: Sequence[str]
@@ -69,7 +69,7 @@ def evidence(model: TextModel, inputs: Any, ids: Sequence[str], labels: Sequence
 
 
 def report(model: TextModel, data: Any, s: Report) -> list[View]:
-    """What the page shows; ``data`` are documents, with labels if they have some.
+    """The views of the page; ``data`` are documents, with or without labels.
 
     Examples
     --------
@@ -83,10 +83,10 @@ def report(model: TextModel, data: Any, s: Report) -> list[View]:
 
 
 def page_views(model: TextModel, tried: Evidence | None, documents: int = 10, top: int = 20) -> list[View]:
-    """The page of a model that was tried on documents, or of the model alone."""
+    """The page of a model, with predictions for documents or on its own."""
     size = model_size(model)
     what = f"classifier with {len(model.outputs)} classes" if model.is_classifier else "regressor"
-    what += ", along a tree of them" if model.tree is not None else ""
+    what += ", arranged in a tree" if model.tree is not None else ""
     known: dict[str, object] = {
         "trained on": f"{model.facts['documents']:,} documents" if "documents" in model.facts else None,
         "features": size.features,
@@ -123,7 +123,7 @@ def _training(model: TextModel) -> Section:
         how = model.features
         features: dict[str, Any] = {"weighting": how.weighting, "longest n-gram": how.ngrams}
         features |= {"lower case": how.lowercase, "stop words": how.stop_words or "kept"}
-        features["fewest documents of a word"] = how.min_count
+        features["minimum documents per word"] = how.min_count
         views.append(Facts("", "Features", features))
     return Section("Training and size", [*views, *size_views(model)])
 
@@ -131,7 +131,7 @@ def _training(model: TextModel) -> Section:
 def _words(model: TextModel, top: int) -> Section:
     found = weights_by_class(model, top)
     shown = [_bars(label, words, k) for k, (label, words) in enumerate(list(found.items())[:_CLASSES])]
-    about = "The features with the largest weights" + (", for each class." if model.is_classifier else ".")
+    about = "The features with the largest weights" + (" of each class." if model.is_classifier else ".")
     return Section("Words", [Note(about), Columns(shown), *_left(len(found) - len(shown), "classes")])
 
 
@@ -146,7 +146,9 @@ def _left(n: int, of: str) -> list[View]:
 def _branches(model: TextModel, top: int) -> Section:
     """The words of the branches of the first nodes."""
     views: list[View] = [
-        Note("For each branch of a node, the features that speak most for it, from the root down.")
+        Note(
+            "For each branch of a node, the features with the strongest evidence for it, from the root down."
+        )
     ]
     for found in model.words_by_node(top, nodes=_NODES):
         sides = [
@@ -163,7 +165,7 @@ def _branches(model: TextModel, top: int) -> Section:
 
 
 def _tried(model: TextModel, data: Any, s: Report) -> Evidence:
-    """The model on documents; whether they have labels is found out, unless settings name a column of labels."""
+    """The model on documents; whether they have labels is detected, unless the settings name a column of labels."""
     labelled = s.label is not None or (
         _has_labels(data, s) if isinstance(data, str) else isinstance(data, tuple)
     )
@@ -172,7 +174,7 @@ def _tried(model: TextModel, data: Any, s: Report) -> Evidence:
 
 
 class _Reading:
-    """The settings of a report, as documents are read with them."""
+    """The settings of a report, in the form that reading documents needs."""
 
     def __init__(self, s: Report) -> None:
         self.format, self.header, self.encoding, self.on_error = s.format, s.header, s.encoding, s.on_error
@@ -180,7 +182,7 @@ class _Reading:
 
 
 def _has_labels(data: str, s: Report) -> bool:
-    """Whether documents come with labels. What cannot be read is left for the reading to complain of."""
+    """Whether documents come with labels. Errors are left to be reported when the documents are read."""
     format = reading(_Reading(s)).format_of(data)
     if format == "folder":
         with suppress(OSError):
@@ -207,13 +209,13 @@ def _scores(model: TextModel, tried: Evidence) -> Section:
 
 
 def _confusions(outputs: Sequence[str], truth: Sequence[str], predicted: Sequence[str]) -> View:
-    """A matrix or, for very many classes, the commonest errors."""
+    """A matrix or, for very many classes, the most frequent errors."""
     place = {label: k for k, label in enumerate(outputs)}
     counts = np.zeros((len(outputs), len(outputs)), np.int64)
     np.add.at(counts, ([place[label] for label in truth], [place[label] for label in predicted]), 1)
     if len(outputs) <= _MATRIX:
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        about = "Rows: the true class. Columns: the predicted one. Shades: shares of the row."
+        about = "Rows: the true class. Columns: the predicted class. Shading: share of the row."
         return HeatMap("", "Confusions", counts.tolist(), outputs, outputs, shares.tolist(), about)
     np.fill_diagonal(counts, 0)
     order = np.argsort(-counts, axis=None, kind="stable")[:_MATRIX]
@@ -223,7 +225,7 @@ def _confusions(outputs: Sequence[str], truth: Sequence[str], predicted: Sequenc
 
 
 def chosen_documents(tried: Evidence, outputs: Sequence[str], n: int) -> list[int]:
-    """Which documents to show: the surest errors, up to half of them, then the first ones; in their order.
+    """The documents to show: the most confident errors, up to half of them, then the first ones, in order.
 
     Examples
     --------
@@ -242,11 +244,11 @@ def chosen_documents(tried: Evidence, outputs: Sequence[str], n: int) -> list[in
 
 def _documents(model: TextModel, tried: Evidence, n: int) -> Section:
     what = "the log-odds log p(class | document) − log p(class | document without the sentence)"
-    what = what if model.is_classifier else "what the sentence adds to the number predicted"
+    what = what if model.is_classifier else "what the sentence adds to the predicted number"
     views: list[View] = [
         Note(
-            f"Before each sentence: {what}, unless it is tiny. Words are coloured by the class that they say most "
-            "of; what speaks against it is dotted."
+            f"The number before each sentence is {what}, unless it is tiny. The colour of a word is that of the "
+            "class on which it has the largest weight; evidence against that class is dotted."
         )
     ]
     shown = DocumentViews(model)
@@ -260,12 +262,12 @@ def _documents(model: TextModel, tried: Evidence, n: int) -> Section:
 
 
 def _ways(model: TextModel, tried: Evidence, n: int) -> Section:
-    """Documents on their way down a tree of classes."""
+    """The paths of documents down a class tree."""
     chosen = chosen_documents(tried, model.outputs, n)
     views: list[View] = [
         Note(
-            "The way of a document down the tree: the branch that is taken at each node, its probability there, and "
-            "the words that matter most, with what they add."
+            "The path of a document down the tree: the branch taken at each node, its probability there, and the "
+            "words that matter most, with their contributions."
         )
     ]
     for i, way in zip(chosen, tree_ways(model, [tried.inputs[i] for i in chosen])):
@@ -277,8 +279,8 @@ def _ways(model: TextModel, tried: Evidence, n: int) -> Section:
 
 
 def _truth(model: TextModel, tried: Evidence, i: int) -> str:
-    """What is to be said of a prediction, if the truth is known."""
+    """Whether a prediction is correct, if the truth is known."""
     if tried.labels is None:
         return ""
     right = model.is_classifier and tried.labels[i] == tried.predicted[i]
-    return ", which is right." if right else f"; in truth {tried.labels[i]}."
+    return ", which is correct." if right else f"; the true value is {tried.labels[i]}."

@@ -1,4 +1,4 @@
-"""What a classifier says of documents: their labels, and how well it does where the labels are known."""
+"""The output of a classifier for documents: labels and, where the true labels are known, scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spinney.views import Facts, Table, View
 
 
 def applied(model: TextModel, data: Any, s: Any) -> Applied:
-    """The label (or number) of each document and, if they are asked for, the probabilities of the classes."""
+    """The label (or number) of each document and, on request, the probabilities of the classes."""
     read = documents_for(model, data, s, need_labels=False)
     predicted = model.predict(read.inputs).tolist()
     chances = model.predict_proba(read.inputs).tolist() if s.proba else None
@@ -34,7 +34,7 @@ def applied(model: TextModel, data: Any, s: Any) -> Applied:
 
 
 def scores_of(model: TextModel, inputs: Any, labels: Sequence[Any]) -> dict[str, Any]:
-    """Accuracy, F1 and log loss (for a regressor, errors and R²); along a tree, also the mean of dot products."""
+    """Accuracy, F1 and log loss (for a regressor, errors and R²); along a tree, also dot products."""
     X = model.matrix(inputs)
     predicted = model.estimator.predict(X)
     if not model.is_classifier:
@@ -50,7 +50,7 @@ def scores_of(model: TextModel, inputs: Any, labels: Sequence[Any]) -> dict[str,
 
 
 def evaluated(model: TextModel, data: Any, s: Any) -> list[View]:
-    """How well a model does on labelled documents; labels are renamed as for the fit, unless settings say otherwise."""
+    """The scores of a model on labelled documents; labels are renamed as for the fit, unless settings say otherwise."""
     read = documents_for(model, data, s, need_labels=True)
     assert read.labels is not None
     scores = scores_of(model, read.inputs, read.labels)
@@ -59,7 +59,7 @@ def evaluated(model: TextModel, data: Any, s: Any) -> list[View]:
 
 
 def score_views(scores: dict[str, Any]) -> list[View]:
-    """Scores, in all and by class."""
+    """Scores, overall and by class."""
     views: list[View] = [Facts("facts", "", scores)]
     if "classes" in scores:
         rows = [[label, *row.values()] for label, row in scores["classes"].items()]

@@ -16,19 +16,19 @@ Floats = NDArray[np.float64]
 
 
 class Selection(NamedTuple):
-    """Of each group the norm of its weights, and how many of its members have one that is not 0."""
+    """For each group, the norm of its weights, and how many of its members have a non-zero weight."""
 
     norms: Floats
     active: NDArray[np.int64]
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """Which groups are selected; not by norms, for the squares of tiny weights are 0."""
+        """Which groups are selected: not by norm, since the squares of tiny weights are 0."""
         return self.active > 0
 
 
 def selection(coef: Floats, groups: GroupArrays) -> Selection:
-    """The norms and active members of groups, none of them empty; ``coef`` has a row for each output.
+    """The norms and active members of groups, which must not be empty; ``coef`` has one row per output.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def selection(coef: Floats, groups: GroupArrays) -> Selection:
         return Selection(np.zeros(0), np.zeros(0, np.int64))
     squares = np.einsum("ij,ij->j", coef, coef)
     used = np.asarray(coef.any(axis=0))
-    return Selection(  # no group is empty, or reduceat would take the first member of the next
+    return Selection(  # no group is empty: reduceat would take the first member of the next one
         np.sqrt(np.add.reduceat(squares[groups.members], starts)),
         np.add.reduceat(used[groups.members], starts, dtype=np.int64),
     )
@@ -82,7 +82,7 @@ def family_counts(names: Sequence[str], kept: NDArray[np.bool_]) -> dict[str, tu
 
 
 def largest(k: int, *keys: NDArray[np.float64] | NDArray[np.int64]) -> list[int]:
-    """The places of the ``k`` largest numbers; equal ones by the keys that follow, then by their order.
+    """The positions of the ``k`` largest numbers; ties go by the keys that follow, then by order.
 
     Examples
     --------
@@ -93,6 +93,6 @@ def largest(k: int, *keys: NDArray[np.float64] | NDArray[np.int64]) -> list[int]
     if k == 0:
         return []
     least = np.partition(keys[0], len(keys[0]) - k)[len(keys[0]) - k]
-    some = np.flatnonzero(keys[0] >= least)  # with all that are as large as the last
+    some = np.flatnonzero(keys[0] >= least)  # including all that equal the last one
     order = np.lexsort([-key[some] for key in reversed(keys)])
     return [int(i) for i in some[order[:k]]]

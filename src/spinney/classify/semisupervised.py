@@ -1,8 +1,8 @@
-"""Classifiers that learn from unlabelled examples too: weights for the labelled ones, entropy, self-training.
+"""Classifiers that learn from unlabelled examples as well: weights for the labelled ones, entropy, self-training.
 
-Sokolovska 2010, chapters 4 and 5 (ICML 2008): where the law q of the inputs is known, as from very many unlabelled
-examples, the best use of it is to weight each labelled example by q(xᵢ) over the number of labelled examples
-with the same input. That gains most where the model is misspecified and labels are nearly certain.
+Sokolovska 2010, chapters 4 and 5 (ICML 2008): where the distribution q of the inputs is known, as from very many
+unlabelled examples, the best use of it is to weight each labelled example by q(xᵢ) over the number of labelled examples
+with the same input. This helps most where the model is misspecified and labels are nearly certain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney.classify.linear import LinearClassifier
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.inference.strata import row_strata, stratum_weights
 from spinney.optim import EntropyRegularised, LogisticLoss, MultinomialLoss, solve, warn_unless_converged
 from spinney.optim.base import Vector
@@ -30,10 +30,10 @@ CRITERIA = ("supervised", "weighted", "shimodaira", "entropy", "self-training")
 def semi_supervised_weights(
     X: Any, unlabelled: Any, *, n_clusters: int | None = None, random_state: Any = None
 ) -> Vector:
-    """Weights for labelled rows, from the share of their like among unlabelled rows (Sokolovska 2010, §4.2 and §5.2).
+    """Weights of labelled rows, from the share of such rows among unlabelled ones (Sokolovska 2010, §4.2 and §5.2).
 
     The weights are proportional to :func:`spinney.inference.strata.stratum_weights` and scaled to mean 1, so that
-    the strength of a penalty means what it means without them.
+    the strength of a penalty keeps its meaning.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def semi_supervised_weights(
         The labelled examples.
     unlabelled : array or sparse matrix of shape (m, p)
     n_clusters : int, optional
-        Rows alike are those in one cluster of a mixture of so many multinomials, fitted to all rows (which must then
-        be counts); without it, identical rows. A labelled row without its like among the unlabelled weighs 0.
+        Rows in the same cluster of a mixture of this many multinomials, fitted to all rows (which must then be counts),
+        are treated as the same; by default, identical rows. A labelled row without such unlabelled rows weighs 0.
     random_state : int, RandomState or None
         For the mixture.
 
@@ -56,7 +56,7 @@ def semi_supervised_weights(
     if n_clusters is None:
         strata = row_strata(rows)
     else:
-        from spinney.inference.mixture import MultinomialMixture  # slow to import, seldom wanted
+        from spinney.inference.mixture import MultinomialMixture  # slow to import, seldom needed
 
         strata = MultinomialMixture(n_clusters, random_state=random_state).fit(rows).labels_
     n = rows.shape[0] - np.shape(unlabelled)[0]
@@ -65,9 +65,10 @@ def semi_supervised_weights(
 
 
 def density_ratio(X: Any, unlabelled: Any) -> Vector:
-    """Shimodaira's q_test(xᵢ)/q_train(xᵢ) at labelled rows, scaled to mean 1, where neither law is known.
+    """Shimodaira's q_test(xᵢ)/q_train(xᵢ) at labelled rows, scaled to mean 1, where neither distribution is known.
 
-    A logistic regression tells the unlabelled rows (the test law) from the labelled; its odds are the ratio.
+    A logistic regression separates the unlabelled rows (the test distribution) from the labelled ones; its odds are the
+    ratio.
 
     Examples
     --------
@@ -87,22 +88,21 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     Parameters
     ----------
     estimator : classifier, optional
-        :class:`LinearClassifier` with an ℓ2 penalty of strength 1 when absent. Penalties, where it has them, are its
-        business.
+        By default :class:`LinearClassifier` with an ℓ2 penalty of strength 1. Penalties are left to the estimator.
     criterion : str
-        ``weighted``: labelled examples weigh by the share of their like among the unlabelled
-        (:func:`semi_supervised_weights`). ``shimodaira``: by the ratio of test to training law, where the unlabelled
-        rows are the test law (``q_train`` in :meth:`fit`, else :func:`density_ratio`). ``entropy``: adds
-        ρ·n times the mean entropy at the unlabelled examples; a :class:`LinearClassifier` only, started at its
-        supervised solution, for the criterion is not convex. ``self-training``: takes its own confident predictions
-        for labels, until there are no more. ``supervised``: leaves the unlabelled examples aside.
+        ``weighted``: labelled examples are weighted by the share of such examples among the unlabelled ones
+        (:func:`semi_supervised_weights`). ``shimodaira``: by the ratio of the test to the training distribution, where
+        the unlabelled rows are the test distribution (``q_train`` in :meth:`fit`, else :func:`density_ratio`).
+        ``entropy``: adds ρ·n times the mean entropy at the unlabelled examples; a :class:`LinearClassifier` only,
+        started at its supervised solution, since the criterion is not convex. ``self-training``: uses its own confident
+        predictions as labels until there are no more. ``supervised``: ignores the unlabelled examples.
     n_clusters : int, optional
         For ``weighted``: clusters rather than identical rows; see :func:`semi_supervised_weights`.
     rho : float
         For ``entropy``: the strength, where losses and entropies are means (the thesis found 0.001 best, and more
         than 0.01 harmful).
     threshold : float
-        For ``self-training``: the probability from which on a prediction becomes a label.
+        For ``self-training``: the probability above which a prediction becomes a label.
     random_state : int, RandomState or None
         For the clusters.
 
@@ -137,18 +137,14 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         X : array or sparse matrix of shape (n, p)
         y : array of shape (n,)
         unlabelled : array or sparse matrix of shape (m, p), optional
-            A sample of the inputs on which the model will be used; the labelled rows themselves when absent.
+            A sample of the inputs on which the model will be used; by default the labelled rows themselves.
         q_train : array of shape (n,), optional
-            For ``shimodaira``: the probability of each labelled row under the law that the labelled rows follow.
+            For ``shimodaira``: the probability of each labelled row under the distribution of the labelled rows.
         """
         if self.criterion not in CRITERIA:
-            raise OptionError(
-                f"there is no criterion {self.criterion!r}; there are {', '.join(CRITERIA)}",
-                given=self.criterion,
-                known=CRITERIA,
-            )
+            raise unknown_choice("criterion must be", self.criterion, CRITERIA)
         if q_train is not None and self.criterion != "shimodaira":
-            raise OptionError(f"q_train goes with the criterion shimodaira, not {self.criterion}")
+            raise OptionError(f"q_train is only for the criterion shimodaira, not for {self.criterion}")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if unlabelled is None:
@@ -179,7 +175,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             return np.ones(X.shape[0]) if unlabelled is X else density_ratio(X, unlabelled)
         q_train = np.asarray(q_train, dtype=np.float64)
         if q_train.shape != (X.shape[0],) or not np.all(q_train > 0):
-            raise OptionError(f"q_train must be {X.shape[0]} numbers > 0, one for each labelled row")
+            raise OptionError(f"q_train must be {X.shape[0]} numbers > 0, one per labelled row")
         strata = row_strata(_stacked(X, unlabelled))
         q_test = np.bincount(strata[X.shape[0] :], minlength=strata.max() + 1)
         return _mean_one(q_test[strata[: X.shape[0]]] / q_train)
@@ -189,7 +185,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         return np.asarray(self._fitted().predict(self._rows(X)))
 
     def predict_proba(self, X: Any) -> Vector:
-        """The probability of each class, with a row for each example."""
+        """The probability of each class, with one row per example."""
         return np.asarray(self._fitted().predict_proba(self._rows(X)))
 
     @available_if(lambda self: self.estimator is None or hasattr(self.estimator, "decision_function"))  # type: ignore[untyped-decorator]
@@ -217,7 +213,7 @@ def _entropy_regularised(model: Any, X: Any, y: Any, unlabelled: Any, rho: float
     codes = np.searchsorted(model.classes_, y)
     labelled = model._loss(X, codes, None)
     assert isinstance(labelled, LogisticLoss | MultinomialLoss)
-    # The thesis averages over the labelled and over the unlabelled; here is n times that.
+    # The thesis averages over the labelled and the unlabelled examples; this is n times that.
     loss = EntropyRegularised(labelled, unlabelled, rho * X.shape[0] / unlabelled.shape[0])
     start = np.hstack([model.coef_, model.intercept_[:, None]]) if model.fit_intercept else model.coef_
     solution = solve(loss, model.penalty_, tol=model.tol, max_iter=model.max_iter, w0=start.T.ravel())
@@ -227,8 +223,8 @@ def _entropy_regularised(model: Any, X: Any, y: Any, unlabelled: Any, rho: float
 
 
 def _self_trained(model: Any, X: Any, y: Any, unlabelled: Any, threshold: float) -> Any:
-    """scikit-learn's self-training, which wants whole numbers for classes and −1 for none."""
-    from sklearn.semi_supervised import SelfTrainingClassifier  # slow to import, seldom wanted
+    """scikit-learn's self-training, which needs whole numbers for classes and −1 for none."""
+    from sklearn.semi_supervised import SelfTrainingClassifier  # slow to import, seldom needed
 
     classes, codes = np.unique(y, return_inverse=True)
     targets = np.append(codes, np.full(unlabelled.shape[0], -1))
@@ -248,7 +244,7 @@ def _mean_one(weights: Vector) -> Vector:
     total = float(weights.sum())
     if total == 0.0:
         raise InputError(
-            "no labelled row has its like among the unlabelled rows, so all weights are 0",
-            remedy="count clusters of rows instead: n_clusters=10",
+            "no labelled row occurs among the unlabelled rows, so all weights are 0",
+            remedy="compare clusters of rows instead: n_clusters=10",
         )
     return weights * (len(weights) / total)

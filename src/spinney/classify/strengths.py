@@ -1,4 +1,4 @@
-"""The strengths of a penalty: what suits groups, what is worth trying, and a search on held-out documents."""
+"""The strengths of a penalty: defaults for groups, search spaces, and the search on held-out documents."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from spinney.optim import PENALTIES
 from spinney.structure import Groups
 
 _TRIALS = 30
-#: What is tried on counts of words; on tf-idf, whose values are about a tenth of counts, what is the same for them.
+#: Values to try for word counts; they are rescaled for tf-idf, whose values are about a tenth of counts.
 _VALUES = {
     "lam": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0],
     "l1": [0.03, 0.1, 0.3, 1.0],
     "l2": [0.1, 1.0, 10.0],
 }
-#: Of overlapping groups, what λ times the weights of all groups of a word is to be, on average over words.
-#: On tf-idf the largest is too much, and takes long.
+#: For overlapping groups: targets of λ times the total weight of the groups of a word, averaged over words.
+#: For tf-idf the largest is too strong, and slow.
 _BURDENS = [0.005, 0.05, 0.5, 5.0]
-#: What a penalty of overlapping groups has if nothing was said of it.
+#: Default strengths of a penalty on overlapping groups.
 _ASSUMED = {"lam": 0.05, "l1": 0.3, "l2": 1.0}
 
-_KEPT = 1000  # trials that a model file keeps
-_TRIAL_TOL = 1e-3  # fits need not be better than that to be compared
-_TRIAL_STEPS = 15  # of coordinate descent under overlapping groups
+_KEPT = 1000  # trials stored in a model file
+_TRIAL_TOL = 1e-3  # tolerance that suffices for comparing fits
+_TRIAL_STEPS = 15  # of coordinate descent with overlapping groups
 
 
 def _scale(penalty: str, strength: str, weighting: str | None) -> float:
@@ -38,14 +38,14 @@ def _scale(penalty: str, strength: str, weighting: str | None) -> float:
 
 
 def _burden(groups: Groups | None) -> float:
-    """The weights of all groups that a word is in, on average over words that are in any."""
+    """The total weight of the groups of a word, averaged over the words that are in any group."""
     if groups is None:
         return 1.0
     return float(groups.weights @ groups.sizes) / max(int((groups.overlap_counts > 0).sum()), 1) or 1.0
 
 
 def overlap_strengths(weighting: str | None, groups: Groups) -> dict[str, float]:
-    """The strengths of overlapping groups that nothing was said of."""
+    """The default strengths for overlapping groups."""
     values = {name: value * _scale("overlap", name, weighting) for name, value in _ASSUMED.items()}
     return values | {"lam": _rounded(values["lam"] / _burden(groups))}
 
@@ -53,7 +53,7 @@ def overlap_strengths(weighting: str | None, groups: Groups) -> dict[str, float]
 def default_space(
     penalty: str, weighting: str | None, groups: Groups | None, search: str
 ) -> dict[str, Sequence[float]]:
-    """What to try: the values of a grid, or for the other searches the range that they span."""
+    """The search space: the values of a grid or, for the other searches, the range that they span."""
     space: dict[str, Sequence[float]] = {}
     for name in PENALTIES[penalty].knobs:
         if name not in _VALUES:
@@ -72,7 +72,7 @@ def _rounded(value: float) -> float:
 
 
 def parsed_space(spec: str) -> dict[str, Sequence[float]]:
-    """The values, or ranges, that a text such as ``lam=0.01,0.1;l2=1..10`` means.
+    """The values or ranges of a text such as ``lam=0.01,0.1;l2=1..10``.
 
     Examples
     --------
@@ -83,27 +83,27 @@ def parsed_space(spec: str) -> dict[str, Sequence[float]]:
     for part in spec.split(";"):
         name, equals, values = (piece.strip() for piece in part.partition("="))
         if name not in ("lam", "lam_ratio", "l1", "l2", "rho") or not equals:
-            what = "{space}: {part} is not NAME=VALUES, the name lam, lam_ratio, l1, l2 or rho"
+            what = "{space}: {part} must be NAME=VALUES, where NAME is lam, lam_ratio, l1, l2 or rho"
             raise SettingError(what, part=repr(part.strip()))
         if name in space:
-            raise SettingError("{space} names {name} twice", name=name)
+            raise SettingError("{space} contains {name} twice", name=name)
         ranged = ".." in values
         try:
             numbers = [float(value) for value in values.split(".." if ranged else ",")]
         except ValueError:
             raise SettingError(
-                "{space}: {part} should be numbers separated by commas, or a range such as 0.01..10",
+                "{space}: {part} must be numbers separated by commas, or a range such as 0.01..10",
                 part=f"{name}={values}",
             ) from None
         space[name] = tuple(numbers) if ranged else numbers
     if "lam" in space and "lam_ratio" in space:
-        raise SettingError("{space}: lam and lam_ratio both determine λ: give one")
+        raise SettingError("{space}: lam and lam_ratio both determine λ: give only one of them")
     return space
 
 
 @dataclass(frozen=True)
 class Search:
-    """How strengths are to be chosen: by which search, of how many trials, over what."""
+    """How to choose strengths: the search method, the number of trials, and the search space."""
 
     method: str
     trials: int | None
@@ -121,27 +121,29 @@ class Search:
     def space_for(
         self, penalty: str, data: Data, given: Mapping[str, float | None]
     ) -> dict[str, Sequence[float]]:
-        """What to try of a penalty; what the user gave is left alone."""
+        """The search space of a penalty, without the strengths that the user gave."""
         fixed = [name for name, value in given.items() if value is not None]
         if self.space is not None:
             for name in fixed:
                 if name in self.space:
-                    raise SettingError(f"{{{name}}} and {{space}} both name {name}: give one", name=name)
+                    raise SettingError(
+                        f"{{{name}}} and {{space}} both set {name}: give only one of them", name=name
+                    )
             return dict(self.space)
         fixed += ["lam"] if "lam_ratio" in fixed else []
         space = default_space(penalty, data.weighting, data.groups, self.method)
         left = {name: values for name, values in space.items() if name not in fixed}
         if not left:
-            what = "nothing is left to tune of the penalty {name}: give {space}, or leave out {dev}"
+            what = "the penalty {name} has no strengths left to tune: give {space}, or leave out {dev}"
             raise SettingError(what, name=penalty)
         return left
 
     def run(
         self, estimator: Any, space: Mapping[str, Sequence[float]], data: Data, *, threads: int, seed: int
     ) -> Tuned:
-        """Try everything; the best fit on the development set, ties going to the sparsest.
+        """Run the search; the best fit on the development set, ties going to the sparsest.
 
-        Fits are only as exact as a choice needs; the one that is chosen remains to be finished.
+        Fits are only as precise as the choice needs; the chosen one has still to be completed.
         """
         rough = {"tol": max(estimator.tol, _TRIAL_TOL), "threads": 1}
         if estimator.penalty == "overlap" and estimator.solver in ("auto", "cd"):
@@ -165,7 +167,7 @@ class Search:
 
 
 def tuning_facts(search: Search, tuned: Tuned, data: Data) -> dict[str, Any]:
-    """What a model file keeps of the search, and how well the finished fit does."""
+    """The facts about the search for a model file, and the score of the completed fit."""
     return {
         "search": search.method,
         "trials": len(tuned.trials),
@@ -179,7 +181,7 @@ def tuning_facts(search: Search, tuned: Tuned, data: Data) -> dict[str, Any]:
 
 
 def cv_facts(estimator: Any) -> dict[str, Any]:
-    """What a model file keeps of cross-validation: the mean score over folds at each λ."""
+    """The facts about cross-validation for a model file: the mean score over folds at each λ."""
     means = estimator.scores_.mean(axis=0).tolist()
     return {
         "folds": len(estimator.scores_),

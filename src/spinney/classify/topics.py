@@ -1,4 +1,4 @@
-"""Topics for groups of words, learnt by latent Dirichlet allocation."""
+"""Topics for groups of words, learned by latent Dirichlet allocation."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ def lda_topics(
 ) -> NDArray[np.float64]:
     """The probability of each word in each topic, an array (topics, words), from a matrix of counts.
 
-    Yogatama (2015) takes 1,000 topics of as many documents, and the 10 most probable words of each as a group.
+    Yogatama (2015) uses 1,000 topics from as many documents, and the 10 most probable words of each as a group.
 
     Parameters
     ----------
     X : array or sparse matrix (documents, words)
         Counts, as ``TextFeatures("counts")`` gives them.
     method
-        ``"sklearn"``: online variational Bayes by scikit-learn; its time grows with the number of topics (1,000 of
-        1,000 documents take the better part of a minute). ``"tomotopy"``: Gibbs sampling by tomotopy (the extra
-        ``topics``), faster and better where there are many. It may use fewer topics than asked for: rows of zeros.
+        ``"sklearn"``: online variational Bayes by scikit-learn; its time grows with the number of topics (1,000
+        from 1,000 documents take most of a minute). ``"tomotopy"``: Gibbs sampling by tomotopy (the extra
+        ``topics``), faster and better where there are many. It may use fewer topics than requested; the others are rows
+        of zeros.
     iterations
         Passes over the documents; default: 5 by scikit-learn, 100 by tomotopy.
     threads
-        Processes of scikit-learn, or threads of tomotopy, which does not promise the same topics again from more
-        than one. Default: 1.
+        Processes of scikit-learn, or threads of tomotopy, whose topics are reproducible only with
+        one thread. Default: 1.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def lda_topics(
     ((2, 4), [[0, 1], [2, 3]])
     """
     if method not in _ITERATIONS:
-        raise unknown_choice("topics are learnt by", method, ("sklearn", "tomotopy"))
+        raise unknown_choice("method must be", method, ("sklearn", "tomotopy"))
     iterations = _ITERATIONS[method] if iterations is None else iterations
     if min(n_topics, iterations, 1 if threads is None else threads) < 1:
         raise OptionError("n_topics, iterations and threads must be at least 1")
@@ -69,9 +70,9 @@ def _checked_counts(X: Any) -> Any:
     counts.sum_duplicates()
     counts.eliminate_zeros()
     if not counts.nnz:
-        raise OptionError("no document has a word to learn topics from")
+        raise OptionError("topics cannot be learned: no document contains a word")
     if counts.data.min() < 0 or np.any(counts.data != np.floor(counts.data)):
-        raise OptionError("topics are learnt from counts: take the features 'counts', not others")
+        raise OptionError("topics are learned from counts: use the features 'counts'")
     return counts
 
 
@@ -87,7 +88,7 @@ def _by_scikit_learn(
         learning_method="online",
         max_iter=iterations,
         batch_size=256,  # each batch costs a pass over all topics and words
-        max_doc_update_iter=20,  # for groups the order of a topic's words matters, not their last digits
+        max_doc_update_iter=20,  # groups depend on the order of a topic's words, not on their exact weights
         n_jobs=threads,
         random_state=random_state,
     )
@@ -110,7 +111,7 @@ def _by_tomotopy(
     model.train(iterations, workers=threads)
     weights = np.zeros((n_topics, counts.shape[1]))
     columns = np.array([int(word) for word in model.used_vocabs])
-    for topic in range(n_topics):  # without the prior, in which words that were never drawn are all alike
+    for topic in range(n_topics):  # without the prior, which is the same for all words that were never drawn
         drawn = np.asarray(model.get_topic_word_dist(topic, normalize=False)) - _WORD_PRIOR
         weights[topic, columns] = np.rint(drawn)
     return weights

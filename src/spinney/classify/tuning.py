@@ -23,22 +23,22 @@ from sklearn.metrics import check_scoring, get_scorer_names
 
 from spinney import progress
 from spinney.classify.linear import LinearClassifier, LinearRegressor
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim.solve import ConvergenceWarning
 from spinney.parallel import one_blas_thread
 
 Estimator = LinearClassifier | LinearRegressor
 Params = dict[str, Any]
-Numbered = tuple[int, Params]  # the place of a trial in the search, and its parameters
+Numbered = tuple[int, Params]  # the position of a trial in the search, and its parameters
 Try = Callable[[list[Params]], list["Trial"]]
 
 SEARCHES = ("grid", "random", "optuna")
-BATCH = 4  # trials that Optuna proposes at a time: a constant, so that the threads do not change the search
+BATCH = 4  # trials per batch of Optuna: constant, so that the search does not depend on the threads
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Values to try of each parameter.
+    """Values to try for each parameter.
 
     Parameters
     ----------
@@ -59,15 +59,13 @@ class Grid:
 
     def __post_init__(self) -> None:
         if not self.values:
-            raise OptionError("the grid is empty: name a parameter and its values")
+            raise OptionError("the grid is empty: give a parameter and its values")
         object.__setattr__(self, "values", {name: _checked(name, v) for name, v in self.values.items()})
 
     def __len__(self) -> int:
         """The number of cells."""
         for name in self.ranges:
-            raise OptionError(
-                f"{name} is a range, which has no cells: give a list of values, or search at random or by optuna"
-            )
+            raise OptionError(f"{name} is a range: give a list of values, or use search 'random' or 'optuna'")
         return math.prod(map(len, self.values.values()))
 
     @property
@@ -81,7 +79,7 @@ class Grid:
         return (dict(zip(self.values, cell)) for cell in itertools.product(*self.values.values()))
 
     def sample(self, n: int, seed: int) -> list[Params]:
-        """Draw ``n`` cells: all different (all there are, if fewer) where there are no ranges."""
+        """Draw ``n`` cells; without ranges, they are all different (and all cells, if there are fewer)."""
         rng = np.random.default_rng(seed)
         if not self.ranges:
             shape = [len(values) for values in self.values.values()]
@@ -100,7 +98,7 @@ def _checked(name: str, values: Any) -> Sequence[Any]:
         raise OptionError(f"the values of {name} must be a list, or a tuple (low, high), not {values!r}")
     listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if not listed:
-        raise OptionError(f"the grid is empty: there is no value of {name}")
+        raise OptionError(f"the grid is empty: give at least one value of {name}")
     return listed
 
 
@@ -158,11 +156,11 @@ class Tuned:
     ----------
     best : Trial
     estimator : LinearClassifier or LinearRegressor
-        Fitted in that trial.
+        The model fitted in that trial.
     trials : list of Trial
-        All that were done, in the order of the grid or of the search.
+        All completed trials, in the order of the grid or of the search.
     interrupted : bool
-        Whether the search was stopped (Ctrl-C) before its end.
+        Whether the search was interrupted (Ctrl-C).
     """
 
     best: Trial
@@ -202,18 +200,18 @@ def tune(
     """Fit with many parameters, and keep the fit that does best on the development set.
 
     Ties go to the fewest nonzero weights, then to the largest ``path`` parameter, then to the earlier trial.
-    Trials that differ in the ``path`` parameter alone are one chain, solved from its largest value to its smallest,
-    each fit starting from the one before. Chains run in parallel; what comes out does not depend on ``threads``.
-    A fit that stops before its tolerance takes part all the same; one warning at the end counts them.
+    Trials that differ only in the ``path`` parameter form one chain, solved from its largest value to its smallest,
+    each fit starting from the one before. Chains run in parallel; the result does not depend on ``threads``.
+    Fits that stop before reaching their tolerance take part as well; one warning at the end counts them.
 
     Parameters
     ----------
     estimator : LinearClassifier or LinearRegressor
-        Holds the parameters that are not tuned; it is left as it was.
+        The parameters that are not tuned; it is not changed.
     space : str, Grid or mapping
         A name in :data:`THESIS_GRIDS`, or values of parameters as in :class:`Grid`.
     X, y, X_dev, y_dev
-        The examples to fit and those to choose by.
+        The training set and the development set.
     scoring : str or callable, optional
         A scikit-learn scorer. Default: accuracy, or R² of a regressor.
     search : {"grid", "random", "optuna"}
@@ -223,24 +221,24 @@ def tune(
     path : str
         The parameter that is the strength of the penalty: ``lam``, or ``lam_ratio``.
     warm_start : bool
-        Without it every fit starts from nothing, as in the thesis. That matters where a cap on the iterations of
+        Without it, every fit starts from zero, as in the thesis. This matters where the maximum number of iterations of
         ADMM ends the fits.
     early_stop : int, optional
-        How many trials in a row may bring no better score before a chain is left (or with ``optuna`` the search).
-        Empty models do not count.
+        The number of consecutive trials without improvement after which a chain (or, with ``optuna``, the search)
+        ends. Empty models do not count.
     min_active : int
         A model with fewer nonzero weights loses every tie against one with as many; 0 is the rule of the thesis,
         by which the empty model wins ties.
     threads : int
-        Chains that run at a time.
+        Chains that run in parallel.
     random_state : int
         Seed of ``random`` and ``optuna``.
 
     Returns
     -------
     Tuned
-        Interrupted (Ctrl-C) after the first trial, it gives the best so far. On several threads the fits that
-        are under way end first.
+        If interrupted (Ctrl-C) after the first trial, the best so far. With several threads, running fits are
+        completed first.
 
     Examples
     --------
@@ -267,7 +265,7 @@ def tune(
     with (
         progress.task("tuning", len(cells) or budget) as bar,
         one_blas_thread(),
-        warnings.catch_warnings(),  # of the whole search at once: filters are not the threads' own
+        warnings.catch_warnings(),  # for the whole search at once, since threads share warning filters
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)
         trials = _Trials(estimator, (X, y, X_dev, y_dev), scorer, rules, threads, bar)
@@ -284,7 +282,7 @@ def tune(
 
 
 class _Rules(NamedTuple):
-    """How chains are made and left, and how ties are broken."""
+    """How chains are formed and stopped, and how ties are broken."""
 
     path: str
     warm_start: bool
@@ -298,7 +296,7 @@ class _Rules(NamedTuple):
         return score, trial.active >= self.min_active, -trial.active, strength, -number
 
     def chains(self, cells: list[Numbered]) -> list[list[Numbered]]:
-        """Trials that differ in the path parameter alone, from the strongest on; the rest one by one."""
+        """Trials that differ only in the path parameter, strongest first; other trials are chains of one."""
         if not self.warm_start:
             return [[cell] for cell in cells]
         chains: dict[tuple[int, ...], list[Numbered]] = {}
@@ -312,7 +310,7 @@ class _Rules(NamedTuple):
 
 
 class _Patience:
-    """Ends when ``limit`` trials in a row, empty models aside, were no better than the best before them."""
+    """Ends when ``limit`` trials in a row, not counting empty models, were no better than the best before them."""
 
     def __init__(self, limit: int | None) -> None:
         self.limit, self.best, self.idle = limit, -math.inf, 0
@@ -326,7 +324,7 @@ class _Patience:
 
 
 class _Trials:
-    """Runs trials, keeps their outcomes and the best model; several threads may report at a time."""
+    """Runs trials, and keeps their results and the best model; several threads may report at the same time."""
 
     def __init__(
         self,
@@ -346,7 +344,7 @@ class _Trials:
         self._stop = threading.Event()
 
     def run(self, cells: list[Params]) -> list[Trial]:
-        """Try the cells, one chain a thread; what was tried, in their order."""
+        """Try the cells, one chain per thread; the completed trials, in order."""
         numbered = list(enumerate(cells, self.started))
         self.started += len(cells)
         chains = self.rules.chains(numbered)
@@ -358,7 +356,7 @@ class _Trials:
         return [self.done[number] for number, _ in numbered if number in self.done]
 
     def _on_threads(self, chains: list[list[Numbered]]) -> None:
-        # Not parallel.in_order: an interrupt must reach the chains before their threads are waited for.
+        # Not parallel.in_order: an interrupt must reach the chains before their threads are joined.
         with ThreadPoolExecutor(self.threads, thread_name_prefix="spinney") as pool:
             try:
                 for chain in [pool.submit(self._follow, chain) for chain in chains]:
@@ -400,7 +398,7 @@ class _Trials:
             self.bar.update(1, note=f"best {self.best[1].score:.4g}")
 
     def outcome(self, interrupted: bool) -> Tuned:
-        """All trials and the best of them; one warning for all fits that fell short."""
+        """All trials and the best of them; one warning for all fits that did not converge."""
         assert self.best is not None
         _, best, model = self.best
         own = self.estimator.get_params(deep=False)
@@ -410,8 +408,8 @@ class _Trials:
         short = [trial.violation for trial in trials if not trial.converged]
         if short:
             warnings.warn(
-                f"{len(short)} of {len(trials)} fits stopped before their tolerance (violation up to "
-                f"{max(short):.2g}), the best is {'not ' if best.converged else ''}among them: raise max_iter, "
+                f"{len(short)} of {len(trials)} fits stopped before reaching their tolerance (violation up to "
+                f"{max(short):.2g}); the best is {'not ' if best.converged else ''}among them: raise max_iter, "
                 "or choose another solver",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -420,12 +418,12 @@ class _Trials:
 
 
 def _by_optuna(run: Try, grid: Grid, n_trials: int, early_stop: int | None, seed: int) -> None:
-    """Trials that the TPE sampler proposes, batch by batch."""
+    """Trials proposed by the TPE sampler, in batches."""
     try:
         import optuna  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         raise OptionError(
-            "search 'optuna' needs the package optuna: pip install 'spinney[tune]', or search at random"
+            "search 'optuna' needs the package optuna: pip install 'spinney[tune]', or use search 'random'"
         ) from None
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -451,7 +449,7 @@ def _proposed(proposal: Any, grid: Grid) -> Params:
     for name, values in grid.values.items():
         if isinstance(values, tuple):
             params[name] = proposal.suggest_float(name, *values, log=True)
-        elif _numeric(values):  # places in a sorted list: neighbours are alike
+        elif _numeric(values):  # positions in a sorted list: neighbours are similar
             params[name] = sorted(values)[proposal.suggest_int(name, 0, len(values) - 1)]
         else:
             params[name] = values[proposal.suggest_categorical(name, range(len(values)))]
@@ -464,11 +462,7 @@ def _grid(space: str | Grid | Mapping[str, Sequence[Any]], estimator: Estimator,
             f"tune is for LinearClassifier and LinearRegressor, not for {type(estimator).__name__}"
         )
     if isinstance(space, str) and space not in THESIS_GRIDS:
-        raise OptionError(
-            f"there is no grid {space!r}; there are {', '.join(THESIS_GRIDS)}",
-            given=space,
-            known=THESIS_GRIDS,
-        )
+        raise unknown_choice("space must be one of", space, THESIS_GRIDS)
     grid = (
         THESIS_GRIDS[space] if isinstance(space, str) else space if isinstance(space, Grid) else Grid(space)
     )
@@ -481,9 +475,7 @@ def _grid(space: str | Grid | Mapping[str, Sequence[Any]], estimator: Estimator,
                 known=known,
             )
     if not _numeric(grid.values.get(path, [])):
-        raise OptionError(
-            f"the values of {path} must be numbers, for it is the strength that makes the chains"
-        )
+        raise OptionError(f"the values of {path} must be numbers, since warm starts follow it")
     return grid
 
 
@@ -496,17 +488,15 @@ def _check_options(
     threads: int,
 ) -> None:
     if search not in SEARCHES:
-        raise OptionError(
-            f"there is no search {search!r}; there are {', '.join(SEARCHES)}", given=search, known=SEARCHES
-        )
+        raise unknown_choice("search must be", search, SEARCHES)
     if search == "grid" and n_trials is not None:
-        raise OptionError("search 'grid' tries every cell: n_trials is for 'random' and 'optuna'")
+        raise OptionError("search 'grid' tries every combination: n_trials is only for 'random' and 'optuna'")
     if search != "grid" and (n_trials is None or n_trials < 1):
-        raise OptionError(f"search {search!r} needs n_trials, at least 1")
+        raise OptionError(f"search {search!r} needs n_trials of at least 1")
     if early_stop is not None and early_stop < 1:
         raise OptionError(f"early_stop must be at least 1, not {early_stop}")
     if early_stop is not None and search != "optuna" and not warm_start:
-        raise OptionError("early_stop leaves chains, and without warm_start there are none")
+        raise OptionError("early_stop ends chains of warm starts: set warm_start")
     if min_active < 0:
         raise OptionError(f"min_active must be at least 0, not {min_active}")
     if threads < 1:
@@ -518,26 +508,24 @@ def _check_data(estimator: Estimator, X: Any, y: Any, X_dev: Any, y_dev: Any) ->
         if len(np.shape(matrix)) != 2 or np.shape(matrix)[0] != len(targets):
             raise InputError(
                 f"the {name} set has a matrix of shape {np.shape(matrix)} and {len(targets)} targets",
-                remedy="give a row for each target",
+                remedy="give one row per target",
             )
     if np.shape(X)[1] != np.shape(X_dev)[1]:
         raise InputError(
-            f"the development set has {np.shape(X_dev)[1]} features where the training set has {np.shape(X)[1]}",
+            f"the development set has {np.shape(X_dev)[1]} features, but the training set has {np.shape(X)[1]}",
             remedy="make both with the same features",
         )
     if isinstance(estimator, LinearClassifier):
         both = set(np.asarray(y).tolist()) & set(np.asarray(y_dev).tolist())
         if len(both) < 2:
             raise InputError(
-                f"the development set has {len(both)} of the classes of the training set, too few to choose by",
+                f"the development set has only {len(both)} of the classes of the training set",
                 remedy="give examples of at least two classes",
             )
 
 
 def _scorer(estimator: Estimator, scoring: str | Callable[..., float] | None) -> Callable[..., float]:
     if isinstance(scoring, str) and scoring not in get_scorer_names():
-        raise OptionError(
-            f"there is no scoring {scoring!r}; sklearn.metrics.get_scorer_names() lists those there are"
-        )
+        raise OptionError(f"there is no scoring {scoring!r}: see sklearn.metrics.get_scorer_names()")
     scorer: Callable[..., float] = check_scoring(estimator, scoring)
     return scorer

@@ -1,4 +1,4 @@
-"""What a classifier holds, for a person: its size, the words of each class, its groups, its tree, and documents."""
+"""Views of a classifier: its size, the words of each class, its groups, its tree, and documents."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ from spinney.views import (
     grown,
 )
 
-_SENTENCES = 200  # sentences of a document that are examined
-_CLASSES = 4  # below a branch that are named
-_TRIALS = 10  # that fit prints
+_SENTENCES = 200  # sentences of a document to examine
+_CLASSES = 4  # classes below a branch to name
+_TRIALS = 10  # trials that fit prints
 
-#: Facts, with their names for people.
+#: Facts, with the names that are shown.
 NAMES = {
     "method": "method",
     "documents": "documents",
     "features": "features",
-    "entries": "entries that are not 0",
+    "entries": "non-zero entries",
     "outputs": "classes",
-    "class_tree": "tree of classes",
+    "class_tree": "class tree",
     "tree_depth": "tree depth",
     "tree_nodes": "nodes with a model",
     "dot_products": "dot products per document",
     "parameters": "weights",
-    "active": "weights that are not 0",
+    "active": "non-zero weights",
     "penalty": "penalty",
     "lam": "λ",
-    "lam_least": "least λ of a node",
+    "lam_least": "smallest λ of a node",
     "lam_most": "largest λ of a node",
     "solver": "solver",
     "objective": "objective",
@@ -74,14 +74,14 @@ NAMES = {
     "dropped": "documents dropped",
     "interrupted": "interrupted",
     "seconds": "seconds",
-    "reading_seconds": "seconds of reading",
-    "tree_seconds": "seconds of learning the tree",
+    "reading_seconds": "seconds reading",
+    "tree_seconds": "seconds learning the tree",
     "entries_per_second": "entries per second",
 }
 
 
 def fact_views(model: TextModel) -> list[View]:
-    """What is known of a fit; what lies inside other facts comes last."""
+    """The facts about a fit, nested ones last."""
     facts, more = model.facts, dict[str, Any]()
     groups = facts.get("groups")
     if groups:
@@ -128,7 +128,7 @@ def summary(model: TextModel) -> list[View]:
 
 
 def inspection(model: TextModel, s: Any) -> list[View]:
-    """What ``inspect`` shows: facts, size, words, groups or the tree, and how the model sees some documents."""
+    """What ``inspect`` shows: facts, size, words, groups or the tree, and how the model judges some documents."""
     read = None if s.data is None else documents_for(model, s.data, s, need_labels=False)
     n = s.documents or 3
     views = [*fact_views(model), *size_views(model)]
@@ -161,9 +161,9 @@ def _weighted(words: Iterable[tuple[str, float]]) -> str:
 
 
 def size_views(model: TextModel) -> list[View]:
-    """How many weights are not 0: in all and, where weights are of classes, of each class."""
+    """The number of non-zero weights: in total and, if weights belong to classes, per class."""
     size = model_size(model)
-    if model.tree is not None:  # along a tree weights are of branches
+    if model.tree is not None:  # along a tree, weights belong to branches
         size = replace(size, by_class={})
     views: list[View] = [Note(size_text(size)), Extra("size", "", {**asdict(size), "share": size.share})]
     if size.by_class:
@@ -171,7 +171,7 @@ def size_views(model: TextModel) -> list[View]:
         if len(intercepts) < len(model.outputs):  # two classes share their weights
             intercepts = [-intercepts[0], intercepts[0]]
         rows = [[label, size.by_class[label], b] for label, b in zip(model.outputs, intercepts)]
-        views.append(Table("", "Size", ["class", "weights that are not 0", "intercept"], rows))
+        views.append(Table("", "Size", ["class", "non-zero weights", "intercept"], rows))
     return views
 
 
@@ -181,11 +181,11 @@ def size_text(size: ModelSize) -> str:
     Examples
     --------
     >>> size_text(ModelSize(6, 2, 6, 2, {"+": 1, "-": 1}))
-    '2 of 6 weights are not 0 (33.33%), on 2 of 6 features.'
+    '2 of 6 weights are non-zero (33.33%), on 2 of 6 features.'
     """
     return (
-        f"{size.active:,} of {size.parameters:,} weights are not 0 ({size.share:.2%}), on {size.active_features:,} of "
-        f"{size.features:,} features."
+        f"{size.active:,} of {size.parameters:,} weights are non-zero ({size.share:.2%}), on "
+        f"{size.active_features:,} of {size.features:,} features."
     )
 
 
@@ -193,7 +193,7 @@ def size_text(size: ModelSize) -> str:
 
 
 def group_views(model: TextModel, status: GroupStatus) -> list[View]:
-    """How many groups were selected and removed, and the foremost of both with their words."""
+    """How many groups were selected and removed, and the first of both with their words."""
     marks = Marks(model)
     views: list[View] = [Note(f"{status.n_selected:,} groups selected, {status.n_removed:,} removed.")]
     if status.families:
@@ -209,8 +209,8 @@ def group_views(model: TextModel, status: GroupStatus) -> list[View]:
     if "stored" in counts_of:
         views.append(
             Note(
-                f"Of {counts_of['total']:,} groups the file holds {counts_of['stored']:,}: the selected ones with the "
-                "largest norms and the removed ones with the largest weights."
+                f"The file contains {counts_of['stored']:,} of {counts_of['total']:,} groups: the selected ones with "
+                "the largest norms and the removed ones with the largest weights."
             )
         )
     return [*views, Extra("groups", "", {**counts_of, **_group_facts(status)})]
@@ -234,7 +234,7 @@ def _group_facts(status: GroupStatus) -> dict[str, Any]:
 
 
 class Marks:
-    """How words are marked: in the colour of their class, in three strengths by the model's largest weight."""
+    """Marks of words: the colour of their class, in three strengths relative to the model's largest weight."""
 
     def __init__(self, model: TextModel) -> None:
         self.outputs = model.outputs
@@ -253,7 +253,7 @@ class Marks:
     def group(self, view: GroupView) -> MarkedText:
         """The words of a group, class by class, so that it can be read without colours; those without weight last.
 
-        A word that speaks against a class has a minus.
+        A word with evidence against a class has a minus.
         """
         parts: list[str] = []
         marks: list[Mark] = []
@@ -283,7 +283,7 @@ class Marks:
 
 
 def tree_views(tree: ClassTree) -> list[View]:
-    """A tree of classes: its size, and itself with its inner nodes by number."""
+    """A tree of classes: its size, and the tree itself with numbered inner nodes."""
     inner = len(tree.parent) - len(tree)
     names = [" ".join(short(name).split()) for name in tree.names] + [f"node {v}" for v in range(inner)]
     order = dict.fromkeys([int(tree.parent.argmin()), *tree.children()[1].tolist()])
@@ -293,7 +293,7 @@ def tree_views(tree: ClassTree) -> list[View]:
 
 
 def branch_name(classes: Sequence[str]) -> str:
-    """The classes below a branch; of many the first, and their number.
+    """The classes below a branch; if there are many, the first ones and their number.
 
     Examples
     --------
@@ -305,7 +305,7 @@ def branch_name(classes: Sequence[str]) -> str:
 
 
 def _branch_table(tree: ClassTree, by_node: Sequence[NodeWords]) -> list[View]:
-    """The words that speak for each branch of some nodes."""
+    """The words with the strongest evidence for each branch of some nodes."""
     inner = len(tree.parent) - len(tree)
     rows = [
         [str(found.node) if b == 0 else "", branch_name(branch.classes), _weighted(branch.words)]
@@ -319,7 +319,7 @@ def _branch_table(tree: ClassTree, by_node: Sequence[NodeWords]) -> list[View]:
 
 
 def way_views(ids: Sequence[str], ways: Sequence[Way]) -> list[View]:
-    """The ways of documents down a tree of classes."""
+    """The paths of documents down a class tree."""
     views: list[View] = [
         way_table(f"Document {id}: {way.label}, with probability {way.probability:.3f}", way)
         for id, way in zip(ids, ways)
@@ -332,24 +332,24 @@ def way_table(title: str, way: Way) -> Table:
     rows = [
         [step.node, branch_name(step.classes), step.probability, _weighted(step.words)] for step in way.steps
     ]
-    return Table("", title, ["node", "branch to", "probability", "words that matter (what they add)"], rows)
+    return Table("", title, ["node", "branch to", "probability", "words that matter (contribution)"], rows)
 
 
 # ----------------------------------------------------------------------------------------------- documents
 
 
 class DocumentViews:
-    """Documents with a number for each sentence, their words marked by class."""
+    """Documents with a score for each sentence, and words marked by class."""
 
     def __init__(self, model: TextModel) -> None:
         self.model, self._active, self._marks = model, active_words(model), Marks(model)
 
     def odds(self, text: str) -> SentenceLogOdds:
-        """How much the sentences of a text say."""
+        """The log-odds of the sentences of a text."""
         return sentence_log_odds(self.model, text, limit=_SENTENCES)
 
     def said(self, odds: SentenceLogOdds) -> str:
-        """What was predicted."""
+        """The prediction as text."""
         if self.model.is_classifier:
             return f"{odds.label}, with probability {math.exp(odds.outcome):.3f}"
         return f"{odds.outcome:.4g}"
@@ -370,7 +370,7 @@ class DocumentViews:
 
 
 def _odds_facts(model: TextModel, id: str, odds: SentenceLogOdds) -> dict[str, Any]:
-    """For a regressor, ``value`` is the number predicted; for a classifier, the probability is that of the class."""
+    """For a regressor, ``value`` is the predicted number; for a classifier, the probability is that of the class."""
     if model.is_classifier:
         known: dict[str, Any] = {"id": id, "label": odds.label, "probability": math.exp(odds.outcome)}
     else:
@@ -388,7 +388,7 @@ def weight_path(
     outputs: Sequence[str],
     scores: Mapping[str, Sequence[float]],
 ) -> Path:
-    """The path of a linear model; weights are called after their feature, and their class if there are several.
+    """The path of a linear model; weights are named after their feature and, if there are several classes, their class.
 
     Examples
     --------
@@ -416,6 +416,6 @@ def weight_path(
 
 
 def path_views(path: Path, known: Mapping[str, Any]) -> list[View]:
-    """A path for people, and its points."""
-    about = Note("The regularisation path of a linear model: as λ falls, weights come in.")
+    """The views of a path, and its points."""
+    about = Note("The regularisation path of a linear model: weights become non-zero as λ decreases.")
     return [about, Facts("facts", "", known), *path.views()]

@@ -1,4 +1,4 @@
-"""The way of a document down a tree of classes: which branch is taken at each node, how surely, and for which words."""
+"""The path of a document down a tree of classes: the branch at each node, its probability, and the words behind it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spinney.errors import InputError
 
 
 class Step(NamedTuple):
-    """A node that was met: the classes below the branch taken, its probability, and what the words added to it."""
+    """A node on the path: the classes below the chosen branch, its probability, and the contributions of words."""
 
     node: int
     classes: list[str]
@@ -21,7 +21,7 @@ class Step(NamedTuple):
 
 
 class Way(NamedTuple):
-    """The class that was predicted, its probability, and the steps to it from the root down."""
+    """The predicted class, its probability, and the steps to it from the root down."""
 
     label: str
     probability: float
@@ -29,7 +29,7 @@ class Way(NamedTuple):
 
 
 def tree_ways(model: TextModel, inputs: Any, words: int = 8) -> list[Way]:
-    """The ways of some documents; of the ``words`` that matter most at a node, what they add to its branch.
+    """The paths of some documents, with the contributions of the ``words`` that matter most at each node.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def tree_ways(model: TextModel, inputs: Any, words: int = 8) -> list[Way]:
     """
     estimator = model.estimator
     if not isinstance(estimator, TreeClassifier):
-        raise InputError("only a classifier along a tree of classes has ways down it")
+        raise InputError("only a classifier along a class tree has paths down it")
     from scipy.sparse import csr_array
 
     X = csr_array(model.matrix(inputs))

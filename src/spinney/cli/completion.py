@@ -1,7 +1,7 @@
-"""``spinney completion``: a script for the shell, so that TAB completes tasks, verbs, options and their values.
+"""``spinney completion``: a script with which the shell completes tasks, verbs, options and their values.
 
-The script asks the program itself: ``_SPINNEY_COMPLETE=1 spinney WORD …`` prints what the last word, perhaps an empty
-one, could become, one candidate a line with its help after a tab. Nothing printed means the name of a file.
+The script asks the program itself: ``_SPINNEY_COMPLETE=1 spinney WORD …`` prints the completions of the last word,
+which may be empty: one per line, with its help after a tab. If nothing is printed, the shell completes file names.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def completion(call: Call) -> int:
     """Print the script for a shell."""
     name = call.arguments["shell"] or os.path.basename(os.environ.get("SHELL", ""))
     if name not in SCRIPTS:
-        raise OptionError(f"say for which shell: {', '.join(SCRIPTS)}")
+        raise OptionError(f"name the shell: {', '.join(SCRIPTS)}")
     script = SCRIPTS[name].strip()
     if call.json:
         print_json({"shell": name, "script": script})
@@ -65,23 +65,23 @@ def completion(call: Call) -> int:
 
 
 def answer(words: Sequence[str]) -> None:
-    """Print what the last word of an unfinished command could become."""
+    """Print the completions of the last word of an unfinished command."""
     for value, text in candidates(words):
         print(f"{value}\t{text}" if text else value)
 
 
 def candidates(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What the last of these words could become, with a word of explanation.
+    """The completions of the last of these words, each with a short explanation.
 
     Examples
     --------
     >>> [value for value, _ in candidates(["lm", "fit", "train.txt", "--method", "kn"])]
     ['kn', 'kn-backoff']
     """
-    # Bash parts --option=value into three words.
+    # Bash splits --option=value into three words.
     *before, begun = [word for word in words if word != "="] + [""] * (not words or words[-1] == "=")
     option, equals, value = begun.partition("=")
-    if equals and option.startswith("--"):  # other shells do not
+    if equals and option.startswith("--"):  # other shells do not split it
         return ((f"{option}={one}", text) for one, text in candidates([*before, option, value]))
     return ((one, text) for one, text in _possible(before, begun) if one.startswith(begun))
 
@@ -105,7 +105,7 @@ def _possible(before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_verb(verb: Verb, before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
-    """Options, those of the method that was given if there is one; or the values of one; or those of an argument."""
+    """Options (of the given method, if there is one), values of an option, or values of an argument."""
     try:
         settings = Command("", verb, before if "--method" in before else None).settings
     except SpinneyError:  # a method or a file that does not exist

@@ -10,7 +10,7 @@ from spinney.settings import REQUIRED, settings_of, toml_lines
 
 
 def init_config(call: Call) -> int:
-    """Write all settings of a method with their defaults and their help, or the settings that made a model."""
+    """Write all settings of a method with their defaults and their help, or the settings of a model."""
     begin(call)
     from spinney.cli.tasks import TASKS
     from spinney.corpus import writing

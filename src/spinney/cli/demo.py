@@ -1,4 +1,4 @@
-"""``spinney demo``: a tour on the manual, and the library, that every Python has on its disk."""
+"""``spinney demo``: a tour with the manual and the library that come with every Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spinney.cli.verbs import Call
 from spinney.errors import InputError
 from spinney.views import Extra, Lines
 
-#: The models of the tour as its report shows them: file, title, and what they are tried on.
+#: The models of the tour in the order of its report: file, title, and the data that they are shown on.
 _SHOWN = (
     ("classifier.spinney", "Themes of the manual: a sparse classifier", "held-out.csv"),
     ("sentences.spinney", "Sentences as groups", None),
@@ -19,14 +19,14 @@ _SHOWN = (
     ("classes.spinney", "Word classes in context: a hidden Markov model", "texts/manual.txt"),
     ("vectors.spinney", "Eigenwords: vectors of words", None),
     ("roles.spinney", "Roles of words, with classes as features", "texts/code-test.col"),
-    ("versions.spinney", "What the manual says of each version", None),
-    ("language.spinney", "Which word comes next", None),
+    ("versions.spinney", "What the manual says about each version", None),
+    ("language.spinney", "Which word comes next?", None),
     ("parser.spinney", "The grammar of Python", "texts/code-test.mrg"),
 )
 
 
 def demo(call: Call) -> int:
-    """The tour: sparse and structured models of Python's own manual, and what they learnt."""
+    """Run the tour: sparse and structured models of Python's own manual, and what they learned."""
     begin(call)
     folder, texts = call.arguments["folder"], call.settings.texts
     if texts is not None:
@@ -40,7 +40,7 @@ def demo(call: Call) -> int:
     from spinney.report.terminal import show_views
     from spinney.views import Section, as_json
 
-    progress.log.setLevel("WARNING")  # the tour speaks for itself
+    progress.log.setLevel("WARNING")  # the tour prints its own text
     _make_folder(folder)
     tour = Tour(folder, call.settings.seed)
     facts: dict[str, Any] = {"folder": folder}
@@ -58,7 +58,7 @@ def demo(call: Call) -> int:
 
 
 def _make_folder(folder: str) -> None:
-    """The folder, with the sample texts in it."""
+    """Make the folder, with the sample texts in it."""
     from spinney.corpus.sample_files import write_sample_files
 
     try:
@@ -69,7 +69,7 @@ def _make_folder(folder: str) -> None:
 
 
 def _report(folder: str) -> str:
-    """Write what all models of the tour learnt on one page."""
+    """Write one page with what all models of the tour learned; its path."""
     from dataclasses import replace
 
     from spinney.cli.report import page_of
@@ -83,7 +83,7 @@ def _report(folder: str) -> str:
         page, _ = page_of(os.path.join(folder, name), tried, Report(documents=5))
         pages.append(replace(page, title=title))
     path = os.path.join(folder, "report.html")
-    about = "What the models of the tour learnt from the manual and the library that every Python has on its disk."
+    about = "What the models of the tour learned from the manual and the library that come with every Python."
     with writing(path) as file:
         file.write(combined_page("A tour of Spinney", about, pages))
     return path
@@ -111,8 +111,8 @@ def farewell(folder: str, report: str) -> Lines:
         "",
         [
             "",
-            f"All of it is on one page: open {report}",
-            "The models and the texts are beside it. Try next:",
+            f"The whole tour is on one page: open {report}",
+            "The models and the texts are in the same folder. Try next:",
             *(f"  spinney {command}" for command in commands),
         ],
     )

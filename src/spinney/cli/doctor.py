@@ -1,4 +1,4 @@
-"""``spinney doctor``: what this installation is made of, what it can do, and what is wrong with it."""
+"""``spinney doctor``: the parts of this installation, what it can do, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from spinney.cli.verbs import Call
 from spinney.views import Extra, Facts, Note, View
 
 _PARTS: Final = ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "click", "rich")
-#: What each extra brings, by the module that shows that it is there.
+#: For each extra, the module that shows that it is installed, and what it is for.
 _EXTRAS: Final = {
     "zst": ("zstandard", "files that end in .zst"),
-    "plots": ("matplotlib", "maps and heat maps as pictures"),
-    "parse": ("spacy", "trees of raw text by spaCy"),
+    "plots": ("matplotlib", "maps and heat maps as image files"),
+    "parse": ("spacy", "parse trees of raw text with spaCy"),
     "topics": ("tomotopy", "topics by Gibbs sampling"),
     "tune": ("optuna", "tuning with Optuna"),
 }
-_LITTLE: Final = 500_000_000  # bytes of free space below which large text does not fit
+_LITTLE: Final = 500_000_000  # bytes of free space that large texts need
 
 
 def doctor(call: Call) -> int:
-    """Versions, processors, compiled kernels, extras and folders; and problems, with what helps."""
+    """Show versions, processors, compiled kernels, extras, folders, and problems with their remedies."""
     begin(call)
     compiled = None
     if call.settings.compile:
         from spinney.cli.doctor_compile import compile_all
 
         compiled = compile_all(call.settings.threads, call.settings.seed)
-        begin(call)  # the commands within were quiet
+        begin(call)  # the commands in between set output to quiet
     facts: dict[str, Any] = {
         "versions": _versions(),
         "platform": _platform(),
@@ -71,7 +71,7 @@ def _platform() -> dict[str, str]:
 
 
 def _processors(threads: int | None) -> dict[str, Any]:
-    """Processors that may be used, and how many threads each library would start."""
+    """The number of processors, and how many threads each library would start."""
     try:
         import numba
         import numpy  # noqa: F401
@@ -79,7 +79,7 @@ def _processors(threads: int | None) -> dict[str, Any]:
         from threadpoolctl import threadpool_info
 
         from spinney.parallel import default_threads
-    except Exception:  # whatever a broken installation raises: it is among the problems
+    except Exception:  # whatever a broken installation raises; the problems name it
         return {"processors": os.cpu_count()}
     return {
         "processors": os.cpu_count(),
@@ -98,8 +98,8 @@ def _kernels() -> dict[str, Any]:
 
     try:
         return kernel_cache()
-    except RuntimeError:  # Numba's, where it can write nowhere
-        what = "neither beside the package nor in the user's cache can a file be written"
+    except RuntimeError:  # raised by Numba where it finds no writable folder
+        what = "neither the package folder nor the user's cache is writable"
         return {"folder": None, "error": what}
     except Exception as error:  # as above
         return {"folder": None, "error": " ".join(str(error).split())}
@@ -170,32 +170,35 @@ def _problems(facts: dict[str, Any]) -> list[dict[str, Any]]:
         elif least is not None and _numbers(version) < _numbers(least):
             add(f"{name} {version} is older than {least}", f"pip install '{name}>={least}'", broken=True)
     if (installed := _installed_version()) not in (None, spinney.__version__):
-        add(f"the package was installed as version {installed}", "pip install --editable . (or --upgrade)")
+        add(
+            f"the source is version {spinney.__version__}, but version {installed} is installed",
+            "pip install --editable . (or --upgrade)",
+        )
     kernels = facts["kernels"]
     interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
     if "error" in kernels and not interpreted:
-        add(f"compiled kernels cannot be kept: {kernels['error']}", _CACHE_REMEDY, broken=True)
+        add(f"compiled kernels cannot be cached: {kernels['error']}", _CACHE_REMEDY, broken=True)
     elif not kernels.get("writable", True):
-        what = f"kernels cannot be kept in {kernels['folder']}: every run compiles what is missing there"
+        what = f"kernels cannot be cached in {kernels['folder']}: every run compiles those that are missing"
         add(what, _CACHE_REMEDY)
     for command in facts.get("compiled", {}).get("failed", []):
         add(f"a small fit fails: {command}", "please report it", broken=True)
     if interpreted:
-        add("NUMBA_DISABLE_JIT is set: kernels run as plain Python, very slowly", "unset NUMBA_DISABLE_JIT")
+        add("NUMBA_DISABLE_JIT is set, so kernels run as slow, plain Python", "unset NUMBA_DISABLE_JIT")
     for name, folder in facts["folders"].items():
         if folder["path"] is not None and not folder["exists"]:
-            add(f"{name}: no folder {folder['path']}", f"mkdir -p {folder['path']}, or set {name} anew")
+            add(f"{name}: no such folder: {folder['path']}", f"mkdir -p {folder['path']}, or set {name}")
     temporary = facts["folders"]["TMPDIR"]
     if not temporary["writable"]:
         add(f"temporary files cannot be written to {temporary['path']}", "TMPDIR=/some/folder", broken=True)
     elif (temporary["free_bytes"] or 0) < _LITTLE:
-        add(f"{_size(temporary['free_bytes'])} are free in {temporary['path']}", "TMPDIR=/a/larger/disk")
+        add(f"only {_size(temporary['free_bytes'])} are free in {temporary['path']}", "TMPDIR=/a/larger/disk")
     if not facts["terminal"]["unicode"]:
-        add(f"output is written as {facts['terminal']['encoding']}, which lacks most letters", "PYTHONUTF8=1")
+        add(f"the output encoding {facts['terminal']['encoding']} lacks most characters", "PYTHONUTF8=1")
     return found
 
 
-_CACHE_REMEDY: Final = "NUMBA_CACHE_DIR=$HOME/.cache/spinney, or another folder that can be written"
+_CACHE_REMEDY: Final = "NUMBA_CACHE_DIR=$HOME/.cache/spinney, or another writable folder"
 
 
 def _installed_version() -> str | None:
@@ -206,7 +209,7 @@ def _installed_version() -> str | None:
 
 
 def _required() -> dict[str, str]:
-    """The least version of each part, by what the installed package says of itself."""
+    """The minimum version of each part, from the metadata of the installed package."""
     import re
 
     try:
@@ -228,7 +231,7 @@ def _size(size: int | None) -> str:
 
 
 def _views(facts: dict[str, Any]) -> list[View]:
-    """What people see."""
+    """The views of the terminal."""
     processors = dict(facts["processors"])
     for pool in processors.pop("blas", []):
         processors[f"{pool['library']} {pool['version'] or ''}".strip()] = f"{pool['threads']} threads"
@@ -243,7 +246,7 @@ def _views(facts: dict[str, Any]) -> list[View]:
         },
         "Folders": {name: _folder_shown(folder) for name, folder in facts["folders"].items()},
         "Terminal": {key: facts["terminal"][key] for key in ("colour", "width", "encoding")},
-        "Problems, and what helps": {problem["what"]: problem["remedy"] for problem in facts["problems"]},
+        "Problems and remedies": {problem["what"]: problem["remedy"] for problem in facts["problems"]},
     }
     views: list[View] = [Facts("", title, values) for title, values in shown.items() if values]
     return views if facts["problems"] else [*views, Note("No problems found.")]
@@ -253,11 +256,11 @@ def _kernels_shown(kernels: dict[str, Any], compiled: dict[str, Any] | None) -> 
     if "error" in kernels:
         return {"error": kernels["error"]}
     shown = {
-        "kept in": kernels["folder"] + ("" if kernels["writable"] else " (cannot be written)"),
+        "cached in": kernels["folder"] + ("" if kernels["writable"] else " (not writable)"),
         "compiled": f"{kernels['compiled']} of {kernels['kernels']} kernels, {_size(kernels['bytes'])}",
     }
     if kernels["stale"]:
-        shown["of older source"] = f"{kernels['stale']} (not used any more)"
+        shown["out of date"] = f"{kernels['stale']} (no longer used)"
     if compiled is not None:
         shown["compiled now"] = f"{compiled['kernels']} kernels in {compiled['seconds']:.0f} s"
     return shown
@@ -266,4 +269,4 @@ def _kernels_shown(kernels: dict[str, Any], compiled: dict[str, Any] | None) -> 
 def _folder_shown(folder: dict[str, Any]) -> str:
     if folder["path"] is None:
         return "not set"
-    return f"{folder['path']} ({_size(folder['free_bytes']) + ' free' if folder['exists'] else 'none'})"
+    return f"{folder['path']} ({_size(folder['free_bytes']) + ' free' if folder['exists'] else 'does not exist'})"

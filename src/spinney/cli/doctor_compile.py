@@ -1,4 +1,4 @@
-"""The kernels of this installation: where Numba keeps them, how many are compiled, and how to compile them all."""
+"""The kernels of this installation: where Numba caches them, how many are compiled, and how to compile them all."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _SOURCE: Final = Path(spinney.__file__).parent
 
 
 def kernel_cache() -> dict[str, Any]:
-    """Where compiled kernels are kept, how many of how many there are, their size, and how many are out of date.
+    """Where compiled kernels are cached, how many of all kernels there are, their size, and how many are out of date.
 
-    Nothing is compiled to find that out: kernels are counted in the source, and their files by Numba's names.
+    Nothing is compiled: kernels are counted in the source code, and compiled ones by the file names of Numba.
     """
     folders = set()
     kernels = compiled = stale = size = 0
@@ -53,14 +53,14 @@ def kernel_cache() -> dict[str, Any]:
 
 
 def _kernels_in(path: Path) -> Iterator[tuple[str, int]]:
-    """The name and the first line, that of the decorator, of each kernel of a module."""
+    """The name of each kernel of a module, and its first line, which is that of the decorator."""
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.FunctionDef) and node.decorator_list:
             yield node.name, node.decorator_list[0].lineno
 
 
 def _folder_of(path: Path) -> Path:
-    """Where Numba keeps kernels of that file: it is asked with a kernel that seems to come from there."""
+    """Where Numba caches the kernels of a file, found by compiling nothing but a stub that claims to come from it."""
     from numba import njit
 
     code = _nothing.__code__.replace(co_filename=str(path))
@@ -72,8 +72,7 @@ def _nothing() -> None:
     pass
 
 
-#: Small fits, and what follows them, that together call the kernels of every task, but for a few that wait for large
-#: data.
+#: Small commands that together call the kernels of every task, except for a few that only large data need.
 _COMMANDS: Final = """
     tag fit roles.col --preset pos --model tag.spinney --max-iter 3
     tag apply tag.spinney roles.col --nbest 2
@@ -177,7 +176,7 @@ _COMMANDS: Final = """
 
 
 def compile_all(threads: int | None, seed: int) -> dict[str, Any]:
-    """Run small fits of every task in a folder of their own; how many kernels that compiled, and in what time."""
+    """Run small fits of every task in a temporary folder; how many kernels this compiled, and how long it took."""
     from spinney.cli.main import run
 
     before, start = kernel_cache()["compiled"], time.perf_counter()

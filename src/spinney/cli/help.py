@@ -1,4 +1,4 @@
-"""Help in panels: one box for each group of settings, a line or two for each option."""
+"""Help in panels: one box per group of settings, a line or two per option."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
     methods = () if isinstance(verb.settings, type) else tuple(verb.settings)
     if methods:
         chosen = method or methods[0]
-        about += f"\nThese are the options of --method {chosen}; each method has its own."
+        about += f"\nOptions of --method {chosen} are shown; other methods have others."
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
     for argument in verb.arguments:
         panels["Arguments"].append((argument.metavar, argument.help))
@@ -35,12 +35,12 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
 
 
 def group_help(path: str, about: str, panels: Mapping[str, Iterable[tuple[str, str]]]) -> str:
-    """The help of a task, or of the whole command: what can come next."""
+    """The help of a task, or of the whole command: the commands that it has."""
     return _rendered(f"Usage: {path} COMMAND …", about, {name: list(rows) for name, rows in panels.items()})
 
 
 def option_name(setting: Setting) -> str:
-    """An option as help names it, with what stands for its value."""
+    """An option as help shows it, with a placeholder for its value."""
     from spinney.cli.verbs import SHORT
 
     flag = "--" + setting.name.replace("_", "-")
@@ -52,7 +52,7 @@ def option_name(setting: Setting) -> str:
 
 
 def option_help(setting: Setting, methods: tuple[str, ...] = ()) -> str:
-    """What help says of an option: its line, its choices (all methods, if it chooses one), and its default."""
+    """The help of an option: its description, its choices (all methods for ``--method``), and its default."""
     said, choices = setting.help, methods or setting.choices
     default = methods[0] if methods else setting.default
     if choices and choices != (default,):

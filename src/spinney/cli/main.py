@@ -1,6 +1,6 @@
 """The ``spinney`` command: ``spinney TASK VERB``.
 
-Exit codes: 0 done, 1 a failure of ours, 2 the user's input or options, 130 interrupted.
+Exit codes: 0 success, 1 an internal failure, 2 an error in the input or the options, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spinney.errors import OptionError, SettingError, SpinneyError
 
 
 def main() -> None:
-    """Run the command line and turn every end into its exit code."""
+    """Run the command line, and exit with its code."""
     if "_SPINNEY_COMPLETE" in os.environ:
         from spinney.cli.completion import answer
 
@@ -47,18 +47,16 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", 130)
     except (BrokenPipeError, SystemExit):
-        # The reader has gone (`spinney … | head`): nobody is left to tell.
+        # The reader has closed the pipe (`spinney … | head`), which is not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
         return _complain("out of memory", 1)
     except RuntimeError as error:
-        if "cannot cache function" not in str(error):  # Numba's words
+        if "cannot cache function" not in str(error):  # from Numba's message
             raise
-        return _complain(
-            "no place to keep compiled kernels (NUMBA_CACHE_DIR=FOLDER, one that can be written)", 1
-        )
-    if code == 130:  # a fit that was interrupted and has kept what it learnt
+        return _complain("compiled kernels cannot be cached (set NUMBA_CACHE_DIR to a writable folder)", 1)
+    if code == 130:  # an interrupted fit that has saved what it learned
         return _complain("interrupted", 130)
     return code if isinstance(code, int) else 0
 
@@ -79,14 +77,14 @@ class Group(click.Group):
         self.context_settings = {"help_option_names": ["-h", "--help"]}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Without a command, show which there are."""
+        """Without a command, show help."""
         if not args:
             print(self.get_help(ctx))
             ctx.exit(2)
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """A command that does not exist is an error with the one that was probably meant."""
+        """An unknown command is an error that suggests the one that was probably meant."""
         if args[0] not in self.commands and not args[0].startswith("-"):
             names = ", ".join(self.commands)
             what = f"no command {args[0]!r}; there are {names}"
@@ -112,8 +110,8 @@ class Group(click.Group):
 def command(words: Sequence[str] | None = None) -> Group:
     """The whole command line; the verb that the words name has the options of its method.
 
-    The others have no options then, since building all of them takes longer than most commands run. Without words, all
-    have all options of all methods.
+    The other verbs then have no options, since building all of them takes longer than most commands run. Without
+    words, every verb has the options of all its methods.
 
     Examples
     --------

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def report(call: Call) -> int:
-    """Write what a model learnt on a page that needs nothing else: no network, no other file."""
+    """Write a page that shows what a model learned, and needs neither a network nor any other file."""
     begin(call)
     model, data, output = call.arguments["model"], call.output["data"], call.output["output"]
     if output == "-" and call.json:
-        raise SettingError("{output} - and JSON both write to standard output: give a file for the page")
+        raise SettingError("the page and JSON cannot both go to standard output: name a file as {output}")
     if output != "-":
         check_target(output)
         for source in (model, data):
             if source and os.path.exists(output) and os.path.realpath(source) == os.path.realpath(output):
-                raise SettingError("{output} {path} would replace what is to be read", path=output)
+                raise SettingError("{output} {path} would overwrite an input file", path=output)
     from spinney.corpus import writing
 
     page, facts = page_of(model, data, call.settings)
@@ -38,7 +38,7 @@ def report(call: Call) -> int:
 
 
 def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[str, Any]]:
-    """The page of a model file, perhaps shown on data, and what is known of these: their number and the scores."""
+    """The page of a model file, with data if given, and facts about the data: their number and the scores."""
     from spinney.files import read_model
     from spinney.kinds import KINDS, load
     from spinney.report.html import view_page
@@ -52,10 +52,10 @@ def page_of(model: str, data: str | None, settings: Report) -> tuple[Page, dict[
 
         views = file_views(read_model(model))
     else:
-        raise OptionError(f"{model} is a model of the unknown kind {kind}, whose page shows no data")
+        raise OptionError(f"{model} is a model of the unknown kind {kind}, whose page cannot show data")
     known = as_json(view for view in every(views) if view.key in _ABOUT_DATA)
     return view_page(title, views), {"kind": kind, **known}
 
 
-#: What JSON has of a page: what is said of the data.
+#: The facts about the data that JSON output has.
 _ABOUT_DATA = ("documents", "sentences", "scores")

@@ -1,4 +1,4 @@
-"""The verbs that all tasks share: parse (which is done), call the library, print."""
+"""The verbs that all tasks share: each calls the library with parsed settings, and prints what comes back."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def fit(call: Call) -> int:
 
 
 def apply(call: Call) -> int:
-    """``apply``: write what the model says of each sentence, document or word."""
+    """``apply``: write the model's output for each sentence, document or word."""
     begin(call)
     output = call.output["output"]
     if call.json and output != "-":
-        raise SettingError("JSON goes to standard output: leave out {output}")
+        raise SettingError("JSON is written to standard output: leave out {output}")
     from spinney.corpus import writing
     from spinney.errors import about
 
@@ -44,7 +44,7 @@ def apply(call: Call) -> int:
             file.write(applied.header)
             for record in applied:
                 file.write(applied.text(record))
-                if file is sys.stdout:
+                if data == "-":  # whoever writes line by line waits for the answer to each
                     file.flush()
     return 0
 
@@ -70,7 +70,7 @@ def inspect(call: Call) -> int:
 
 
 def show(call: Call) -> int:
-    """Any other verb that shows something: the function of the library takes the arguments and the settings."""
+    """Any other verb that shows something: a function of the library with the arguments and the settings."""
     begin(call)
     output = call.arguments.get("output")
     if output == "-" and call.json:
@@ -96,11 +96,11 @@ def write_page(path: str, title: str, views: Iterable[Any]) -> None:
 
 
 def path(call: Call) -> int:
-    """``path``: models at falling strengths of the penalty; the best may be kept, and a page written."""
+    """``path``: models at decreasing strengths of the penalty; optionally save the best one, and write a page."""
     begin(call)
     written = {name: file for name, file in call.output.items() if file is not None}
     if "model" in written and call.settings.dev is None:
-        raise SettingError("{model} keeps the best model on held-out data: give {dev}")
+        raise SettingError("{model} is for the model that is best on held-out data: give {dev}")
     for file in written.values():
         check_target(file)
     found = call.library()(call.arguments["train"], call.settings)
@@ -116,7 +116,7 @@ def path(call: Call) -> int:
 
 
 def begin(call: Call) -> None:
-    """Set up what goes to standard error: notes, warnings as single lines, bars."""
+    """Set up standard error: notes, warnings as single lines, progress bars."""
     from spinney import progress
 
     progress.configure(quiet=call.quiet)
@@ -124,19 +124,19 @@ def begin(call: Call) -> None:
 
 
 def load(call: Call) -> Any:
-    """The model of a call; it must be one of the task."""
+    """The model of a call, which must belong to the task."""
     from spinney.kinds import load_task
 
     return load_task(call.arguments["model"], call.verb.uses)
 
 
 def named(data: Any) -> str:
-    """Files, for titles and messages."""
+    """File names, for titles and messages."""
     return data if isinstance(data, str) else ", ".join(data or ())
 
 
 def emit(call: Call, views: Iterable[Any], first: dict[str, Any] | None = None, title: str = "") -> None:
-    """Print views as one JSON object, or as a person reads them."""
+    """Print views as one JSON object, or as text."""
     from spinney.views import as_json
 
     views = list(views)
@@ -157,18 +157,18 @@ def print_json(value: Any) -> None:
 
 
 def check_target(path: str) -> None:
-    """Find out before hours of work that a file cannot be written."""
+    """Check that a file can be written, before hours of work."""
     if path == "-":
         raise OptionError("a model cannot be written to standard output: name a file")
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
-        raise InputError("no such folder", path=folder, remedy="make it first")
+        raise InputError("no such folder", path=folder, remedy="create it first")
     if os.path.isdir(path) or not os.access(folder, os.W_OK):
         raise InputError("cannot be written", path=path)
 
 
 def make(call: Call) -> int:
-    """Another verb that makes a model: the function of the library takes the arguments and the settings."""
+    """Another verb that makes a model: a function of the library with the arguments and the settings."""
     begin(call)
     path = target(call)
     model = call.library()(*call.arguments.values(), call.settings)
@@ -178,9 +178,9 @@ def make(call: Call) -> int:
 
 
 def target(call: Call) -> str:
-    """Where the model goes; that it can be written there is found out before hours of work."""
+    """Where to write the model, checked before hours of work."""
     path: str | None = call.output["model"]
     if path is None:
-        raise SettingError("{model} is missing: say where to write the model")
+        raise SettingError("{model} is missing: give the file to write the model to")
     check_target(path)
     return path

@@ -21,12 +21,12 @@ TRAIN = Argument("train", "Training files or folders; - is standard input.", sev
 TEXT = Argument("data", "Text; - is standard input.", default="-")
 MODEL_OUT = option("model", "Where to write the model.")
 OUTPUT = option("output", "Where to write; - is standard output.", default="-")
-PAGE = option("report", "Write an HTML page, too.")
+PAGE = option("report", "Write an HTML page as well.")
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task: what it is about, and its verbs."""
+    """A task: its help and its verbs."""
 
     help: str
     verbs: dict[str, Verb]
@@ -41,7 +41,7 @@ def init_config(task: str, fit: Verb) -> Verb:
         else []
     )
     return Verb(
-        "Write a configuration file for fit --config: all settings with their defaults, or those that made a model.",
+        "Write a configuration file for fit --config: all settings with their defaults, or the settings of a model.",
         "spinney.cli.config:init_config",
         output=(*options, option("from", "Model whose configuration to write."), OUTPUT),
         uses=task,
@@ -49,17 +49,17 @@ def init_config(task: str, fit: Verb) -> Verb:
 
 
 def fit(help: str, settings: type[Settings] | Methods, uses: str, train: Argument = TRAIN) -> Verb:
-    """A ``fit``: the recipe ``uses`` takes the training data and the settings, and gives a model."""
+    """A ``fit``: the recipe ``uses`` makes a model from the training data and the settings."""
     return Verb(help, "spinney.cli.running:fit", settings, (train,), (MODEL_OUT,), uses)
 
 
 def apply(help: str, settings: type[Settings], task: str, data: Argument = TEXT) -> Verb:
-    """An ``apply``: the model does it."""
+    """An ``apply``: it calls the model's method."""
     return Verb(help, "spinney.cli.running:apply", settings, (MODEL, data), (OUTPUT,), task)
 
 
 def evaluate(help: str, settings: type[Settings], task: str, *data: Argument) -> Verb:
-    """An ``eval``: the model does it."""
+    """An ``eval``: it calls the model's method."""
     return Verb(help, "spinney.cli.running:evaluate", settings, (MODEL, *data), (), task)
 
 
@@ -71,7 +71,7 @@ def inspect(help: str, settings: type[Settings], task: str) -> Verb:
 def show(
     help: str, settings: type[Settings], uses: str, *arguments: Argument, output: tuple[Setting, ...] = ()
 ) -> Verb:
-    """Another verb that shows views; with :data:`PAGE` among its output, also as a page."""
+    """Another verb that shows views, on a page as well if :data:`PAGE` is among its output."""
     return Verb(help, "spinney.cli.running:show", settings, arguments, output, uses)
 
 
@@ -81,15 +81,15 @@ def make(help: str, settings: type[Settings], uses: str, *arguments: Argument) -
 
 
 def path(help: str, settings: type[Settings], uses: str, *output: Setting) -> Verb:
-    """A ``path``: the recipe ``uses`` gives models at falling strengths of the penalty."""
+    """A ``path``: the recipe ``uses`` makes models at decreasing strengths of the penalty."""
     return Verb(help, "spinney.cli.running:path", settings, (TRAIN,), (*output, PAGE), uses)
 
 
 _CLASSES, _CLASSIFY, _EMBED = class_settings, classify_settings, embed_settings
 _LM, _PARSE, _TAG, _TREND = lm_settings, parse_settings, tag_settings, trend_settings
-_VECTORS = Argument("model", "Model file, or a file of vectors (word2vec).")
+_VECTORS = Argument("model", "Model file, or vectors in word2vec format.")
 _OUT = Argument("output", "File to write; - is standard output.")
-_LABELLED = "Labelled documents: a folder, table, trees or numbers."
+_LABELLED = "Labelled documents: a folder, a table, trees or numbers."
 _TAGGED = Argument("train", "Files of labelled sentences.", several=True)
 TASKS: dict[str, Task] = {
     "classes": Task(
@@ -97,34 +97,34 @@ TASKS: dict[str, Task] = {
         {
             "fit": fit("Learn word classes from text.", _CLASSES.FIT, "spinney.classes.recipes:fit"),
             "apply": apply(
-                "Write each token on a line with its class in a column of its own; blank lines end sentences.",
+                "Write one token per line with its class in a separate column; blank lines separate sentences.",
                 _CLASSES.Apply,
                 "classes",
             ),
             "eval": evaluate(
-                "Measure word similarity, categories, relations, composition, and the likelihood of text.",
+                "Evaluate word similarity, categories, relations, composition, and the likelihood of text.",
                 _CLASSES.Evaluate,
                 "classes",
                 Argument("data", "Held-out text; - is standard input.", default=None),
             ),
             "inspect": inspect(
-                "Show classes with their words, what follows them, and words of several classes.",
+                "Show classes with their words, the classes that follow them, and ambiguous words.",
                 _CLASSES.Inspect,
                 "classes",
             ),
             "neighbours": show(
-                "Show the words most like a word, by similarity (1 is the same) or distance.",
+                "Show the nearest neighbours of a word, by similarity (1 is identical) or distance.",
                 _CLASSES.Neighbours,
                 "spinney.classes.recipes:neighbours",
                 MODEL,
-                Argument("word", "A word."),
+                Argument("word", "Word to look up."),
             ),
             "plot": show(
                 "Draw a map of words, or the transitions between classes.",
                 _CLASSES.Plot,
                 "spinney.classes.plots:plot",
                 MODEL,
-                Argument("output", "A .png, .svg or .pdf file; .tsv for the numbers of a map."),
+                Argument("output", "A .png, .svg or .pdf file; .tsv for the coordinates of a map."),
             ),
             "export": show(
                 "Write classes or vectors in a common format.",
@@ -134,42 +134,42 @@ TASKS: dict[str, Task] = {
                 _OUT,
             ),
             "place": make(
-                "Give new words the classes where they fit best; the classes of old words stay.",
+                "Assign new words to the classes that fit them best; known words keep their classes.",
                 _CLASSES.Place,
                 "spinney.classes.recipes:place",
-                Argument("classes", "Clustering of fit, or a Brown paths file."),
+                Argument("classes", "Model made by classes fit, or a Brown paths file."),
                 TRAIN,
             ),
         },
     ),
     "classify": Task(
-        "Classifiers and regressors of text: sparse linear models with any penalty.",
+        "Text classifiers and regressors: sparse linear models with any penalty.",
         {
             "fit": fit(
-                "Train a classifier of documents (or, with --regression, a regressor).",
+                "Train a document classifier or, with --regression, a regressor.",
                 _CLASSIFY.FIT,
                 "spinney.classify.recipes:fit",
                 Argument("train", _LABELLED),
             ),
             "apply": apply(
-                "Label documents: a line for each, with its id and its label or number.",
+                "Label documents: one line per document, with its id and its label or number.",
                 _CLASSIFY.Apply,
                 "classify",
-                Argument("data", "Documents: as for fit, or lines; - is standard input.", default="-"),
+                Argument("data", "Documents as for fit, or lines; - is standard input.", default="-"),
             ),
             "eval": evaluate(
-                "Measure accuracy, F1 and log loss; for a regressor, errors and R².",
+                "Measure accuracy, F1 and log loss or, for a regressor, errors and R².",
                 _CLASSIFY.Evaluate,
                 "classify",
                 Argument("data", _LABELLED),
             ),
             "inspect": inspect(
-                "Show the size of a model, the words of each class, its groups or tree, and how it sees documents.",
+                "Show the size of a model, the words of each class, its groups or tree, and how it judges documents.",
                 _CLASSIFY.Inspect,
                 "classify",
             ),
             "path": show(
-                "Show the regularisation path: active weights, objective and score as the strength falls.",
+                "Show the regularisation path: active weights, objective and score as the strength decreases.",
                 _CLASSIFY.Path,
                 "spinney.classify.recipes:path",
                 Argument("train", _LABELLED),
@@ -178,10 +178,10 @@ TASKS: dict[str, Task] = {
         },
     ),
     "embed": Task(
-        "Embeddings: eigenwords and their kin, sparse codes, spectral HMMs, topics by moments.",
+        "Embeddings: eigenwords and related vectors, sparse codes, spectral HMMs, topics by moments.",
         {
             "fit": fit(
-                "Learn vectors of words, hidden states or topics from text.",
+                "Learn word vectors, hidden states or topics from text.",
                 _EMBED.FIT,
                 "spinney.embed.recipes:fit",
             ),
@@ -192,36 +192,36 @@ TASKS: dict[str, Task] = {
                 "embed",
             ),
             "eval": show(
-                "Measure word similarity, analogies, categories, sentiment, and the perplexity of text.",
+                "Evaluate word similarity, analogies, categories, sentiment, and the perplexity of text.",
                 _EMBED.Evaluate,
                 "spinney.embed.recipes:evaluate",
                 _VECTORS,
                 Argument("data", "Held-out text for hmm and topics; - is standard input.", default=None),
             ),
             "inspect": inspect(
-                "Show how a model was learnt, its spectrum, and the strongest words of dimensions or topics.",
+                "Show how a model was learned, its spectrum, and the strongest words of dimensions or topics.",
                 _EMBED.Inspect,
                 "embed",
             ),
             "neighbours": show(
-                "Show the words most like each of some words, by the cosine of their vectors.",
+                "Show the nearest neighbours of words, by the cosine of their vectors.",
                 _EMBED.Neighbours,
                 "spinney.embed.recipes:neighbours",
                 _VECTORS,
-                Argument("words", "Words.", several=True),
+                Argument("words", "Words to look up.", several=True),
             ),
             "export": show(
-                "Write vectors as word2vec text, or topics as a table of topic, word and probability.",
+                "Write vectors in word2vec text format, or topics as a table of topic, word and probability.",
                 Common,
                 "spinney.embed.recipes:export",
                 MODEL,
                 _OUT,
             ),
             "cluster": make(
-                "Make classes of words by k-means on their vectors.",
+                "Make word classes by k-means clustering of word vectors.",
                 _EMBED.Cluster,
                 "spinney.embed.recipes:cluster",
-                Argument("vectors", "Model file, or a file of vectors (word2vec)."),
+                Argument("vectors", "Model file, or vectors in word2vec format."),
             ),
         },
     ),
@@ -234,22 +234,22 @@ TASKS: dict[str, Task] = {
                 "spinney.lm.recipes:fit",
             ),
             "apply": apply(
-                "Give the log10 probability of each word and of the end of each sentence.", _LM.Apply, "lm"
+                "Write the log10 probability of each word and of the end of each sentence.", _LM.Apply, "lm"
             ),
             "eval": evaluate(
-                "Measure the perplexity of a text. Words and ends of sentences count, as in KenLM.",
+                "Measure the perplexity of a text. Words and sentence ends are counted, as in KenLM.",
                 _LM.Evaluate,
                 "lm",
-                Argument("data", "Files of text; - is standard input.", several=True),
+                Argument("data", "Text files; - is standard input.", several=True),
             ),
             "inspect": inspect(
                 "Show the size, discounts or weights, and strongest contexts of a model.", _LM.Inspect, "lm"
             ),
             "mix": make(
-                "Mix several models, with the weights that make held-out text most likely.",
+                "Mix several models, with weights that maximise the likelihood of held-out text.",
                 _LM.Mix,
                 "spinney.lm.recipes:mix",
-                Argument("models", "Model files of one vocabulary.", several=True),
+                Argument("models", "Model files with the same vocabulary.", several=True),
             ),
             "sample": show("Draw sentences from a model.", _LM.Sample, "spinney.lm.recipes:sample", MODEL),
             "export": Verb(
@@ -260,7 +260,7 @@ TASKS: dict[str, Task] = {
                 uses="spinney.lm.recipes:export",
             ),
             "import": make(
-                "Read an ARPA file of KenLM, SRILM or another program.",
+                "Make a model from an ARPA file of KenLM, SRILM or another program.",
                 _LM.Import,
                 "spinney.lm.recipes:import_arpa",
                 Argument("arpa", "ARPA file, compressed or not."),
@@ -276,30 +276,30 @@ TASKS: dict[str, Task] = {
                 "spinney.parsing.recipes:fit",
                 Argument(
                     "train",
-                    "Files of trees, or folders (for head automata CoNLL-U); - is standard input.",
+                    "Files or folders of trees (for head automata, CoNLL-U); - is standard input.",
                     several=True,
                 ),
             ),
             "apply": apply(
-                "Give each sentence a tree, and an empty line an empty line. Endless input is read as it comes.",
+                "Parse sentences: one tree per line (empty for an empty line). Streams are parsed as they arrive.",
                 _PARSE.Apply,
                 "parse",
             ),
             "eval": evaluate(
-                "Measure the F1 of brackets as evalb does, tags and dependencies; of head automata, heads.",
+                "Measure bracket F1 as evalb does, tags and dependencies or, for head automata, heads.",
                 _PARSE.Evaluate,
                 "parse",
                 Argument("data", "Trees, in files or folders; - is standard input.", several=True),
             ),
             "inspect": inspect(
-                "Show the labels of a grammar and what their states stand for, or what depends on each tag.",
+                "Show the labels of a grammar and what their states stand for, or the dependents of each tag.",
                 _PARSE.Inspect,
                 "parse",
             ),
         },
     ),
     "tag": Task(
-        "Sequence taggers: conditional random fields with any penalty, sparse and structured.",
+        "Sequence taggers: conditional random fields with any penalty, sparse or structured.",
         {
             "fit": fit(
                 "Train a tagger on sentences whose last column is the label.",
@@ -308,24 +308,24 @@ TASKS: dict[str, Task] = {
                 _TAGGED,
             ),
             "apply": apply(
-                "Label sentences: each line comes back with its label added. Endless input is read as it comes.",
+                "Label sentences: each line is written with its label added. Streams are labelled as they arrive.",
                 _TAG.Apply,
                 "tag",
                 Argument("data", "Sentences; - is standard input.", default="-"),
             ),
             "eval": evaluate(
-                "Measure the errors of tokens and sentences, and the scores of phrases.",
+                "Measure token and sentence error, and phrase scores.",
                 _TAG.Evaluate,
                 "tag",
                 Argument("data", "Files of labelled sentences.", several=True),
             ),
             "inspect": inspect(
-                "Show the strongest observations and transitions, and what is active under each pattern.",
+                "Show the strongest observations and transitions, and the active weights of each pattern.",
                 _TAG.Inspect,
                 "tag",
             ),
             "path": path(
-                "Train taggers at falling strengths λ, each from the one before: errors, sizes and times.",
+                "Train taggers at decreasing strengths λ, each started from the last: errors, sizes and times.",
                 _TAG.Path,
                 "spinney.tagging.recipes:path",
                 option("model", "Where to write the model with the lowest error on dev."),
@@ -333,14 +333,14 @@ TASKS: dict[str, Task] = {
         },
     ),
     "trend": Task(
-        "Trends: words whose weights change over time, fitted, forecast and shown.",
+        "Trends: weights of words that change over time, fitted, forecast and shown.",
         {
             "fit": fit(
-                "Fit series of weights to dated documents: to numbers, two classes, or the words alone.",
+                "Fit series of weights to dated documents, to predict numbers, two classes, or the words themselves.",
                 _TREND.FIT,
                 "spinney.trend.recipes:fit",
                 Argument(
-                    "train", "CSV or TSV files, or folders of years; - is standard input.", several=True
+                    "train", "CSV or TSV files, or folders named by year; - is standard input.", several=True
                 ),
             ),
             "apply": apply(
@@ -350,15 +350,15 @@ TASKS: dict[str, Task] = {
                 Argument("data", "CSV or TSV file, folder, or lines; - is standard input.", default="-"),
             ),
             "eval": evaluate(
-                "Score the forecasts of a model on later documents, over all and by time.",
+                "Score the forecasts of a model on later documents, overall and by time.",
                 _TREND.Evaluate,
                 "trend",
                 Argument("data", "Dated documents; - is standard input."),
             ),
             "compare": show(
                 "Compare methods by rolling origin: each test time is forecast from strictly earlier ones. The first "
-                "one also chooses the settings, so the line without it is the fair one. A setting that is not at its "
-                "default is not varied.",
+                "test time also chooses the settings, so the scores without it are the fair ones. A setting "
+                "that is not at its default is not varied.",
                 _TREND.Compare,
                 "spinney.trend.recipes:comparison",
                 Argument("data", "Dated documents; - is standard input."),
@@ -378,7 +378,7 @@ SHELLS = ("bash", "zsh", "fish")
 #: The commands that belong to no task.
 COMMANDS: dict[str, Verb] = {
     "report": Verb(
-        "Write what a model learnt on one HTML page that needs nothing else: no network, no other file.",
+        "Write an HTML page that shows what a model learned. It needs neither a network nor any other file.",
         "spinney.cli.report:report",
         Report,
         (Argument("model", "Model file of any task."),),
@@ -388,20 +388,20 @@ COMMANDS: dict[str, Verb] = {
         ),
     ),
     "demo": Verb(
-        "Take a tour: sparse and structured models of Python's own manual, and what they learnt.",
+        "Take a tour: sparse and structured models of Python's own manual, and what they learned.",
         "spinney.cli.demo:demo",
         Demo,
-        (Argument("folder", "Where to leave the texts, the models and the report.", default="spinney-demo"),),
+        (Argument("folder", "Where to write the texts, the models and the report.", default="spinney-demo"),),
     ),
     "doctor": Verb(
-        "Show versions, processors, compiled kernels, extras and folders, and problems with their remedies.",
+        "Check the installation: versions, processors, kernels, extras, folders, and problems with their remedies.",
         "spinney.cli.doctor:doctor",
         Doctor,
     ),
     "completion": Verb(
-        'Print a script that teaches a shell to complete this command: eval "$(spinney completion bash)".',
+        'Print a script for completion in the shell: eval "$(spinney completion bash)".',
         "spinney.cli.completion:completion",
-        arguments=(Argument("shell", "Shell (default: that of $SHELL).", default=None, choices=SHELLS),),
+        arguments=(Argument("shell", "Shell (default: the one in $SHELL).", default=None, choices=SHELLS),),
     ),
 }
 

@@ -1,4 +1,4 @@
-"""The scenes of ``spinney demo``: each fits models, leaves one in a folder, and gives what there is to see as views."""
+"""The scenes of ``spinney demo``: each fits models, saves one in a folder, and returns views of what it learned."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ class Tour:
             for paragraph in document.text.split("\n\n")
             if len(paragraph.split()) >= 15
         ]
-        # Every fifth paragraph is held out: no neighbour of it is lost to training.
+        # Every fifth paragraph is held out, so that training keeps the neighbours of each of them.
         self.test = paragraphs[4::5]
         self.train = [one for i, one in enumerate(paragraphs) if i % 5 != 4]
         self.texts, self.labels = map(list, zip(*self.train))
 
     def place(self, name: str) -> str:
-        """Where a file of the tour is."""
+        """The path of a file of the tour."""
         return os.path.join(self.folder, name)
 
     def scored(self, model: TextModel) -> dict[str, Any]:
-        """How large a classifier of paragraphs is, and how well it does."""
+        """The size of a classifier of paragraphs, and its accuracy."""
         predicted = model.predict([text for text, _ in self.test])
         right = sum(label == found for (_, label), found in zip(self.test, predicted))
         facts = {name: model.facts[name] for name in ("active", "parameters", "violation")}
         return {"accuracy": right / len(self.test), **facts}
 
     def statements(self) -> list[str]:
-        """The labels of training paragraphs for the question whether they are about statements."""
+        """Labels of the training paragraphs: whether they are about statements."""
         return [label if label == "statements" else "other" for label in self.labels]
 
     def words(self, min_count: int) -> TokenArrays:
-        """The manual without its punctuation, in lower case."""
+        """The manual in lower case, without punctuation."""
         from spinney.corpus import sample_sentences, sentence_arrays
 
         sentences = ([word.lower() for word in words if word[0].isalpha()] for words in sample_sentences())
@@ -70,7 +70,7 @@ def corpus(tour: Tour) -> list[View]:
 
 
 def classifier(tour: Tour) -> list[View]:
-    """A Lasso with λ by cross-validation."""
+    """A Lasso with λ chosen by cross-validation."""
     from spinney.classify import LinearClassifierCV, TextFeatures, TextModel
     from spinney.corpus import writing
 
@@ -85,9 +85,9 @@ def classifier(tour: Tour) -> list[View]:
     return [
         _facts(**facts),
         Note(
-            f"The Lasso keeps {facts['active']:,} of {facts['parameters']:,} weights (λ by cross-validation) and is "
-            f"right on {facts['accuracy']:.0%} of held-out paragraphs; always guessing the commonest theme, "
-            f"{commonest:.0%}. Certificate: no optimality condition is violated by more than "
+            f"The Lasso keeps {facts['active']:,} of {facts['parameters']:,} weights (λ chosen by cross-validation) "
+            f"and is right on {facts['accuracy']:.0%} of held-out paragraphs; always guessing the commonest theme "
+            f"gives {commonest:.0%}. Certificate: no optimality condition is violated by more than "
             f"{facts['violation']:.0e}."
         ),
         Table("strongest", "", ["theme", "strongest words"], list(strongest.items())),
@@ -115,7 +115,7 @@ def word_families(tour: Tour) -> list[View]:
         _facts(**facts, families=len(groups), kept=len(kept)),
         Note(
             f"A group Lasso over {len(groups):,} families (words with the same first five letters) keeps "
-            f"{len(kept)}; {facts['accuracy']:.0%} right."
+            f"{len(kept)} of them; {facts['accuracy']:.0%} of held-out paragraphs are right."
         ),
         Table("", "", ["family", "words"], rows),
     ]
@@ -142,15 +142,15 @@ def phrases(tour: Tour) -> list[View]:
     return [
         _facts(active=len(active), pairs=len(pairs), orphans=orphans),
         Note(
-            f"{len(active)} of {len(weights):,} words and pairs are active; {len(pairs)} are pairs, and {orphans} of "
-            "these lack their first word. Weights for the theme statements:"
+            f"{len(active)} of {len(weights):,} words and pairs are active. {len(pairs)} of them are pairs, and "
+            f"{orphans} of these lack their first word. Weights for the theme statements:"
         ),
         Table("", "", ["first word", "pair", "weight"], rows),
     ]
 
 
 def solvers(tour: Tour) -> list[View]:
-    """Three solvers of one problem."""
+    """Three solvers on one problem."""
     from spinney.classify import TextFeatures
     from spinney.optim import L1, LogisticLoss, lambda_max, solve
 
@@ -194,8 +194,8 @@ def tagger(tour: Tour) -> list[View]:
     return [
         _facts(accuracy=accuracy, active=active, parameters=parameters),
         Note(
-            f"A conditional random field reads the letters of {len(train):,} sentences; the elastic net keeps "
-            f"{active:,} of {parameters:,} weights, and {accuracy:.1%} of held-out letters are right:"
+            f"A conditional random field learns from the letters of {len(train):,} sentences. The elastic net keeps "
+            f"{active:,} of {parameters:,} weights, and {accuracy:.1%} of held-out letters are labelled correctly:"
         ),
         Table(
             "",
@@ -204,8 +204,8 @@ def tagger(tour: Tour) -> list[View]:
             [
                 ["letters", "".join(example)],
                 ["words", spaced],
-                ["for a beginning", seen["B"]],
-                ["against it", seen["I"]],
+                ["signs of a beginning", seen["B"]],
+                ["signs against it", seen["I"]],
             ],
         ),
     ]
@@ -230,12 +230,12 @@ def word_classes(tour: Tour) -> list[View]:
     return [
         _facts(words=len(arrays.vocabulary), classes=40, log_likelihood=likelihood),
         Note(
-            f"Brown clusters of {len(arrays.vocabulary):,} words are the start of a hidden Markov chain of 40 classes "
+            f"Brown clusters of {len(arrays.vocabulary):,} words initialise a hidden Markov model of 40 classes "
             f"(perplexity {exp(-likelihood):.0f}). Some of its classes:"
         ),
         Table("", "", ["class", "words"], rows),
         Extra("neighbours", "", near),
-        Note(f"Words that are used like returns: {', '.join(near)}."),
+        Note(f"Words used like “returns”: {', '.join(near)}."),
     ]
 
 
@@ -251,8 +251,8 @@ def word_vectors(tour: Tour) -> list[View]:
     return [
         _facts(words=len(arrays.vocabulary), pairs=pairs),
         Note(
-            f"Canonical correlation of {len(arrays.vocabulary):,} words and the five words on each side of them, "
-            f"{pairs:,} pairs, gives each word 50 numbers."
+            f"Canonical correlation analysis of {len(arrays.vocabulary):,} words and the five words on either side "
+            f"({pairs:,} pairs) gives each word a vector of 50 numbers."
         ),
         Extra("neighbours", "", near),
         Table("", "", ["word", "neighbours"], [[word, ", ".join(others)] for word, others in near.items()]),
@@ -260,7 +260,7 @@ def word_vectors(tour: Tour) -> list[View]:
 
 
 def structure_at_work(tour: Tour) -> list[View]:
-    """Classes of unlabelled code as features of a tagger."""
+    """Classes learned from unlabelled code as features of a tagger."""
     from spinney.classes import brown, pair_counts
     from spinney.corpus import sentence_arrays
     from spinney.corpus.code_trees import sample_trees
@@ -285,9 +285,9 @@ def structure_at_work(tour: Tour) -> list[View]:
     return [
         _facts(tokens=code.n_tokens, accuracy=accuracy),
         Note(
-            "Is a word of a Python statement, whose punctuation was removed, a variable, a method or an option? From "
-            f"{len(train)} labelled statements a tagger gets {accuracy['alone']:.1%} of the words of other statements "
-            f"right. With 100 Brown classes, learnt from {code.n_tokens:,} tokens of unlabelled source, it gets "
+            "Is a word of a Python statement without its punctuation a variable, a method or an option? Trained on "
+            f"{len(train)} labelled statements, a tagger gets {accuracy['alone']:.1%} of the words of other statements "
+            f"right. With 100 Brown classes, learned from {code.n_tokens:,} tokens of unlabelled source code, it gets "
             f"{accuracy['with classes']:.1%}."
         ),
         Note(labelled),
@@ -312,15 +312,15 @@ def sentences(tour: Tour) -> list[View]:
         _facts(memberships=len(groups.members), removed=status.n_removed, active=active, violation=violation),
         Extra("groups", "", len(groups)),
         Note(
-            f"{len(groups):,} sentences overlap in {len(groups.members):,} places; {active:,} of "
-            f"{model.facts['features']:,} words are left, and {status.n_removed:,} sentences are removed whole."
+            f"{len(groups):,} sentences are overlapping groups with {len(groups.members):,} members. {active:,} of "
+            f"{model.facts['features']:,} words remain, and {status.n_removed:,} whole sentences are removed."
         ),
         Table("", "", ["", "sentence"], rows),
     ]
 
 
 def versions(tour: Tour) -> list[View]:
-    """A trend over versions of Python."""
+    """A trend over the versions of Python."""
     import re
 
     import numpy as np
@@ -339,15 +339,13 @@ def versions(tour: Tour) -> list[View]:
     rows.sort(key=lambda row: row[1][0] - row[1][-1])
     return [
         _facts(notes=len(texts), series=dict(rows)),
-        Note(
-            f"{len(texts)} notes on versions 3.{min(minor)} to 3.{max(minor)}, three versions in each step:"
-        ),
+        Note(f"{len(texts)} notes on versions 3.{min(minor)} to 3.{max(minor)}, three versions per step:"),
         Table("", "", ["word", "over time"], [[word, Spark(of)] for word, of in [*rows[:3], *rows[-3:]]]),
     ]
 
 
 def language(tour: Tour) -> list[View]:
-    """Counts, and weights on a suffix trie."""
+    """Smoothed counts, and weights on a suffix trie."""
     from spinney.corpus import sample_sentences, sentence_arrays
     from spinney.lm.loglinear import fit_loglinear
     from spinney.lm.smoothing import fit_ngram
@@ -358,23 +356,23 @@ def language(tour: Tour) -> list[View]:
     test = [words for words in sentences[9::10] if tuple(words) not in seen]
     arrays = sentence_arrays(train, min_count=2, unknown="<unk>")
     counted = fit_ngram(arrays, "modified-kneser-ney", order=4)
-    learnt = fit_loglinear(arrays, 4, lam=0.5, tol=1e-2, max_iter=50)
-    learnt.facts["reading"] = {"lowercase": True}
-    learnt.save(tour.place("language.spinney"))
+    learned = fit_loglinear(arrays, 4, lam=0.5, tol=1e-2, max_iter=50)
+    learned.facts["reading"] = {"lowercase": True}
+    learned.save(tour.place("language.spinney"))
     perplexity = {
         "mkn": counted.perplexity(test).perplexity,
-        "loglinear": learnt.perplexity(test).perplexity,
+        "loglinear": learned.perplexity(test).perplexity,
     }
-    drawn = learnt.sample(3, max_words=20, temperature=0.7, random_state=tour.seed + 1)
+    drawn = learned.sample(3, max_words=20, temperature=0.7, random_state=tour.seed + 1)
     context = ["is", "raised", "if"]
-    following = learnt.next_words(context, 4)
-    active = learnt.facts["active"]
+    following = learned.next_words(context, 4)
+    active = learned.facts["active"]
     return [
         _facts(words=len(arrays.vocabulary), perplexity=perplexity, active=active),
         Note(
-            f"On sentences that it has not seen, Kneser-Ney smoothing of counts has a perplexity of "
-            f"{perplexity['mkn']:.1f} (of {len(arrays.vocabulary):,} words); {active:,} weights on a suffix trie under "
-            f"a tree norm have {perplexity['loglinear']:.1f}. Sentences drawn from these:"
+            f"On unseen sentences, Kneser-Ney smoothing has a perplexity of {perplexity['mkn']:.1f} (vocabulary: "
+            f"{len(arrays.vocabulary):,} words); {active:,} weights on a suffix trie with a tree norm reach "
+            f"{perplexity['loglinear']:.1f}. Sentences drawn from the second model:"
         ),
         Extra("sentences", "", drawn),
         *(Note(_cut(" ".join(words))) for words in drawn),
@@ -409,19 +407,19 @@ def syntax(tour: Tour) -> list[View]:
     return [
         _facts(statements=len(train), f1=f1),
         Note(
-            f"{len(train):,} statements of Python's library, with the trees that Python gives them. From tokens alone, "
-            f"the plain grammar of {len(plain.rules_.binary):,} rules finds the phrases of other statements with an F1 "
-            f"of {f1['pcfg']:.0%}; with up to 8 latent states of each label, by spectral clustering, "
-            f"{f1['clustering']:.0%}. A statement that the plain grammar got wrong:"
+            f"The training set is {len(train):,} statements of Python's library with trees from Python's own parser. "
+            f"From tokens alone, a plain grammar of {len(plain.rules_.binary):,} rules finds the phrases of other "
+            f"statements with an F1 of {f1['pcfg']:.0%}. With up to 8 latent states per label, found by spectral "
+            f"clustering, F1 is {f1['clustering']:.0%}. A statement that only the second grammar gets right:"
         ),
         PhraseTree("tree", "", str(found["clustering"][example])),
         Extra("states", "", [[share.name for share in state.typical_words] for state in states]),
-        Note("The states of NAME, which nobody described to the parser, are modules, methods and functions:"),
+        Note("The states of NAME, learned without being labelled, separate modules, methods and functions:"),
         Table("", "", ["share", "words"], rows),
     ]
 
 
-#: The scenes by their names in JSON, each with its title, in their order.
+#: The scenes in their order, by their names in JSON, each with its title.
 SCENES: dict[str, tuple[str, Callable[[Tour], list[View]]]] = {
     "corpus": ("A corpus that is always there", corpus),
     "classifier": ("A sparse classifier: which theme is a paragraph from?", classifier),
@@ -429,21 +427,21 @@ SCENES: dict[str, tuple[str, Callable[[Tour], list[View]]]] = {
     "tree": ("A tree norm: a phrase may enter only after its first word", phrases),
     "solvers": ("One certificate for all solvers", solvers),
     "tagger": ("A tagger: where do words begin when the spaces are gone?", tagger),
-    "classes": ("Word classes, learnt without a label", word_classes),
+    "classes": ("Word classes, learned without labels", word_classes),
     "embedding": ("Eigenwords: vectors from the words around each word", word_vectors),
     "structure": (
-        "The main idea: classes learnt without labels improve a tagger with few labels",
+        "The main idea: classes learned without labels improve a tagger with few labels",
         structure_at_work,
     ),
     "sentences": ("Sentences as groups: the words of a sentence are kept or dropped together", sentences),
-    "versions": ("Text over time: what the manual says of each version of Python", versions),
+    "versions": ("Text over time: what the manual says about each version of Python", versions),
     "language": ("Language models: which word comes next?", language),
-    "syntax": ("A parser: the grammar of Python, learnt from Python", syntax),
+    "syntax": ("A parser: the grammar of Python, learned from Python", syntax),
 }
 
 
 def _facts(**values: Any) -> Facts:
-    """What JSON has of a scene; people read it in the text."""
+    """Facts that only JSON output shows: in the terminal, the notes contain them."""
     return Facts("facts", "", values, {})
 
 

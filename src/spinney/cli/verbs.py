@@ -2,7 +2,7 @@
 
 A :class:`Verb` names its positional arguments, its settings class (or, where it has methods, one class for each) and
 the function that runs it. Nothing about an option is written twice: :mod:`spinney.settings` knows its type, range,
-choices, help and panel. Values are parsed and checked there, too; Click only takes the command line apart.
+choices, help and panel. Values are parsed and checked there as well; Click only splits the command line.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Argument:
 
     @property
     def metavar(self) -> str:
-        """What stands for it in help."""
+        """Its placeholder in help."""
         name = f"{self.name.upper()}…" if self.several else self.name.upper()
         return name if self.default is REQUIRED else f"[{name}]"
 
     def check(self, value: Any) -> Any:
-        """The value that a configuration file gives it; a list of one file is that file."""
+        """The value from a configuration file, checked; a list of one file counts as that file."""
         if isinstance(value, list) and len(value) == 1 and not self.several:
             (value,) = value
         values = value if isinstance(value, list) and self.several else [value]
@@ -68,8 +68,8 @@ class Argument:
 class Verb:
     """A verb of a task: what it takes, and ``"module:function"``, which is imported and called with a :class:`Call`.
 
-    ``output`` are options that only the command line has, such as ``--model`` of ``fit``; ``uses`` is the function of
-    the library that a general verb such as ``fit`` calls.
+    ``output`` holds options that only the command line has, such as ``--model`` of ``fit``; ``uses`` names the library
+    function that a general verb such as ``fit`` calls.
     """
 
     help: str
@@ -92,7 +92,7 @@ class Verb:
 
 @dataclass(frozen=True)
 class Call:
-    """A command that was given: its arguments and its settings, checked."""
+    """A parsed command: its arguments and its settings, checked."""
 
     verb: Verb
     arguments: Mapping[str, Any]
@@ -102,7 +102,7 @@ class Call:
     output: Mapping[str, Any] = field(default_factory=dict)
 
     def library(self) -> Any:
-        """The function of the library that the verb uses."""
+        """The library function that the verb uses."""
         return imported(self.verb.uses)
 
 
@@ -117,9 +117,9 @@ def option(
 
 
 SHORT = {"output": "-o", "quiet": "-q", "number": "-n"}
-JSON = "One JSON object on standard output, and nothing else."
-QUIET = "No progress and no notes on standard error."
-CONFIG = "Settings from a TOML file; options override it."
+JSON = "Write one JSON object to standard output, and nothing else."
+QUIET = "Show no progress and no notes on standard error."
+CONFIG = "Read settings from a TOML file; options override it."
 
 
 class Command(click.Command):
@@ -191,11 +191,11 @@ class Command(click.Command):
         )
         try:
             return imported(self.verb.run)(call)
-        except KeyboardInterrupt:  # of which Click would make more words
+        except KeyboardInterrupt:  # Click would print more than one line
             return 130
 
     def _checked_config(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What the configuration file says, but for what was given; an error names the file."""
+        """The settings of the configuration file, without those given as options; an error names the file."""
         known = {setting.name: setting for setting in (*self.verb.output, *self.settings)}
         arguments = {argument.name: argument for argument in self.verb.arguments}
         found = {}
@@ -217,7 +217,7 @@ class Command(click.Command):
 
 
 def names_of(setting: Setting) -> list[str]:
-    """What an option is called on the command line.
+    """The names of an option on the command line.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def names_of(setting: Setting) -> list[str]:
 
 
 def _names(setting: Setting) -> list[str]:
-    """The names as Click wants them: an option with its opposite in one, and the parameter last."""
+    """The names as Click expects them: an option and its opposite together, and the parameter last."""
     flag, *more = names_of(setting)
     opposite = [f"{flag}/{name}" for name in more if name.startswith("--no-")]
     return [*(opposite or [flag]), *(name for name in more if not name.startswith("--no-")), setting.name]
@@ -259,7 +259,7 @@ def _argument(argument: Argument, given: Mapping[str, Any], command: str) -> Any
 
 
 def _value(words: Sequence[str], name: str) -> str | None:
-    """The value of an option on a command line that was not taken apart yet."""
+    """The value of an option on a command line that is not parsed yet."""
     found = None
     for i, word in enumerate(words):
         if word == "--":

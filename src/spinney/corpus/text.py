@@ -100,10 +100,16 @@ class Source:
         if self.on_error not in ("raise", "skip"):
             raise unknown_choice("on_error must be", self.on_error, ("raise", "skip"))
 
+    @classmethod
+    def of(cls, data: Any, how: Any) -> Self:
+        """Files, read as settings of :class:`spinney.settings.text.TextFiles` say; none if the data are in memory."""
+        files = training_files(data) or []
+        return cls(files, how.format, how.encoding, how.on_error, how.text, how.header)
+
     @property
     def name(self) -> str:
         """For messages."""
-        return ", ".join(self.files)
+        return ", ".join(self.files) or "the text"
 
     def format_of(self, file: str) -> str:
         """The format that was given, or that the file's name suggests."""
@@ -167,7 +173,10 @@ def training_arrays(
     from spinney.corpus import TokenArrays, sentence_arrays
 
     files = training_files(train)
-    cut = {"min_count": how.min_count, "max_size": how.max_words}
+    cut: dict[str, Any] = {
+        "min_count": getattr(how, "min_count", 1),
+        "max_size": getattr(how, "max_words", None),
+    }
     if files is not None:
         source = Source(files, how.format, how.encoding, how.on_error, how.text, how.header)
         with numbered(source, reading, report, how.cache, vocabulary, **cut) as arrays:

@@ -50,6 +50,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> EmbedMode
     with about(", ".join(files) if files else "the text"):
         model = _topics(train, s, report) if s.method == "topics" else _of_words(train, s, report)
     model.facts["skipped"] = report.skipped
+    kept = model.contents().tensors.values()
+    model.facts["parameters"] = sum(array.size for array in kept if array.dtype.kind == "f")
     if files is not None:
         model.facts["train"] = files
     model.settings = s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.corpus import ReadReport
 from spinney.embed.documents import first_documents, table_of
-from spinney.embed.views import facts, level_shares
+from spinney.embed.views import facts, level_shares, spectrum
 from spinney.errors import InputError, about
 from spinney.structure import WordVectors
 from spinney.structure.maps import by_count
@@ -27,7 +28,6 @@ from spinney.views import (
     Note,
     Outline,
     Section,
-    Series,
     Share,
     Table,
     View,
@@ -89,11 +89,8 @@ _STATES = (
 
 
 def _spectrum(name: str, values: ArrayLike) -> list[View]:
-    numbers = np.asarray(values, float).tolist()
-    if len(numbers) < 2:
-        return []
-    at = [str(i) for i in range(len(numbers))]
-    return [Section(name, [Series("spectrum", "", {name.lower(): numbers}, at)])]
+    drawn = spectrum("spectrum", name, values)
+    return [Section(name, [replace(drawn[0], title="")])] if len(drawn) > 1 else []
 
 
 def _forest(vectors: WordVectors, parent: ArrayLike, ends: int) -> list[View]:

@@ -14,19 +14,17 @@ from spinney.structure import WordVectors
 from spinney.structure._forest import depths
 from spinney.structure.vectorviews import dimension_table, dimension_views
 from spinney.structure.words import known_word, short
-from spinney.views import Extra, Facts, Lines, Table, View
+from spinney.views import Extra, Facts, Series, Table, View
 
 if TYPE_CHECKING:
     from spinney.embed.topics import MomentTopics
-
-_BARS = "▁▂▃▄▅▆▇█"
-_WIDTH = 50  # numbers that a sparkline shows at most
 
 #: What people see of the facts of a fit, in this order, and by what name.
 NAMES = {
     "method": "method", "documents": "documents", "dropped": "documents of fewer than 3 words (left out)",
     "sentences": "sentences", "tokens": "tokens", "words": "words", "stop_words": "stop words left out",
     "pairs": "word-context pairs", "dimensions": "dimensions", "states": "states", "topics": "topics",
+    "parameters": "parameters",
     "lam": "λ", "objective": "objective", "gap": "duality gap", "nonzero_share": "non-zero numbers",
     "passes": "EM passes", "seconds_counting": "seconds for counting", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "unknown_share": "unknown words",
@@ -43,7 +41,7 @@ def dimensions(model: Any, n: int, words: int) -> list[View]:
     """The spectrum, and the words at the ends of the first dimensions; levels, where these are in trees."""
     vectors, parent = model.vectors(), getattr(model, "parent_", None)
     shown = dimension_views(vectors, n, words, parent)
-    views = spectrum("singular_values", "singular values", model.singular_values_)
+    views = spectrum("singular_values", "Singular values", model.singular_values_)
     if parent is not None:
         levels = level_shares(vectors, parent)
         rows = [[row["level"], row["dimensions"], f"{row['nonzero_share']:.1%}"] for row in levels]
@@ -63,36 +61,18 @@ def topic_views(model: MomentTopics, n: int, words: int) -> list[View]:
     listed = [{"topic": k, "weight": float(model.weights_[k]), "words": some} for k, some in enumerate(found)]
     title = f"The {len(rows)} heaviest of {len(shares)} topics"
     return [
-        *spectrum("spectrum", "eigenvalues of the pair moments", model.spectrum_),
+        *spectrum("spectrum", "Eigenvalues of the pair moments", model.spectrum_),
         Table("", title, ["topic", "share", "words"], rows),
         Extra("strongest", "", listed),
     ]
 
 
 def spectrum(key: str, name: str, values: ArrayLike) -> list[View]:
-    """A line with bars, and the first and last of the numbers."""
+    """The numbers as a line."""
     numbers = np.asarray(values, float).tolist()
-    if not numbers:
-        return [Extra(key, "", numbers)]
-    ends = numbers if len(numbers) <= 6 else [*numbers[:4], None, *numbers[-2:]]
-    written = ", ".join("…" if value is None else f"{value:.3g}" for value in ends)
-    return [Lines(key, name, [f"{name}: {sparkline(numbers)}  {written}"], numbers)]
-
-
-def sparkline(values: ArrayLike) -> str:
-    """Numbers as a row of bars, the largest the highest; at most fifty, evenly picked.
-
-    Examples
-    --------
-    >>> sparkline([4.0, 2.0, 1.0, 0.0])
-    '█▄▂▁'
-    """
-    numbers = np.asarray(values, float)
-    if not len(numbers):
-        return ""
-    numbers = numbers[np.linspace(0, len(numbers) - 1, min(len(numbers), _WIDTH)).round().astype(int)]
-    heights = np.ceil(len(_BARS) * np.maximum(numbers, 0) / max(numbers.max(), 1e-300)).astype(int)
-    return "".join(_BARS[max(height, 1) - 1] for height in heights)
+    at = [str(i) for i in range(len(numbers))]
+    drawn = [Series("", name, {name.lower(): numbers}, at)] if len(numbers) > 1 else []
+    return [*drawn, Extra(key, "", numbers)]
 
 
 def level_shares(vectors: WordVectors, parent: ArrayLike) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from spinney.lm.memoizer import SequenceMemoizer, sequence_memoizer
 from spinney.lm.mixture import LinearMixture, LogLinearMixture, fit_linear, fit_log_linear
 from spinney.lm.model import LanguageModel, Perplexity, load_language_model
 from spinney.lm.pitman_yor import pitman_yor
+from spinney.lm.recipes import export, fit, import_arpa, mix, sample
 from spinney.lm.smoothing import METHODS, fit_ngram
 from spinney.lm.suffixtrie import SuffixTrie, suffix_trie
 from spinney.lm.wordtree import huffman_tree, tree_of_classes
@@ -33,7 +34,9 @@ __all__ = [
     "Perplexity",
     "SequenceMemoizer",
     "SuffixTrie",
+    "export",
     "external_trie",
+    "fit",
     "fit_class_model",
     "fit_class_targets",
     "fit_hierarchical",
@@ -43,9 +46,12 @@ __all__ = [
     "fit_loglinear_path",
     "fit_ngram",
     "huffman_tree",
+    "import_arpa",
     "load_language_model",
+    "mix",
     "pitman_yor",
     "read_arpa",
+    "sample",
     "sequence_memoizer",
     "suffix_trie",
     "tree_of_classes",

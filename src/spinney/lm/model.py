@@ -279,18 +279,16 @@ class LanguageModel(Model, ABC):
         return report(self, data, settings_or(Report, settings, given))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
-        """The log10 probability of each word of a file of text."""
+        """The log10 probability of each word of a file of text, or of a list of sentences."""
         from spinney.lm.scoring import applied
 
         return applied(self, data, settings_or(Apply, settings, given))
 
     def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
-        """The perplexity of files of text."""
+        """The perplexity of files of text, or of a list of sentences."""
         from spinney.lm.scoring import evaluated
 
-        return evaluated(
-            self, [data] if isinstance(data, str) else data, settings_or(Evaluate, settings, given)
-        )
+        return evaluated(self, data, settings_or(Evaluate, settings, given))
 
 
 def measured(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spinney.corpus import ReadReport, TokenArrays, Vocabulary, read_lines
-from spinney.corpus.text import Reading, Source, numbered
+from spinney.corpus.text import Reading, Source, training_arrays
 from spinney.errors import InputError, SettingError, about
 from spinney.lm.arpa import read_arpa, write_arpa
 from spinney.lm.backoff import BackoffModel
@@ -52,51 +52,50 @@ _NGRAM: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def fit(train: str | Sequence[str], settings: Settings | None = None, **given: Any) -> LanguageModel:
-    """Train a language model on files of text.
+def fit(train: Any, settings: Settings | None = None, **given: Any) -> LanguageModel:
+    """Train a language model.
 
     Parameters
     ----------
     train
-        Files or folders of text, one sentence per line unless ``format`` says otherwise.
+        Files or folders of text, with one sentence per line unless ``format`` says otherwise; or a list of sentences,
+        each a list of words. So may the setting ``dev`` be.
     settings
         Settings of :mod:`spinney.settings.lm`; or give them by name, ``method`` among them.
 
     Examples
     --------
-    >>> import tempfile
-    >>> path = tempfile.mkdtemp() + "/roses.txt"
-    >>> _ = open(path, "w").write("a rose is a rose\\n" * 3)
-    >>> model = fit(path, method="wb", order=2)
+    >>> model = fit([["a", "rose", "is", "a", "rose"]] * 3, method="wb", order=2)
     >>> model.facts["tokens"], model.next_words(["a"], 1)[0][0]
     (15, 'rose')
     """
     settings = settings or choose(lm_settings.FIT, given)
     s: Any = settings
-    files = [train] if isinstance(train, str) else list(train)
-    source = Source(files, s.format, s.encoding, s.on_error, s.text, s.header)
+    source = Source.of(train, s)
     known = _given_vocabulary(s)
     symbol = (None if s.closed else s.unknown or "<unk>") if known is None else known.unknown
     reading = Reading(s.words, s.lowercase, symbol, max_length=s.max_length, parser=s.parser)
     reading.check_parser()
     report = ReadReport()
     read_with = None if known is None else with_marks(known)
-    with about(source.name), numbered(source, reading, report, s.cache, read_with) as arrays:
+    uncut = s.replace(min_count=1, max_words=None)  # rare marks of sentences are still to be noticed
+    with about(source.name), training_arrays(train, uncut, reading, report, read_with) as arrays:
         text = training_text(arrays, source, reading, report, known, s.min_count, s.max_words)
         held_out = None
         if s.dev is not None:
-            of_dev = replace(source, files=[s.dev])
-            held_out = held_out_text(of_dev, reading, ReadReport(), reading_vocabulary(text.vocabulary))
+            words = reading_vocabulary(text.vocabulary)
+            held_out = held_out_text(s.dev, s, reading, ReadReport(), words)
         started = time.perf_counter()
         model, tried = _Training(s, held_out).run(text)
         seconds = time.perf_counter() - started
         _note(model, s, text, reading, report, seconds)
         if held_out is not None:
-            with about(str(s.dev)):
+            with about(Source.of(s.dev, s).name):
                 model.facts["dev_perplexity"] = model.perplexity(held_out).perplexity
         if tried:
             model.facts["tuning"] = tried
-    model.facts["train"] = files
+    if source.files:
+        model.facts["train"] = list(source.files)
     model.settings = settings
     return model
 
@@ -285,10 +284,9 @@ def mix(
         parts["cache"] = CacheModel(
             first.vocabulary, window=s.cache_words, decay=decay, order=s.cache_order or 1
         )
-    source = Source([s.dev], s.format, s.encoding, s.on_error, s.text, s.header)
-    held_out = held_out_text(source, reading, ReadReport(), first.reading_vocabulary)
+    held_out = held_out_text(s.dev, s, reading, ReadReport(), first.reading_vocabulary)
     mixture: LinearMixture | LogLinearMixture
-    with about(s.dev):
+    with about(Source.of(s.dev, s).name):
         if s.log_linear:
             mixture = fit_log_linear(parts, held_out, random_state=s.seed)
         else:

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import sentence_arrays
-from spinney.corpus.text import Source
-from spinney.errors import InputError, OptionError, about
+from spinney.errors import InputError, OptionError
 from spinney.lm.explorer import explorer
 from spinney.lm.model import LanguageModel
 from spinney.lm.scores import TextScores
@@ -117,13 +116,9 @@ class ReadText:
 
 
 def _sentences(model: LanguageModel, data: Any, s: Report) -> Sequence[Sequence[str]]:
-    if not isinstance(data, str):
-        return list(data)
-    source = Source([data], s.format, s.encoding, s.on_error, s.text, s.header)
-    sentences = read_sentences(source, reading_of(model, parser=s.parser))
-    with about(data):
-        if not sentences:
-            raise InputError("there are no sentences")
+    sentences = read_sentences(data, s, reading_of(model, parser=s.parser))
+    if not sentences:
+        raise InputError("there are no sentences", path=data if isinstance(data, str) else None)
     return sentences
 
 

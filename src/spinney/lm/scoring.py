@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from spinney import progress
 from spinney.corpus import ReadReport
-from spinney.corpus.text import Source, Tokens, token_batches
+from spinney.corpus.text import Source, Tokens, sentence_batches, warn_of_skipped
 from spinney.errors import InputError, OptionError, SettingError, about
 from spinney.lm.cache import CacheModel
 from spinney.lm.model import LanguageModel, load_language_model
@@ -40,28 +40,25 @@ class _Scored(NamedTuple):
         return 10.0**exponent if exponent < 300 else math.inf
 
 
-def applied(model: LanguageModel, data: str, s: Any) -> Applied:
+def applied(model: LanguageModel, data: Any, s: Any) -> Applied:
     """The log10 probability of each word and of the end of each sentence, a record for each sentence."""
-    source = Source([data], s.format, s.encoding, s.on_error, s.text, s.header)
     report = ReadReport()
     facts: dict[str, Any] = {}
-    scored = _scored_sentences(model, source, reading_of(model, s.words, s.parser), report)
+    scored = _scored_sentences(model, data, s, report)
 
     def records() -> Iterator[dict[str, Any]]:
         for sentence in scored:
             yield _brief(sentence) if s.sentences else _whole(sentence)
         facts["skipped"] = report.skipped
-        if report.skipped:
-            progress.log.warning("%d sentences were skipped, the first: %s", report.skipped, report.errors[0])
+        warn_of_skipped(report)
 
     return Applied("sentences", records(), _line if s.sentences else _lines, facts)
 
 
-def _scored_sentences(
-    model: LanguageModel, source: Source, reading: Any, report: ReadReport
-) -> Iterator[_Scored]:
+def _scored_sentences(model: LanguageModel, data: Any, s: Any, report: ReadReport) -> Iterator[_Scored]:
     """Sentences with their scores; of a model that remembers the text so far, all are scored at once."""
-    batches = (_unmarked(batch, source, report) for batch in token_batches(source, reading, report))
+    read = sentence_batches(data, s, reading_of(model, s.words, s.parser), report)
+    batches = (_unmarked(batch, s.on_error, report) for batch in read)
     if _remembers(model):
         batches = iter([[tokens for batch in batches for tokens in batch]])  # type: ignore[assignment]
     number = 0
@@ -71,20 +68,22 @@ def _scored_sentences(
             yield scored._replace(number=number)
 
 
-def read_sentences(source: Source, reading: Any) -> list[list[str]]:
-    """The words of all sentences of a text."""
+def read_sentences(data: Any, s: Any, reading: Any) -> list[list[str]]:
+    """The words of all sentences of a file or a list."""
     report = ReadReport()
-    with about(source.name):
-        batches = [_unmarked(batch, source, report) for batch in token_batches(source, reading, report)]
+    with about(Source.of(data, s).name):
+        batches = [
+            _unmarked(batch, s.on_error, report) for batch in sentence_batches(data, s, reading, report)
+        ]
     return [tokens.words for batch in batches for tokens in batch]
 
 
-def _unmarked(batch: list[Tokens], source: Source, report: ReadReport) -> list[Tokens]:
+def _unmarked(batch: list[Tokens], on_error: str, report: ReadReport) -> list[Tokens]:
     marked = [tokens for tokens in batch if START in tokens.words or END in tokens.words]
     if not marked:
         return batch
     what = f"{START} or {END} is a word in: {' '.join(marked[0].words)[:60]}"
-    if source.on_error == "raise":
+    if on_error == "raise":
         raise InputError(what, remedy="remove it, or skip such sentences with on_error='skip'")
     report.skipped += len(marked)
     report.errors.append(what)
@@ -153,12 +152,11 @@ _NAMES = {
 }
 
 
-def evaluated(model: LanguageModel, data: Sequence[str], s: Any) -> list[View]:
-    """The perplexity of files of text, by a stated convention, and comparisons with other models."""
-    source = Source(data, s.format, s.encoding, s.on_error, s.text, s.header)
+def evaluated(model: LanguageModel, data: Any, s: Any) -> list[View]:
+    """The perplexity of files of text, or of a list of sentences, and comparisons with other models."""
     if s.against and "-" in data:
         raise SettingError("{against} needs to read the text twice: give a file rather than standard input")
-    scores, facts = _scores(model, source, s)
+    scores, facts = _scores(model, data, s)
     facts["convention"] = (
         f"{'words and ends' if s.ends else 'words'}, {'unknown ones too' if s.unknown else 'known ones'}"
     )
@@ -169,7 +167,7 @@ def evaluated(model: LanguageModel, data: Sequence[str], s: Any) -> list[View]:
         views.append(scores.by_frequency())
     compared = []
     for path in s.against:
-        other, of_other = _scores(load_language_model(path), source, s)
+        other, of_other = _scores(load_language_model(path), data, s)
         if set(scores.vocabulary.words) != set(other.vocabulary.words):
             what = "%s has another vocabulary: perplexities with different vocabularies are hardly comparable"
             progress.log.warning(what, path)
@@ -189,10 +187,10 @@ _COMPARED = {
 }  # fmt: skip
 
 
-def _scores(model: LanguageModel, source: Source, s: Any) -> tuple[TextScores, dict[str, Any]]:
+def _scores(model: LanguageModel, data: Any, s: Any) -> tuple[TextScores, dict[str, Any]]:
     report = ReadReport()
-    read = held_out_text(source, reading_of(model, s.words, s.parser), report, model.reading_vocabulary)
-    with about(source.name):
+    read = held_out_text(data, s, reading_of(model, s.words, s.parser), report, model.reading_vocabulary)
+    with about(Source.of(data, s).name):
         scores = TextScores.of(model, read, ends=s.ends, unknown=s.unknown)
         facts = scores.facts()
     parameters, active = n_parameters(model)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from spinney.corpus.text import Reading, Source
+from spinney.corpus.text import Reading, Source, training_arrays
 from spinney.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,10 +88,15 @@ def training_text(
 
 
 def held_out_text(
-    source: Source, reading: Reading, report: ReadReport, vocabulary: Vocabulary
+    data: Any, how: Any, reading: Reading, report: ReadReport, vocabulary: Vocabulary
 ) -> TokenArrays:
-    """Text in the words of a model: its ``reading_vocabulary``."""
-    arrays = source.read(reading, report, vocabulary=with_marks(vocabulary))
+    """Files of text, or a list of sentences, in the words of a model: its ``reading_vocabulary``."""
+    source, known = Source.of(data, how), with_marks(vocabulary)
+    if source.files:
+        arrays = source.read(reading, report, vocabulary=known)
+    else:
+        with training_arrays(data, how, reading, report, known) as arrays:
+            pass
     arrays = replace(_without_marks(arrays, source, reading, report), vocabulary=vocabulary)
     warn_of_unknown(source.name, report, vocabulary)
     return arrays

@@ -10,12 +10,14 @@ from spinney.optim.penalties import *  # noqa: F403
 from spinney.optim.penalties import __all__ as _penalties
 from spinney.optim.solve import (
     ConvergenceWarning,
+    EmptyModelWarning,
     choose_solver,
     gradient_scale,
     lambda_grid,
     lambda_max,
     path,
     solve,
+    warn_if_empty,
     warn_unless_converged,
 )
 from spinney.optim.solvers import SOLVERS
@@ -25,6 +27,7 @@ __all__ = [
     "PENALTIES",
     "SOLVERS",
     "ConvergenceWarning",
+    "EmptyModelWarning",
     "EntropyRegularised",
     "GroupArrays",
     "Kind",
@@ -47,6 +50,7 @@ __all__ = [
     "path",
     "penalty",
     "solve",
+    "warn_if_empty",
     "warn_unless_converged",
     *_penalties,
 ]

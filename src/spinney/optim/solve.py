@@ -235,6 +235,18 @@ def warn_unless_converged(solution: Solution, tol: float) -> None:
         )
 
 
+class EmptyModelWarning(UserWarning):
+    """A penalty was so strong that no weight is left."""
+
+
+def warn_if_empty(active: int, remedy: str) -> None:
+    """Say so when a fit is right and yet of no use: every penalised weight is 0."""
+    if not active:
+        warnings.warn(
+            f"the model is empty: the penalty left no weight ({remedy})", EmptyModelWarning, stacklevel=3
+        )
+
+
 def _null_point(loss: Loss) -> Vector:
     return np.asarray(loss.null_point()) if hasattr(loss, "null_point") else np.zeros(loss.n_params)
 

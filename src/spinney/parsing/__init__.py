@@ -1,10 +1,10 @@
-"""Parsers: grammars with latent states, learnt by EM, from spectral moments or from clusters; head automata.
+"""Parsers: grammars with latent states, learned by EM, from spectral moments or from clusters, and head automata.
 
-:class:`Parser` learns from bracketed trees and gives every sentence one; :class:`HeadAutomata` does with dependencies.
-The pieces they are made of have modules of their own: trees are cleaned (:mod:`~spinney.parsing.cleaning`), made binary
-(:mod:`~spinney.parsing.binarising`) and laid into arrays (:mod:`~spinney.parsing.treearrays`); a
-:class:`~spinney.parsing.grammar.Grammar` holds rules and numbers; sentences become forests
-(:mod:`~spinney.parsing.forest`) that every decoder walks through.
+:class:`Parser` learns constituents from bracketed trees, :class:`HeadAutomata` learns dependencies. Their parts are in
+modules of their own: trees are cleaned (:mod:`~spinney.parsing.cleaning`), binarised
+(:mod:`~spinney.parsing.binarising`) and converted to arrays (:mod:`~spinney.parsing.treearrays`); a
+:class:`~spinney.parsing.grammar.Grammar` has rules and their numbers; sentences become forests
+(:mod:`~spinney.parsing.forest`), which all decoders share.
 """
 
 from spinney.parsing.automata import HeadAutomata

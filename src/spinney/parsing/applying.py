@@ -1,4 +1,4 @@
-"""What parsers make of sentences: trees, brackets with probabilities, dependencies."""
+"""The output of parsers for sentences: trees, brackets with probabilities, dependencies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Parsed:
     column: str = "xpos"
 
     def _asdict(self) -> dict[str, Any]:
-        """The record as JSON has it, which has no infinity."""
+        """The record for JSON, which has no infinity."""
         facts: dict[str, Any] = {"number": self.number, "words": self.words}
         if isinstance(self.found, Sentence):
             columns = {"tags": self.column, "heads": "heads", "relations": "deprels"}
@@ -48,7 +48,7 @@ class Parsed:
 
 
 def with_decoder(parser: Parser, s: Any) -> Parser:
-    """The parser with the decoder and the threads that some settings ask for."""
+    """The parser with the decoder and the threads of some settings."""
     if s.decoder == "viterbi" and parser.settings.method != "pcfg":
         raise SettingError("{decoder} viterbi needs a grammar without states: fit with {method} pcfg")
     parser = copy(parser)
@@ -57,12 +57,12 @@ def with_decoder(parser: Parser, s: Any) -> Parser:
 
 
 def apply_parser(parser: Parser, data: Any, s: Apply) -> Applied:
-    """Trees, brackets with probabilities, or dependencies of sentences, as they are asked for."""
+    """Trees, brackets with probabilities, or dependencies of sentences, as the settings ask."""
     what = s.what or "trees"
     _choice("format", s.format, ("lines", "prose", "tagged"))
     parser = with_decoder(parser, s)
     if s.nbest > 1 and parser.decoder == "free":
-        raise OptionError("the decoder 'free' has one tree per sentence: choose another for several trees")
+        raise OptionError("the decoder 'free' gives one tree per sentence: choose another for several trees")
     tags, rules, threads = _Tags(parser.tags_), head_rules(s.head_rules), parser.threads or default_threads()
 
     def trees(full: list[Wanted]) -> Iterator[Any]:
@@ -100,7 +100,7 @@ def apply_automata(model: HeadAutomata, data: Any, s: Apply) -> Applied:
     _choice("format", s.format, ("conllu", "tagged"))
     _choice("what", s.what, ("conllu",))
     if s.decoder is not None:
-        raise SettingError("{decoder} is not for head automata: they have only one")
+        raise SettingError("{decoder} is not for head automata, which have only one decoder: leave it out")
     tags = _Tags(frozenset(model.tags_))
 
     def one(sentence: Sentence) -> Sentence:
@@ -143,16 +143,16 @@ def _applied(
                 yield record(wanted, next(found) if wanted.words else None)
         facts.update(empty=report.empty, skipped=report.skipped)
         if empty := report.empty - report.skipped:
-            log.info("%d empty line%s: no tree", empty, "s" * (empty > 1))
+            log.info("%d empty line%s without a tree", empty, "s" * (empty > 1))
         if report.skipped:
-            log.warning("%d sentences were skipped, the first: %s", report.skipped, report.errors[0])
+            log.warning("%d sentences were skipped; the first: %s", report.skipped, report.errors[0])
         tags.warn()
 
     return Applied("sentences", records(), write, facts)
 
 
 def _choice(name: str, value: str | None, known: Sequence[str]) -> None:
-    """Refuse what there is for the other kind of parser only."""
+    """Refuse a choice that only the other kind of parser has."""
     if value is not None and value not in known:
         raise SettingError(
             f"{{{name}}} must be {{known}} for this kind of parser, not {{value}}",
@@ -162,28 +162,28 @@ def _choice(name: str, value: str | None, known: Sequence[str]) -> None:
 
 @dataclass
 class _Tags:
-    """The tags of a treebank, and those of the text that are not among them."""
+    """The tags of a treebank, and the tags of the text that it does not have."""
 
     known: frozenset[str]
     seen: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
 
     def check(self, tags: list[str]) -> None:
-        """Count unknown tags. If none of the first hundred sentences is known, they are of another kind."""
+        """Count unknown tags. If no tag of the first hundred sentences is known, they are from another tag set."""
         unknown = [tag for tag in tags if tag not in self.known]
         if tags and not self.seen and len(unknown) == len(tags):
             some = ", ".join(sorted(set(unknown))[:3])
             raise InputError(
-                f"none of its tags ({some} …) is one of the model's",
+                f"the model knows none of the tags ({some} …)",
                 remedy=f"the model has {', '.join(sorted(self.known)[:8])} …",
             )
         self.seen += len(tags)
         self.unknown.update(unknown)
 
     def warn(self) -> None:
-        """Say how many tags were of no use."""
+        """Warn of the number of unknown tags."""
         if self.unknown:
-            what = "%d of %d tags are none of the model's, and were not used: %s …"
+            what = "%d of %d tags are unknown to the model and were ignored: %s …"
             some = ", ".join(tag for tag, _ in self.unknown.most_common(3))
             log.warning(what, self.unknown.total(), self.seen, some)
 

@@ -1,9 +1,9 @@
 """Dependency parsing with non-deterministic split head automata (Eisner and Satta 1999; Luque et al. 2012).
 
-Each head draws its modifiers on either side, from the nearest outward, from an automaton of its tag and that side. The
-automata have hidden states, so that a modifier may depend on all before it. A tree has the product of the
-probabilities of its sequences; all projective trees of a sentence are summed up in O(L³n + L²n²), and the tree whose
-edges have the largest sum of marginals is found by Eisner's algorithm.
+Each head generates its modifiers on either side, from the nearest outwards, by an automaton for its tag and that side.
+The automata have hidden states, so that a modifier may depend on all modifiers before it. The probability of a tree is
+the product of those of its sequences; the sum over all projective trees of a sentence takes O(L³n + L²n²), and Eisner's
+algorithm finds the tree whose edges have the largest sum of marginals.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from spinney.settings.parse import AUTOMATA, Apply, Evaluate, Inspect, Signs
 from spinney.settings.report import Report
 from spinney.views import View
 
-_FAR = 1e200  # totals beyond this, or below its inverse, are computed anew with other factors
+_FAR = 1e200  # totals above this, or below its inverse, are computed again with other factors
 _ATTEMPTS = 8
 
 
@@ -61,13 +61,13 @@ class HeadAutomata(Model):
     Attributes
     ----------
     tags_ : list of str
-        The alphabet. A tag that is not in it is read as the mean of all tags, and as a head like any head.
+        The alphabet. A tag that is not in it counts as the mean of all tags and, as a head, as any head.
     automata_ : Automata
-        Two for each tag, two for an unknown one, and that of the root (see `automaton_of`).
+        Two for each tag, two for unknown tags, and one for the root (see `automaton_of`).
     fallback_ : Automata
-        Those with one state, for sentences whose total is no positive number.
+        Automata with one state, for sentences whose total is not a positive number.
     facts : dict
-        Sizes, seconds, and how many trees were not projective: they are learnt from like the others, since the
+        Sizes, seconds, and how many trees were not projective: these are used as well, since the
         modifiers on either side of a head have an order in any tree.
 
     Examples
@@ -145,7 +145,7 @@ class HeadAutomata(Model):
     def edge_marginals(self, tags: Sentence | Sequence[str]) -> Floats:
         """``[head, modifier]``: the share of each edge in all projective trees, after ``signs``; 0 is the root.
 
-        Without negative numbers in play each column but the first, that of the root, sums to 1.
+        Without negative numbers, each column except that of the root sums to 1.
         """
         ids = self._encode(self._tags(tags))
         total, mu = self._inside_outside(self.automata_, ids)
@@ -164,9 +164,9 @@ class HeadAutomata(Model):
         return self._inside_outside(self.automata_, self._encode(self._tags(tags)))[0]
 
     def log_probability(self, tags: Sentence | Sequence[str], heads: ArrayLike | None = None) -> Signed:
-        """Of a tree, which need not be projective: the product of what its automata give to their sequences.
+        """The log-probability of a tree, projective or not: the product of the probabilities of its sequences.
 
-        ``heads`` may be left out if a sentence of CoNLL-U has them.
+        ``heads`` may be omitted if a CoNLL-U sentence has them.
         """
         if heads is None:
             heads = tags.heads if isinstance(tags, Sentence) else []
@@ -188,7 +188,7 @@ class HeadAutomata(Model):
         return Signed(sign, log)
 
     def score(self, sentences: Iterable[Sentence]) -> float:
-        """The share of words whose head is right (unlabelled attachment)."""
+        """The share of words with the correct head (unlabelled attachment score)."""
         right = total = 0
         for sentence in sentences:
             heads = checked_heads(sentence.heads, len(sentence))
@@ -204,8 +204,8 @@ class HeadAutomata(Model):
         mu = np.zeros((L + 1, L + 1))
         if not L:
             return Signed(1.0, 0.0), mu
-        # Every word is drawn once, so a factor a word changes no share; with the inverse of its frequency numbers
-        # stay in range, save in very long or odd sentences.
+        # Every word is generated once, so a factor per word cancels; with the inverse of its frequency, numbers
+        # stay in range except in very long or unusual sentences.
         factors = 1.0 / self.unigram_[ids]
         step = min(5.0, math.exp(400.0 / L))  # of all words together less than what is in range
         for _ in range(_ATTEMPTS):
@@ -220,18 +220,18 @@ class HeadAutomata(Model):
 
     def _tags(self, sentence: Sentence | Sequence[str]) -> Sequence[str]:
         if not hasattr(self, "automata_"):
-            raise NotFittedError("this model has learnt nothing yet: call fit")
+            raise NotFittedError("this model has not been fitted: call fit")
         return tags_of(sentence, self.column) if isinstance(sentence, Sentence) else sentence
 
     def _encode(self, tags: Sequence[str]) -> NDArray[np.int32]:
-        """The numbers of the tags, the root's before them."""
+        """The numbers of the tags, preceded by that of the root."""
         V = len(self.tags_)
         return np.array([V, *(self._number.get(tag, V) for tag in tags)], np.int32)
 
     # -- what all models have -------------------------------------------------------------------------
 
     def contents(self) -> Contents:
-        """What the model keeps in its file."""
+        """The contents of the model's file."""
         self._tags([])
         tensors = {"unigram": self.unigram_}
         for prefix, automata in (("", self.automata_), ("fallback_", self.fallback_)):
@@ -246,12 +246,12 @@ class HeadAutomata(Model):
         model.facts, model.tags_ = file.fact("facts", dict), file.texts("tags")
         V = len(model.tags_)
         if not V or len(set(model.tags_)) != V:
-            raise file.error("damaged: its tags are not different from each other")
+            raise file.error("damaged: its tags are not distinct")
         model._number = {tag: i for i, tag in enumerate(model.tags_)}
         model.automata_, model.fallback_ = _read_automata(file, "", V), _read_automata(file, "fallback_", V)
         model.unigram_ = np.array(file.tensor("unigram", np.float64))
         if model.unigram_.shape != (V + 1,) or not np.all((model.unigram_ > 0) & (model.unigram_ <= 1)):
-            raise file.error("damaged: its law of tags is none")
+            raise file.error("damaged: its distribution of tags is not a distribution")
         return model
 
     def summary(self) -> list[View]:
@@ -267,7 +267,7 @@ class HeadAutomata(Model):
         return automata_views(self, settings_or(Inspect, settings, given))
 
     def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
-        """The page of the model, perhaps shown on data."""
+        """The page of the model, with data if given."""
         from spinney.parsing.page import automata_page
 
         return automata_page(self, data, settings_or(Report, settings, given))
@@ -279,7 +279,7 @@ class HeadAutomata(Model):
         return apply_automata(self, data, settings_or(Apply, settings, given))
 
     def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
-        """How many heads of a treebank, in files or in memory, the automata find."""
+        """Scores on a treebank, in files or in memory: the share of correct heads."""
         from spinney.parsing.scoring import evaluated
 
         return evaluated(self, data, settings_or(Evaluate, settings, given))
@@ -293,7 +293,7 @@ def _read_automata(file: ModelFile, prefix: str, n_tags: int) -> Automata:
     )
     K, n = automaton_of(n_tags + 1, LEFT) + 1, start.shape[1]
     if start.shape != (K, n) or stop.shape != (K, n) or matrices.shape != (K, n_tags + 1, n, n) or not n:
-        raise file.error("damaged: its arrays do not fit together")
+        raise file.error("damaged: its arrays do not match")
     if not all(np.isfinite(array).all() for array in (start, matrices, stop)):
         raise file.error("damaged: some of its numbers are not finite")
     return Automata(start, matrices, stop)

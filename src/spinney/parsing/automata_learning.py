@@ -1,7 +1,7 @@
 """Estimators of head automata: by moments and one SVD each (Luque et al. 2012), by EM, and two deterministic ones.
 
-An automaton with n states is an *operator model*: ``p(m_1 … m_T) = stopᵀ A_{m_T} ⋯ A_{m_1} start``. All estimators give
-the same arrays (`Automata`), so that parsing does not know where they came from.
+An automaton with n states is an *operator model*: ``p(m_1 … m_T) = stopᵀ A_{m_T} ⋯ A_{m_1} start``. All estimators
+return the same arrays (`Automata`), so parsing is the same for all of them.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ def spectral_operators(
     pseudo_count: float | None = None,
     cutoff: float = 1e-8,
 ) -> Operators:
-    """An automaton from the expected numbers of substrings in a sequence; exact if these are, and their rank is enough.
+    """An automaton from the expected numbers of substrings in a sequence; exact if these are, with sufficient rank.
 
     Parameters
     ----------
     pairs : array [B, A]
-        P: ``pairs[b, a]`` is how often b comes right after a.
+        P: ``pairs[b, a]`` is how often b follows a.
     triples : array [V, B, A]
-        P_m: ``triples[m, c, b]`` is how often m comes after b and before c.
+        P_m: ``triples[m, c, b]`` is how often m occurs between b and c.
     first : array [B]
-        How often each symbol is the first.
+        How often each symbol is the first one.
     last : array [A]
-        How often each is the last.
+        How often each symbol is the last one.
     states
-        n, at most; fewer where P has fewer singular values above ``cutoff`` times its largest.
+        The maximum n; fewer if P has fewer singular values above ``cutoff`` times its largest.
     pseudo_count
         κ: the SVD is that of P divided by the roots of the sums of its rows and columns plus κ, as in CCA, so that
-        frequent symbols do not drown the others; None for P as it is.
+        frequent symbols do not dominate; None for P unscaled.
 
     Examples
     --------
@@ -110,12 +110,12 @@ def spectral(
 ) -> Automata:
     """Each automaton by `spectral_operators`, its statistics mixed with those of all heads of its side.
 
-    Triples are mixed with what pairs say of them: those of a modifier that this head had c times have the weight
-    c / (c + shrinkage), and the rest forgets what was before the modifier.
+    Triples are interpolated with their approximation by pairs: for a modifier that this head had c times, the triples
+    have the weight c / (c + shrinkage), and the remainder ignores what preceded the modifier.
 
-    With ``boundaries`` the ends of a sequence are symbols: short sequences then have a say in all moments, and the
-    statistics of the beginning and of the end are a column and a row of P. Without, they are apart, and P is that of
-    two real modifiers in a row, as in the paper.
+    With ``boundaries`` the ends of a sequence are symbols: short sequences then contribute to all moments, and the
+    statistics of the beginning and of the end are a column and a row of P. Otherwise they are separate, and P counts
+    two actual modifiers in a row, as in the paper.
     """
     V = sequences.n_tags
     found = []
@@ -132,7 +132,7 @@ def spectral(
 
 
 def _shrunk(tables: Tables, total: float, shrinkage: float) -> Floats:
-    """Triples, closer to those of a chain in which a modifier depends on the one before it only."""
+    """Triples, shrunk towards those of a chain in which a modifier depends only on the one before it."""
     if not shrinkage:
         return tables.triples
     pairs = tables.pairs
@@ -143,7 +143,7 @@ def _shrunk(tables: Tables, total: float, shrinkage: float) -> Floats:
 
 
 def mixed_tables(sequences: ModifierSequences, automaton: int, smoothing: float) -> Tables:
-    """Statistics of an automaton that was seen c times, with the weight c / (c + smoothing); the rest is shared.
+    """Statistics of an automaton that was seen c times, with the weight c / (c + smoothing); the remainder is shared.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def mixed_tables(sequences: ModifierSequences, automaton: int, smoothing: float)
 def deterministic(sequences: ModifierSequences, smoothing: float, floor: float = 0.0) -> Automata:
     """One state: modifiers and the end are drawn independently of each other.
 
-    ``floor`` is the share of each law that is given to the uniform one, so that no tree is impossible.
+    ``floor`` is the weight of the uniform distribution in each distribution, so that no tree is impossible.
     """
     V = sequences.n_tags
     found = []
@@ -175,7 +175,7 @@ def deterministic(sequences: ModifierSequences, smoothing: float, floor: float =
 def bigram(sequences: ModifierSequences, smoothing: float) -> Automata:
     """The state is the modifier before: V + 1 of them, with the beginning.
 
-    A modifier that never came before has the law of all modifiers of this head.
+    After a modifier that never occurred, the distribution is that of all modifiers of this head.
     """
     V = sequences.n_tags
     found = []
@@ -194,8 +194,8 @@ def em(
 ) -> tuple[Automata, list[float]]:
     """Probabilistic automata by EM, and the log-likelihood of the sequences before each step.
 
-    Each state has a law over (modifier, next state) and the end; its prior are ``smoothing`` observations, shared
-    among the states, of the modifiers of all heads of that side.
+    Each state has a distribution over (modifier, next state) and the end; its prior is ``smoothing`` observations,
+    shared among the states, of the modifiers of all heads on that side.
     """
     from spinney.parsing._automata_kernels import expectations
 
@@ -208,7 +208,7 @@ def em(
             law = sequences.shared_tables(k).pairs.sum(axis=1)
             prior = smoothing / n * law / law.sum()
             start = rng.dirichlet(np.full(n, 10.0))
-            # Around the law of one state: a mean of it and of a random one.
+            # Near the distribution of one state: its mean with a random one.
             table = mixed_tables(sequences, k, max(smoothing, 1.0)).pairs.sum(axis=1)
             noise = rng.gamma(1.0, size=(V + 1, n)) * table[:, None]
             emission = noise / noise.sum(axis=0)
@@ -231,7 +231,7 @@ def em(
 
 
 def padded(found: list[Operators]) -> Automata:
-    """Automata of one size, zeros where a smaller one ends; an unknown tag is the mean of all tags."""
+    """Automata padded with zeros to the same size; an unknown tag is the mean of all tags."""
     K, V, n = len(found), len(found[0].matrices), max(len(one.start) for one in found)
     start, matrices, stop = np.zeros((K, n)), np.zeros((K, V + 1, n, n)), np.zeros((K, n))
     for k, one in enumerate(found):

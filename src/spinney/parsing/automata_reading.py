@@ -1,8 +1,8 @@
-"""What head automata learnt, in words: what modifies each tag, on which side and how often.
+"""Descriptions of head automata: what modifies each tag, on which side and how often.
 
-Every number here is a sum over all sequences of modifiers, so it does not depend on the basis of the states: it may be
-read from moments as from probabilities. Moments from little data give sums that are a little off, or even negative;
-``total`` tells how far.
+Every number here is a sum over all sequences of modifiers, so it does not depend on the basis of the states and is
+meaningful for moments as for probabilities. Moments from little data give sums that are slightly off, or even negative;
+``total`` shows by how much.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROOT = "(root)"
 
 
 class Modifier(NamedTuple):
-    """A tag below a head: how many there are on average, and how probable it is as the one next to the head."""
+    """A tag below a head: its mean number, and its probability of being next to the head."""
 
     tag: str
     expected: float
@@ -37,13 +37,13 @@ class SideReading(NamedTuple):
     side : {"left", "right"}
     states : int
     total : float
-        The sum of the probabilities of all sequences: 1, but for errors of estimation.
+        The sum of the probabilities of all sequences: 1 up to estimation error.
     mean : float
-        How many modifiers there are on average.
+        The mean number of modifiers.
     none : float
-        How probable it is that there is none.
+        The probability of no modifier.
     modifiers : list of Modifier
-        The most frequent first.
+        Most frequent first.
     """
 
     head: str
@@ -56,14 +56,14 @@ class SideReading(NamedTuple):
 
 
 def describe_heads(model: HeadAutomata, n: int = 10) -> list[SideReading]:
-    """Both sides of every tag, the most frequent tags first, and at last the root.
+    """Both sides of every tag, most frequent tags first, and the root last.
 
     Parameters
     ----------
     model
-        A fitted one.
+        A fitted model.
     n
-        How many modifiers.
+        Number of modifiers.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def describe_head(model: HeadAutomata, head: str, n: int = 10) -> list[SideReadi
 
 
 def _side(model: HeadAutomata, head: str, side: Literal["left", "right"], k: int, n: int) -> SideReading:
-    # The last modifier is an unknown tag, the mean of the others: no part of the law.
+    # The last modifier is an unknown tag, the mean of the others: not part of the distribution.
     start, matrices, stop = (part[k] for part in model.automata_)
     matrices = matrices[:-1]
     used = (start != 0) | (stop != 0) | matrices.any(axis=(0, 1)) | matrices.any(axis=(0, 2))

@@ -1,13 +1,13 @@
-"""Trees with at most two children a node, from which the original comes back.
+"""Reversible binarisation: trees with at most two children per node.
 
-A grammar label is one or more plain labels and what a grammar should remember around them::
+A grammar label is one or more plain labels with their context::
 
     NP           a phrase
     NP^VP^S      below a VP, itself below an S                (vertical=3)
-    S+VP         an S that holds but a VP
+    S+VP         an S with a VP as its only child
     @NP^VP|PP    part of an NP below a VP, up to its PP       (horizontal=1)
 
-A plain label that holds one of the marks ``@ + ^ |`` has a backslash before it.
+A mark ``@ + ^ |`` within a plain label is preceded by a backslash.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class Binarisation:
     Parameters
     ----------
     horizontal
-        Of a phrase with more than two children, how many siblings a part of it remembers: those that were generated
-        last, going out from the head; None for all.
+        The number of siblings in the label of a partial phrase, for phrases with more than two children: those
+        generated last, from the head outwards; None for all.
     vertical
-        1: phrases are what they are; 2: phrases and their parts remember the phrase above (``NP^S``); 3: also the
-        one above that, and so on. Tags never do.
+        1: labels of phrases are unchanged; 2: phrases and their parts include the parent (``NP^S``); 3: also the
+        grandparent, and so on. Tags never do.
     unaries
-        What becomes of a phrase that holds but one phrase, or a tag. ``"one"``: at most one unary rule stands above
-        a binary node or a tag, as A -> B -> C -> D E becomes ``A+B`` -> C -> D E. ``"collapse"``: none does, as
-        ``A+B+C`` -> D E, and ``NP+NN`` is a tag.
+        How phrases with a single child are represented. ``"one"``: at most one unary rule above a binary node or a tag:
+        A -> B -> C -> D E becomes ``A+B`` -> C -> D E. ``"collapse"``: no unary rules: ``A+B+C`` -> D E, and ``NP+NN``
+        is a tag.
     branching
-        Which children of a phrase are put together first: from the head outwards, those to its right before those to
+        Which children of a phrase are joined first: from the head outwards, those to its right before those to
         its left (``"head"``, Klein and Manning 2003), from the first (``"left"``) or from the last (``"right"``).
     heads
         Finds the head for ``branching="head"``.
@@ -71,7 +71,7 @@ class Binarisation:
         whole = isinstance(self.vertical, int) and isinstance(self.horizontal, int | None)
         if not whole:
             raise OptionError(
-                f"horizontal and vertical are whole numbers, not {self.horizontal!r}, {self.vertical!r}"
+                f"horizontal and vertical must be whole numbers, not {self.horizontal!r}, {self.vertical!r}"
             )
         if self.horizontal is not None and self.horizontal < 0:
             raise OptionError(f"horizontal must be 0 or more, or None, not {self.horizontal}")
@@ -116,10 +116,10 @@ class Binarisation:
         return done[0]
 
     def restore(self, tree: Tree) -> Tree:
-        """The tree that a binary tree stands for, whatever the settings it was made with.
+        """The original of a binary tree, whatever settings it was made with.
 
-        Any tree of grammar labels has one: what a part of a phrase holds goes to the phrase above, and a part that has
-        none above is the phrase.
+        Every tree of grammar labels has one: the children of a partial phrase go to the phrase above, and a partial
+        phrase without one above becomes the phrase.
 
         Examples
         --------
@@ -148,7 +148,7 @@ class Binarisation:
         return done[0]
 
     def _node(self, chain: list[str], node: Tree, children: list[Tree], above: tuple[str, ...]) -> Tree:
-        """The binary nodes of a phrase or tag and of the phrases that hold nothing but it."""
+        """The binary nodes of a phrase or tag, and of the unary chain above it."""
         outer = chain[:-1] if self.unaries == "one" else []
         inner = chain[len(outer) :]
         near = (*outer[::-1], *above)[: self.vertical - 1]
@@ -183,7 +183,7 @@ class Binarisation:
 
 
 def to_phrase(label: str) -> str:
-    """The plain label or labels that a grammar label stands for.
+    """The plain label or labels of a grammar label.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def label_parts(label: str) -> tuple[bool, tuple[str, ...]]:
 
 
 def _opened(children: tuple[Tree, ...]) -> tuple[Tree, ...] | list[Tree]:
-    """Children, with what parts of phrases hold in the place of these parts."""
+    """Children, with partial phrases replaced by their children."""
     if not any(child.children and label_parts(child.label)[0] for child in children):
         return children
     opened: list[Tree] = []

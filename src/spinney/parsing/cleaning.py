@@ -1,4 +1,4 @@
-"""Treebank trees as parsers learn them: without traces, function tags and the empty outer bracket."""
+"""Cleaning of treebank trees: removal of traces, function tags and the empty outer bracket."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from spinney.corpus.compressed import FilePath, content_suffix
 from spinney.corpus.lines import OnError, ReadReport, check_on_error
 from spinney.errors import InputError
 
-#: The tag of words that nobody said: traces, zero complementizers.
+#: The tag of empty elements: traces, zero complementisers.
 EMPTY: Final = "-NONE-"
-#: The label of an outer bracket that holds more than one tree.
+#: The label of an outer bracket around more than one tree.
 TOP: Final = "TOP"
 
 _OUTER = frozenset({"", TOP, "ROOT", "S1"})
@@ -49,20 +49,19 @@ def plain_label(label: str, *, functions: bool = False) -> str:
 def clean_tree(
     tree: Tree, *, functions: bool = False, empties: bool = False, repeats: bool = False
 ) -> Tree | None:
-    """The tree without what a treebank adds to the constituents, or None if no word is left.
+    """The tree without the additions of a treebank to the constituents, or None if no word is left.
 
     Of alternative labels (``PRT|ADVP``) the first is taken. An outer bracket without a label, or called ``TOP``,
-    ``ROOT`` or ``S1``, is taken off if it holds one tree, and called ``TOP`` if it holds more.
+    ``ROOT`` or ``S1``, is removed if it contains one tree, and called ``TOP`` if it contains more.
 
     Parameters
     ----------
     functions
         Keep function tags and indices: ``NP-SBJ-1`` is otherwise ``NP``.
     empties
-        Keep the elements tagged ``-NONE-``, and the phrases that hold nothing else.
+        Keep the elements tagged ``-NONE-``, and phrases of nothing else.
     repeats
-        Keep a phrase that holds but one of the same category; otherwise the upper of the two stays, and what is
-        below the lower.
+        Keep a phrase whose only child has the same category; otherwise the two are merged.
 
     Examples
     --------
@@ -107,13 +106,13 @@ def read_treebank(
     """The trees of a file, or of all tree files below a folder in the order of their names.
 
     Tree files in a folder are those that end in ``.mrg``, ``.ptb``, ``.penn``, ``.brackets``, ``.trees``, ``.parse``
-    or ``.txt`` and the like (compressed or not) and do not begin with a dot. A file that is named itself may be called
-    anything.
+    or ``.txt`` and the like (compressed or not) and do not begin with a dot. A file that is given directly may have
+    any name.
 
     Parameters
     ----------
     clean
-        Give the trees as :func:`clean_tree` does. Trees without a word are then left out; ``report.empty`` counts
+        Clean the trees with :func:`clean_tree`. Trees without a word are then dropped; ``report.empty`` counts
         them.
     functions
         Keep function tags and indices in cleaning.

@@ -1,6 +1,6 @@
-"""States of nodes by clusters of their vectors: a grammar with proper probabilities and no iterations of EM.
+"""Latent states as clusters of node vectors: a grammar with proper probabilities, without EM iterations.
 
-Nodes of a label whose insides and outsides look alike get the same state (Narayan and Cohen 2015); then all states are
+Nodes of a label with similar insides and outsides get the same state (Narayan and Cohen 2015); then all states are
 known, and probabilities are relative frequencies.
 """
 
@@ -33,7 +33,7 @@ class ClusterFit(NamedTuple):
     ----------
     grammar : Grammar
     state : int32 array [nodes]
-        The state of each node, a number in its label.
+        The state of each node, numbered within its label.
     """
 
     grammar: Grammar
@@ -62,7 +62,7 @@ def fit_clusters(
     trees, rules, features, heads, kappa
         As for :func:`~spinney.parsing.spectral.fit_spectral`.
     states
-        The most clusters of a label, for all or for each.
+        The maximum number of clusters per label, for all labels or for each.
     dimensions
         The length of the vectors that are clustered.
     view
@@ -70,7 +70,7 @@ def fit_clusters(
     backoff
         How frequencies of rules with states are smoothed by those of parts of them.
     uses
-        The rules at the nodes, if they are known already.
+        The rules at the nodes, if already known.
 
     Examples
     --------
@@ -110,13 +110,13 @@ def cluster_nodes(
     Returns
     -------
     state, n_states
-        The cluster of each node, a number in its label; how many each label has.
+        The cluster of each node, numbered within its label; the number of clusters per label.
     """
     from sklearn.cluster import KMeans
     from threadpoolctl import ThreadpoolController
 
     if view not in get_args(View):
-        raise unknown_choice("view is one of", view, get_args(View))
+        raise unknown_choice("view must be one of", view, get_args(View))
     order = np.argsort(trees.label, kind="stable")
     start = np.searchsorted(trees.label[order], np.arange(len(trees.labels) + 1))
     wanted = np.broadcast_to(np.asarray(states, np.int64), len(trees.labels))
@@ -130,11 +130,9 @@ def cluster_nodes(
         if k < 2:
             return
         means = KMeans(k, n_init=1, max_iter=_ROUNDS, random_state=random_state)
-        with pools.limit(
-            limits=1, user_api="openmp"
-        ):  # each of our threads would start as many as there are cores
+        with pools.limit(limits=1, user_api="openmp"):  # each thread would start as many as there are cores
             means.fit(points, sample_weight=np.bincount(place))
-        # A cluster may have lost all its points: the others are numbered anew.
+        # A cluster may have lost all its points: the others are renumbered.
         used, cluster = np.unique(means.labels_, return_inverse=True)
         state[nodes], n_states[label] = cluster[place], len(used)
 
@@ -147,7 +145,7 @@ def cluster_nodes(
 
 
 def _points(projection: Projection, label: int, nodes: NDArray[np.int64], view: View) -> Floats:
-    """What is clustered. Directions count as much as inside and outside have in common along them."""
+    """The points to cluster. Directions are weighted by the correlation of inside and outside along them."""
     m = projection.n_states[label]
     s = projection.singular_values[label, :m]
     parts = []
@@ -165,7 +163,7 @@ def grammar_of_states(
     n_states: NDArray[np.int32],
     backoff: Backoff = Backoff(rules=3.0, words=0.8),  # noqa: B008
 ) -> Grammar:
-    """Smoothed relative frequencies, if the states of all nodes are known.
+    """Smoothed relative frequencies for known states of all nodes.
 
     They are moments too: with the indicators of the states for inside vectors Y and those divided by the frequencies of
     the states in their labels for outside vectors Z, the moments of a rule are its relative frequencies with each

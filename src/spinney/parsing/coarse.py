@@ -1,9 +1,9 @@
-"""The coarse pass: which items of a sentence are worth the attention of a finer grammar.
+"""The coarse pass: which items of a sentence a finer grammar has to consider.
 
-A PCFG with the same rules weighs all labels over all spans, by inside-outside; items whose posterior probability is
-below a threshold are dropped (Charniak and Johnson 2005; with 1e-5 the right items are hardly ever among them). What
-is left is a :class:`~spinney.parsing.forest.PackedForest`, on which the fine grammar, at m³ for each rule, can be
-afforded.
+A PCFG with the same rules scores all labels over all spans by inside-outside; items with a posterior probability
+below a threshold are dropped (Charniak and Johnson 2005; with 1e-5, correct items are hardly ever among them). The
+result is a :class:`~spinney.parsing.forest.PackedForest`, on which the fine grammar, at m³ per rule, is
+affordable.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from spinney.parsing.binarising import label_parts
 from spinney.parsing.forest import Floats, ForestArrays, Ints, PackedForest, read_only
 from spinney.parsing.grammar import Grammar
 
-_LOOSER = 1e-4  # what the threshold is multiplied by when it leaves no derivation
+_LOOSER = 1e-4  # factor of the threshold when it leaves no derivation
 
 
 class PCFG(NamedTuple):
-    """The rules of a grammar with one state a label, by left child and by parent, as kernels take them."""
+    """The rules of a grammar with one state per label, by left child and by parent, as kernels take them."""
 
     root: Floats
     left_start: Ints
@@ -47,7 +47,7 @@ class PCFG(NamedTuple):
         """The rules of a grammar."""
         rules = grammar.rules
         if grammar.layout.n_states.max(initial=1) > 1 or grammar.signed:
-            raise OptionError("a coarse grammar has one state a label, and probabilities")
+            raise OptionError("a coarse grammar must have one state per label, and probabilities")
         a, b, c = rules.binary.T
         order = np.lexsort((a, c, b))
         bounds = np.arange(rules.n_labels + 1)
@@ -84,9 +84,9 @@ class Pruner:
     Parameters
     ----------
     coarse : Grammar
-        One state a label.
+        One state per label.
     threshold : float
-        The least posterior probability of an item. 0 keeps everything that is possible.
+        The minimum posterior probability of an item. 0 keeps everything possible.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Pruner:
 
     def __init__(self, coarse: Grammar, threshold: float = 1e-5) -> None:
         if not 0.0 <= threshold < 1.0:
-            raise OptionError(f"threshold={threshold}: must be at least 0 and less than 1")
+            raise OptionError(f"threshold must be at least 0 and less than 1, not {threshold}")
         self.coarse = coarse
         self.threshold = threshold
         self._grammar = PCFG.of(coarse)
@@ -116,10 +116,10 @@ class Pruner:
     ) -> PackedForest | None:
         """The forest of a sentence; None if the grammar has no derivation of it.
 
-        With ``tags`` each word has that tag alone, if the grammar knows the tag. With ``wide`` every word may have
-        every tag that some rare word had, besides its own. Where the threshold would leave no derivation at all, as may
-        happen in long sentences, it is lowered. Takes 28 bytes for each label and span while it works: 200 MB for 200
-        words and 360 labels.
+        With ``tags``, each word has only the given tag, if the grammar knows it. With ``wide``, every word may have,
+        in addition to its own tags, every tag of some rare word. Where the threshold would leave no derivation at all,
+        as may happen in long sentences, it is lowered. Takes 28 bytes for each label and span while it works: 200 MB
+        for 200 words and 360 labels.
         """
         if not len(words):
             raise InputError("a sentence without words")
@@ -157,7 +157,7 @@ class Pruner:
 
     @cached_property
     def tag_labels(self) -> dict[str, list[int]]:
-        """The tags of trees, each with the labels of the grammar that have it at their lower end: NNS, NP+NNS."""
+        """The tags of trees, each with the grammar labels that end in it: NNS, NP+NNS."""
         found: dict[str, list[int]] = {}
         for label in np.unique(self.coarse.rules.lexicon.tag).tolist():
             found.setdefault(label_parts(self.coarse.rules.labels[label])[1][-1], []).append(label)
@@ -166,7 +166,7 @@ class Pruner:
     def flat_tree(self, words: Sequence[str]) -> Tree:
         """A tree for a sentence that has no derivation: the most probable root over the most probable tags.
 
-        How frequent a tag is, which the grammar does not say, is judged by how many words have it.
+        The frequency of a tag, which the grammar does not have, is estimated by the number of words with it.
         """
         rules = self.coarse.rules
         words_of_tag = np.bincount(rules.lexicon.tag, minlength=rules.n_labels)
@@ -191,10 +191,10 @@ class Pruner:
         return _joined(found)
 
     def _tagged_entries(self, words: Sequence[str], tags: Sequence[str]) -> tuple[Ints, Ints]:
-        """The entries of each word with its tag; if a word never had it, those of the broadest row that has."""
+        """The entries of each word with its tag; if a word never had it, those of the broadest row that has it."""
         lexicon = self.coarse.rules.lexicon
         if len(tags) != len(words):
-            raise InputError(f"{len(words)} words with {len(tags)} tags")
+            raise InputError(f"{len(words)} words, but {len(tags)} tags")
         start, wide = self._entries(words, wide=True)
         found: list[NDArray[np.integer]] = []
         for i, (word, tag) in enumerate(zip(words, tags, strict=True)):
@@ -204,7 +204,7 @@ class Pruner:
             for label in labels:
                 entries = lexicon.entries(np.array(rows), np.full(3, label))
                 entries = entries[entries >= 0]
-                # A tag that no rare word has, over a word that never had it: any word with that tag will do.
+                # A tag that no rare word has, over a word that never had it: use any word with that tag.
                 own.append((entries if len(entries) else np.flatnonzero(lexicon.tag == label))[:1])
             found.append(np.concatenate(own) if own else wide[start[i] : start[i + 1]])
         return _joined(found)

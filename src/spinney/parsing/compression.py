@@ -18,7 +18,7 @@ from spinney.parallel import one_blas_thread
 from spinney.parsing.forest import Floats, Ints
 from spinney.parsing.grammar import Grammar, Layout, Rules
 
-_BATCH = 1 << 22  # numbers of tensors that are decomposed together
+_BATCH = 1 << 22  # tensors that are decomposed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class CompressedGrammar:
 
     @property
     def n_parameters(self) -> int:
-        """Numbers in all."""
+        """The total number of parameters."""
         return sum(len(one) for one in (self.root, self.binary, self.unary, self.lexical))
 
     def expanded(self) -> Grammar:
@@ -98,9 +98,9 @@ def compressed(
         r for all rules; by default each rule gets the smallest of 1, 2, 4, 8, … whose relative error is within the
         tolerance. A rule for which r·(m1 + m2 + m3) numbers are no fewer than m1·m2·m3 keeps its tensor.
     tolerance
-        The relative error that is good enough: to stop at, and to choose ranks by.
+        The relative error at which to stop, and by which ranks are chosen.
     restarts
-        How many random beginnings each rule has; the best result counts.
+        Number of random starts per rule; the best result is kept.
     iterations
         Rounds of alternating least squares.
 
@@ -118,7 +118,7 @@ def compressed(
     (array([2], dtype=int32), 512, 48, True)
     """
     if rank is not None and rank < 1:
-        raise OptionError(f"rank={rank}: must be at least 1")
+        raise OptionError(f"rank must be at least 1, not {rank}")
     layout, rules = grammar.layout, grammar.rules
     random = np.random.default_rng(random_state)
     shapes = layout.n_states.astype(np.int64)[rules.binary]
@@ -156,7 +156,7 @@ def compressed(
 
 
 def _batches(shapes: NDArray[np.int64], rules: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Some rules, by shape, a batch at a time."""
+    """Some rules, by shape, in batches."""
     kinds, kind = np.unique(shapes[rules], axis=0, return_inverse=True)
     for i, shape in enumerate(kinds):
         alike = rules[kind.ravel() == i]
@@ -167,7 +167,7 @@ def _batches(shapes: NDArray[np.int64], rules: NDArray[np.int64]) -> Iterator[ND
 def _decomposed(
     tensors: Floats, r: int, tolerance: float, restarts: int, iterations: int, random: np.random.Generator
 ) -> tuple[list[Floats], Floats]:
-    """The best U, V, W [tensors, m, r] of some beginnings, and their relative errors."""
+    """The best U, V, W [tensors, m, r] of several starts, and their relative errors."""
     best = [np.zeros((len(tensors), m, r)) for m in tensors.shape[1:]]
     errors = np.full(len(tensors), np.inf)
     for restart in range(restarts):
@@ -185,13 +185,13 @@ def _decomposed(
 
 
 def _random(tensors: Floats, r: int, random: np.random.Generator) -> tuple[Floats, Floats]:
-    """V and W to begin with."""
+    """Random initial V and W."""
     V, W = (random.standard_normal((len(tensors), m, r)) for m in tensors.shape[2:])
     return V, W
 
 
 def _diagonalised(tensors: Floats, r: int, random: np.random.Generator) -> tuple[Floats, Floats]:
-    """V and W to begin with, which are right if a tensor is the sum of r outer products (Leurgans et al. 1993).
+    """Initial V and W, which are exact if a tensor is the sum of r outer products (Leurgans et al. 1993).
 
     Two random mixtures of its slices are V D Wᵀ and V D' Wᵀ with diagonal D and D': V diagonalises one over the other.
     """
@@ -203,14 +203,14 @@ def _diagonalised(tensors: Floats, r: int, random: np.random.Generator) -> tuple
 
 
 def _unfolded(tensors: Floats, axis: int) -> Floats:
-    """The tensors as matrices, a row for each index of an axis."""
+    """The tensors as matrices, one row per index of an axis."""
     return np.moveaxis(tensors, axis + 1, 1).reshape(len(tensors), tensors.shape[axis + 1], -1)
 
 
 def _least_squares(
     tensors: Floats, V: Floats, W: Floats, tolerance: float, iterations: int
 ) -> tuple[list[Floats], Floats]:
-    """Alternating least squares: each matrix in turn is the best one, the others being given; and relative errors."""
+    """Alternating least squares: each matrix in turn is optimal given the others; with relative errors."""
     n, r = len(tensors), V.shape[-1]
     norm = np.linalg.norm(tensors.reshape(n, -1), axis=1)
     norm = np.where(norm == 0, 1.0, norm)

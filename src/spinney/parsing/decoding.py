@@ -1,7 +1,7 @@
-"""The best tree of a forest, by several ideas of what is best.
+"""The best tree of a forest by several criteria.
 
 Every criterion is a score for each edge of the forest; the best tree is the one whose edges have the largest sum. So
-all criteria share one search (and k-best lists), and several grammars decide together by adding up their scores.
+all criteria share one search (and k-best lists), and grammars are combined by adding their scores.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spinney.parsing.forest import Floats, PackedForest
 from spinney.parsing.grammar import Grammar
 from spinney.parsing.inside import Marginals
 
-#: What to do with signed marginals. They are divided by |Z|, then: ``"raw"`` leaves them as they are, even if Z is
+#: How to handle signed marginals. They are divided by |Z|; then ``"raw"`` leaves them as they are, even if Z is
 #: negative and the best tree becomes the worst; ``"abs"`` takes absolute values (Cohen et al. 2013); ``"normalise"``
 #: divides by the sign of Z as well; ``"clip"`` does too, and sets what is still negative to 0. Probabilities are the
 #: same with all of them.
@@ -28,7 +28,7 @@ Signs = Literal["raw", "abs", "normalise", "clip"]
 
 @dataclass(frozen=True, eq=False)
 class EdgeScores:
-    """A number for each edge and each root of a forest; -inf for those that no tree may use."""
+    """A number for each edge and each root of a forest; -inf for those that are not allowed."""
 
     forest: PackedForest
     binary: Floats
@@ -41,7 +41,7 @@ class EdgeScores:
         """Several criteria on one forest added up: with max-rule scores, a product of grammars (Petrov 2010)."""
         forest = scores[0].forest
         if any(one.forest is not forest for one in scores):
-            raise OptionError("scores of different forests cannot be added up")
+            raise OptionError("scores of different forests cannot be added")
         kinds = zip(*((one.binary, one.unary, one.lexical, one.root) for one in scores), strict=True)
         return cls(forest, *(np.sum(kind, axis=0) for kind in kinds))
 
@@ -76,9 +76,9 @@ def max_rule_scores(
 ) -> EdgeScores:
     """Posterior probabilities of the rules at their places: the best tree has the largest product, or sum, of them.
 
-    The product is the criterion of Petrov and Klein (2007). That a span has no unary rule is a decision like others,
-    and has its posterior: so all trees of a sentence have as many factors. Where a posterior is not positive no tree of
-    a product may pass.
+    The product is the criterion of Petrov and Klein (2007). The absence of a unary rule over a span is a decision
+    with a posterior, too, so all trees of a sentence have the same number of factors. An edge whose posterior is not
+    positive is not allowed in a product.
     """
     f = marginals.forest.arrays
     kinds = marginals.binary, marginals.unary, marginals.lexical, marginals.items[f.root]
@@ -89,10 +89,10 @@ def max_rule_scores(
 
 
 def mbr_scores(marginals: Marginals, signs: Signs = "abs") -> EdgeScores:
-    """Posteriors of items: the best tree has the largest expected number of right ones (Goodman 1996).
+    """Posteriors of items: the best tree has the largest expected number of correct ones (Goodman 1996).
 
     Each span of a tree counts twice, with its label below a unary rule and with that above, which are the same where
-    there is no such rule. If unary nodes were counted as more labels to be right about, trees would be full of them.
+    there is no such rule. If unary nodes counted as additional labels, trees would be full of them.
     """
     forest, f = marginals.forest, marginals.forest.arrays
     mu = _signed(marginals.items, marginals, signs)
@@ -102,10 +102,10 @@ def mbr_scores(marginals: Marginals, signs: Signs = "abs") -> EdgeScores:
 
 
 def viterbi_scores(grammar: Grammar, forest: PackedForest) -> EdgeScores:
-    """Log-probabilities of rules, of a grammar with one state a label: the best tree is the most probable one."""
+    """Log-probabilities of rules, of a grammar with one state per label: the best tree is the most probable one."""
     if grammar.layout.n_states.max(initial=1) > 1 or grammar.signed:
         raise OptionError(
-            "Viterbi needs one state a label, and probabilities: see kbest.unfolded, or use max-rule decoding"
+            "Viterbi needs one state per label, and probabilities: see kbest.unfolded, or use max-rule decoding"
         )
     f = forest.arrays
     unary = np.where(f.unary_rule < 0, 0.0, _log(np.append(grammar.unary, 0.0))[f.unary_rule])
@@ -114,7 +114,7 @@ def viterbi_scores(grammar: Grammar, forest: PackedForest) -> EdgeScores:
 
 
 def best_tree(scores: EdgeScores) -> Tree | None:
-    """The tree with the largest score; of equal ones always the same. None if there is none.
+    """The tree with the largest score; ties are broken deterministically. None if there is no tree.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def best_tree(scores: EdgeScores) -> Tree | None:
 
 
 def free_tree(marginals: Marginals, signs: Signs = "abs") -> Tree:
-    """The brackets with the largest expected number of right items, whatever the rules say (Goodman 1996).
+    """The brackets with the largest expected number of correct items, regardless of the rules (Goodman 1996).
 
     Each span takes its most probable bottom and its most probable top: two nodes if their labels differ. A span in
     which no label has a positive marginal gets no node: its parts hang on the span above it.
@@ -163,7 +163,7 @@ def free_tree(marginals: Marginals, signs: Signs = "abs") -> Tree:
 
 
 def _best_splits(gain: Floats) -> NDArray[np.int64]:
-    """Where the best binary brackets split each span."""
+    """The split of each span in the best binary bracketing."""
     n = len(gain) - 1
     best, split = gain.copy(), np.zeros((n + 1, n + 1), np.int64)
     for width in range(2, n + 1):

@@ -1,4 +1,4 @@
-"""The best projective dependency tree of given edge scores (Eisner 1996), and others that come close to it."""
+"""The best projective dependency tree for given edge scores (Eisner 1996)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def eisner(scores: ArrayLike, *, single_root: bool = True) -> Heads:
     ----------
     scores : array [n + 1, n + 1]
         ``scores[h, m]`` of the edge from head h to modifier m. Words are numbered from 1; 0 is the artificial root,
-        which is nobody's modifier: column 0 and the diagonal are not looked at. -inf forbids an edge.
+        which is never a modifier: column 0 and the diagonal are ignored. -inf forbids an edge.
     single_root
-        Whether the artificial root has one modifier only.
+        Whether the artificial root has exactly one modifier.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def eisner(scores: ArrayLike, *, single_root: bool = True) -> Heads:
     table = edge_table(scores)
     heads = np.zeros(len(table), np.int32)
     if len(table) > 1 and best_projective(table, single_root, heads) == -np.inf:
-        raise InputError("no projective tree is allowed: every one has an edge of score -inf")
+        raise InputError("no projective tree is possible: every one has an edge with score -inf")
     return heads[1:]
 
 
@@ -59,11 +59,11 @@ def is_projective(heads: ArrayLike) -> bool:
 
 
 def edge_table(scores: ArrayLike) -> NDArray[np.float64]:
-    """A copy that the kernel can take."""
+    """A copy in the form that the kernel needs."""
     table = np.array(scores, np.float64, order="C")
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not len(table):
-        raise InputError(f"edge scores are a table [n + 1, n + 1], not {list(table.shape)}")
+        raise InputError(f"edge scores must be a table of shape [n + 1, n + 1], not {list(table.shape)}")
     looked_at = table[:, 1:][~np.eye(len(table), dtype=bool)[:, 1:]]
     if np.isnan(looked_at).any() or (looked_at == np.inf).any():
-        raise InputError("edge scores are numbers or -inf")
+        raise InputError("edge scores must be numbers or -inf")
     return table

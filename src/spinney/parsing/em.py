@@ -16,12 +16,12 @@ from spinney.parsing.grammar import Floats, Grammar, RuleCounts, Rules, Uses
 from spinney.parsing.treearrays import TreeArrays
 from spinney.progress import log, task
 
-_SHARDS = 16  # so many pieces of work for the threads
+_SHARDS = 16  # pieces of work for the threads
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Trees, and the rules at their nodes: what an E-step goes through."""
+    """Trees and the rules at their nodes: the input of an E-step."""
 
     trees: TreeArrays
     uses: Uses
@@ -29,7 +29,7 @@ class Sample:
 
     @classmethod
     def of(cls, trees: TreeArrays, rules: Rules) -> Sample:
-        """Trees as the rules see them."""
+        """Trees with the rules at their nodes."""
         return cls(trees, rules.used(trees), rules)
 
     @cached_property
@@ -53,7 +53,7 @@ class Beliefs(NamedTuple):
 
     inside: Floats  # [nodes, most states]
     outside: Floats
-    scale: Floats  # [nodes]: what the inside vectors were divided by
+    scale: Floats  # [nodes]: the scale of the inside vectors
     log_probability: Floats  # [trees]
 
 
@@ -93,7 +93,7 @@ def beliefs(sample: Sample, grammar: Grammar, threads: int | None = None) -> Bel
 def expected_counts(
     sample: Sample, grammar: Grammar, found: Beliefs, threads: int | None = None
 ) -> RuleCounts:
-    """The E-step: how often each rule with each states is expected in the trees."""
+    """The E-step: the expected count of each rule with each combination of states in the trees."""
     from spinney.parsing._em_kernels import expected_binary, expected_unary
 
     trees, layout = sample.trees, grammar.layout
@@ -105,7 +105,7 @@ def expected_counts(
         parts = start, nodes, trees.left, trees.right, states, layout.binary_start, grammar.binary
         expected_binary(*limits, *parts, *found[:3], counts.binary)
 
-    # Rules are shared out so that each thread has about as many numbers to fill and nodes to go through.
+    # Rules are divided so that the threads have about the same amount of work.
     work = layout.binary_start + start * 8
     edges = np.searchsorted(work, np.linspace(0, work[-1], _SHARDS + 1)).tolist()
     edges[0], edges[-1] = 0, len(start) - 1
@@ -160,7 +160,7 @@ def tree_log_probabilities(trees: TreeArrays, grammar: Grammar) -> Floats:
 
 
 class Smoothing(NamedTuple):
-    """How an M-step smooths (:meth:`~spinney.parsing.grammar.RuleCounts.grammar`)."""
+    """The smoothing of an M-step (:meth:`~spinney.parsing.grammar.RuleCounts.grammar`)."""
 
     own: float = 1.0
     rules: float = 0.01
@@ -183,20 +183,20 @@ def run_em(
     threads: int | None = None,
     watch: Watch | None = None,
 ) -> tuple[Grammar, RuleCounts, list[float]]:
-    """EM from a grammar on.
+    """EM, starting from a grammar.
 
     Parameters
     ----------
     sample
         The trees.
     grammar
-        Where to begin. States that are all alike stay so.
+        The initial grammar. States that are identical remain so.
     iterations
-        How many.
+        Number of iterations.
     smoothing
-        Of each M-step.
+        Smoothing of each M-step.
     threads
-        By default as many as there are cores.
+        By default the number of cores.
     watch
         Called after each iteration with its number, the new grammar and the log-likelihood of the one before; EM ends
         when it returns true.
@@ -223,7 +223,7 @@ def run_em(
 def random_grammar(
     rules: Rules, pcfg: RuleCounts, states: int, rng: np.random.Generator, noise: float = 0.5
 ) -> Grammar:
-    """The PCFG with each label copied ``states`` times and every number disturbed: where EM may begin."""
+    """The PCFG with each label copied ``states`` times and every number perturbed: a start for EM."""
     from spinney.parsing.states import split_states
 
     n_states = np.full(rules.n_labels, states, np.int32)

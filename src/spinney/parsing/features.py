@@ -1,8 +1,8 @@
-"""What is seen inside and outside each node of a treebank: sparse indicators, label by label.
+"""Inside and outside features of the nodes of a treebank: sparse indicators, label by label.
 
 The *inside* of a node is the tree below it, the *outside* everything else. Given the label and the hidden state of the
-node the two are independent, so what they have in common speaks of the state (Cohen, Stratos, Collins, Foster and Ungar
-2013). A template gives each node one number or none; the numbers of one template at nodes of one label are a block of
+node the two are independent, so their correlation reveals the state (Cohen, Stratos, Collins, Foster and Ungar
+2013). A template gives each node at most one number; the numbers of one template at nodes of one label are a block of
 indicator features.
 """
 
@@ -41,7 +41,7 @@ class FeatureSet:
             for name in names:
                 if name not in known:
                     raise OptionError(
-                        f"no {view} feature is called {name!r}; there are {', '.join(known)}",
+                        f"there is no {view} feature {name!r}; there are {', '.join(known)}",
                         given=name,
                         known=known,
                     )
@@ -57,7 +57,7 @@ class View:
         Where the features of each row begin.
     column : int32 array [features of all nodes]
     width : int64 array [labels]
-        How many columns each label has.
+        The number of columns of each label.
     """
 
     indptr: Ints
@@ -108,7 +108,7 @@ def node_features(
     features
         The templates, or the name of a set of them (:data:`FEATURE_SETS`).
     heads
-        Finds the heads of phrases; a part of a phrase (``@NP``) holds the head of the phrase.
+        Finds the heads of phrases; a partial phrase (``@NP``) contains the head of the phrase.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def feature_set(features: FeatureSet | str) -> FeatureSet:
         return features
     if features not in FEATURE_SETS:
         raise OptionError(
-            f"no feature set is called {features!r}; there are {', '.join(FEATURE_SETS)}",
+            f"there is no feature set {features!r}; there are {', '.join(FEATURE_SETS)}",
             given=features,
             known=FEATURE_SETS,
         )
@@ -214,14 +214,14 @@ class _Nodes:
         return word
 
     def word_class(self, name: Callable[[str], str]) -> Ints:
-        """Classes of words that have names, at the leaves."""
+        """Named word classes, at the leaves."""
         names: dict[str, int] = {}
         of_word = np.array([names.setdefault(name(word), len(names)) for word in self.words], np.int64)
         return self.at(of_word, self.word)
 
     @cached_property
     def production(self) -> Ints:
-        """What stands at a node and right below it: rules first, then words."""
+        """The production at a node: rules first, then words."""
         number, _ = _numbered(self._rule_key[self.inner])
         production = np.empty(self.size, np.int64)
         production[self.inner] = number
@@ -235,7 +235,7 @@ class _Nodes:
 
     @cached_property
     def head_child(self) -> Ints:
-        """The child that holds the head; a leaf is its own."""
+        """The child that contains the head; a leaf is its own."""
         child = np.where(self.leaf, np.arange(self.size), self.left)
         two = np.flatnonzero(self.right >= 0)
         rule, first = _numbered(self._rule_key[two])
@@ -300,7 +300,7 @@ def _head_is_right(heads: HeadRules, label: str, left: str, right: str) -> bool:
 
 
 def _followed(link: Ints) -> Ints:
-    """Where the links of each node end, at a node that links to itself: each round doubles the way."""
+    """The end of the links of each node, at a node that links to itself: each round doubles the distance."""
     while True:
         further = link[link]
         if np.array_equal(further, link):
@@ -333,7 +333,7 @@ def _numbered(key: Ints) -> tuple[Ints, Ints]:
 
 Template = Callable[[_Nodes], Ints]
 
-#: What the tree below a node shows. At leaves: the word and its classes; elsewhere rules and heads.
+#: Features of the tree below a node. At leaves: the word and its classes; elsewhere rules and heads.
 INSIDE: Mapping[str, Template] = {
     "constant": lambda n: np.zeros(n.size, np.int64),
     "left": lambda n: n.at(n.label, n.left),
@@ -349,7 +349,7 @@ INSIDE: Mapping[str, Template] = {
     "signature": lambda n: n.word_class(lambda word: signature(word, False)),
 }
 
-#: What the rest of the tree shows.
+#: Features of the rest of the tree.
 OUTSIDE: Mapping[str, Template] = {
     "constant": lambda n: np.zeros(n.size, np.int64),
     "above": lambda n: n.above,

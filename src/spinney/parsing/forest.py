@@ -1,4 +1,4 @@
-"""A packed forest: all derivations of a sentence that a grammar is to weigh, in flat arrays."""
+"""A packed forest: all derivations of a sentence that a grammar considers, in flat arrays."""
 
 from __future__ import annotations
 
@@ -39,21 +39,22 @@ class ForestArrays(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PackedForest:
-    """The derivations of a sentence: items, and edges that say what an item may be made of.
+    """The derivations of a sentence: items, and edges from which items are built.
 
     An *item* is a label over a span of words. Each span has *bottom* items, made by binary rules or from its one word,
     and above them *top* items: a bottom item as it is, or a unary rule over one. Binary rules and the root take tops.
-    Spans come by width, the bottoms of a span before its tops: so an item stands after all that it is made of.
+    Spans are ordered by width, the bottoms of a span before its tops, so an item comes after everything it is built
+    from.
 
-    Binary edges come by parent, then by rule: those of one rule over one span, which differ in where they split it,
-    are a *group*.
+    Binary edges are ordered by parent, then by rule: those of one rule over one span, which differ in where they split
+    it, are a *group*.
 
     Attributes
     ----------
     rules : Rules
     words : tuple of str
     arrays : ForestArrays
-        int32 arrays, which nobody may write to:
+        read-only int32 arrays:
 
         * ``begin``, ``end`` [spans]: the words ``begin`` to ``end - 1``; ``item_start`` [spans + 1]
         * ``span``, ``label`` [items]
@@ -82,7 +83,7 @@ class PackedForest:
 
     @property
     def n_items(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return len(self.arrays.label)
 
     @property
@@ -139,7 +140,7 @@ class PackedForest:
 
 
 def read_only(array: NDArray[Any], kind: type[_Kind]) -> NDArray[_Kind]:
-    """A view that cannot be written to, whatever came in: kernels are compiled for one type of array."""
+    """A read-only view of any array: kernels are compiled for one type of array."""
     view = np.ascontiguousarray(array, kind).view()
     view.flags.writeable = False
     return view

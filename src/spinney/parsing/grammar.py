@@ -1,8 +1,8 @@
-"""Grammars with latent states: rules, where their numbers stand, and how counts become probabilities.
+"""Grammars with latent states: rules, the layout of their numbers, and how counts become probabilities.
 
 A label *a* has ``m_a`` states. A binary rule a → b c has a number for each ``(h1, h2, h3)``, a unary rule a → b for
-each ``(h1, h2)``, an entry of the lexicon a → x for each ``h``; all of them stand in flat arrays, one rule after
-another, in that order of indices. With one state a label this is a PCFG. With numbers from EM or clusters they are
+each ``(h1, h2)``, an entry of the lexicon a → x for each ``h``; all of them are in flat arrays, one rule after
+another, in this order of indices. With one state per label this is a PCFG. With numbers from EM or clusters they are
 probabilities; from spectral moments they may have any sign, and only sums over all states mean something.
 """
 
@@ -23,15 +23,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rules:
-    """What may be rewritten how, whatever the states.
+    """The rules of a grammar, regardless of states.
 
     Attributes
     ----------
     labels : tuple of str
     binary : int32 array [rules, 3]
-        a, b, c of each rule a → b c, in rising order.
+        a, b, c of each rule a → b c, in increasing order.
     unary : int32 array [rules, 2]
-        a, b of each rule a → b, in rising order.
+        a, b of each rule a → b, in increasing order.
     lexicon : Lexicon
     """
 
@@ -57,7 +57,7 @@ class Rules:
         return len(self.labels)
 
     def used(self, trees: TreeArrays) -> Uses:
-        """Which rule stands at each node of some trees, whose labels begin as these do."""
+        """The rule at each node of some trees, whose labels begin with these."""
         L = max(self.n_labels, len(trees.labels))
         rule = np.full(len(trees.label), -1, np.int32)
         rare = np.full(len(trees.label), -1, np.int32)
@@ -71,7 +71,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Uses:
-    """The number of the rule at each node: binary, unary or entry of the lexicon, as the node is; -1 for none.
+    """The number of the rule at each node: binary, unary or entry of the lexicon, depending on the node; -1 for none.
 
     ``rare`` holds, at the leaf of a rare word, the entry of its signature as well, and -1 elsewhere.
     """
@@ -82,14 +82,14 @@ class Uses:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the numbers of each label and each rule stand, given how many states the labels have."""
+    """The positions of the numbers of each label and rule, given the number of states per label."""
 
     rules: Rules
     n_states: NDArray[np.int32]  # [labels]
 
     @classmethod
     def uniform(cls, rules: Rules, states: int) -> Layout:
-        """As many states for each label."""
+        """The same number of states for each label."""
         return cls(rules, np.full(rules.n_labels, states, np.int32))
 
     @cached_property
@@ -129,7 +129,7 @@ class Numbers:
 
     @classmethod
     def zeros(cls, layout: Layout) -> Self:
-        """Nothing counted."""
+        """All counts zero."""
         starts = layout.state_start, layout.binary_start, layout.unary_start, layout.entry_start
         return cls(layout, *(np.zeros(start[-1]) for start in starts))
 
@@ -190,10 +190,9 @@ class RuleCounts(Numbers):
         Parameters
         ----------
         mass
-            What the numbers of each state are divided by: by default how often the state occurred.
+            The divisor of the numbers of each state; by default the count of the state.
         own
-            How many tokens of its signature are added to those of a rare word, and of all rare words to those of a
-            signature.
+            The number of tokens of its signature that are added to a rare word, and of all rare words to a signature.
         alpha
             How far the law of a state, over rules and over words, is moved to the mean of its label's states
             (Petrov et al. 2006).
@@ -227,21 +226,21 @@ class Grammar(Numbers):
 
     @property
     def rules(self) -> Rules:
-        """What may be rewritten how."""
+        """The rules."""
         return self.layout.rules
 
     @property
     def n_parameters(self) -> int:
-        """Numbers in all."""
+        """The total number of parameters."""
         return sum(len(one) for one in (self.root, self.binary, self.unary, self.lexical))
 
 
 def smoothed_words(counts: RuleCounts, own: float) -> Floats:
-    """Counts of words and classes of words, where few tokens are helped by more.
+    """Counts of words and classes of words, where rare words are smoothed.
 
-    A rare word w with signature s counts ``(c(w, ·) + own·p(· | s)) · c(w) / (c(w) + own)``: as much as before, but
-    partly as its signature suggests. The row of a signature holds ``p(· | s)``, itself helped by the
-    law of all rare words: so an unknown word weighs as much as one token.
+    A rare word w with signature s counts ``(c(w, ·) + own·p(· | s)) · c(w) / (c(w) + own)``: the same total, but
+    partly distributed as its signature suggests. The row of a signature holds ``p(· | s)``, itself smoothed by
+    the distribution of all rare words, so an unknown word weighs as much as one token.
     """
     layout, lexicon = counts.layout, counts.layout.rules.lexicon
     row, n, start = lexicon.entry_row, lexicon.n_words, layout.entry_start
@@ -260,7 +259,7 @@ def smoothed_words(counts: RuleCounts, own: float) -> Floats:
         return np.repeat(start[entries], sizes) + inner, np.repeat(start[other], sizes) + inner
 
     signatures = np.flatnonzero((row >= n) & (row < any_row))
-    # Without rare words, unknown ones are like any.
+    # Without rare words, unknown words are treated like any word.
     examples = signatures if len(signatures) else np.flatnonzero(row < n)
     here, there = addressed(np.full(len(examples), any_row), examples)
     np.add.at(values, there, values[here])
@@ -279,7 +278,7 @@ def smoothed_words(counts: RuleCounts, own: float) -> Floats:
 
 
 def pcfg_counts(trees: TreeArrays, rules: Rules, uses: Uses | None = None) -> RuleCounts:
-    """How often each rule stands in some trees: one state a label.
+    """The count of each rule in some trees, with one state per label.
 
     Examples
     --------
@@ -318,7 +317,7 @@ def _rules_at(trees: TreeArrays) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _key(rules: NDArray[np.integer], L: int) -> NDArray[np.int64]:
-    """One number for each rule, rising as the rules do."""
+    """One number for each rule, in the order of the rules."""
     key = np.zeros(len(rules), np.int64)
     for column in rules.T:
         key = key * L + column
@@ -326,7 +325,7 @@ def _key(rules: NDArray[np.integer], L: int) -> NDArray[np.int64]:
 
 
 def _found(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The places of numbers among rising keys; -1 where they are not there."""
+    """The positions of numbers among increasing keys; -1 where they are missing."""
     if not len(keys):
         return np.full(len(wanted), -1, np.int32)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

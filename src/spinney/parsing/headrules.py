@@ -1,4 +1,4 @@
-"""The head of a phrase: which child it is about, and which word (Magerman 1995; Collins 1999, appendix A)."""
+"""The head of a phrase: its head child and its head word (Magerman 1995; Collins 1999, appendix A)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PUNCTUATION: Final = frozenset({"``", "''", ",", ".", ":", "-LRB-", "-RRB-"})
 _ANY = "*"  # in a file, the phrases without a rule of their own
 _SETS = ("conjunctions", "punctuation")
 _NAME = re.compile(r"[^()\s]+")
-_REMEDY = "a line is: LABEL left|right A B (C D)"
+_REMEDY = "the format is LABEL left|right A B (C D)"
 _CACHED = 1 << 16
 
 
@@ -37,7 +37,7 @@ class HeadRule(NamedTuple):
     start : ``"left"`` or ``"right"``
         Where the search begins.
     wanted : tuple of tuple of str
-        Labels of children, best first; of labels that stand together, the first that is met.
+        Labels of children, best first; among labels in the same group, the first one found.
     """
 
     label: str
@@ -53,10 +53,9 @@ class HeadRule(NamedTuple):
 class HeadRules:
     """Rules that find the head among the children of a phrase.
 
-    The rules of a phrase are tried in their order. If no child has a label that they want, the head is the first
-    child from where the last of them starts, not counting punctuation. Then the rule for coordination: a head right
-    after a conjunction gives way to what stands before that conjunction. Function tags and indices of labels are
-    not looked at.
+    The rules of a phrase are tried in order. If no child has one of their labels, the head is the first child from
+    where the last rule starts, ignoring punctuation. Then coordination is handled: a head directly after a conjunction
+    is replaced by the child before that conjunction. Function tags and indices of labels are ignored.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ class HeadRules:
     conjunctions
         The labels of conjunctions.
     punctuation
-        The tags of punctuation, which is a head only where there is nothing else.
+        The tags of punctuation, which is a head only if there is nothing else.
 
     Examples
     --------
@@ -94,13 +93,15 @@ class HeadRules:
         children = [label for rule in self.rules for group in rule.wanted for label in group]
         for label in [*phrases, *children, *self.conjunctions, *self.punctuation]:
             if not _NAME.fullmatch(label):
-                raise OptionError(f"{label!r} cannot stand in head rules: no brackets, no white space")
+                raise OptionError(
+                    f"{label!r} cannot be used in head rules: it must not contain brackets or white space"
+                )
         for label in phrases:
             if label == _ANY or label.startswith("#"):
-                raise OptionError(f"a head rule for {label!r}, which means something else in a file")
+                raise OptionError(f"a head rule for {label!r}, which has a special meaning in a file")
         for side in [self.default, *(rule.start for rule in self.rules)]:
             if side not in ("left", "right"):
-                raise OptionError(f"a search starts at the left or at the right, not at {side!r}")
+                raise OptionError(f"a search must start at the left or at the right, not at {side!r}")
 
     @classmethod
     def leftmost(cls) -> HeadRules:
@@ -114,12 +115,12 @@ class HeadRules:
 
     @classmethod
     def read(cls, path: FilePath) -> HeadRules:
-        """The rules of a file: a line for each, ``LABEL left|right A B (C D)``.
+        """The rules of a file, one per line: ``LABEL left|right A B (C D)``.
 
         Labels in brackets have the same rank. Several lines for one label are tried in order. The label ``*`` says
         where the search starts in phrases without a line; ``* conjunctions CC`` and ``* punctuation , .`` name the
         labels of conjunctions (otherwise none) and the tags of punctuation (otherwise the Penn Treebank's). Blank
-        lines and lines that begin with ``#`` are passed over.
+        lines and lines that begin with ``#`` are skipped.
 
         Examples
         --------
@@ -144,7 +145,7 @@ class HeadRules:
                 elif start in _SETS:
                     sets[start] = frozenset(label for group in wanted for label in group)
                 elif wanted:
-                    raise InputError("labels after the start of the search for all other phrases")
+                    raise InputError("the rule for all other phrases takes no labels")
                 else:
                     default = start
             except InputError as error:
@@ -235,13 +236,13 @@ class HeadRules:
 def _parsed(line: str) -> tuple[str, Side, tuple[tuple[str, ...], ...]]:
     label, start, wanted = [*line.split(maxsplit=2), "", ""][:3]
     if not _NAME.fullmatch(label):
-        raise InputError(f"{label!r} where the label of a phrase is due")
+        raise InputError(f"{label!r} where the label of a phrase is expected")
     allowed = ("left", "right", *_SETS) if label == _ANY else ("left", "right")
     if start not in allowed:
-        raise InputError(f"{start!r} where left or right is due")
+        raise InputError(f"{start!r} where left or right is expected")
     groups = re.findall(r"\(([^()]*)\)|([^()\s]+)|(.)", wanted)
     if any(stray.strip() for _, _, stray in groups):
-        raise InputError("a bracket without its other half")
+        raise InputError("an unmatched bracket")
     found = [tuple(several.split()) or (one,) for several, one, stray in groups if not stray]
     if ("",) in found:
         raise InputError("brackets without a label")
@@ -252,8 +253,8 @@ def _table(text: str) -> Iterable[HeadRule]:
     return (HeadRule(*_parsed(line)) for line in text.strip().splitlines())
 
 
-# Collins (1999), table A.1, and his rules for NP, which also serve NX. That an NP ends in a possessive marker needs no
-# rule of its own: the search from the right meets it first.
+# Collins (1999), table A.1, and his rules for NP, which also serve NX. An NP that ends in a possessive marker needs
+# no rule of its own: the search from the right finds it first.
 _COLLINS = """
 ADJP left NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB
 ADVP right RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN

@@ -1,8 +1,8 @@
 """Inside-outside of a grammar with latent states over a forest.
 
-With states summed out, everything is defined for spectral grammars too, whose numbers have any sign: the unknown
+With states summed out, everything is also defined for spectral grammars, whose numbers have any sign: the unknown
 changes of basis cancel (Cohen et al. 2012). But sampling error may then make a marginal, or even the total Z of a
-sentence, negative; see :data:`~spinney.parsing.decoding.SIGNS` for what may be done about it.
+sentence, negative; see :data:`~spinney.parsing.decoding.SIGNS` for remedies.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class GrammarArrays(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """What inside-outside finds: everything is divided by Z, the total of all derivations.
+    """The results of inside-outside, divided by Z, the total of all derivations.
 
     With probabilities these are posterior probabilities; with signed numbers they may lie anywhere, and still sum to 1
     where posteriors do.
@@ -100,7 +100,7 @@ def inside_outside(grammar: Grammar | CompressedGrammar, forest: PackedForest) -
 
     if grammar.layout.rules is not forest.rules:
         raise OptionError(
-            "the grammar and the forest have other rules: use one Rules for the coarse and the fine grammar"
+            "the grammar and the forest have different rules: use the same Rules for the coarse and the fine grammar"
         )
     f, g = forest.arrays, GrammarArrays.of(grammar)
     n_states = grammar.layout.n_states

@@ -13,9 +13,9 @@ from spinney.parsing.decoding import EdgeScores
 
 
 class _Candidate(NamedTuple):
-    """A derivation of an item: an edge, and which best derivation, from 0, of each of its children.
+    """A derivation of an item: an edge, and the rank, from 0, of the derivation of each of its children.
 
-    They compare as tuples: equal scores go by the number of the edge, then by the ranks.
+    They are compared as tuples: ties go by the number of the edge, then by the ranks.
     """
 
     cost: float
@@ -31,7 +31,7 @@ class _Item:
         self.candidates = candidates
         self.seen = {candidate[1:] for candidate in candidates}
         self.best: list[_Candidate] = []
-        self.followed = 0  # how many of the best have left their successors among the candidates
+        self.followed = 0  # how many of the best have added their successors to the candidates
 
     def add(self, candidate: _Candidate) -> None:
         if candidate[1:] not in self.seen:
@@ -40,7 +40,7 @@ class _Item:
 
 
 def k_best(scores: EdgeScores, k: int) -> list[tuple[float, Tree]]:
-    """The k trees with the largest scores, in falling order; fewer if there are no more.
+    """The k trees with the largest scores, best first; fewer if there are no more.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def k_best(scores: EdgeScores, k: int) -> list[tuple[float, Tree]]:
     0.00154 (S (S (N old) (S (N dogs) (V bark))) (V howl))
     """
     if k < 1:
-        raise OptionError(f"k={k}: must be at least 1")
+        raise OptionError(f"k must be at least 1, not {k}")
     search = _Search(scores)
     return [(score, search.tree(rank)) for rank, score in enumerate(search.run(k))]
 

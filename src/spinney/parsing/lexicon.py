@@ -1,4 +1,4 @@
-"""Words and the tags that they may have: known words, and classes of unknown ones."""
+"""Words and their possible tags: known words, and classes of unknown ones."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ ANY = "UNK*"
 class Lexicon:
     """Rows of words and of signatures; the entries of a row are the tags that it may have.
 
-    A *rare* word (at most ``rare`` tokens) may have every tag that some rare word of its signature had, besides its
-    own: with so few tokens, a tag that was never seen is no surprise.
+    A *rare* word (at most ``rare`` tokens) may have every tag that some rare word of its signature had, in addition to
+    its own: with so few tokens, an unseen tag is not surprising.
 
     Attributes
     ----------
     rows : tuple of str
         The known words, then the signatures, of which the last is :data:`ANY`.
     n_words : int
-        How many rows are words.
+        The number of rows that are words.
     count : int64 array [rows]
         Tokens of each word; tokens of rare words of each signature.
     signature_row : int32 array [words]
@@ -35,7 +35,7 @@ class Lexicon:
     start : int64 array [rows + 1]
         Where the entries of each row begin.
     tag : int32 array [entries]
-        The label of each entry, rising within a row.
+        The label of each entry, increasing within a row.
     rare : int
     """
 
@@ -103,7 +103,7 @@ class Lexicon:
         return np.array([self.row(word, i == 0) for i, word in enumerate(words)], np.int32)
 
     def row(self, word: str, first: bool) -> int:
-        """The row of a word, which may stand at the beginning of a sentence: there, a capital may be ignored."""
+        """The row of a word, possibly at the beginning of a sentence, where a capital may be ignored."""
         known = self._row.get(word)
         if known is None and first:
             known = self._row.get(word[:1].lower() + word[1:])

@@ -1,4 +1,4 @@
-"""From trees to grammars: every method of learning behind one function."""
+"""From trees to grammars: all learning methods behind one function."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Judge = Callable[[Grammar], float]
 
 @dataclass(frozen=True)
 class TrainingTrees:
-    """Trees as learners take them.
+    """Trees in the form that learning methods need.
 
     Attributes
     ----------
     sample : Sample
     pcfg : RuleCounts
-        With one state a label.
+        With one state per label.
     """
 
     sample: Sample
@@ -53,7 +53,7 @@ class TrainingTrees:
 
 @dataclass
 class Best:
-    """The best grammar that was judged so far; without a judge the last."""
+    """The best grammar so far; without a judge, the last one."""
 
     judge: Judge | None = None
     every: int = 1
@@ -63,7 +63,7 @@ class Best:
     trace: list[dict[str, float]] = field(default_factory=list)
 
     def watch(self, step: int, grammar: Grammar, log_likelihood: float | None = None) -> bool:
-        """Judge a grammar; whether patience is at its end."""
+        """Judge a grammar; whether to stop."""
         if self.judge is None:
             self.grammar, self.at = grammar, step
             return False
@@ -85,7 +85,7 @@ def learn(
     random_state: int = 0,
     judge: Judge | None = None,
 ) -> tuple[Grammar, dict[str, Any]]:
-    """A grammar of some trees, and facts about how it was learnt.
+    """A grammar of some trees, and facts about how it was learned.
 
     Parameters
     ----------
@@ -118,31 +118,31 @@ def _pcfg(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tu
 
 def _em(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tuple[Grammar, dict[str, Any]]:
     start = random_grammar(training.rules, training.pcfg, s.states, np.random.default_rng(seed))
-    grammar, told = _polished(training, start, s, s.max_iter, judge)
-    if told.get("interrupted") and not told["iterations"]:
-        raise KeyboardInterrupt  # a random beginning is worth nothing
-    return grammar, told
+    grammar, facts = _polished(training, start, s, s.max_iter, judge)
+    if facts.get("interrupted") and not facts["iterations"]:
+        raise KeyboardInterrupt  # a random start is not worth keeping
+    return grammar, facts
 
 
 def _polished(
     training: TrainingTrees, start: Grammar, s: Any, iterations: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
-    """EM from a grammar on; an interrupt ends it early."""
+    """EM from a grammar; an interrupt ends it early."""
     if not iterations:
         return start, {}
-    best, told = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
+    best, facts = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
     try:
         run_em(training.sample, start, iterations, Smoothing(), threads=s.threads, watch=best.watch)
     except KeyboardInterrupt:
-        told["interrupted"] = True
+        facts["interrupted"] = True
     assert best.grammar is not None
-    return best.grammar, {"iterations": best.at, "trace": best.trace, **told}
+    return best.grammar, {"iterations": best.at, "trace": best.trace, **facts}
 
 
 def _split_merge(
     training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
-    best, told = Best(judge), dict[str, Any]()
+    best, facts = Best(judge), dict[str, Any]()
     last = None
     try:
         last = run_split_merge(
@@ -158,10 +158,10 @@ def _split_merge(
     except KeyboardInterrupt:
         if best.grammar is None:
             raise
-        told["interrupted"] = True
+        facts["interrupted"] = True
     found = best.grammar or last
     assert found is not None
-    return found, {"cycles": best.at, "trace": best.trace, **told}
+    return found, {"cycles": best.at, "trace": best.trace, **facts}
 
 
 def _spectral(
@@ -169,8 +169,8 @@ def _spectral(
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.spectral import fit_spectral
 
-    told = _of_nodes(training, s, seed)
-    found = fit_spectral(training.sample.trees, training.rules, s.states, **told)
+    arguments = _of_nodes(training, s, seed)
+    found = fit_spectral(training.sample.trees, training.rules, s.states, **arguments)
     return found.grammar, {"seconds_by_step": found.seconds}
 
 
@@ -179,8 +179,8 @@ def _clustering(
 ) -> tuple[Grammar, dict[str, Any]]:
     from spinney.parsing.clustering import fit_clusters
 
-    told = _of_nodes(training, s, seed)
-    found = fit_clusters(training.sample.trees, training.rules, s.states, **told)
+    arguments = _of_nodes(training, s, seed)
+    found = fit_clusters(training.sample.trees, training.rules, s.states, **arguments)
     return _polished(training, found.grammar, s, s.polish, judge)
 
 

@@ -1,4 +1,4 @@
-"""What hangs on each head: the tags of its modifiers on either side, from the nearest outward.
+"""The modifiers of each head: their tags on either side, from the nearest outwards.
 
 A head automaton reads such a sequence. There is one automaton for each tag and side, and one for the artificial root,
 which has modifiers on its right only; `automaton_of` numbers them.
@@ -37,7 +37,7 @@ def automaton_of(tag: int, direction: int) -> int:
 
 
 def tags_of(sentence: Sentence, column: Column) -> list[str]:
-    """The column that is the alphabet; an error if the sentence lacks it.
+    """The tags of the given column; an error if the sentence does not have it.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def tags_of(sentence: Sentence, column: Column) -> list[str]:
     ['NOUN', 'VERB']
     """
     if column not in ("upos", "xpos"):
-        raise unknown_choice("column is", column, ("upos", "xpos"))
+        raise unknown_choice("column must be", column, ("upos", "xpos"))
     tags = sentence.upos if column == "upos" else sentence.xpos
     if len(tags) != len(sentence):
         raise InputError(f"a sentence of {len(sentence)} words has {len(tags)} tags in the column {column}")
@@ -59,19 +59,19 @@ def checked_heads(heads: ArrayLike, n: int) -> NDArray[np.int64]:
     --------
     >>> checked_heads([2, 1], 2)
     Traceback (most recent call last):
-    spinney.errors.InputError: the head of word 1 leads into a cycle
+    spinney.errors.InputError: the head of word 1 is part of a cycle
     """
     above = np.asarray(heads, np.int64)
     if above.shape != (n,):
-        raise InputError(f"a sentence of {n} words has {above.size} heads", remedy="trees are needed")
+        raise InputError(f"a sentence of {n} words has {above.size} heads", remedy="give dependency trees")
     words = np.arange(1, n + 1)
     if ((above < 0) | (above > n) | (above == words)).any():
-        raise InputError("a head is 0 or the number of another word of the sentence")
+        raise InputError("a head must be 0 or the number of another word of the sentence")
     up = np.concatenate([[0], above])
     for _ in range(n.bit_length()):  # after k rounds, the ancestor 2^k steps above
         up = up[up]
     if up.any():
-        raise InputError(f"the head of word {int(np.flatnonzero(up)[0])} leads into a cycle")
+        raise InputError(f"the head of word {int(np.flatnonzero(up)[0])} is part of a cycle")
     return above
 
 
@@ -81,16 +81,16 @@ class Tables(NamedTuple):
     Attributes
     ----------
     pairs : array [V + 1, V + 1]
-        ``pairs[b, a]``: how often b comes right after a. The last row is the end, the last column the beginning.
+        ``pairs[b, a]``: how often b follows a. The last row is the end, the last column the beginning.
     triples : array [V, V + 1, V + 1]
-        ``triples[m, c, b]``: how often m stands between b and c.
+        ``triples[m, c, b]``: how often m occurs between b and c.
     """
 
     pairs: Floats
     triples: Floats
 
     def mixed(self, weight: float, other: Tables) -> Tables:
-        """Those of sequences that come with the probability ``weight`` from here, else from ``other``."""
+        """The mixture of these tables, with the weight ``weight``, and ``other``."""
         rest = 1.0 - weight
         return Tables(weight * self.pairs + rest * other.pairs, weight * self.triples + rest * other.triples)
 
@@ -107,7 +107,7 @@ class ModifierSequences:
     modifiers : int32 array
         Sequence s is ``modifiers[offsets[s]:offsets[s + 1]]``; it may be empty.
     counts : float64 array [S]
-        How often it was seen.
+        How often it occurred.
     owners : int64 array [K + 1]
         Automaton k has the sequences ``owners[k]`` up to ``owners[k + 1]``.
 
@@ -173,7 +173,7 @@ class ModifierSequences:
         return self._tables(self._owner == automaton)
 
     def shared_tables(self, automaton: int) -> Tables:
-        """What a sparse automaton is mixed with: all heads of its side.
+        """The tables for smoothing sparse automata: all heads of its side.
 
         The artificial root has no peers; its substitute is one modifier, whichever word of the treebank.
         """

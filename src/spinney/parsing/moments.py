@@ -1,4 +1,4 @@
-"""The numbers of a grammar from vectors of the nodes of trees: moments, and means they are smoothed with."""
+"""The numbers of a grammar from vectors of the nodes of trees: moments, and the means that smooth them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Backoff(NamedTuple):
     Attributes
     ----------
     rules : float
-        C: the moment of a rule that was seen n times has the weight λ = √n / (C + √n); what is left goes to moments of
+        C: the moment of a rule that was seen n times has the weight λ = √n / (C + √n); the remainder goes to moments of
         lower order, then to means over the rule, each again with λ, and at last to means over the labels.
     words : float
-        ν: the weight of the mean over a word's tokens with a tag; what is left goes to the mean over the tag.
+        ν: the weight of the mean over a word's tokens with a tag; the remainder goes to the mean over the tag.
     own : float
-        How many tokens of its signature are added to those of a rare word; see
+        The number of tokens of its signature that are added to a rare word; see
         :class:`~spinney.parsing.grammar.RuleCounts`.
     """
 
@@ -62,15 +62,15 @@ def grammar_of_moments(
     backoff
         How to smooth.
     weight
-        How often each tree was seen; once by default. With the probabilities of all trees moments are exact.
+        The count of each tree; 1 by default. With the probabilities of all trees, moments are exact.
     threads
-        By default as many as there are cores.
+        By default the number of cores.
     done
-        Is told when the binary rules, the unary rules and the words are done.
+        Called when the binary rules, the unary rules and the words are done.
     """
     if backoff.rules < 0 or not 0 <= backoff.words <= 1:
         raise OptionError(
-            f"smoothing: C is at least 0 and ν between 0 and 1, not {backoff.rules:g}, {backoff.words:g}"
+            f"smoothing: C must be at least 0 and ν between 0 and 1, not {backoff.rules:g}, {backoff.words:g}"
         )
     trees, rules = sample.trees, sample.rules
     each = np.ones(len(trees.label)) if weight is None else weight[trees.tree]
@@ -111,7 +111,7 @@ def grammar_of_moments(
 
 
 class _Vectors(NamedTuple):
-    """What is averaged, as kernels take it."""
+    """The vectors to average, as kernels need them."""
 
     n_states: NDArray[np.int32]
     weight: Floats

@@ -28,39 +28,39 @@ from spinney.structure.words import short
 from spinney.views import Arcs, Columns, Facts, Folded, Note, PhraseTree, Section, Share, Table, View
 
 _RULES = 300
-_LABELS = 400  # whose states are described
-#: The most words of a sentence that is drawn.
+_LABELS = 400  # labels whose states are described
+#: Maximum number of words of a drawn sentence.
 LONGEST = 40
 
 _AXES = 4  # directions of a label
 _ARCS = 25  # words of a sentence with arcs
-_EXAMPLES = 6  # sentences, where none are given
+_EXAMPLES = 6  # sentences, if none are given
 
 _ABOUT = "A parser: a probabilistic grammar that gives every sentence a tree of phrases."
 _LABELS_TEXT = (
-    "Labels of the grammar. Trees were made binary: @NP is a part of an NP, S+VP an S that holds but a VP, NP^S an NP "
-    "below an S."
+    "Labels of the grammar. Trees are binarised: @NP is part of an NP, S+VP an S with a VP as its only child, NP^S "
+    "an NP below an S."
 )
 _STATES_TEXT = (
-    "Every label has latent states that training found. A tag's states are read by their words, a phrase's by their "
-    "rules; what tells a state apart is frequent in it and rarer in the label as a whole."
+    "Every label has latent states that training found. The states of a tag are described by their words, those of a "
+    "phrase by their rules. What is typical of a state is more frequent in it than in the label as a whole."
 )
 _SIGNED_TEXT = (
-    "This grammar was learnt from moments: its states are coordinates in an unknown basis and mean nothing one by one. "
-    "Shown are the words and rules of the labels with their total probabilities and, for tags, the words at the two "
-    "ends of the leading directions."
+    "This grammar was learned from moments, so its states are coordinates in an arbitrary basis and have no meaning of "
+    "their own. The tables show the words and rules of each label with their total probabilities and, for tags, the "
+    "words at the two ends of the leading directions."
 )
 
 
 def parser_page(parser: Parser, data: Any, s: Report) -> list[View]:
-    """The views of the page; with data, trees of a treebank or lines of words that the parser is shown on."""
+    """The views of the page; with data, also parses of the trees of a treebank or of lines of words."""
     reader = Reader(parser)
     rows = reader.table()
     views: list[View] = [Note(_ABOUT), fit_facts({**parser.facts, "decoder": parser.decoder})]
     if data is not None:
         views += _tried(parser, data, s)
     elif examples := _examples(parser.facts.get("examples")):
-        about = "Some short sentences of the treebank that it was trained on, as this parser parses them."
+        about = "Some short sentences of the training treebank, as this parser parses them."
         trees = [PhraseTree("", "", str(tree)) for tree in parser.parse(examples)]
         views.append(Section("Trees", [Note(about), Columns(trees)]))
     cells = [
@@ -76,14 +76,14 @@ def parser_page(parser: Parser, data: Any, s: Report) -> list[View]:
     rules = [
         [f"{rule.label} → {rule.becomes}", rule.probability, rule.share] for rule in reader.rules(_RULES)
     ]
-    about = f"The {len(rules):,} rules that are used most, with their probability given the label."
+    about = f"The {len(rules):,} rules that are used most, with their probabilities given the label."
     header = ["rule", "probability", "share of nodes"]
     return [*views, Section("Rules", [Note(about), Table("", "", header, rules)])]
 
 
 def automata_page(model: HeadAutomata, data: Any, s: Report) -> list[View]:
-    """The views of the page of head automata; with data, sentences of a treebank that they are shown on."""
-    about = "Head automata: every word draws the words that depend on it."
+    """The views of the page of head automata; with data, also parses of the sentences of a treebank."""
+    about = "Head automata: every word generates the words that depend on it."
     views: list[View] = [Note(about), fit_facts(model.facts)]
     if data is not None:
         gold = dependency_trees(data, s, ReadReport(), column=model.column)
@@ -94,8 +94,8 @@ def automata_page(model: HeadAutomata, data: Any, s: Report) -> list[View]:
             "tokens": scores.words, "sentences": scores.sentences,
         }  # fmt: skip
         names = {
-            "uas": "right heads", "exact": "sentences with all heads right", "root": "right roots", "tokens": "words",
-            "sentences": "sentences",
+            "uas": "correct heads", "exact": "sentences with all heads correct", "root": "correct roots",
+            "tokens": "words", "sentences": "sentences",
         }  # fmt: skip
         views.append(Section("Scores", [Facts("scores", "", values, names)]))
         views.append(Section("Sentences", _arcs(model, gold, heads, s.documents)))
@@ -111,10 +111,10 @@ def automata_page(model: HeadAutomata, data: Any, s: Report) -> list[View]:
         for side in describe_heads(model, s.top)
     ]
     about = (
-        "What depends on each tag, on either side: how many modifiers of each tag there are on average, how many in "
-        "all, and how often there is none. From moments, these sums may be a little off."
+        "The dependents of each tag, on either side: the mean number of modifiers with each tag, their total, and how "
+        "often there is no modifier. For models learned from moments, these values may be slightly off."
     )
-    header = ["head and side", "modifiers, each with its mean number", "modifiers in all", "none", "states"]
+    header = ["head and side", "modifiers (mean number)", "modifiers in total", "none", "states"]
     return [*views, Section("Heads", [Note(about), Table("", "", header, rows)])]
 
 
@@ -124,7 +124,7 @@ def _arcs(
     chosen = [i for i, one in enumerate(gold) if len(one.forms) <= _ARCS][:documents]
     about = (
         f"{len(chosen):,} of {len(gold):,} sentences, none with more than {_ARCS} words. Arcs go from a head to "
-        "what depends on it; wrong ones are set off, with the right ones dashed."
+        "its dependents; wrong arcs are highlighted, and the correct ones are dashed."
     )
     drawn = [
         Arcs("", "", gold[i].forms, getattr(gold[i], model.column), heads[i], gold[i].heads) for i in chosen
@@ -138,7 +138,7 @@ def _arcs(
 def _labels(readings: Sequence[LabelReading], of: int, parser: Parser) -> list[View]:
     about = _SIGNED_TEXT if parser.grammars_[0].signed else _STATES_TEXT
     if len(parser.grammars_) > 1:
-        about += f" Of {len(parser.grammars_)} grammars, this is the first."
+        about += f" This is the first of {len(parser.grammars_)} grammars."
     if len(readings) < of:
         about += f" The {len(readings)} most frequent labels are described."
     return [Note(about), *(Folded(_summary(one), _reading(one)) for one in readings)]
@@ -158,7 +158,7 @@ def _reading(reading: LabelReading) -> list[View]:
             Table("", "", ["", "most probable"], rows),
             Table("", "", ["direction", "one end", "other end"], axes),
         ]
-    header = ["state", "share", "most probable", "tells it apart", "below"]
+    header = ["state", "share", "most probable", "typical", "below"]
     return [
         Table(
             "", "", header, [[f"{reading.label}-{state.number}", *_state(state)] for state in reading.states]
@@ -167,7 +167,7 @@ def _reading(reading: LabelReading) -> list[View]:
 
 
 def _state(state: StateReading) -> list[object]:
-    # What tells a state apart may be words and rules: a label can be a tag and a phrase.
+    # A state may have typical words and rules: a label can be both a tag and a phrase.
     probable = " · ".join(filter(None, (_listed(state.words), _listed(state.rules))))
     typical = [*state.typical_words, *state.typical_rules]
     return [state.share, probable, _named(share.name for share in typical), _listed(state.parents[:4])]
@@ -185,11 +185,11 @@ def _named(names: Iterable[str]) -> str:
 
 
 def _tried(parser: Parser, data: Any, s: Report) -> list[View]:
-    """What the parser makes of trees, with scores, or of sentences without trees."""
+    """Parses of trees, with scores, or of sentences without trees."""
     sentences = _sentences(data, s)
     if sentences is not None:
         fitting = (words for words in map(bracket_words, sentences) if 0 < len(words) <= LONGEST)
-        # No more of them are parsed than are shown.
+        # Only the sentences that are shown are parsed.
         return [Section("Trees", _trees(parser.parse(islice(fitting, s.documents)), None, s.documents))]
     how = {"clean": parser.settings.clean, "functions": parser.settings.keep_functions}
     gold = phrase_trees(data, s, ReadReport(), **how)
@@ -198,13 +198,13 @@ def _tried(parser: Parser, data: Any, s: Report) -> list[View]:
 
 
 def _sentences(data: Any, s: Report) -> Iterable[list[str]] | None:
-    """The words of sentences that have no trees; None where there are trees."""
+    """The words of sentences without trees; None if there are trees."""
     files = paths_of(data)
     if files is None:
         return None if all(isinstance(one, Tree) for one in data) else data
     format = guess_format(files[0]) if s.format == "auto" else s.format
     if format not in ("trees", "folder", "lines"):
-        raise OptionError("the page of a parser shows trees, a folder of trees, or lines of words")
+        raise OptionError("the page of a parser needs trees, a folder of trees, or lines of words")
     if format != "lines":
         return None
     return (fields(line) for file in files for _, line in read_lines(file, s.encoding))
@@ -216,7 +216,7 @@ def _scores(scores: Parseval) -> Section:
         "exact": Share(scores.exact), "tagging_accuracy": Share(scores.tagging), "sentences": scores.sentences,
     }  # fmt: skip
     names = {"f1": "F1", "precision": "precision", "recall": "recall", "exact": "exact trees"}
-    names |= {"tagging_accuracy": "right tags", "sentences": "sentences"}
+    names |= {"tagging_accuracy": "correct tags", "sentences": "sentences"}
     rows = [
         [label, counts.gold, counts.guessed, counts.precision, counts.recall, counts.f1]
         for label, counts in scores.labels.items()
@@ -231,7 +231,7 @@ def _trees(guesses: Sequence[Tree], golds: Sequence[Tree] | None, documents: int
     about = f"{len(chosen):,} of {len(lengths):,} sentences, none with more than {LONGEST} words."
     if golds is None:
         return [Note(about), *(PhraseTree("", f"Sentence {i + 1}", str(guesses[i])) for i in chosen)]
-    about += " Underlined: phrases and tags that the other tree lacks; punctuation does not count."
+    about += " Phrases and tags that the other tree does not have are underlined; punctuation is not counted."
     views: list[View] = [Note(about)]
     for i in chosen:
         gold, guess = golds[i], guesses[i]
@@ -248,7 +248,7 @@ def _trees(guesses: Sequence[Tree], golds: Sequence[Tree] | None, documents: int
 
 
 def _examples(found: object) -> list[list[str]]:
-    """Sentences that a file may hold; it may hold anything."""
+    """The sentences in a file, which may contain anything."""
     sentences = (
         [words for words in found if isinstance(words, list) and words] if isinstance(found, list) else []
     )

@@ -1,4 +1,4 @@
-"""A parser: a grammar or several, learnt from trees, that gives every sentence a tree."""
+"""A parser: one or more grammars, learned from trees, that find a tree for every sentence."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from spinney.views import View
 
 
 class Bracket(NamedTuple):
-    """A label over the words ``begin`` to ``end - 1``, and how probable it is."""
+    """A label over the words ``begin`` to ``end - 1``, and its probability."""
 
     label: str
     begin: int
@@ -54,19 +54,19 @@ class Bracket(NamedTuple):
 
 
 class Parser(Model):
-    """Constituents of sentences, by a probabilistic grammar whose labels have latent states.
+    """A constituent parser: a probabilistic grammar whose labels have latent states.
 
     Parameters
     ----------
     method
-        How the grammar is learnt: ``"clustering"`` of spectral vectors, then a little EM; ``"spectral"`` moments,
+        How the grammar is learned: ``"clustering"`` of spectral vectors, then a little EM; ``"spectral"`` moments,
         without iterations; ``"split-merge"`` (EM with states that are split and merged); ``"em"`` with the same number
         of states for every label; ``"pivots"``; ``"pcfg"`` without states. Or several joined by plus signs, such as
-        ``"spectral+clustering"``, whose grammars decide together (Petrov 2010).
+        ``"spectral+clustering"``, whose grammars are combined (Petrov 2010).
     settings, given
-        Settings of the method (:mod:`spinney.settings.parse`), as one object or by name. Where a phrase is made binary
-        and what its parts remember (``horizontal``, ``branching``), ``"auto"`` is what has served best: no sibling,
-        from the left, where states learn what to remember; for a PCFG one sibling, from the head.
+        Settings of the method (:mod:`spinney.settings.parse`), as one object or by name. For ``horizontal`` and
+        ``branching``, ``"auto"`` is what works best: no siblings, from the left, for grammars with states; one sibling,
+        from the head, for a PCFG.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ class Parser(Model):
     coarse_ : Grammar
         The PCFG.
     facts : dict
-        What it was trained on and how.
+        Facts about the training data and the fit.
     decoder, signs, threads
-        How it parses: as ``settings`` say, unless they are changed.
+        How it parses; taken from ``settings``, and may be changed.
 
     Examples
     --------
@@ -105,17 +105,16 @@ class Parser(Model):
         trees
             Treebank trees.
         dev
-            Held-out trees: EM ends when their F1 no longer rises, and keeps the best.
+            Held-out trees: EM ends when their F1 no longer increases, and keeps the best grammar.
 
         Notes
         -----
-        An interrupt (Ctrl-C) ends learning early, which ``facts["interrupted"]`` says: the grammars that are finished
-        are kept, and the one in work as it was after its last cycle or iteration. If nothing was learnt by then, the
-        interrupt is passed on.
+        An interrupt (Ctrl-C) ends learning early and sets ``facts["interrupted"]``: finished grammars are kept, and the
+        current one as it was after its last cycle or iteration. If nothing has been learned, the interrupt is raised.
         """
         started = time.perf_counter()
         s = self.settings
-        vars(self).pop("grammars_", None)  # a parser whose fit fails has learnt nothing
+        vars(self).pop("grammars_", None)  # a parser whose fit fails has learned nothing
         trees = list(trees)
         training = TrainingTrees.of(trees, self.binarisation, s.rare)
         self._begin(training.rules, training.pcfg.grammar(own=Smoothing().own))
@@ -125,15 +124,15 @@ class Parser(Model):
         compress, interrupted = getattr(s, "compress", None), False
         for seed, method in product(range(getattr(s, "grammars", 1)), s.method.split("+")):
             try:
-                grammar, told = learn(training, method, s, s.seed + seed, judge)
+                grammar, facts = learn(training, method, s, s.seed + seed, judge)
                 found.append(grammar if compress is None else compressed(grammar, tolerance=compress))
             except KeyboardInterrupt:
                 if not found:
                     raise
                 interrupted = True
                 break
-            learning.append({"states": int(grammar.layout.n_states.sum()), **told})
-            interrupted = told.get("interrupted", False)
+            learning.append({"states": int(grammar.layout.n_states.sum()), **facts})
+            interrupted = facts.get("interrupted", False)
             if interrupted:
                 break
         self.grammars_: list[Grammar | CompressedGrammar] = found
@@ -159,7 +158,7 @@ class Parser(Model):
 
     @property
     def binarisation(self) -> Binarisation:
-        """How trees are made binary."""
+        """The binarisation of trees."""
         s = self.settings
         plain = s.method == "pcfg"
         horizontal = {"auto": int(plain), "all": None}.get(s.horizontal, s.horizontal)
@@ -190,10 +189,10 @@ class Parser(Model):
         sentences
             Words.
         tags
-            The tags of the words of each sentence, if they are known; those that the grammar lacks are ignored. Where
-            the grammar has no tree with them, it is the tree that it has without, with these tags put in.
+            The tags of the words of each sentence, if they are known; unknown tags are ignored. If the grammar has
+            no tree with them, the result is its tree without them, with these tags put in.
         longest
-            Sentences of more words get the flat tree at once: time grows with the cube of the length.
+            Longer sentences get the flat tree: time grows with the cube of the length.
         """
         self._check_fitted()
         return self._parsed(sentences, tags, self.grammars_, longest)
@@ -248,7 +247,7 @@ class Parser(Model):
         return frozenset(self._pruner.tag_labels)
 
     def _forest(self, words: Sequence[str], tags: Sequence[str] | None = None) -> PackedForest | None:
-        """What the PCFG leaves of a sentence; with more tags for its words if there is nothing otherwise."""
+        """The pruned forest of a sentence; with more tags for its words if it is empty otherwise."""
         forest = self._pruner.forest(words, tags=tags)
         return self._pruner.forest(words, wide=True) if forest is None else forest
 
@@ -257,19 +256,21 @@ class Parser(Model):
             return viterbi_scores(self.coarse_, forest)
         score = mbr_scores if self.decoder == "mbr" else max_rule_scores
         found = [inside_outside(grammar, forest) for grammar in grammars]
-        # A grammar that has no derivation at all of what the PCFG left does not silence the others.
+        # A grammar without any derivation in the pruned forest is ignored.
         found = [marginals for marginals in found if marginals.sign] or found
         return EdgeScores.sum([score(marginals, self.signs) for marginals in found])
 
     def parse_kbest(
         self, words: Sequence[str], k: int, tags: Sequence[str] | None = None
     ) -> list[tuple[Tree, float]]:
-        """The k best trees of a sentence with their scores, the best first; different trees, perhaps fewer than k."""
+        """The k best trees of a sentence with their scores, best first; all different, perhaps fewer than k."""
         self._check_fitted()
         if k < 1:
-            raise OptionError(f"k is at least 1, not {k}")
+            raise OptionError(f"k must be at least 1, not {k}")
         if self.decoder == "free":
-            raise OptionError("decoder 'free' has one tree a sentence: choose another for k best")
+            raise OptionError(
+                "the decoder 'free' gives one tree per sentence: choose another for several trees"
+            )
         forest = self._forest(words, tags)
         found: dict[str, tuple[Tree, float]] = {}
         if forest is not None:
@@ -282,9 +283,9 @@ class Parser(Model):
     def brackets(
         self, words: Sequence[str], least: float = 0.01, tags: Sequence[str] | None = None
     ) -> list[Bracket]:
-        """The labels over spans of a sentence with their posterior probabilities, if not below ``least``.
+        """The labels over spans of a sentence with their posterior probabilities, if at least ``least``.
 
-        Of several grammars the mean. Labels are those of trees: of a chain of labels over a span, each.
+        For several grammars, the mean. Labels are those of trees: each label of a chain over a span is listed.
         """
         self._check_fitted()
         forest = self._forest(words, tags)
@@ -303,7 +304,7 @@ class Parser(Model):
                     for label in () if part else labels:
                         place = int(f.begin[f.span[item]]), int(f.end[f.span[item]]), label
                         sums[place] = sums.get(place, 0.0) + value
-        # Absolute values of signed marginals may pass 1 a little.
+        # Absolute values of signed marginals may slightly exceed 1.
         found = [Bracket(label, i, j, min(p, 1.0)) for (i, j, label), p in sums.items() if p >= least]
         return sorted(found, key=lambda bracket: (bracket.begin, -bracket.end, -bracket.probability))
 
@@ -320,19 +321,19 @@ class Parser(Model):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "grammars_"):
-            raise NotFittedError("this parser has learnt nothing yet: call fit")
+            raise NotFittedError("this parser has not been fitted: call fit")
 
     # -- what all models have -------------------------------------------------------------------------
 
     def contents(self) -> Contents:
-        """What the model keeps in its file."""
+        """The contents of the model's file."""
         self._check_fitted()
         tensors, strings = rule_tensors(self.rules_)
         parts = {"coarse": Parts({}, grammar_tensors(self.coarse_), {})}
         if self.settings.method != "pcfg":
             for i, grammar in enumerate(self.grammars_):
                 parts[f"grammar{i}"] = Parts({"signed": grammar.signed}, grammar_tensors(grammar), {})
-        # Fewer grammars than were wanted if learning was interrupted.
+        # Fewer grammars than requested if learning was interrupted.
         return Contents({"facts": self.facts, "grammars": len(self.grammars_)}, tensors, strings, parts)
 
     @classmethod
@@ -357,7 +358,7 @@ class Parser(Model):
     def structures(self) -> Structures:
         """What it gives to other models.
 
-        ``constituents`` gives tokenised sentences their trees; ``parser(head_rules)`` makes a function that gives them
+        ``constituents`` parses tokenised sentences; ``parser(head_rules)`` returns a function that gives them
         dependency trees.
         """
         from spinney.parsing.text import dependency_parser, trees_of
@@ -380,7 +381,7 @@ class Parser(Model):
         return parser_views(self, settings_or(Inspect, settings, given))
 
     def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
-        """The page of the model, perhaps shown on data."""
+        """The page of the model, with data if given."""
         from spinney.parsing.page import parser_page
 
         return parser_page(self, data, settings_or(Report, settings, given))
@@ -392,14 +393,14 @@ class Parser(Model):
         return apply_parser(self, data, settings_or(Apply, settings, given))
 
     def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
-        """How many brackets, heads and tags of a treebank, in files or in memory, the parser finds."""
+        """Scores on a treebank, in files or in memory: brackets, heads and tags."""
         from spinney.parsing.scoring import evaluated
 
         return evaluated(self, data, settings_or(Evaluate, settings, given))
 
 
 def _examples(trees: Sequence[Tree], n: int = 5, shortest: int = 5, longest: int = 12) -> list[list[str]]:
-    """A few short sentences of a treebank, from all over it: what a report shows the parser on."""
+    """A few short sentences of a treebank, spread over it, for reports."""
     found = [words for tree in trees if shortest <= len(words := tree.leaves()) <= longest]
     return [found[i * len(found) // n] for i in range(n)] if len(found) >= n else found
 

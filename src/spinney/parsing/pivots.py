@@ -1,10 +1,10 @@
-"""Grammars from pivots: features that give a state away (Cohen and Collins 2014).
+"""Grammars from pivots: features that identify a state (Cohen and Collins 2014).
 
 If each state of a label has a feature of the inside that no other state has, its *pivot*, then what is seen outside a
 node with feature f follows a mixture of the laws of the pivots, ``P(g | f) = Σ_h P(h | f) P(g | pivot_h)``. The shares
 P(h | f) come from a projection on a simplex. They give probabilities of what is seen inside and outside given each
-state; with these, finding the probabilities of rules is a concave problem. What comes out is a proper grammar, near
-which EM finds a good one in few iterations.
+state; with these, finding the probabilities of rules is a concave problem. The result is a proper grammar, from
+which EM reaches a good one in few iterations.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from spinney.parsing.features import FeatureSet, NodeFeatures, node_features
 from spinney.parsing.grammar import Floats, Grammar, Layout, RuleCounts, Rules, Uses
 from spinney.parsing.treearrays import TreeArrays
 
-#: One feature a node and view: the rule or word below, the rule above with the place in it.
+#: One feature per node and view: the rule or word below, the rule above with the place in it.
 SINGLE = FeatureSet(("rule",), ("above",))
 
 _SHARDS = 16  # pieces of work for the threads
 _DESCENTS = 200  # steps on the simplex
-_LAWS = 20  # EM steps for the laws of what is seen outside
+_LAWS = 20  # EM steps for the distributions of outside features
 
 
 class FeatureLaws(NamedTuple):
-    """What is seen of nodes, given their states.
+    """Distributions of features, given the states.
 
     Attributes
     ----------
@@ -67,9 +67,9 @@ def fit_pivots(
     trees, rules
         The trees, and the rules that the grammar has.
     states
-        The most states of a label, for all or for each.
+        The maximum number of states per label, for all labels or for each.
     least
-        How often a feature must have been seen to be a pivot: the laws of rarer ones are noise.
+        The minimum count of a pivot: the distributions of rarer features are too noisy.
     iterations
         EM steps for the rules.
     smoothing
@@ -77,7 +77,7 @@ def fit_pivots(
     uses
         The rules at the nodes, if they are known already.
     random_state
-        Of the projection in which pivots are sought.
+        Seed of the projection in which pivots are searched.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def fit_pivots(
     [[0.0, 0.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.5]]
     """
     if least < 1 or iterations < 1:
-        raise OptionError(f"least and iterations are at least 1, not {least} and {iterations}")
+        raise OptionError(f"least and iterations must be at least 1, not {least} and {iterations}")
     sample = Sample.of(trees, rules) if uses is None else Sample(trees, uses, rules)
     laws = laws_of_pivots(node_features(trees, SINGLE), states, least, random_state, threads)
     return smoothing.grammar(_counts(sample, laws, iterations, threads or default_threads()))
@@ -104,12 +104,12 @@ def laws_of_pivots(
 ) -> FeatureLaws:
     """The laws of inside and outside features given the states, label by label.
 
-    ``features`` must have one feature a node and view (:data:`SINGLE`).
+    ``features`` must have one feature per node and view (:data:`SINGLE`).
     """
     n_labels, n = len(features.start) - 1, len(features.node)
     wanted = np.broadcast_to(np.asarray(states, np.int64), n_labels)
     if n_labels and wanted.min() < 1:
-        raise OptionError(f"a label has at least one state, not {int(wanted.min())}")
+        raise OptionError(f"a label must have at least one state, not {int(wanted.min())}")
     most = int(wanted.max(initial=1))
     laws = FeatureLaws(
         np.ones(n_labels, np.int32), np.zeros((n_labels, most)), np.zeros((n, most)), np.zeros((n, most))
@@ -151,7 +151,7 @@ def _shares(Q: Any, m: int, least: int, rng: np.random.Generator) -> Floats:
 
 
 def farthest(points: Floats, m: int) -> NDArray[np.int64]:
-    """At most m points: the longest, then always the farthest from the flat that the others span (Arora et al. 2013).
+    """At most m points: the longest, then always the farthest from the span of the others (Arora et al. 2013).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Short vectors for the inside and the outside of each node, from what the two have in common.
+"""Short vectors for the inside and the outside of each node, from their correlation.
 
 For each label, with inside features φ and outside features ψ of its nodes: Ω = E[φ ψᵀ] ≈ U Σ Vᵀ, then ``Y = Uᵀ φ`` and
 ``Z = Σ⁻¹ Vᵀ ψ`` (Cohen, Stratos, Collins, Foster and Ungar 2013). So E[Z Yᵀ] = I over the nodes of a label.
@@ -20,9 +20,7 @@ from spinney.parsing.features import NodeFeatures
 Floats = NDArray[np.float64]
 
 _SMALL = 64  # a matrix with a side no longer than this is decomposed exactly
-_PASSES = (
-    6  # of randomised decompositions: the smallest of 16 values are then right to about one in a hundred
-)
+_PASSES = 6  # of randomised decompositions: the smallest of 16 values then have an error of about 1 %
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Projection:
     Attributes
     ----------
     n_states : int32 array [labels]
-        How many entries the vectors of each label have, at least one.
+        The length of the vectors of each label, at least 1.
     inside, outside : float arrays [nodes, most states]
         Y and Z of each node; zero beyond the entries of its label.
     singular_values : float array [labels, most states]
@@ -59,16 +57,16 @@ def project(
     Parameters
     ----------
     features
-        Of the nodes.
+        Features of the nodes.
     states
-        The most entries of a vector, for all labels or for each.
+        The maximum length of a vector, for all labels or for each.
     kappa
         Each feature is scaled by ``1 / sqrt(count + kappa)``, its count among the nodes of its label: rare features
-        then weigh as much as frequent ones, as in a canonical correlation analysis. None leaves them as they are.
+        then weigh as much as frequent ones, as in a canonical correlation analysis. None: no scaling.
     cutoff
-        Singular values below this share of the largest are left out.
+        Singular values below this fraction of the largest are dropped.
     weight
-        How often each node was seen; once by default.
+        The count of each node; 1 by default.
 
     Examples
     --------
@@ -86,9 +84,9 @@ def project(
     n_labels, n_nodes = len(features.start) - 1, len(features.node)
     wanted = np.broadcast_to(np.asarray(states, np.int64), n_labels)
     if n_labels and wanted.min() < 1:
-        raise OptionError(f"a label has at least one state, not {int(wanted.min())}")
+        raise OptionError(f"a label must have at least one state, not {int(wanted.min())}")
     if kappa is not None and kappa < 0:
-        raise OptionError(f"kappa is at least 0, not {kappa:g}")
+        raise OptionError(f"kappa must be at least 0, not {kappa:g}")
     most = int(wanted.max(initial=1))
     found = Projection(
         np.ones(n_labels, np.int32),
@@ -114,7 +112,7 @@ def project(
     sizes = np.diff(features.start)
     labels = np.argsort(-sizes, kind="stable")[
         : np.count_nonzero(sizes)
-    ]  # large ones first: threads end together
+    ]  # large ones first, so that threads end together
     with one_blas_thread():
         list(in_order(one, labels.tolist(), threads or default_threads()))
     return found

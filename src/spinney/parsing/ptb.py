@@ -1,4 +1,4 @@
-"""The Penn Treebank's way of writing words: brackets have names, quotes have a direction."""
+"""The spelling conventions of the Penn Treebank: brackets have names, quotes have a direction."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Sequence
 from typing import Final
 
-#: How brackets are written, which cannot stand in bracketed trees as they are.
+#: The names of brackets, which cannot be used literally in bracketed trees.
 BRACKETS: Final = {
     "(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-",
 }  # fmt: skip
@@ -18,7 +18,7 @@ _MARKS: Final = BRACKETS | {
 
 
 def bracket_words(words: Sequence[str]) -> list[str]:
-    """Words that can stand in a tree: round brackets are written ``-LRB-`` and ``-RRB-``.
+    """Words for use in a tree: round brackets are written ``-LRB-`` and ``-RRB-``.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def bracket_words(words: Sequence[str]) -> list[str]:
 
 
 def treebank_words(words: Sequence[str], known: Container[str] = frozenset()) -> list[str]:
-    """The words of a sentence as the Penn Treebank writes them, as many as there were.
+    """The words of a sentence as the Penn Treebank writes them; their number stays the same.
 
     All brackets get their names, ``"`` becomes `````` `` `````` or ``''``, and typographic quotes, apostrophes, dashes
     and dots become what a typewriter has. Of straight quotes the first opens, the next closes and so on; but where
@@ -38,9 +38,9 @@ def treebank_words(words: Sequence[str], known: Container[str] = frozenset()) ->
     Parameters
     ----------
     words
-        A sentence, tokenized.
+        A tokenised sentence.
     known
-        Words that stay as they are if they can stand in a tree: those of the parser's treebank, which may have other
+        Words that are kept if they can be used in a tree: those of the parser's treebank, which may have other
         conventions.
 
     Examples

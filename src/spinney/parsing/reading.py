@@ -1,10 +1,10 @@
-"""What a parser learnt, in words: its labels, and what their latent states stand for.
+"""Descriptions of a parser: its labels, and what their latent states stand for.
 
-A state of a tag is read by its words, a state of a phrase by its rules, and both by the labels above them. How often
-states occur follows from the grammar itself: each round of a sum goes one level down the trees.
+A state of a tag is described by its words, a state of a phrase by its rules, and both by the labels above them. The
+frequencies of states follow from the grammar itself: each round of a sum goes one level down the trees.
 
-The states of a spectral grammar are coordinates in an unknown basis, and its numbers no probabilities. Its labels are
-read by the relative frequencies of their rules and words; of its directions, only the words at their ends are told.
+The states of a spectral grammar are coordinates in an unknown basis, and its numbers are not probabilities. Its labels
+are described by the relative frequencies of their rules and words, and its directions by the words at their ends.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from spinney.parsing.binarising import label_parts, to_phrase
 from spinney.parsing.grammar import Floats, Grammar
 from spinney.parsing.parser import Parser
 
-#: What stands above the root of a tree.
+#: The parent of the root of a tree.
 ROOT = "(root)"
 
 _LEVELS = 2000  # of trees: rounds of the sum of expectations
 _REST = 1e-9  # share of nodes below the last level
-_FAR = 1e12  # nodes of a level: a file may hold laws whose trees never end
+_FAR = 1e12  # nodes of a level: a file may hold a grammar whose trees never end
 _HALF = 0.5 - 1e-4  # a token, in single precision
-_SEEN = 5.0  # expected tokens from which a word may stand at the end of a direction
+_SEEN = 5.0  # minimum expected tokens of a word at the end of a direction
 
 
 class LabelRow(NamedTuple):
@@ -37,17 +37,17 @@ class LabelRow(NamedTuple):
     Attributes
     ----------
     label : str
-        As the grammar has it (:mod:`spinney.parsing.binarising`).
+        In the form of the grammar (:mod:`spinney.parsing.binarising`).
     phrase : str
-        The plain label that it stands for.
+        The corresponding plain label.
     part : bool
-        Whether it is a part of that phrase, which only binary trees have.
+        Whether it is a partial phrase, which only binary trees have.
     share : float
         Of all nodes of binary trees.
     states : int
     rules, words : int
-        What it may be rewritten as; of words, those with at least half a token, for smoothing gives rare words more
-        tags than they were seen with.
+        The number of its rules and words; only words with at least half a token count, since smoothing gives rare words
+        additional tags.
     """
 
     label: str
@@ -60,7 +60,7 @@ class LabelRow(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A word, the right side of a rule or a parent label: its probability, and how many times the label's that is."""
+    """A word, the right side of a rule or a parent label: its probability, and the ratio to that of the label."""
 
     name: str
     probability: float
@@ -68,7 +68,7 @@ class Share(NamedTuple):
 
 
 class RuleRow(NamedTuple):
-    """A rule: the label, what it becomes, how probable that is, and the share of all nodes that it stands at."""
+    """A rule: the label, its right side, its probability, and its share of all nodes."""
 
     label: str
     becomes: str
@@ -87,7 +87,7 @@ class StateReading(NamedTuple):
     words, rules, parents : list of Share
         The most probable: what the state is rewritten as, and the labels above it.
     typical_words, typical_rules, typical_parents : list of Share
-        Those that tell it apart from the label as a whole: with the largest ``p log(lift)``, so that they are neither
+        Those that distinguish it from the label as a whole: with the largest ``p log(lift)``, so that they are neither
         rare nor common to all states. None if the label has one state.
     """
 
@@ -110,7 +110,7 @@ class Direction(NamedTuple):
 
 
 class LabelReading(NamedTuple):
-    """A label of a grammar in words.
+    """The description of a label of a grammar.
 
     Attributes
     ----------
@@ -118,12 +118,12 @@ class LabelReading(NamedTuple):
     share : float
         Of all nodes of binary trees.
     signed : bool
-        Whether the grammar is spectral: then ``states`` is empty, for they mean nothing by themselves.
+        Whether the grammar is spectral: then ``states`` is empty, since they have no meaning of their own.
     n_states : int
     words, rules, parents : list of Share
         The most probable, whatever the state.
     states : list of StateReading
-        The most frequent first.
+        Most frequent first.
     directions : list of Direction
         Of tags in spectral grammars.
     """
@@ -141,14 +141,14 @@ class LabelReading(NamedTuple):
 
 
 def label_table(parser: Parser, *, grammar: int = 0) -> list[LabelRow]:
-    """The labels of a parser, the most frequent first.
+    """The labels of a parser, most frequent first.
 
     Parameters
     ----------
     parser
-        A fitted one.
+        A fitted parser.
     grammar
-        Which, of several.
+        The number of the grammar, if there are several.
 
     Examples
     --------
@@ -161,18 +161,18 @@ def label_table(parser: Parser, *, grammar: int = 0) -> list[LabelRow]:
 
 
 def describe_label(parser: Parser, label: str, n: int = 10, *, grammar: int = 0) -> LabelReading:
-    """A label in words.
+    """Describe a label.
 
     Parameters
     ----------
     parser
-        A fitted one.
+        A fitted parser.
     label
-        As in the grammar or, if it has none such, the plain label of the most frequent that stands for it.
+        A grammar label or, if there is none, a plain label, for which the most frequent grammar label is taken.
     n
-        How many words, rules and parents.
+        Number of words, rules and parents.
     grammar
-        Which, of several.
+        The number of the grammar, if there are several.
 
     Examples
     --------
@@ -202,15 +202,15 @@ class Reader:
     def __init__(self, parser: Parser, grammar: int = 0) -> None:
         parser._check_fitted()
         if not 0 <= grammar < len(parser.grammars_):
-            raise OptionError(f"grammar is between 0 and {len(parser.grammars_) - 1}, not {grammar}")
+            raise OptionError(f"grammar must be between 0 and {len(parser.grammars_) - 1}, not {grammar}")
         found = parser.grammars_[grammar]
         self._grammar = found if isinstance(found, Grammar) else found.expanded()
         self.signed = self._grammar.signed
         self._rules = parser.rules_
         trees = parser.facts.get("sentences")
-        self._trees = trees if isinstance(trees, int) else 0  # a file may hold anything
+        self._trees = trees if isinstance(trees, int) else 0  # a file may contain anything
         self._coarse = _Law(parser.coarse_)
-        # Nothing but sums over the states of a signed grammar means anything: what they are, the PCFG says.
+        # Only sums over the states of a signed grammar are meaningful, and the PCFG has these.
         self._fine = self._coarse if self.signed else _Law(self._grammar)
 
     def table(self) -> list[LabelRow]:
@@ -238,7 +238,7 @@ class Reader:
     def label(self, label: str, n: int = 10) -> LabelReading:
         """A label in words (:func:`describe_label`)."""
         if n < 1:
-            raise OptionError(f"n is at least 1, not {n}")
+            raise OptionError(f"n must be at least 1, not {n}")
         a = self._number(label)
         law = self._fine
         mass = law.mass[law.states(a)]
@@ -282,7 +282,7 @@ class Reader:
         ]
 
     def _seen_words(self, a: int) -> _Table:
-        """The words of a label, without those that have it by smoothing alone."""
+        """The words of a label, without those that have it only by smoothing."""
         names, p = self._fine.words(a)
         tokens = self._coarse.words(a).p[0] * self._coarse.mass[a] * self._trees
         kept = np.flatnonzero(tokens >= _HALF) if self._trees else np.arange(len(names))
@@ -290,7 +290,7 @@ class Reader:
 
     @cached_property
     def _label_shares(self) -> Floats:
-        # With one state a label, the PCFG's states are its labels.
+        # With one state per label, the PCFG's states are its labels.
         mass = self._coarse.mass
         return np.asarray(mass / max(mass.sum(), 1e-300))
 
@@ -324,26 +324,26 @@ class Reader:
 
 
 class _Table(NamedTuple):
-    """Laws over the same names, one a state."""
+    """Distributions over the same names, one per state."""
 
     names: Sequence[str]
     p: Floats  # [states, names]
 
 
 class _Law:
-    """Sums of the numbers of a grammar that say what its states become, and where they come from."""
+    """Sums of the numbers of a grammar: what its states are rewritten as, and what is above them."""
 
     def __init__(self, grammar: Grammar) -> None:
         self.grammar = grammar
 
     def states(self, a: int) -> slice:
-        """Where the states of a label stand among all."""
+        """The positions of the states of a label among all states."""
         start = self.grammar.layout.state_start
         return slice(int(start[a]), int(start[a + 1]))
 
     @cached_property
     def children(self) -> dict[tuple[int, int], Floats]:
-        """``[a, b][h1, h2]``: how many children b in the state h2 a node a in the state h1 has on average."""
+        """``[a, b][h1, h2]``: the mean number of children b in state h2 of a node a in state h1."""
         grammar, rules = self.grammar, self.grammar.rules
         found: dict[tuple[int, int], Floats] = {}
 
@@ -365,7 +365,7 @@ class _Law:
     def mass(self) -> Floats:
         """How often each state is expected in a tree: roots, their children, the children of these, and so on.
 
-        A grammar of relative frequencies gives the frequencies themselves, but for what smoothing moved (Chi and Geman
+        For a grammar of relative frequencies, these are the frequencies themselves, apart from smoothing (Chi and Geman
         1998).
         """
         from scipy.sparse import coo_array

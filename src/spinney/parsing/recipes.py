@@ -1,4 +1,4 @@
-"""From a treebank and settings to a parser: what ``spinney parse fit`` does, for any program."""
+"""From a treebank and settings to a parser: what ``spinney parse fit`` does, for use in Python."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def fit(
         try:
             model.facts[judged] = model.score(held_out)
         except KeyboardInterrupt:
-            model.facts["interrupted"] = True  # what was learnt is kept all the same
+            model.facts["interrupted"] = True  # what was learned is kept
     found: Parser | HeadAutomata = model
     return found
 

@@ -1,4 +1,4 @@
-"""How many brackets, heads and tags of a treebank a parser finds."""
+"""Evaluation of parsers on treebanks: brackets, heads and tags."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from spinney.views import Extra, Facts, Note, Share, Table, View
 
 @dataclass(frozen=True)
 class _Scores:
-    """What a model reached on some trees: facts, counts per sentence, and the statistic of these counts."""
+    """The scores of a model: facts, counts per sentence, and the statistic of these counts."""
 
     facts: dict[str, Any]
     counts: NDArray[np.int64]
@@ -47,21 +47,21 @@ class _Scores:
 
 
 _NAMES = {
-    "sentences": "sentences", "tokens": "tokens", "f1": "F1", "f1_low": "  95 % of draws: from", "f1_high": "  to",
-    "precision": "precision", "recall": "recall", "exact": "exactly right",
+    "sentences": "sentences", "tokens": "tokens", "f1": "F1", "f1_low": "  95 % interval: from", "f1_high": "  to",
+    "precision": "precision", "recall": "recall", "exact": "exact trees",
     "crossing": "crossing brackets per sentence", "no_crossing": "without crossing brackets",
-    "tagging_accuracy": "tags", "uas": "heads (UAS)", "uas_low": "  95 % of draws: from", "uas_high": "  to",
+    "tagging_accuracy": "tags", "uas": "heads (UAS)", "uas_low": "  95 % interval: from", "uas_high": "  to",
     "las": "heads and relations (LAS)", "root": "roots", "failed": "sentences without a parse",
-    "mismatched": "trees with other words (traces)", "sentences_per_second": "sentences per second",
+    "mismatched": "trees with different words (traces)", "sentences_per_second": "sentences per second",
     "long": "longer sentences left out", "skipped": "bad trees skipped",
 }  # fmt: skip
 
 
 def evaluated(model: Parser | HeadAutomata, data: Any, s: Evaluate) -> list[View]:
-    """F1 of brackets as evalb counts it, tags, and dependencies by head rules; of head automata, heads."""
+    """F1 of brackets as evalb counts it, tags, and dependencies by head rules; for head automata, heads."""
     files = paths_of(data)
     if s.against and files is not None and "-" in files:
-        raise SettingError("{against} reads the trees again: give a file rather than standard input")
+        raise SettingError("{against} reads the trees twice: give a file instead of standard input")
     ours = _scores(model, data, s)
     main = "f1" if "f1" in ours.facts else "uas"
     compared = []
@@ -72,7 +72,7 @@ def evaluated(model: Parser | HeadAutomata, data: Any, s: Evaluate) -> list[View
         theirs = _scores(other, data, s)
         if len(theirs.counts) != len(ours.counts):
             raise InputError(
-                "reads other trees than the model itself: is one of them not cleaned?", path=path
+                "reads different trees: was one of the two models fitted without cleaning?", path=path
             )
         found = paired_bootstrap(theirs.counts, ours.counts, ours.statistic, random_state=s.seed)
         compared.append([path, *map(Share, found[:-1]), found.p_value])
@@ -87,7 +87,15 @@ def evaluated(model: Parser | HeadAutomata, data: Any, s: Evaluate) -> list[View
     if compared:
         header = ["against", f"its {main.upper()}", "ours", "difference", "from", "to", "p"]
         keys = ["model", *found._fields]
-        views.append(Table("against", "95 % interval, bootstrap over sentences", header, compared, keys))
+        views.append(
+            Table(
+                "against",
+                "Difference, with a 95 % interval (bootstrap over sentences)",
+                header,
+                compared,
+                keys,
+            )
+        )
     return views
 
 
@@ -146,7 +154,7 @@ def _of_parser(parser: Parser, data: Any, s: Evaluate) -> _Scores:
         [label, one.gold, one.guessed, one.matched, Share(one.precision), Share(one.recall), Share(one.f1)]
         for label, one in scores.labels.items()
     ]
-    # What the parser never saw, it cannot find.
+    # The parser cannot find labels that it has never seen.
     seen = {plain for label in parser.rules_.labels for plain in label_parts(label)[1]}
     unseen = sorted({node.label for tree in kept for node in tree.nodes()} - seen)
     return _Scores(facts, counts, bracket_f1, labels, unseen)
@@ -155,7 +163,7 @@ def _of_parser(parser: Parser, data: Any, s: Evaluate) -> _Scores:
 def _attachment(
     gold: list[Tree], found: list[Tree], rules: HeadRules, punctuation: bool
 ) -> Attachment | None:
-    """Heads by head rules; None where trees with traces in them have not the same words."""
+    """Heads by head rules; None if the words differ, as in trees with traces."""
     try:
         ours, theirs = ([to_dependencies(tree, rules) for tree in trees] for trees in (found, gold))
         tags = {tag for sentence in theirs for tag in sentence.xpos}
@@ -170,7 +178,7 @@ def _attachment(
 
 def _of_automata(model: HeadAutomata, data: Any, s: Evaluate) -> _Scores:
     if s.decoder is not None:
-        raise SettingError("{decoder} is not for head automata: they have only one")
+        raise SettingError("{decoder} is not for head automata, which have only one decoder: leave it out")
     report = ReadReport()
     trees = dependency_trees(data, s, report, column=model.column)
     kept: list[Sentence] = _short_enough(trees, [len(tree) for tree in trees], s.max_length)
@@ -199,7 +207,7 @@ def _of_automata(model: HeadAutomata, data: Any, s: Evaluate) -> _Scores:
 
 
 def _interval(counts: NDArray[np.int64], statistic: Statistic, seed: int) -> tuple[float, float]:
-    """The 95 % interval of a share, by drawing sentences again: its difference from that of a model with none right."""
+    """The 95 % bootstrap interval of a share: its difference from that of a model that is always wrong."""
     none = np.zeros_like(counts)
     none[:, 0] = counts[:, 0]
     found = paired_bootstrap(none, counts, statistic, random_state=seed)

@@ -1,4 +1,4 @@
-"""Sentences to be parsed, out of text in several formats or out of memory."""
+"""Sentences to parse, from text in several formats or from memory."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spinney.corpus.raw import read_prose
 from spinney.errors import InputError
 from spinney.parsing.ptb import bracket_words, treebank_words
 
-_BATCH = 100  # sentences parsed at a time
+_BATCH = 100  # sentences per batch
 
 
 class Wanted(NamedTuple):
-    """A sentence to be parsed; an empty one stands where the text has an empty line.
+    """A sentence to parse; an empty one for an empty line of the text.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class Wanted(NamedTuple):
     forms : list of str
         Its words as they are in the text.
     words : list of str
-        The same as the treebank writes them.
+        The words as the treebank writes them.
     tags : list of str, optional
-        Of its words, if they are given.
+        The tags of its words, if given.
     sentence : Sentence, optional
-        What a CoNLL-U file had.
+        The sentence of a CoNLL-U file.
     """
 
     number: int
@@ -45,7 +45,7 @@ class SentenceSource:
     """A text, and how sentences are read from it.
 
     ``data`` is a file of a ``format``, or sentences: words, or sentences of CoNLL-U. ``known`` are words of the
-    treebank, which raw text is not to lose to the conventions of the Penn Treebank.
+    treebank, which are not converted to the conventions of the Penn Treebank.
     """
 
     data: str | Iterable[Sequence[str] | Sentence]
@@ -57,7 +57,7 @@ class SentenceSource:
     known: Container[str] = frozenset()
 
     def batches(self) -> Iterator[list[Wanted]]:
-        """The sentences, some at a time; a bad one that is skipped becomes an empty one, so that all numbers stay."""
+        """The sentences in batches; a skipped one becomes an empty one, so that the numbering stays."""
         if not isinstance(self.data, str):
             found = self._given(self.data)
         else:
@@ -127,7 +127,7 @@ class SentenceSource:
 
 
 def _split_tags(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Words and tags out of ``word/TAG``: a tag has no slash, a word may have some.
+    """Words and tags from ``word/TAG``: a word may contain slashes, a tag may not.
 
     Examples
     --------
@@ -137,7 +137,5 @@ def _split_tags(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
     pairs = [token.rpartition("/") for token in tokens]
     for token, (word, _, tag) in zip(tokens, pairs):
         if not word or not tag:
-            raise InputError(
-                f"{token!r} is not word/TAG", remedy="the format lines is for words without tags"
-            )
+            raise InputError(f"{token!r} is not word/TAG", remedy="the format lines takes words without tags")
     return [word for word, _, _ in pairs], [tag for _, _, tag in pairs]

@@ -1,4 +1,4 @@
-"""Products of operators that moments gave: they stand for probabilities, but may be negative."""
+"""Numbers with a sign: products of operators from moments represent probabilities, but may be negative."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spectral estimation of grammars with latent states: one decomposition a label, no iterations, no local optima."""
+"""Spectral estimation of grammars with latent states: one decomposition per label, no iterations, no local optima."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class SpectralFit(NamedTuple):
     grammar : Grammar
         With signed numbers.
     projection : Projection
-        The vectors of the nodes that it was made of.
+        The vectors of the nodes.
     seconds : dict of str to float
-        What each step took.
+        The time of each step.
     """
 
     grammar: Grammar
@@ -59,17 +59,17 @@ def fit_spectral(
     rules
         The rules that the grammar has.
     states
-        The most states of a label, for all or for each.
+        The maximum number of states per label, for all labels or for each.
     features, heads
-        What is seen of a node (:func:`~spinney.parsing.features.node_features`).
+        The features of nodes (:func:`~spinney.parsing.features.node_features`).
     kappa, cutoff
         How features are scaled and directions chosen (:func:`~spinney.parsing.projection.project`).
     backoff
         How moments are smoothed. The larger C, the fewer sentences have a negative total.
     weight
-        How often each tree was seen; once by default.
+        The count of each tree; 1 by default.
     uses
-        The rules at the nodes, if they are known already.
+        The rules at the nodes, if already known.
     random_state, threads
         Of the decompositions. The result does not depend on the number of threads.
 
@@ -98,7 +98,7 @@ def fit_spectral(
 
 
 class _Clock:
-    """Seconds since it was last asked."""
+    """Seconds since the last call."""
 
     def __init__(self, seconds: dict[str, float]) -> None:
         self.seconds, self.last = seconds, time.perf_counter()

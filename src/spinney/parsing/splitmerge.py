@@ -1,4 +1,4 @@
-"""Grammars that grow: states are split in two, trained, and merged again where two do no better than one."""
+"""Split-merge training: states are split in two, trained, and merged again where splitting does not help."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spinney.progress import log
 
 
 class Schedule(NamedTuple):
-    """Iterations of EM after a split, and after the merge that follows it; what share of the pairs is merged."""
+    """Iterations of EM after a split, and after the merge that follows it; the share of pairs that are merged."""
 
     split: int = 20
     merge: int = 10
@@ -34,24 +34,24 @@ def run_split_merge(
     threads: int | None = None,
     watch: Callable[[int, Grammar], bool] | None = None,
 ) -> Grammar:
-    """Split and merge from a PCFG on (Petrov et al. 2006).
+    """Split and merge, starting from a PCFG (Petrov et al. 2006).
 
     Parameters
     ----------
     sample
         The trees.
     pcfg
-        Their counts with one state a label.
+        Their counts with one state per label.
     cycles
-        How often states are split: a label has at most ``2**cycles`` of them.
+        The number of splits: a label has at most ``2**cycles`` states.
     rng
-        Of the noise that makes the halves of a state differ.
+        For the noise that makes the halves of a state differ.
     schedule, smoothing
         Of EM.
     smallest
         Labels with fewer nodes than this keep one state.
     threads
-        By default as many as there are cores.
+        By default the number of cores.
     watch
         Called after each cycle with its number and the grammar; training ends when it returns true.
     """

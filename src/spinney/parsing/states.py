@@ -14,12 +14,12 @@ from spinney.parsing.grammar import Floats, Layout, RuleCounts
 def split_states(
     counts: RuleCounts, n_states: NDArray[np.int32], rng: np.random.Generator, noise: float
 ) -> tuple[RuleCounts, NDArray[np.int64]]:
-    """Counts for more states a label, each a copy of an old one with its share of the counts.
+    """Counts for more states per label, each a copy of an old one with its share of the counts.
 
     Returns
     -------
     counts, source
-        ``source`` holds for each new state the number of the old one in its label. Copies stand side by side.
+        ``source`` has, for each new state, the number of the old one within its label. Copies are adjacent.
     """
     from spinney.parsing._grammar_kernels import seed_noise, split_numbers
 
@@ -42,7 +42,7 @@ def split_states(
 
 
 def merge_states(counts: RuleCounts, target: NDArray[np.int64], n_states: NDArray[np.int32]) -> RuleCounts:
-    """Counts for fewer states a label: those with the same target (a number in the label) are added up."""
+    """Counts for fewer states per label: states with the same target (numbered within the label) are added."""
     from spinney.parsing._grammar_kernels import merge_numbers
 
     old, new = counts.layout, Layout(counts.layout.rules, n_states)
@@ -85,7 +85,7 @@ def cheapest_merges(
     pairs = np.flatnonzero(np.isfinite(losses))
     chosen = pairs[np.argsort(losses[pairs], kind="stable")[: int(share * len(pairs))]]
     kept = np.ones(len(losses), bool)
-    kept[chosen + 1] = False  # the right one of a pair goes into the left one
+    kept[chosen + 1] = False  # the right state of a pair is merged into the left one
     label = np.repeat(np.arange(len(layout.n_states)), layout.n_states)
     place = np.cumsum(kept) - 1
     before = np.concatenate([[0], np.cumsum(kept)])[layout.state_start[:-1]]

@@ -1,4 +1,4 @@
-"""Grammars in model files: read and checked number by number."""
+"""Grammars in model files, with checks of all numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spinney.parsing.grammar import Grammar, Layout, Rules
 from spinney.parsing.lexicon import ANY, Lexicon
 
 _PARTS = ("root", "binary", "unary", "lexical")
-#: Numbers of a law below this are not stored: no derivation with them would ever win.
+#: Probabilities below this are not stored: no derivation with them would ever win.
 _LEAST = 1e-12
 
 
@@ -39,11 +39,11 @@ def read_rules(model: ModelFile) -> Rules:
     L = len(labels)
     binary, unary = (np.array(model.tensor(name, np.int32, ndim=2)) for name in ("binary", "unary"))
     if binary.shape[1:] != (3,) or unary.shape[1:] != (2,):
-        raise model.error("damaged: its rules have not two and three labels")
+        raise model.error("damaged: its rules do not have two or three labels")
     for rules in (binary, unary):
         _check_numbers(model, rules, L)
         if len(rules) > 1 and not np.all(np.any(np.diff(rules, axis=0) != 0, axis=1)):
-            raise model.error("damaged: it has a rule twice")
+            raise model.error("damaged: it has a duplicate rule")
     sizes = model.tensor("rare", np.int64)
     count, start = (np.array(model.tensor(name, np.int64)) for name in ("word_count", "word_start"))
     signatures, tag = (np.array(model.tensor(name, np.int32)) for name in ("word_signature", "word_tag"))
@@ -62,14 +62,14 @@ def read_rules(model: ModelFile) -> Rules:
         and np.all(np.diff(start) >= 0)
     )
     if not fits:
-        raise model.error("damaged: its words and tags do not fit together")
+        raise model.error("damaged: its words and tags do not match")
     return Rules(
         labels, binary, unary, Lexicon(rows, int(sizes[0]), count, signatures, start, tag, int(sizes[1]))
     )
 
 
 def grammar_tensors(grammar: Grammar | CompressedGrammar) -> dict[str, NDArray[Any]]:
-    """The numbers of a grammar, in single precision and without those that are next to nothing."""
+    """The numbers of a grammar, in single precision without negligible ones."""
     tensors: dict[str, NDArray[Any]] = {"n_states": grammar.layout.n_states}
     if isinstance(grammar, CompressedGrammar):
         tensors |= {"rank": grammar.rank, "error": grammar.error.astype(np.float32)}
@@ -93,7 +93,7 @@ def read_grammar(model: ModelFile, rules: Rules, *, signed: bool) -> Grammar | C
     if "rank" in model.tensors:
         rank, error = np.array(model.tensor("rank", np.int32)), np.array(model.tensor("error", np.float32))
         if not len(rank) == len(error) == len(rules.binary) or rank.min(initial=0) < 0:
-            raise model.error("damaged: its ranks do not fit its rules")
+            raise model.error("damaged: its ranks do not match its rules")
         binary_start = compressed_starts(layout, rank)
     starts = layout.state_start, binary_start, layout.unary_start, layout.entry_start
     parts = []
@@ -102,14 +102,14 @@ def read_grammar(model: ModelFile, rules: Rules, *, signed: bool) -> Grammar | C
         if f"{name}_at" in model.tensors:
             at = model.tensor(f"{name}_at", np.uint32)
             if len(at) != len(values) or at.max(initial=0) >= max(size, 1):
-                raise model.error(f"damaged: its numbers of {name} rules do not fit together")
+                raise model.error(f"damaged: the arrays of its {name} rules do not match")
             full = np.zeros(size)
             full[at] = values
             values = full
         any_sign = signed or (name == "binary" and rank is not None)
         negative = not any_sign and values.min(initial=0.0) < 0
         if len(values) != size or not np.all(np.isfinite(values)) or negative:
-            raise model.error(f"damaged: some numbers of its {name} rules are no probabilities")
+            raise model.error(f"damaged: some numbers of its {name} rules are not probabilities")
         parts.append(values.astype(np.float64))
     root, binary, unary, lexical = parts
     if rank is not None:
@@ -120,4 +120,4 @@ def read_grammar(model: ModelFile, rules: Rules, *, signed: bool) -> Grammar | C
 
 def _check_numbers(model: ModelFile, labels: NDArray[Any], L: int) -> None:
     if labels.min(initial=0) < 0 or labels.max(initial=0) >= L:
-        raise model.error("damaged: a rule has a label that there is not")
+        raise model.error("damaged: a rule has an unknown label")

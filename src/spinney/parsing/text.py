@@ -1,4 +1,4 @@
-"""Trees for text that has none: what other tasks want of a parser."""
+"""Parse trees of raw text, for other tasks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from spinney.corpus.lines import ReadReport
     from spinney.parsing.parser import Parser
 
-#: Words of a sentence above which its tree is flat: time grows with the cube.
+#: Longer sentences get a flat tree: time grows with the cube of the length.
 LONGEST = 80
-_BATCH = 200  # sentences parsed at a time
+_BATCH = 200  # sentences per batch
 
 
 def known_words(parser: Parser) -> frozenset[str]:
@@ -29,17 +29,17 @@ def known_words(parser: Parser) -> frozenset[str]:
 
 
 def trees_of(parser: Parser, sentences: Iterable[Sequence[str]], *, longest: int = LONGEST) -> Iterator[Tree]:
-    """The trees of sentences, over their words as they are; empty sentences are left out.
+    """The trees of sentences, over their words as they are; empty sentences are dropped.
 
     Parameters
     ----------
     parser
         A fitted parser.
     sentences
-        Sentences as tokens of any text. For the parser, quotes, brackets and dashes are made those of the Penn
-        Treebank, unless its treebank has them as they are.
+        Sentences as tokens of any text. For the parser, quotes, brackets and dashes are converted to those of the
+        Penn Treebank, unless its treebank contains them unchanged.
     longest
-        Sentences of more words get a flat tree.
+        Longer sentences get a flat tree.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def dependency_parser(
     rules
         Which child is the head of a phrase.
     longest
-        Sentences of more words hang on one word, as the head of a flat tree.
+        In longer sentences all words depend on one word, the head of a flat tree.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Binarised trees in flat arrays: what every estimator of a grammar reads."""
+"""Binarised trees in flat arrays, the input of all grammar estimators."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from spinney.errors import InputError
 class TreeArrays:
     """Trees whose nodes have one word, one child or two.
 
-    The nodes of a tree stand together, children before parents, so its root is the last. A node is a *leaf* (a tag
+    The nodes of a tree are contiguous, children before parents, so its root is the last one. A node is a *leaf* (a tag
     over a word), *unary* (one child) or *binary*.
 
     Attributes
     ----------
     labels : tuple of str
-        The labels that occur; nodes hold their numbers.
+        The labels that occur; nodes have their numbers.
     tokens : list of str
         The words of all trees.
     tree_start, token_start : int64 arrays [trees + 1]
@@ -54,7 +54,7 @@ class TreeArrays:
 
     @classmethod
     def of(cls, trees: Iterable[Tree], labels: Sequence[str] = ()) -> TreeArrays:
-        """Trees as arrays; labels that are new are numbered after the given ones."""
+        """Trees as arrays; new labels are numbered after the given ones."""
         numbers = {label: i for i, label in enumerate(labels)}
         tokens: list[str] = []
         tree_start, token_start = [0], [0]
@@ -103,7 +103,7 @@ class TreeArrays:
 
     @property
     def n_trees(self) -> int:
-        """How many trees there are."""
+        """The number of trees."""
         return len(self.tree_start) - 1
 
     @property

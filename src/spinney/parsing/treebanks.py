@@ -1,4 +1,4 @@
-"""Trees out of files or out of memory, as the settings of a parser say."""
+"""Trees from files or from memory, according to the settings of a parser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spinney.parsing.cleaning import clean_tree, read_treebank
 
 
 def paths_of(data: Any) -> list[str] | None:
-    """The files that data are, or None if they are trees or sentences themselves.
+    """The files, or None if the data are trees or sentences in memory.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def paths_of(data: Any) -> list[str] | None:
 
 
 def named(data: Any) -> str:
-    """What data are, for messages.
+    """The name of data, for messages.
 
     Examples
     --------
@@ -62,17 +62,15 @@ def phrase_trees(data: Any, s: Any, report: ReadReport, *, clean: bool, function
     else:
         for file in files:
             if content_suffix(file) == ".conllu":
-                what = "CoNLL-U holds dependencies, and a grammar has constituents"
-                raise InputError(
-                    what, path=file, remedy="give bracketed trees, or fit with the method automata"
-                )
+                what = "CoNLL-U has dependencies, but a grammar needs constituents"
+                raise InputError(what, path=file, remedy="give bracketed trees, or use the method automata")
         how: dict[str, Any] = {"encoding": s.encoding, "on_error": s.on_error, "report": report}
         trees = [
             tree for file in files for tree in read_treebank(file, clean=clean, functions=functions, **how)
         ]
     if not trees:
-        what = f"no trees with words, {report.empty} without" if report.empty else "no trees"
-        raise InputError(what, path=named(data), remedy="bracketed trees such as (S (NP (NN dogs)) ...)")
+        what = f"no trees with words, and {report.empty} without words" if report.empty else "no trees"
+        raise InputError(what, path=named(data), remedy="give bracketed trees such as (S (NP (NN dogs)) ...)")
     return trees
 
 
@@ -93,18 +91,18 @@ def dependency_trees(data: Any, s: Any, report: ReadReport, *, column: str) -> l
         for number, sentence in enumerate(data if file is None else read_conllu(file, **how), 1):
             if not sentence.heads:
                 what = f"sentence {number} has no heads"
-                raise InputError(what, path=file, remedy="dependency trees are needed: parse the text first")
+                raise InputError(what, path=file, remedy="give dependency trees: parse the text first")
             found.append(sentence)
         check_column(found, column, file)
     if not found:
-        raise InputError("no sentences", path=named(data), remedy="dependency trees in CoNLL-U are needed")
+        raise InputError("no sentences", path=named(data), remedy="give dependency trees in CoNLL-U")
     return found
 
 
 def check_column(sentences: Sequence[Sentence], column: str, path: str | None = None) -> None:
-    """Refuse text whose tags stand elsewhere, or nowhere."""
+    """Refuse text whose tags are in another column, or missing."""
     if sentences and all(set(getattr(sentence, column)) <= {"_"} for sentence in sentences):
         other = "xpos" if column == "upos" else "upos"
         filled = any(set(getattr(sentence, other)) - {"_"} for sentence in sentences)
-        remedy = f"the tags are in {other}: fit with the column {other}" if filled else "tag the text first"
+        remedy = f"the tags are in {other}: use the column {other}" if filled else "tag the text first"
         raise InputError(f"no tags in the column {column}", path=path, remedy=remedy)

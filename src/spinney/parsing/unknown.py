@@ -1,13 +1,13 @@
-"""What the spelling of a word says about its tag, for words that the training text lacks."""
+"""Classes of unknown words by their spelling."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: The class of all words about which nothing is known; the names of all other classes begin with it.
+#: The class of words without any known property; the names of all other classes begin with it.
 UNKNOWN: Final = "UNK"
 
-# Endings of English that tell tags apart, the first that fits, in words that are not too short for one.
+# English endings that indicate tags: the first match, in words that are long enough.
 _ENDINGS = (
     *("ate", "ble", "est", "ing", "ion", "ity", "ive", "ize", "ous"),
     *("al", "ed", "en", "er", "ic", "ly", "y"),
@@ -19,9 +19,9 @@ _NO_PLURAL = ("ss", "is", "us")  # glass, basis, status
 def signature(word: str, first: bool) -> str:
     """The class of an unknown word, by its capitals, digits, hyphens and ending.
 
-    In the manner of the Berkeley parser (Petrov et al. 2006, after Klein and Manning 2003), with more endings: 69
-    classes at most. They are made for English; in other languages those that do not look at endings still say
-    something. In a script without capitals, a word of letters is ``UNK``.
+    As in the Berkeley parser (Petrov et al. 2006, after Klein and Manning 2003), with more endings: 69
+    classes at most. They are designed for English; in other languages, the classes that do not depend on endings
+    are still useful. In a script without capitals, a word of letters is ``UNK``.
 
     ===================  ==========================================================================
     ``UNK-NUM``          digits and what stands between them: 1,000; 3/4; 10:30
@@ -42,7 +42,7 @@ def signature(word: str, first: bool) -> str:
     word
         Any string.
     first
-        Whether the word begins the sentence, where a capital says little.
+        Whether the word begins the sentence, where a capital is less informative.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What parsers hold, for a person: labels, rules and latent states in words; what depends on each tag."""
+"""Views of parsers: labels, rules and latent states, or the dependents of each tag."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NAMES = {
     "states": "states", "grammars": "grammars", "parameters": "parameters",
     "nonprojective": "trees that are not projective", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "dev_f1": "F1 on held-out trees", "dev_uas": "UAS on held-out trees",
-    "skipped": "bad trees skipped", "empty": "trees without words left out",
+    "skipped": "bad trees skipped", "empty": "trees without words skipped",
 }  # fmt: skip
 
 
 def fit_facts(facts: Mapping[str, Any]) -> Facts:
-    """The facts of a fit; what is only worth a word if it happened is left out otherwise."""
+    """The facts of a fit; rare events are left out if they did not occur."""
     shares = {
         name: Share(facts[name]) for name in ("dev_f1", "dev_uas") if isinstance(facts.get(name), float)
     }
@@ -36,7 +36,7 @@ def fit_facts(facts: Mapping[str, Any]) -> Facts:
 
 
 def _extras(facts: Mapping[str, Any]) -> list[View]:
-    """Facts for JSON, where people asked for something else."""
+    """Facts that only JSON shows."""
     return [Extra(name, "", value) for name, value in facts.items()]
 
 
@@ -49,7 +49,7 @@ def parser_views(parser: Parser, s: Inspect) -> list[View]:
         raise SettingError("{grammar} must be at most {most} for this model", most=len(parser.grammars_))
     reader = Reader(parser, s.grammar - 1)
     table = reader.table()
-    # A part of a phrase, which only binary trees have, is shown if it is asked for.
+    # A partial phrase, which only binary trees have, is shown only on request.
     chosen = s.label or [row.label for row in table if row.rules and not row.part][:1]
     readings = [reader.label(name, s.top) for name in chosen]
     facts = {name: value for name, value in parser.facts.items() if name != "learning"}
@@ -67,7 +67,9 @@ def parser_views(parser: Parser, s: Inspect) -> list[View]:
 def _labels(table: Sequence[LabelRow], n: int) -> Table:
     whole = [row for row in table if not row.part]
     rows = [[row.label, Share(row.share), row.states, row.rules, row.words] for row in whole[:n]]
-    title = f"The {len(rows)} most frequent of {len(whole)} labels; share of the nodes of binary trees"
+    title = (
+        f"The {len(rows)} most frequent of {len(whole)} labels, with their share of the nodes of binary trees"
+    )
     return Table("", title, ["label", "share", "states", "rules", "words"], rows)
 
 
@@ -90,7 +92,7 @@ def _reading(reading: LabelReading, n_states: int) -> list[View]:
         cells.append([state.number, Share(state.share), _listed(shares), _listed(state.typical_parents[:3])])
     fewer = n_states < reading.n_states
     of = f"the {n_states} most frequent of {reading.n_states} states" if fewer else "its states"
-    title = f"{reading.label}: {of}, and what is typical of them"
+    title = f"{reading.label}: {of}, with what is typical of them"
     header = ["state", "share", "words" if reading.words else "rules", "below"]
     return [whole, Table("", title, header, cells)]
 
@@ -103,7 +105,7 @@ def _listed(shares: Iterable[NamedShare]) -> str:
 
 
 def automata_views(model: HeadAutomata, s: Inspect) -> list[View]:
-    """What depends on each tag, or on some."""
+    """The dependents of each tag, or of some tags."""
     found = [side for head in s.label for side in describe_head(model, head, s.top)]
     facts = {name: value for name, value in model.facts.items() if name != "trace"}
     if found:
@@ -121,5 +123,5 @@ def _sides(sides: Sequence[SideReading]) -> Table:
         ]
         for side in sides
     ]  # fmt: skip
-    header = ["head", "side", "states", "modifiers", "none", "which, and how many"]
-    return Table("", "What depends on each tag", header, rows)
+    header = ["head", "side", "states", "modifiers", "none", "modifiers (mean number)"]
+    return Table("", "Dependents of each tag", header, rows)

@@ -11,19 +11,19 @@ from spinney.report.page import N_COLOURS, Html, colour, escape, shown, table
 
 _WIDTH, _HEIGHT = 720, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 10, 28  # margins of a line chart
-_CELL = 40  # the side of a cell of a heat map; of many, half of that and no number in it
-_NUMBERED = 24  # the most rows and columns whose cells hold numbers
-_NAME = 26  # letters of the name of a row or column
+_CELL = 40  # the side of a cell of a heat map; in large maps, half of that without a number
+_NUMBERED = 24  # maximum rows and columns of cells with numbers
+_NAME = 26  # maximum letters of the name of a row or column
 _SPARK = (96, 22)  # the width and height of a small line
-_DASHES = ("", "6 3", "2 3", "8 3 2 3")  # the second, third and fourth eight of lines
+_DASHES = ("", "6 3", "2 3", "8 3 2 3")  # dashes of lines 9 to 16, 17 to 24 and 25 to 32
 
 
 def line_chart(
     series: Mapping[str, Sequence[float]], x_labels: Sequence[object], *, caption: str = ""
 ) -> Html:
-    """Lines over common places, with the values at the pointer (or arrow keys) read out below, and all in a table.
+    """A line chart that shows the values at the pointer (or arrow keys), with all values in a table.
 
-    Where a number is not finite, its line has a gap.
+    Lines have gaps where numbers are not finite.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
     >>> nice_ticks(0.13, 0.97)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
-    if not high - low > 1e-12 * max(abs(low), abs(high)):  # all alike: some room about them
+    if not high - low > 1e-12 * max(abs(low), abs(high)):  # all equal: leave some space around them
         room = abs(low) / 2 or 1.0
         low, high = low - room, high + room
     rough = high / n - low / n
@@ -89,7 +89,7 @@ def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
 
 
 def _line(values: Sequence[float], at: Sequence[float], heights: Sequence[float], k: int) -> str:
-    """A path of the stretches without gap, and a dot where a single number stands alone."""
+    """A path for each run of numbers, and a dot for an isolated number."""
     path, dots = "", ""
     for start, stop in _runs(values):
         points = [f"{at[i]:g} {heights[i]:g}" for i in range(start, stop)]
@@ -100,7 +100,7 @@ def _line(values: Sequence[float], at: Sequence[float], heights: Sequence[float]
 
 
 def _runs(values: Sequence[float]) -> Iterator[tuple[int, int]]:
-    """The stretches of finite numbers."""
+    """The runs of finite numbers."""
     start = 0
     for i, value in enumerate([*values, math.nan]):
         if not math.isfinite(value):
@@ -146,10 +146,10 @@ def heat_map(
     shades: Sequence[Sequence[float]] | None = None,
     caption: str = "",
 ) -> Html:
-    """A matrix in shades of one colour (of another below 0), each cell read out at the pointer or by the arrow keys.
+    """A matrix in shades of one colour (of another below 0), with the value of the cell at the pointer or arrow keys.
 
-    ``shades`` lie between 0 and 1; by default they are the numbers as shares of the largest. Few cells hold their
-    numbers, too.
+    ``shades`` are between 0 and 1; by default they are the numbers relative to the largest. In small maps, the cells
+    show their numbers.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def heat_map(
 
 def _cell(value: float, shade: float, x: int, y: int, side: int, numbered: bool) -> str:
     shade = min(max(shade, 0.0), 1.0) if math.isfinite(shade) else 0.0
-    if shade < 0.004 and not numbered:  # could not be seen
+    if shade < 0.004 and not numbered:  # would be invisible
         return ""
     style = "cell minus" if value < 0 else "cell"
     drawn = f'<rect class="{style}" x="{x}" y="{y}" width="{side - 1}" height="{side - 1}" fill-opacity="{shade:.3g}"/>'
@@ -206,7 +206,7 @@ def _cell(value: float, shade: float, x: int, y: int, side: int, numbered: bool)
 
 
 def _brief(value: float) -> str:
-    """A number in few letters, to stand in a cell.
+    """A short form of a number, for a cell.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def _cut(text: object, n: int = 18) -> str:
 
 
 def spark(values: Sequence[float]) -> Html:
-    """A series as a small line, with one at 0 behind it.
+    """A series as a small line, with a zero line behind it.
 
     Examples
     --------

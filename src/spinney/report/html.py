@@ -70,8 +70,8 @@ def html(views: Iterable[View]) -> Html:
 def view_page(title: str, views: Iterable[View]) -> Page:
     """A page of views.
 
-    The first note says what the page is about, facts before the first section stand at the head. Sections are sections;
-    another view with a title becomes one, and what has none belongs to the section before it.
+    The first note says what the page is about, and facts before the first section go to its head. A section stays a
+    section; any other view with a title becomes one, and a view without a title belongs to the section before it.
 
     Examples
     --------

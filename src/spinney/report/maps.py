@@ -1,4 +1,4 @@
-"""Maps of words as they are drawn on a page: they can be searched, zoomed and pointed at."""
+"""Interactive word maps on a page, with search and zoom."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from spinney.report.page import Html, colour, escape
 from spinney.structure.maps import label
 from spinney.views import Point
 
-_WIDTH, _HEIGHT, _PAD = 720, 480, 30  # of the map before the script knows how much room there is
-_LETTER, _LINE = 6.6, 15  # about the size of a letter, to find out which labels would lie on others
+_WIDTH, _HEIGHT, _PAD = 720, 480, 30  # of the map before the script knows the available space
+_LETTER, _LINE = 6.6, 15  # approximate size of a letter, to detect overlapping labels
 
 
 def word_map(points: Sequence[Point], *, caption: str = "") -> Html:
-    """A map of words that can be searched, zoomed and pointed at. Words that come first get their labels first.
+    """A word map with search and zoom. Earlier words have priority for labels.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def word_map(points: Sequence[Point], *, caption: str = "") -> Html:
         f'<circle class="{colour(point.group)}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>\n'
         for point, (x, y) in zip(points, at)
     )
-    # Names lie on all dots, not only on those before them.
+    # Names are drawn above all dots.
     texts = "".join(
         f'<text x="{x + 6:.1f}" y="{y + 4:.1f}"{"" if seen else _MUTE}>{escape(name)}</text>\n'
         for (x, y), name, seen in zip(at, names, clear)
@@ -60,7 +60,7 @@ _TOOLS = (
 
 
 def _clear_labels(at: Sequence[tuple[float, float]], names: Sequence[str]) -> list[bool]:
-    """Which labels lie on no other that comes before them."""
+    """Which labels do not overlap an earlier one."""
     taken: list[tuple[float, float, float, float]] = []
     clear = []
     for (x, y), name in zip(at, names):

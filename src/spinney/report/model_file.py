@@ -1,4 +1,4 @@
-"""What any model file holds: what its header and its tables say."""
+"""Views of any model file: its header, its arrays and its lists of words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from spinney.views import Facts, Note, Section, Table, View, flat_facts
 
 
 def file_views(file: ModelFile) -> list[View]:
-    """What a page shows of a model file, of whatever kind.
+    """The views of a model file of any kind.
 
     Examples
     --------
@@ -29,9 +29,9 @@ def file_views(file: ModelFile) -> list[View]:
         [name, " × ".join(map(str, array.shape)), str(array.dtype), array.nbytes]
         for name, array in sorted(file.tensors.items())
     ]
-    views.append(Table("", "Arrays", ["array", "shape", "numbers", "bytes"], arrays))
+    views.append(Table("", "Arrays", ["array", "shape", "type", "bytes"], arrays))
     lists = [
         [name, len(strings), ", ".join(word if len(word) < 25 else word[:23] + "…" for word in strings[:12])]
         for name, strings in sorted(file.strings.items())
     ]
-    return [*views, Table("", "Words", ["list", "words", "the first"], lists)] if lists else views
+    return [*views, Table("", "Words", ["list", "words", "first words"], lists)] if lists else views

@@ -10,7 +10,7 @@ from spinney.views import View
 
 
 def html(views: Iterable[View]) -> str:
-    """Views as markup that a notebook shows, with their styles kept to themselves.
+    """Views as HTML for a notebook, with scoped styles.
 
     Examples
     --------
@@ -26,6 +26,6 @@ def html(views: Iterable[View]) -> str:
 
 @cache
 def _style() -> str:
-    """The styles of a page, for what stands inside one element: the rest of a notebook looks as it did."""
+    """The styles of a page, scoped to one element, so that the rest of a notebook is not affected."""
     style = files("spinney.report").joinpath("page.css").read_text(encoding="utf-8")
     return "@scope {\n" + style.replace(":root {", ":scope {").replace("body {", ":scope {") + "}\n"

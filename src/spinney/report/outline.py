@@ -1,4 +1,4 @@
-"""Trees for a page: branches that fold, and a box that finds leaves."""
+"""Trees on a page: collapsible branches, and a filter for leaves."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from collections.abc import Sequence
 from spinney.report.page import Html, escape
 from spinney.views import Node
 
-#: How many leaves and branches are drawn before branches are summarised in a line.
+#: Maximum number of leaves and branches before branches are summarised in one line.
 DRAWN = 1500
-_DEEP = (
-    40  # levels, then all leaves below are summarised in a line: nobody could see where deeper ones belong
-)
+_DEEP = 40  # levels; deeper leaves are summarised in one line, as their nesting could not be seen
 _OPEN = 3  # levels that are open at the start
 
 
 def outline(roots: Sequence[Node], *, leaves: str = "leaves") -> Html:
-    """Trees as lists in lists: branches fold, and what is typed into the box shows the leaves that hold it.
+    """Trees as nested lists with collapsible branches and a box that filters the leaves.
 
-    Of large trees the largest branches are drawn, the others summarised in a line.
+    In large trees, the largest branches are drawn, and the others are summarised in one line.
 
     Examples
     --------
@@ -66,7 +64,7 @@ def outline(roots: Sequence[Node], *, leaves: str = "leaves") -> Html:
 
 
 def _opened(roots: Sequence[Node]) -> dict[int, int]:
-    """The branches that are drawn, each with the number of its children that are: the largest first, until enough."""
+    """The branches to draw, each with the number of its drawn children: largest first, up to the limit."""
     opened: dict[int, int] = {}
     drawn = 0
     heap = [(-root.size, i, 0, root) for i, root in enumerate(roots) if root.children]

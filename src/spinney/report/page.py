@@ -1,8 +1,8 @@
-"""A report as one HTML page that stands alone: nothing is loaded, and no text that it shows can become markup.
+"""A report as one self-contained HTML page: nothing is loaded, and text is always escaped.
 
-A page is a title, some facts and sections; a section holds blocks. Each function here gives one block of safe markup,
-:class:`Html`; whatever else is a string is escaped. The page's policy lets only its own style and script run, both
-known by their hashes. Equal contents give equal pages.
+A page is a title, some facts and sections; a section has blocks. Each function here returns one block of safe markup,
+:class:`Html`; any other string is escaped. The page's security policy allows only its own style and script, identified
+by their hashes. Equal contents give identical pages.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from spinney.views import Mark, Share
 N_COLOURS = 8
 FILTERED = 12  # rows from which a table has a filter box
 
-# What HTML cannot hold: controls, and halves of surrogate pairs, which have no UTF-8.
+# Not allowed in HTML: control characters, and lone surrogates, which have no UTF-8.
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class Html(str):
-    """Markup, not text: it goes into a page as it is."""
+    """Markup, which goes into a page unescaped."""
 
     __slots__ = ()
 
 
 def escape(text: object) -> Html:
-    """Text as markup that shows it; markup stays what it is.
+    """Escaped text; markup is returned unchanged.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def escape(text: object) -> Html:
 
 
 def shown(value: object) -> Html:
-    """A value as a person reads it.
+    """A value as text for people.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def joined(parts: Iterable[object], between: str = "") -> Html:
 
 
 def colour(number: int) -> str:
-    """The name of the style for a colour; there are eight, then they come again.
+    """The name of the style for a colour; there are eight, which repeat.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def heading(text: object) -> Html:
 
 
 def columns(blocks: Iterable[Html]) -> Html:
-    """Blocks side by side where there is room."""
+    """Blocks side by side if there is space."""
     return Html(f'<div class="columns">\n{"".join(f"<div>{block}</div>" for block in blocks)}\n</div>\n')
 
 
@@ -125,7 +125,7 @@ def facts(values: Mapping[str, object]) -> Html:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
-    """A table that can be sorted by its headings and, if it is long, filtered; columns of numbers are flush right.
+    """A table that can be sorted by its headings and, if it is long, filtered; columns of numbers are right-aligned.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
         f'<th scope="col"{_NUMBER * n}><button type="button">{escape(name)}</button></th>'
         for name, n in zip(header, numeric)
     )
-    # On a narrow screen a long text goes below the rest of its row.
+    # On a narrow screen, a long text goes below the rest of its row.
     long = [any(_is_long(row[i]) for row in listed) for i in range(len(header))]
     body = "".join(
         f"<tr>{''.join(_cell(value, n, wide) for value, n, wide in zip(row, numeric, long))}</tr>\n"
@@ -184,7 +184,7 @@ def _cell(value: Any, numeric: bool, long: bool) -> str:
 def bars(rows: Sequence[tuple[object, float]], *, colour_of: int | Sequence[int] = 0) -> Html:
     """Names with numbers, and a bar for each: from the left, or from the middle if some are negative.
 
-    ``colour_of`` is one colour for all, or one for each row.
+    ``colour_of`` is one colour for all rows, or one per row.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def bars(rows: Sequence[tuple[object, float]], *, colour_of: int | Sequence[int]
 
 
 def bar(value: float, most: float, number: int = 0, *, signed: bool = False) -> Html:
-    """One bar, as long as ``value`` is a share of ``most``; a signed one starts in the middle."""
+    """One bar whose length is ``value`` relative to ``most``; a signed one starts in the middle."""
     share = min(abs(value) / most, 1.0) if math.isfinite(value) and most > 0 else 0.0
     width = 100 * share / (2 if signed else 1)
     start = 50 - (width if value < 0 else 0) if signed else 0
@@ -222,7 +222,7 @@ def _largest(values: Iterable[float]) -> float:
 
 
 def marked(text: str, marks: Iterable[Mark]) -> Html:
-    """Text with marked stretches; one that begins inside another is left out.
+    """Text with marked spans; a span that begins inside another is ignored.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def marked(text: str, marks: Iterable[Mark]) -> Html:
 def scored_lines(lines: Sequence[tuple[object, float | None]], *, colours: tuple[int, int] = (0, 1)) -> Html:
     """Lines of text with a signed number and a bar before each; None shows neither.
 
-    ``colours`` are those of positive and of negative numbers.
+    ``colours`` are those of positive and negative numbers.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def scored_lines(lines: Sequence[tuple[object, float | None]], *, colours: tuple
         drawn = number = ""
         if score is not None:
             drawn = bar(score, most, colours[score < 0], signed=True)
-            number = f"{score:+.3f}".replace("-", "−")  # aligned, with the same number of places
+            number = f"{score:+.3f}".replace("-", "−")  # aligned, with the same number of decimals
         rows.append(
             f'<li><span>{drawn}</span><span class="number">{number}</span>'
             f'<span class="text">{escape(text)}</span></li>\n'
@@ -285,7 +285,7 @@ class Page:
 
     Examples
     --------
-    >>> one = Page("A model", "What it learnt", {"words": 7}, [Section("Words", [paragraph("None.")])])
+    >>> one = Page("A model", "What it learned", {"words": 7}, [Section("Words", [paragraph("None.")])])
     >>> text = one.html()
     >>> text.startswith("<!DOCTYPE html>"), "<h2>Words</h2>" in text
     (True, True)
@@ -312,8 +312,8 @@ def combined_page(title: str, about: str, pages: Sequence[Page]) -> str:
 
     Examples
     --------
-    >>> words = Page("Words", "What it learnt", {"words": 7}, [Section("Classes", [heading("One")])])
-    >>> text = combined_page("A tour", "What it learnt.", [words, words])
+    >>> words = Page("Words", "What it learned", {"words": 7}, [Section("Classes", [heading("One")])])
+    >>> text = combined_page("A tour", "What it learned.", [words, words])
     >>> text.count("<h2>Words</h2>"), text.count("<h3>Classes</h3>"), text.count('<a href="#m1s0">Classes</a>')
     (2, 2, 1)
     """
@@ -326,7 +326,7 @@ def combined_page(title: str, about: str, pages: Sequence[Page]) -> str:
 
 
 def _part(page: Page, name: str) -> str:
-    """A report inside a page of several, its headings one level down."""
+    """A report within a combined page, with its headings one level lower."""
     sections = "".join(
         f'<section id="{name}s{i}">\n<h3>{escape(section.title)}</h3>\n{_lowered(section.blocks)}</section>\n'
         for i, section in enumerate(page.sections)
@@ -338,7 +338,7 @@ def _part(page: Page, name: str) -> str:
 
 
 def _lowered(blocks: Sequence[Html]) -> str:
-    # Text is escaped, so that whatever looks like a heading is one.
+    # Text is escaped, so anything that looks like a heading is one.
     return "".join(blocks).replace("<h3>", "<h4>").replace("</h3>", "</h4>")
 
 
@@ -349,7 +349,7 @@ def _links(sections: Sequence[Section], name: str) -> str:
 
 
 def _document(title: str, head: str, parts: str) -> str:
-    """All about the parts of a page: its policy, style, heading and script."""
+    """The whole document: the parts with policy, style, heading and script."""
     style, script = _asset("page.css"), _asset("page.js") + _asset("map.js")
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'"
     return (

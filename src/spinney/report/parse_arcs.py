@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from spinney.report.page import Html, escape
 
-_LETTER = 8.0  # of a word, about
+_LETTER = 8.0  # approximate, of a word
 _GAP = 18  # between words
-_LEVEL, _HIGHEST = 18, 200  # from arc to arc, and of all: of very many they lie closer
-_LONGEST = 20  # letters of a word that are drawn
+_LEVEL, _HIGHEST = 18, 200  # from arc to arc, and in total: very many arcs are closer together
+_LONGEST = 20  # maximum letters of a word
 
 
 def drawn_arcs(
@@ -20,11 +20,11 @@ def drawn_arcs(
     Parameters
     ----------
     words, tags
-        Of the sentence; without tags, give empty ones.
+        Words and tags of the sentence; without tags, give empty strings.
     heads
-        To be drawn.
+        The heads to draw.
     gold
-        The right ones, if they are known: wrong arcs are set off, and the right ones drawn dashed.
+        The correct heads, if known: wrong arcs are highlighted, and the correct ones are dashed.
 
     Examples
     --------
@@ -47,15 +47,13 @@ def drawn_arcs(
     level = min(_LEVEL, _HIGHEST / max(highest, 1))
     base = level * highest + 26
     drawn = []
-    for head, modifier, style in sorted(
-        arcs, key=lambda arc: arc[2] != " missed"
-    ):  # what was drawn lies on top
+    for head, modifier, style in sorted(arcs, key=lambda arc: arc[2] != " missed"):  # drawn arcs are on top
         end = middle[modifier - 1]
         if not head:
             path = f"M{end:g} 2V{base - 5:g}"
             note = f"root: {words[modifier - 1]}"
         else:
-            # On one word, arcs to the left and to the right leave apart.
+            # Arcs to the left and to the right leave a word at different points.
             start = middle[head - 1] + (5 if modifier > head else -5)
             top = base - level * levels[min(head, modifier), max(head, modifier)] - 8
             r = min(8.0, abs(end - start) / 2)
@@ -81,7 +79,7 @@ def drawn_arcs(
 
 
 def _levels(spans: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """How high each span lies: above all that are inside it."""
+    """The level of each span, above all spans inside it."""
     level: dict[tuple[int, int], int] = {}
     for low, high in sorted(set(spans), key=lambda span: span[1] - span[0]):
         inside = [of for (a, b), of in level.items() if low <= a and b <= high]

@@ -1,4 +1,4 @@
-"""Trees of sentences for people: drawn on a page, as lines in a terminal, with what is wrong marked."""
+"""Phrase-structure trees, drawn on a page or as lines in a terminal, with errors marked."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from spinney.corpus.brackets import Tree
 from spinney.report.page import Html, escape
 
 _ROW = 19  # pixels from word to word
-_LETTER = 8.2  # of a label, about
-_BEFORE, _AFTER = 4, 4  # the room on either side of a fork
-_LONGEST = 32  # letters of a word that are drawn
+_LETTER = 8.2  # approximate, of a label
+_BEFORE, _AFTER = 4, 4  # the space on either side of a fork
+_LONGEST = 32  # maximum letters of a word
 
 
 def drawn_tree(tree: Tree, marked: Sequence[bool] = (), note: str = "wrong") -> Html:
-    """A tree that lies on its side, its words one below the other: as high as the sentence is long, and not wide.
+    """A tree drawn sideways, with one word per line, so that long sentences are tall rather than wide.
 
     Parameters
     ----------
     tree
         Of any depth.
     marked
-        Which nodes are set off, in the order of ``tree.nodes()``.
+        Which nodes are highlighted, in the order of ``tree.nodes()``.
     note
-        What is said of them at the pointer.
+        The tooltip of these nodes.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def drawn_tree(tree: Tree, marked: Sequence[bool] = (), note: str = "wrong") -> 
 
 
 def phrase_lines(tree: Tree) -> list[tuple[str, str]]:
-    """A line for each phrase of more than one word: its label, further to the right than that above, and its words.
+    """One line per phrase of more than one word: its label, indented by depth, and its words.
 
     Examples
     --------

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 _BAR = 24  # the longest bar
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _COLOURS = ("cyan", "yellow", "green", "magenta", "red", "blue")
-_SPARKED = 40  # numbers of a series that are shown
-_COLUMNS = 12  # of a heat map; a wider one is for pages
+_SPARKED = 40  # maximum numbers of a series
+_COLUMNS = 12  # columns of a heat map; wider ones are only on pages
 _LINES = 60  # of a tree
 
 
 def show_views(views: Iterable[View], title: str = "") -> None:
-    """Print views one below the other; the first one without a title of its own has ``title``."""
+    """Print views one below the other; the first one without its own title gets ``title``."""
     for view in views:
         if isinstance(view, Section):
             _print(view.title, style="bold")
@@ -178,7 +178,7 @@ def _scored(view: ScoredLines) -> None:
 
 
 def _coloured(view: MarkedText) -> Any:
-    """Text with its marks in colours; what speaks against is underlined."""
+    """Text with coloured marks; evidence against a class is underlined."""
     from rich.text import Text
 
     text = Text(view.text)
@@ -203,7 +203,7 @@ def _marked(view: MarkedText) -> None:
     console().print(_coloured(view), soft_wrap=True)
 
 
-#: How each kind of view is printed; others are for JSON or for pages only.
+#: How each kind of view is printed; others are only for JSON or pages.
 SHOWN: dict[type[View], Callable[[Any], None]] = {
     Facts: _facts,
     Table: _table,
@@ -225,7 +225,7 @@ SHOWN: dict[type[View], Callable[[Any], None]] = {
 
 
 def console() -> Console:
-    """Standard output, never wrapping into less than 80 columns."""
+    """A console on standard output, at least 80 columns wide."""
     import shutil
 
     from rich.console import Console
@@ -244,7 +244,7 @@ def show_facts(title: str, facts: Mapping[str, Any]) -> None:
 
 
 def show_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table; columns of numbers are set flush right."""
+    """A table; columns of numbers are right-aligned."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -259,7 +259,7 @@ def show_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
 
 
 def _print_titled(title: str, drawn: table.Table) -> None:
-    """A title may be wider than its table: rich's own would be wrapped."""
+    """Print a title that may be wider than its table, since rich would wrap its own."""
     from rich.text import Text
 
     out = console()

@@ -5,6 +5,8 @@ field: the type, the choices (``Literal``), the range (``AtLeast(0)``), and a li
 recipes and estimators, model files, configuration files, command-line options, help and shell completion are all
 derived from it.
 
+>>> from dataclasses import dataclass
+>>> from typing import Annotated, Literal
 >>> @dataclass(frozen=True, kw_only=True)
 ... class Smoothing(Settings):
 ...     panel = TRAINING
@@ -17,501 +19,64 @@ Traceback (most recent call last):
 spinney.errors.SettingError: order must be at least 1, not 0
 """
 
-from __future__ import annotations
-
-import math
-import numbers
-import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from functools import cache
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    Self,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
+from spinney.settings.bymethod import Methods, choose, methods, not_of_method, settings_class
+from spinney.settings.declared import (
+    COMMON,
+    DATA,
+    FEATURES,
+    OUTPUT,
+    PANELS,
+    PENALTY,
+    REQUIRED,
+    TRAINING,
+    Above,
+    AtLeast,
+    AtMost,
+    Below,
+    Common,
+    File,
+    Hidden,
+    OneOf,
+    Repeated,
+    Setting,
+    Settings,
+    is_plain,
+    no_such_setting,
+    settings_of,
+    settings_or,
 )
-
-from spinney.errors import SettingError, did_you_mean, listed
-
-#: The panels of help, in the order in which they are shown.
-DATA, FEATURES, PENALTY, TRAINING, OUTPUT, COMMON = (
-    "Data",
-    "Features and structure",
-    "Penalty",
-    "Training",
-    "Output",
-    "Every command",
-)
-#: The default of a setting that must be given.
-REQUIRED: Any = object()
-PANELS = (DATA, FEATURES, PENALTY, TRAINING, OUTPUT, COMMON)
-
-
-@dataclass(frozen=True)
-class AtLeast:
-    """The smallest value that a number may have."""
-
-    bound: float
-
-    def holds(self, value: float) -> bool:
-        """Whether a number keeps the bound."""
-        return value >= self.bound
-
-    def __str__(self) -> str:
-        return f"at least {self.bound:g}"
-
-
-@dataclass(frozen=True)
-class AtMost(AtLeast):
-    """The largest value that a number may have."""
-
-    def holds(self, value: float) -> bool:
-        return value <= self.bound
-
-    def __str__(self) -> str:
-        return f"at most {self.bound:g}"
-
-
-@dataclass(frozen=True)
-class Above(AtLeast):
-    """What a number must be greater than."""
-
-    def holds(self, value: float) -> bool:
-        return value > self.bound
-
-    def __str__(self) -> str:
-        return f"greater than {self.bound:g}"
-
-
-@dataclass(frozen=True)
-class Below(AtLeast):
-    """What a number must be less than."""
-
-    def holds(self, value: float) -> bool:
-        return value < self.bound
-
-    def __str__(self) -> str:
-        return f"less than {self.bound:g}"
-
-
-class OneOf:
-    """The choices of a setting, where they are the keys of a table rather than a ``Literal``."""
-
-    def __init__(self, names: Iterable[str], *, open: bool = False) -> None:
-        self.names, self.open = tuple(names), open
-
-
-class Repeated:
-    """Marks a setting of several values that is given once for each on the command line, not as one list."""
-
-
-class File:
-    """Marks a setting that names a file; in Python it may also be the object that the file would hold."""
-
-
-class Hidden:
-    """Marks a setting that is no option of the command line."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One field of a settings class, as its annotation describes it."""
-
-    name: str
-    kind: type  # bool, int, float, str, or object where anything goes
-    choices: tuple[str, ...]
-    open: bool  # whether other values of the kind go besides the choices
-    optional: bool
-    several: bool
-    repeated: bool
-    file: bool
-    hidden: bool
-    bounds: tuple[AtLeast, ...]
-    help: str
-    panel: str
-    default: Any  # REQUIRED if it must be given
-
-    def check(self, value: Any) -> Any:
-        """The value as the field keeps it, or a :class:`~spinney.errors.SettingError`."""
-        if value is None and self.optional:
-            return None
-        if self.several:
-            if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-                value = (value,)
-            return tuple(self._check_one(item) for item in value)
-        return self._check_one(value)
-
-    def _check_one(self, value: Any) -> Any:
-        if isinstance(value, str) and value in self.choices:
-            return value
-        if self.choices and not self.open:
-            raise self._wrong(value, self.choices)
-        if self.kind is object or self.file:
-            return value
-        if self.kind in (bool, str):
-            if not isinstance(value, self.kind):
-                raise self._wrong(value)
-            return value
-        abstract = numbers.Integral if self.kind is int else numbers.Real
-        if not isinstance(value, abstract) or isinstance(value, bool):
-            raise self._wrong(value)
-        if not math.isfinite(value):
-            raise SettingError(f"{{{self.name}}} must be a finite number, not {{value}}", value=value)
-        for bound in self.bounds:
-            if not bound.holds(float(value)):
-                raise SettingError(f"{{{self.name}}} must be {bound}, not {{value}}", value=f"{value:g}")
-        return self.kind(value)
-
-    def parse(self, text: str) -> Any:
-        """The value that a text on the command line means; several values are separated by commas."""
-        if self.several and not self.repeated:
-            return self.check([self._parse_one(part.strip()) for part in text.split(",")])
-        return self.check(self._parse_one(text))
-
-    def _parse_one(self, text: str) -> Any:
-        if text in self.choices or self.kind not in (int, float):
-            return text
-        try:
-            return self.kind(text)
-        except ValueError:
-            raise self._wrong(text) from None
-
-    def _wrong(self, value: Any, known: Sequence[str] = ()) -> SettingError:
-        of_kind = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-        wanted = [*self.choices, *([of_kind[self.kind]] if self.kind in of_kind and self.open else [])]
-        meant = did_you_mean(value, self.choices) if isinstance(value, str) else ""
-        several = " (or several, separated by commas)" * (self.several and not self.repeated)
-        what = f"{{{self.name}}} must be {{wanted}}{several}, not {{value}}" + " ({meant})" * bool(meant)
-        return SettingError(what, wanted=listed(wanted, "or"), value=repr(value), meant=meant)
-
-    @property
-    def metavar(self) -> str:
-        """What stands for the value in help: ``N``, ``X``, ``FILE`` or the like."""
-        names = {int: "N", float: "X", str: "TEXT", object: "VALUE"}
-        one = "FILE" if self.file else names.get(self.kind, "")
-        return f"{one},…" if self.several and not self.repeated else one
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """The base of all settings: they check themselves, and go to a mapping and back."""
-
-    panel: ClassVar[str] = TRAINING
-
-    def __post_init__(self) -> None:
-        for setting in settings_of(type(self)):
-            object.__setattr__(self, setting.name, setting.check(getattr(self, setting.name)))
-        self.check()
-
-    def check(self) -> None:
-        """Raise a :class:`~spinney.errors.SettingError` where two settings do not go together."""
-
-    def replace(self, **changes: Any) -> Self:
-        """The same settings but for these."""
-        return type(self).of(self.values() | changes)
-
-    def values(self) -> dict[str, Any]:
-        """All settings by name, as they are."""
-        return {setting.name: getattr(self, setting.name) for setting in settings_of(type(self))}
-
-    def as_dict(self) -> dict[str, Any]:
-        """All settings as JSON has them; what is an object of Python rather than a value is left out.
-
-        Examples
-        --------
-        >>> from spinney.settings import Common
-        >>> Common(seed=3).as_dict()
-        {'threads': None, 'seed': 3}
-        """
-        found = {}
-        for name, value in self.values().items():
-            value = list(value) if isinstance(value, tuple) else value
-            if is_plain(value):
-                found[name] = value
-        return found
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
-        """Settings from a mapping; a name that does not exist is an error."""
-        known = {setting.name for setting in settings_of(cls)}
-        for name in given:
-            if name not in known:
-                raise no_such_setting(name, known)
-        return cls(**given)
-
-
-def is_plain(value: Any) -> bool:
-    """Whether a value is one that JSON has, not an object of Python.
-
-    Examples
-    --------
-    >>> is_plain(["a", 1, None]), is_plain([object()])
-    (True, False)
-    """
-    if isinstance(value, list):
-        return all(map(is_plain, value))
-    return isinstance(value, str | bool | int | float | None)
-
-
-S = TypeVar("S", bound=Settings)
-E = TypeVar("E", bound=type)
-
-
-def settings_or(cls: type[S], settings: Settings | None, given: Mapping[str, Any]) -> S:
-    """The settings that were given as an object, or those that were given by name.
-
-    Examples
-    --------
-    >>> settings_or(Common, None, {"seed": 2}).seed
-    2
-    """
-    if settings is None:
-        return cls.of(given)
-    if not isinstance(settings, cls) or given:
-        raise TypeError(f"give {cls.__name__} settings, or settings by name")
-    return settings
-
-
-@dataclass(frozen=True, kw_only=True)
-class Common(Settings):
-    """What every command takes."""
-
-    panel = COMMON
-    threads: Annotated[int | None, AtLeast(1), AtMost(4096), "Threads (default: all processors)."] = None
-    seed: Annotated[int, AtLeast(0), AtMost(2**32 - 1), "Seed of everything random."] = 0
-
-
-def settings_of(cls: type[Settings]) -> tuple[Setting, ...]:
-    """The fields of a settings class, by panels, each in the order of its declaration."""
-    found: tuple[Setting, ...] = _declared(cls)  # type: ignore[arg-type]  # a class can be hashed
-    return found
-
-
-@cache
-def _declared(cls: Any) -> tuple[Setting, ...]:
-    hints = get_type_hints(cls, include_extras=True)
-    found = [_setting(cls, field.name, hints[field.name], field.default) for field in fields(cls)]
-    return tuple(sorted(found, key=lambda setting: PANELS.index(setting.panel)))
-
-
-def _setting(cls: type[Settings], name: str, hint: Any, default: Any) -> Setting:
-    base, *marks = get_args(hint) if get_origin(hint) is Annotated else [hint]
-    kinds, choices, optional, several = _taken_apart(base)
-    said = [mark for mark in marks if isinstance(mark, str)]
-    assert said, f"{cls.__name__}.{name} has no line of help"
-    marked = [mark if isinstance(mark, type) else type(mark) for mark in marks]
-    kind = kinds[0] if len(kinds) == 1 else object if kinds else str
-    table = next((mark for mark in marks if isinstance(mark, OneOf)), None)
-    return Setting(
-        name=name,
-        kind=kind,
-        choices=choices if table is None else table.names,
-        open=bool(kinds) if table is None else table.open,
-        optional=optional,
-        several=several,
-        repeated=Repeated in marked,
-        file=File in marked,
-        hidden=Hidden in marked,
-        bounds=tuple(mark for mark in marks if isinstance(mark, AtLeast)),
-        help=said[0],
-        panel=TRAINING
-        if name == "method"
-        else next(
-            getattr(c, "panel", TRAINING)
-            for c in reversed(cls.__mro__)
-            if name in getattr(c, "__annotations__", {})
-        ),
-        default=REQUIRED if default is MISSING else default,
-    )
-
-
-def _taken_apart(hint: Any) -> tuple[list[type], tuple[str, ...], bool, bool]:
-    """The plain kinds of a type, its literal choices, whether it may be None, and whether there may be several."""
-    if get_origin(hint) is tuple:
-        kinds, choices, _, _ = _taken_apart(get_args(hint)[0])
-        return kinds, choices, False, True
-    if get_origin(hint) is Literal:
-        return [], get_args(hint), False, False
-    if get_origin(hint) in (Union, types.UnionType):
-        parts = [_taken_apart(part) for part in get_args(hint) if part is not type(None)]
-        return (
-            [kind for part in parts for kind in part[0]],
-            tuple(choice for part in parts for choice in part[1]),
-            type(None) in get_args(hint),
-            any(part[3] for part in parts),
-        )
-    return [hint if hint in (bool, int, float, str) else object], (), False, False
-
-
-# ------------------------------------------------------------------------------------------- methods
-
-#: The methods of a task by name; several may share their settings.
-Methods = Mapping[str, type[Settings]]
-
-
-def methods(*classes: type[Settings]) -> dict[str, type[Settings]]:
-    """The methods that some settings classes are for: the choices of their setting ``method``."""
-    return {choice: cls for cls in classes for choice in _named(cls, "method").choices}
-
-
-def choose(known: Methods, given: Mapping[str, Any], default: str | None = None) -> Settings:
-    """The settings of the method that is given, or of the default one, which is the first if none is named.
-
-    Examples
-    --------
-    >>> from spinney.settings import Common
-    >>> @dataclass(frozen=True, kw_only=True)
-    ... class Fast(Common):
-    ...     method: Annotated[Literal["fast"], "Method."] = "fast"
-    >>> @dataclass(frozen=True, kw_only=True)
-    ... class Slow(Common):
-    ...     method: Annotated[Literal["slow"], "Method."] = "slow"
-    ...     passes: Annotated[int, AtLeast(1), "Passes over the text."] = 10
-    >>> choose(methods(Fast, Slow), {"method": "slow", "passes": 3}).passes
-    3
-    >>> choose(methods(Fast, Slow), {"passes": 3})
-    Traceback (most recent call last):
-    spinney.errors.SettingError: passes is a setting of the method slow, not of fast
-    """
-    cls = settings_class(known, given.get("method", default))
-    for name in given:
-        if all(setting.name != name for setting in settings_of(cls)):
-            raise not_of_method(known, name, given.get("method", default))
-    return cls.of({**given, "method": given.get("method", default or next(iter(known)))})
-
-
-def settings_class(known: Methods, method: Any) -> type[Settings]:
-    """The settings class of a method, of the first one if none is named."""
-    name = next(iter(known)) if method is None else method
-    if name not in known:
-        meant = did_you_mean(name, known)
-        raise SettingError(
-            "{method} must be one of {known}, not {name}" + " ({meant})" * bool(meant),
-            known=", ".join(known), name=repr(name), meant=meant,
-        )  # fmt: skip
-    return known[name]
-
-
-def not_of_method(known: Methods, name: str, method: str | None) -> SettingError:
-    """The error for a setting that the method does not have, though another may."""
-    others = [
-        other for other, cls in known.items() if any(setting.name == name for setting in settings_of(cls))
-    ]
-    method = method or next(iter(known))
-    if not others:
-        return no_such_setting(name, {setting.name for setting in settings_of(settings_class(known, method))})
-    plural = "s" * (len(others) > 1)
-    what = f"{{{name}}} is a setting of the method{plural} {{others}}, not of {{method_name}}"
-    return SettingError(what, others=listed(others, "and"), method_name=method)
-
-
-def no_such_setting(name: str, known: set[str]) -> SettingError:
-    """The error for a setting that does not exist, with the one that was probably meant."""
-    meant = did_you_mean(name, sorted(known))
-    return SettingError("there is no setting {name}" + " ({meant})" * bool(meant), name=name, meant=meant)
-
-
-def _named(cls: type[Settings], name: str) -> Setting:
-    return next(setting for setting in settings_of(cls) if setting.name == name)
-
-
-# ----------------------------------------------------------------------------------- configuration files
-
-
-def toml_lines(values: Mapping[str, Any], cls: type[Settings] | None = None) -> Iterator[str]:
-    """Values as lines of a TOML file, below their panels and with their help where they are settings.
-
-    What has no value (None) is written as a comment, because TOML has no word for nothing.
-
-    Examples
-    --------
-    >>> print("\\n".join(toml_lines({"train": ["a.txt"], "seed": 0}, Common)))
-    train = ["a.txt"]
-    <BLANKLINE>
-    # Every command
-    seed = 0  # Seed of everything random.
-    """
-    known = {} if cls is None else {setting.name: setting for setting in settings_of(cls)}
-    yield from (f"{name} = {_toml(value)}" for name, value in values.items() if name not in known)
-    panel = None
-    for name, setting in known.items():
-        if name not in values:
-            continue
-        if setting.panel != panel:
-            yield from ("", f"# {setting.panel}")
-            panel = setting.panel
-        written = f"# {name} =" if values[name] is None else f"{name} = {_toml(values[name])}"
-        yield f"{written}  # {setting.help}"
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return '"' + "".join(_escaped(letter) for letter in value) + '"'
-    return repr(value)
-
-
-def _escaped(letter: str) -> str:
-    if letter in '"\\':
-        return "\\" + letter
-    if letter.isprintable():
-        return letter
-    return f"\\u{ord(letter):04x}" if ord(letter) < 1 << 16 else f"\\U{ord(letter):08x}"
-
-
-def takes(cls: type[Settings], *first: str, without: Iterable[str] = ()) -> Callable[[E], E]:
-    """Give an estimator a constructor whose parameters are these settings, stored as attributes of their names.
-
-    That is what scikit-learn expects of an estimator: ``__init__`` stores, and ``fit`` checks (by ``cls.of``). The
-    setting ``seed`` is called ``random_state``, as everywhere in scikit-learn. The parameters that are named ``first``
-    may also be given by position; those ``without`` are left out.
-
-    Examples
-    --------
-    >>> @takes(Common, "threads")
-    ... class Estimator: ...
-    >>> made = Estimator(2, random_state=4)
-    >>> made.threads, made.random_state, made.seed
-    (2, 4, 4)
-    """
-    from inspect import Parameter, Signature
-
-    found = {s.name: s.default for s in settings_of(cls) if s.default is not REQUIRED}
-    if "seed" in found:
-        found["random_state"] = found.pop("seed")
-    names = [*first, *(name for name in found if name not in first)]
-    own = [
-        Parameter(
-            name,
-            Parameter.POSITIONAL_OR_KEYWORD if name in first else Parameter.KEYWORD_ONLY,
-            default=found[name],
-        )
-        for name in names
-        if name not in without
-    ]
-
-    def __init__(self: Any, *values: Any, **given: Any) -> None:
-        bound = signature.bind(self, *values, **given)
-        bound.apply_defaults()
-        for parameter in own:
-            setattr(self, parameter.name, bound.arguments[parameter.name])
-
-    signature = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *own])
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-
-    def decorate(estimator: E) -> E:
-        estimator.__init__ = __init__  # type: ignore[misc]
-        estimator.seed = property(lambda self: self.random_state)  # type: ignore[attr-defined]
-        return estimator
-
-    return decorate
+from spinney.settings.estimators import takes
+from spinney.settings.toml import toml_lines
+
+__all__ = [
+    "COMMON",
+    "DATA",
+    "FEATURES",
+    "OUTPUT",
+    "PANELS",
+    "PENALTY",
+    "REQUIRED",
+    "TRAINING",
+    "Above",
+    "AtLeast",
+    "AtMost",
+    "Below",
+    "Common",
+    "File",
+    "Hidden",
+    "Methods",
+    "OneOf",
+    "Repeated",
+    "Setting",
+    "Settings",
+    "choose",
+    "is_plain",
+    "methods",
+    "no_such_setting",
+    "not_of_method",
+    "settings_class",
+    "settings_of",
+    "settings_or",
+    "takes",
+    "toml_lines",
+]

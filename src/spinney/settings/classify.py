@@ -1,4 +1,4 @@
-"""Settings of classifiers and regressors of documents."""
+"""Settings of document classifiers and regressors."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from spinney.settings.text import Documents, LabelledDocuments
 #: Families of groups of words, in the order in which help lists them.
 FAMILIES = ("sentence", "document", "parse", "brown", "lda", "tomotopy", "moments", "topics", "neighbours")
 
-#: Trees of classes that are learnt from the features of the training documents, and those that need no features.
-LEARNT_TREES = ("spec", "canonical", "diff", "obyo", "hung", "conf", "rand")
-CLASS_TREES = (*LEARNT_TREES, "huffman", "balanced")
+#: Trees of classes that are learned from the features of the training documents, and those that need no features.
+LEARNED_TREES = ("spec", "canonical", "diff", "obyo", "hung", "conf", "rand")
+CLASS_TREES = (*LEARNED_TREES, "huffman", "balanced")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +39,11 @@ class Words(Settings):
 
     panel = FEATURES
     features: Annotated[Literal["tfidf", "counts", "binary"], "Weighting of words."] = "tfidf"
-    tokens: Annotated[Literal["words", "all", "spaces"] | None, "What a word is (default: by format)."] = None
-    ngrams: Annotated[int, AtLeast(1), "Length of the longest n-grams of words."] = 1
-    min_count: Annotated[int, AtLeast(1), "Leave out words that fewer documents have."] = 1
+    tokens: Annotated[Literal["words", "all", "spaces"] | None, "Tokenisation (default: by format)."] = None
+    ngrams: Annotated[int, AtLeast(1), "Maximum length of word n-grams."] = 1
+    min_count: Annotated[int, AtLeast(1), "Drop words that fewer documents contain."] = 1
     lowercase: Annotated[bool, "Fold words to lower case."] = True
-    stop_words: Annotated[Literal["english"] | None, "Leave out function words."] = None
+    stop_words: Annotated[Literal["english"] | None, "Drop function words."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,30 +56,30 @@ class Grouping(Settings):
         OneOf(FAMILIES, open=True),
         "Groups of words, separated by commas (lda:50,brown:FILE), or a JSON file.",
     ] = None
-    group_weights: Annotated[Literal["sqrt", "unit"] | None, "Weight of groups (default: sqrt, of size)."] = (
+    group_weights: Annotated[Literal["sqrt", "unit"] | None, "Group weights (default: sqrt of the size)."] = (
         None
     )
-    strengths: Annotated[str | None, "Factors of families of groups: sentence=1,brown=0.5."] = None
-    neighbours: Annotated[int | None, AtLeast(1), "Words in a group of neighbours (default: 10)."] = None
-    keep: Annotated[tuple[str, ...] | None, "For groups parse: constituents with these labels."] = None
+    strengths: Annotated[str | None, "Factors per family of groups: sentence=1,brown=0.5."] = None
+    neighbours: Annotated[int | None, AtLeast(1), "Size of a group of neighbours (default: 10)."] = None
+    keep: Annotated[tuple[str, ...] | None, "For groups parse: keep constituents with these labels."] = None
     parses: Annotated[str | Any | None, File, "For groups parse: bracketed trees of the sentences."] = None
-    parser: Annotated[str | Any | None, File, "For groups parse: a model of parse fit."] = None
+    parser: Annotated[str | Any | None, File, "For groups parse: a model made by parse fit."] = None
 
     def check(self) -> None:
         super().check()
         parts = self.groups.split(",") if isinstance(self.groups, str) else []
         kinds = {part.strip().partition(":")[0] for part in parts}
-        for name, kind in _GOES_WITH.items():
+        for name, kind in _NEEDS.items():
             if getattr(self, name) is not None and kind not in kinds:
-                raise SettingError(f"{{{name}}} goes with {{groups}} {kind}")
+                raise SettingError(f"{{{name}}} needs {{groups}} {kind}")
         for name in ("group_weights", "strengths"):
             if getattr(self, name) is not None and not kinds:
-                raise SettingError(f"{{{name}}} goes with {{groups}} that are made from the text")
+                raise SettingError(f"{{{name}}} needs {{groups}} made from the text")
         if self.parses is not None and self.parser is not None:
-            raise SettingError("{parses} and {parser} both say where the trees come from: give one")
+            raise SettingError("{parses} and {parser} both provide the trees: give only one of them")
 
 
-_GOES_WITH = {"neighbours": "neighbours", "keep": "parse", "parses": "parse", "parser": "parse"}
+_NEEDS = {"neighbours": "neighbours", "keep": "parse", "parses": "parse", "parser": "parse"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class Strength(Penalised):
     """The strength of the penalty."""
 
     panel = PENALTY
-    lam: Annotated[float | None, AtLeast(0), "Strength λ (default: 1; with groups, to suit them)."] = None
+    lam: Annotated[float | None, AtLeast(0), "Strength λ (default: 1; with groups, chosen for them)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,15 +108,15 @@ class Choosing(Strength):
 
     panel = PENALTY
     lam_ratio: Annotated[
-        float | None, Above(0), AtMost(1), "λ as a share of the λ that makes the model empty."
+        float | None, Above(0), AtMost(1), "λ as a fraction of the λ that empties the model."
     ] = None
     cv: Annotated[int | None, AtLeast(2), "Choose λ by cross-validation with this many folds."] = None
     dev: Annotated[
-        str | float | Any | None, File, "Choose strengths on these documents, or a share: 0.2."
+        str | float | Any | None, File, "Held-out documents to choose strengths, or a fraction: 0.2."
     ] = None
-    tune: Annotated[Literal["grid", "random", "optuna"] | None, "How dev is searched (default: grid)."] = None
-    trials: Annotated[int | None, AtLeast(1), "Trials of random and optuna (default: 30)."] = None
-    space: Annotated[str | None, 'What to try: "lam=0.01,0.1;l2=1", or ranges: "lam=0.01..1".'] = None
+    tune: Annotated[Literal["grid", "random", "optuna"] | None, "Search method (default: grid)."] = None
+    trials: Annotated[int | None, AtLeast(1), "Number of trials of random and optuna (default: 30)."] = None
+    space: Annotated[str | None, 'Search space: "lam=0.01,0.1;l2=1", or "lam=0.01..1".'] = None
 
     def as_dict(self) -> dict[str, Any]:
         found = super().as_dict()
@@ -130,13 +130,13 @@ class Choosing(Strength):
             for name in ("tune", "trials", "space"):
                 if getattr(self, name) is not None:
                     raise SettingError(
-                        f"{{{name}}} needs held-out documents to choose on: give {{dev}}, a file or a share "
+                        f"{{{name}}} needs held-out documents to choose on: give {{dev}}, a file or a fraction "
                         "such as 0.2"
                     )
         elif self.cv is not None:
-            raise SettingError("{cv} does not go with {dev}: both choose λ")
+            raise SettingError("{cv} and {dev} both choose λ: give only one of them")
         if self.dev is not None and self.tune in (None, "grid") and self.trials is not None:
-            raise SettingError("{tune} grid tries everything: {trials} is for random and optuna")
+            raise SettingError("{tune} grid tries every combination: {trials} is only for random and optuna")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,9 +144,9 @@ class Solving(Settings):
     """The solver."""
 
     panel = TRAINING
-    solver: Annotated[Any, OneOf(SOLVERS), "Solver; auto goes by the loss and the penalty."] = "auto"
+    solver: Annotated[Any, OneOf(SOLVERS), "Solver; auto chooses by loss and penalty."] = "auto"
     tol: Annotated[float, Above(0), "Violation of optimality at which to stop."] = 1e-5
-    max_iter: Annotated[int, AtLeast(1), "Greatest number of iterations."] = 1000
+    max_iter: Annotated[int, AtLeast(1), "Maximum number of iterations."] = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,9 +173,9 @@ class Linear(Choosing, Grouping, Words, LabelledDocuments, _Linear, Solving, _Me
     def check(self) -> None:
         super().check()
         if self.dev is not None and self.init is not None:
-            raise SettingError("{init} does not go with {dev}, which fits every trial from the start")
+            raise SettingError("{init} cannot be combined with {dev}, which fits every trial from scratch")
         if self.cv is not None and self.rho is not None:
-            raise SettingError("{rho} does not go with {cv}: choose λ by {dev}")
+            raise SettingError("{rho} cannot be combined with {cv}: choose λ with {dev}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +185,7 @@ class ClassTree(Strength, Grouping, Words, LabelledDocuments, Solving, _Method, 
     panel = TRAINING
     method: Annotated[Literal["tree"], "Kind of model."] = "tree"
     class_tree: Annotated[
-        str | Any, OneOf(CLASS_TREES, open=True), File, "Tree of classes, or a file that has one."
+        str | Any, OneOf(CLASS_TREES, open=True), File, "Class tree, or a file that holds one."
     ] = "spec"
 
 
@@ -202,37 +202,37 @@ class Apply(Documents, Common):
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(LabelledDocuments, Common):
-    """``eval``: accuracy and the like, on labelled documents."""
+    """``eval``: scores on labelled documents."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Shown(Settings):
     panel = DATA
-    data: Annotated[str | Any | None, File, "Documents whose sentences are examined."] = None
-    documents: Annotated[int | None, AtLeast(1), "Number of documents to examine (default: 3)."] = None
+    data: Annotated[str | Any | None, File, "Documents to explain sentence by sentence."] = None
+    documents: Annotated[int | None, AtLeast(1), "Number of documents to explain (default: 3)."] = None
 
     def check(self) -> None:
         super().check()
         if self.data is None and self.documents is not None:
-            raise SettingError("{documents} goes with {data}")
+            raise SettingError("{documents} needs {data}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Documents, _Shown, Common):
-    """``inspect``: what a model learnt, and how it sees documents."""
+    """``inspect``: what a model learned, and how it judges documents."""
 
     panel = OUTPUT
-    top: Annotated[int, AtLeast(1), "Number of words of each class, groups or nodes to show."] = 10
+    top: Annotated[int, AtLeast(1), "Number of words per class, groups or nodes to show."] = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Path(Penalised, Grouping, Words, LabelledDocuments, _Linear, Solving, Common):
-    """``path``: models at falling strengths."""
+    """``path``: models at decreasing strengths of the penalty."""
 
     panel = TRAINING
-    dev: Annotated[str | float | Any | None, File, "Documents to score each model on, or a share: 0.2."] = (
-        None
-    )
+    dev: Annotated[
+        str | float | Any | None, File, "Documents to score each model on, or a fraction: 0.2."
+    ] = None
     points: Annotated[int, AtLeast(2), "Number of strengths."] = 20
-    ratio: Annotated[float, Above(0), Below(1), "The last strength, as a share of the first."] = 1e-2
+    ratio: Annotated[float, Above(0), Below(1), "Last strength as a fraction of the first."] = 1e-2
     tol: Annotated[float, Above(0), "Violation of optimality at which to stop."] = 1e-4

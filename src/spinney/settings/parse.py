@@ -33,7 +33,7 @@ METHOD = "Method, or several grammars joined by plus signs."
 class _HeldOut(Decoding):
     panel = DATA
     dev: Annotated[
-        tuple[str, ...], Repeated, File, "Held-out trees: the best iteration or cycle on them is kept."
+        tuple[str, ...], Repeated, File, "Held-out trees, to choose the best iteration or cycle."
     ] = ()
 
 
@@ -51,7 +51,7 @@ class _Trees(_HeldOut):
     def check(self) -> None:
         super().check()
         if self.keep_functions and not self.clean:
-            raise SettingError("without {clean} all of a tree is kept: leave out {keep_functions}")
+            raise SettingError("without {clean} trees are kept whole: leave out {keep_functions}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,19 +62,19 @@ class _Labels(_Trees):
     horizontal: Annotated[
         int | Literal["all", "auto"],
         AtLeast(0),
-        "Siblings that part of a phrase remembers (auto: 0; pcfg: 1).",
+        "Horizontal Markov order: siblings in the label of a partial phrase (auto: 0; pcfg: 1).",
     ] = "auto"
     vertical: Annotated[
-        int, AtLeast(1), "Phrases in a label: 1 is the phrase itself, 2 adds its parent, and so on."
+        int, AtLeast(1), "Vertical Markov order: 1 is the phrase itself, 2 adds its parent, and so on."
     ] = 1
     unaries: Annotated[
-        Literal["one", "collapse"], "Unary rules: one per span, or none, with chains as labels."
+        Literal["one", "collapse"], "Unary rules: one per span, or none, with chains collapsed into labels."
     ] = "one"
     branching: Annotated[
         Literal["auto", "head", "left", "right"],
         "Where binarisation of a long phrase starts (auto: left; pcfg: head).",
     ] = "auto"
-    rare: Annotated[int, AtLeast(0), "Words with at most this many tokens stand for unknown words."] = 5
+    rare: Annotated[int, AtLeast(0), "Words with at most this many tokens model unknown words."] = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,10 +82,8 @@ class _Grammar(_Labels):
     """How a grammar parses."""
 
     panel = TRAINING
-    decoder: Annotated[Decoder, "Which tree is the best."] = "max-rule"
-    prune: Annotated[
-        float, AtLeast(0), Below(1), "Leave out labels that are less probable than this in the PCFG."
-    ] = 1e-5
+    decoder: Annotated[Decoder, "Decoding criterion."] = "max-rule"
+    prune: Annotated[float, AtLeast(0), Below(1), "Prune labels less probable than this in the PCFG."] = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,45 +91,45 @@ class _States(_Grammar):
     """What all grammars with latent states share."""
 
     panel = TRAINING
-    states: Annotated[int, AtLeast(1), "Greatest number of latent states of a label."] = 16
+    states: Annotated[int, AtLeast(1), "Maximum number of latent states per label."] = 16
     grammars: Annotated[
-        int, AtLeast(1), "Grammars from different seeds, of each method, that decide together."
+        int, AtLeast(1), "Number of grammars per method, from different seeds, that are combined."
     ] = 1
     compress: Annotated[
-        float | None, Above(0), Below(1), "Relative error to which tensors of rules are compressed."
+        float | None, Above(0), Below(1), "Relative error to which rule tensors are compressed."
     ] = None
 
     def check(self) -> None:
         super().check()
         if self.decoder == "viterbi":
-            raise SettingError("{decoder} viterbi needs a grammar without states: {method} pcfg")
+            raise SettingError("{decoder} viterbi needs a grammar without states: use {method} pcfg")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Nodes(Settings):
-    """What is seen of the nodes of trees."""
+    """Features of tree nodes."""
 
     panel = FEATURES
-    features: Annotated[Literal["full", "rule", "fragments"], "Features of the nodes of trees."] = "full"
-    kappa: Annotated[float, AtLeast(0), "Pseudo-count with which features are scaled."] = 5.0
+    features: Annotated[Literal["full", "rule", "fragments"], "Features of tree nodes."] = "full"
+    kappa: Annotated[float, AtLeast(0), "Pseudo-count in the scaling of features."] = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Signed(Settings):
     panel = TRAINING
-    signs: Annotated[Signs, "What to do with negative marginals."] = "abs"
+    signs: Annotated[Signs, "How to handle negative marginals."] = "abs"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Iterated(Settings):
     panel = TRAINING
-    max_iter: Annotated[int, AtLeast(1), "Greatest number of iterations of EM."] = 60
+    max_iter: Annotated[int, AtLeast(1), "Maximum number of EM iterations."] = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Polished(Settings):
     panel = TRAINING
-    polish: Annotated[int, AtLeast(0), "Iterations of EM afterwards."] = 5
+    polish: Annotated[int, AtLeast(0), "Number of EM iterations afterwards."] = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +182,7 @@ class Pivots(_Polished, _States, Common):
 
 @dataclass(frozen=True, kw_only=True)
 class Product(_Nodes, _Signed, _Iterated, _Polished, _States, Common):
-    """Grammars of several methods that decide together."""
+    """A product of grammars of several methods."""
 
     panel = TRAINING
     method: Annotated[str, "Methods of grammars, joined by plus signs."] = "spectral+clustering"
@@ -194,7 +192,7 @@ class Product(_Nodes, _Signed, _Iterated, _Polished, _States, Common):
         if not is_product(self.method):
             known, wrong = ", ".join(GRAMMARS), repr(self.method)
             raise SettingError(
-                "{method} must be some of {known}, joined by +, not {wrong}", known=known, wrong=wrong
+                "{method} must be several of {known}, joined by +, not {wrong}", known=known, wrong=wrong
             )
         taken = {s.name for part in self.method.split("+") for s in settings_of(GRAMMARS[part])}
         for setting in settings_of(type(self)):
@@ -205,7 +203,7 @@ class Product(_Nodes, _Signed, _Iterated, _Polished, _States, Common):
 
 
 def is_product(method: object) -> bool:
-    """Whether a method is several ones of grammars, joined by plus signs.
+    """Whether a method names several methods of grammars, joined by plus signs.
 
     Examples
     --------
@@ -238,16 +236,14 @@ class AnyAutomata(_HeldOut, Common):
 
     panel = TRAINING
     column: Annotated[Literal["upos", "xpos"], "Column of CoNLL-U that holds the tags."] = "upos"
-    smoothing: Annotated[float, AtLeast(0), "Weight of the statistics of all heads for those of a head."] = (
-        10.0
-    )
+    smoothing: Annotated[float, AtLeast(0), "Weight of statistics pooled over all heads."] = 10.0
     single_root: Annotated[bool, "Give every sentence exactly one root."] = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class _AutomatonStates(AnyAutomata):
     panel = TRAINING
-    states: Annotated[int, AtLeast(1), "Greatest number of states of an automaton."] = 8
+    states: Annotated[int, AtLeast(1), "Maximum number of states per automaton."] = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,13 +253,11 @@ class Automata(_Signed, _AutomatonStates):
     panel = TRAINING
     method: Annotated[Literal["automata"], "Method."] = "automata"
     shrinkage: Annotated[
-        float, AtLeast(0), "Tokens of a modifier for which half of what came before it counts."
+        float, AtLeast(0), "Number of tokens of a modifier at which half of its history counts."
     ] = 300.0
     boundaries: Annotated[bool, "Treat the ends of a sequence of modifiers as symbols."] = True
-    pseudo_count: Annotated[float | None, AtLeast(0), "Pseudo-count of the scales before the SVD."] = 0.01
-    cutoff: Annotated[float, AtLeast(0), "Leave out singular values up to this share of the largest one."] = (
-        0.05
-    )
+    pseudo_count: Annotated[float | None, AtLeast(0), "Pseudo-count in the scaling before the SVD."] = 0.01
+    cutoff: Annotated[float, AtLeast(0), "Drop singular values up to this fraction of the largest."] = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,12 +266,12 @@ class AutomataEm(_AutomatonStates):
 
     panel = TRAINING
     method: Annotated[Literal["automata-em"], "Method."] = "automata-em"
-    max_iter: Annotated[int, AtLeast(0), "Number of iterations of EM."] = 30
+    max_iter: Annotated[int, AtLeast(0), "Number of EM iterations."] = 30
 
 
 @dataclass(frozen=True, kw_only=True)
 class AutomataBaseline(AnyAutomata):
-    """Head automata that see no modifier before, or the one before."""
+    """Head automata that condition on the previous modifier, or on none."""
 
     panel = TRAINING
     method: Annotated[Literal["automata-bigram", "automata-deterministic"], "Method."] = "automata-bigram"
@@ -297,7 +291,7 @@ class _Use(Decoding):
     """How a parser is used."""
 
     panel = TRAINING
-    decoder: Annotated[Decoder | None, "Which tree is the best, if not as in fit."] = None
+    decoder: Annotated[Decoder | None, "Decoding criterion, if not that of fit."] = None
     head_rules: Annotated[
         str | None, File, "Rules that find the head of a phrase (default: those of Collins)."
     ] = None
@@ -305,7 +299,7 @@ class _Use(Decoding):
 
 @dataclass(frozen=True, kw_only=True)
 class Apply(_Use, Common):
-    """``apply``: trees of sentences."""
+    """``apply``: trees for sentences."""
 
     panel = OUTPUT
     format: Annotated[
@@ -314,11 +308,11 @@ class Apply(_Use, Common):
     ] = None
     what: Annotated[
         Literal["trees", "conllu", "brackets"] | None,
-        "Trees, dependencies, or labels with probabilities (default: trees).",
+        "Output: trees, dependencies, or labels with probabilities (default: trees).",
     ] = None
-    nbest: Annotated[int, AtLeast(1), "Number of trees of a sentence, each with rank and score."] = 1
-    least: Annotated[float, AtLeast(0), AtMost(1), "Least probability of brackets."] = 0.01
-    max_length: Annotated[int, AtLeast(1), "Greatest number of words of a sentence."] = 200
+    nbest: Annotated[int, AtLeast(1), "Number of trees per sentence, each with rank and score."] = 1
+    least: Annotated[float, AtLeast(0), AtMost(1), "Minimum probability of brackets."] = 0.01
+    max_length: Annotated[int, AtLeast(1), "Maximum number of words per sentence."] = 200
 
     def check(self) -> None:
         super().check()
@@ -328,13 +322,15 @@ class Apply(_Use, Common):
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(_Use, Common):
-    """``eval``: how much of a treebank a parser finds."""
+    """``eval``: a parser against a treebank."""
 
     panel = OUTPUT
     gold_tags: Annotated[bool, "Give the parser the tags of the treebank as well as the words."] = False
     max_length: Annotated[int | None, AtLeast(1), "Score only sentences of at most this many words."] = None
     punctuation: Annotated[bool, "Count punctuation in UAS and LAS."] = False
-    against: Annotated[tuple[str, ...], Repeated, File, "Another model: the difference, with a test."] = ()
+    against: Annotated[
+        tuple[str, ...], Repeated, File, "Another model to compare with, by a significance test."
+    ] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,7 +341,7 @@ class Inspect(Common):
     label: Annotated[
         tuple[str, ...], Repeated, "Describe this label, such as NP, or this tag of head automata."
     ] = ()
-    labels: Annotated[int, AtLeast(1), "Number of labels to show, the most frequent ones."] = 15
-    top: Annotated[int, AtLeast(1), "Number of words, rules and parents of each."] = 8
-    states: Annotated[int, AtLeast(1), "Number of states of a label to show."] = 8
-    grammar: Annotated[int, AtLeast(1), "Which of several grammars, counted from 1."] = 1
+    labels: Annotated[int, AtLeast(1), "Number of labels to show, most frequent first."] = 15
+    top: Annotated[int, AtLeast(1), "Number of words, rules and parents to show for each."] = 8
+    states: Annotated[int, AtLeast(1), "Number of states to show per label."] = 8
+    grammar: Annotated[int, AtLeast(1), "Which of several grammars to show, counted from 1."] = 1

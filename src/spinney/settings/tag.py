@@ -30,16 +30,16 @@ from spinney.settings.text import Decoding
 LABELLED = giving("tagged")
 Preset = Literal["chunk", "ner", "pos", "g2p"]
 Scheme = Literal["iob1", "iob2", "bioes"]
-#: Solvers that take a number of passes over the sentences, and those of them that know no penalty.
+#: Solvers that run for a number of passes over the sentences, and those among them that have no penalty.
 BY_PASSES = ("sgd", "adagrad", "perceptron", "pa")
 UNPENALISED = ("perceptron", "pa")
-#: Penalties to suggest; any other of :mod:`spinney.optim` that a tagger can have goes, too.
+#: Penalties that help suggests; a tagger accepts every other penalty of :mod:`spinney.optim` that suits it, too.
 PENALTIES = (
     "l2", "l1", "elasticnet", "none", "slope", "group:pattern", "group:symbol", "group:label", "group:class", "tree-l2",
 )  # fmt: skip
 
 
-KIND = "Kind of model: crf, memm or hmm."
+KIND = "Kind of model."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,27 +61,29 @@ class Sentences(Decoding):
     def check(self) -> None:
         super().check()
         if self.docstart == "keep" and self.format != "columns":
-            raise SettingError("{docstart} is for the format columns, not {given}", given=self.format)
+            raise SettingError(
+                "{docstart} is only for the format columns, not for {given}", given=self.format
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Labelled(Sentences):
-    """Files of sentences with labels: the last column, or what the format has in its place."""
+    """Files of labelled sentences: labels are in the last column, or where the format has them."""
 
     format: Annotated[str, OneOf(LABELLED), "Format of the files."] = "columns"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Features(Settings):
-    """What a tagger looks at, and the labels that it gives."""
+    """The features of a tagger, and its labels."""
 
     panel = FEATURES
-    patterns: Annotated[str | Any | None, File, "Template, as of Wapiti or CRF++."] = None
-    classes: Annotated[tuple[Any, ...], Repeated, File, "NAME=FILE: word classes to look at."] = ()
-    vectors: Annotated[tuple[Any, ...], Repeated, File, "NAME=FILE: word vectors to look at."] = ()
-    min_count: Annotated[int, AtLeast(1), "Leave out observations that are rarer."] = 1
-    scheme: Annotated[Scheme | None, "Label only validly in this scheme."] = None
-    encode: Annotated[Scheme | None, "Scheme in which phrases are learnt."] = None
+    patterns: Annotated[str | Any | None, File, "Template file, as in Wapiti or CRF++."] = None
+    classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
+    vectors: Annotated[tuple[Any, ...], Repeated, File, "Word vectors as features: NAME=FILE."] = ()
+    min_count: Annotated[int, AtLeast(1), "Drop observations with fewer occurrences."] = 1
+    scheme: Annotated[Scheme | None, "Allow only valid label sequences of this scheme."] = None
+    encode: Annotated[Scheme | None, "Label scheme used internally."] = None
 
     def check(self) -> None:
         super().check()
@@ -93,10 +95,10 @@ class Features(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class PartialLabels(Settings):
-    """Labels that are known in part."""
+    """Partial labels."""
 
     panel = DATA
-    partial: Annotated[bool, "The label _ is unknown, and A|B is one of several."] = False
+    partial: Annotated[bool, "Labels are partial: _ is unknown, A|B is A or B."] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,28 +106,28 @@ class Training(Labelled, Features, PartialLabels):
     """What every method takes."""
 
     panel = FEATURES
-    preset: Annotated[Preset | None, "Built-in set of patterns (default: by the format)."] = None
+    preset: Annotated[Preset | None, "Built-in patterns (default: chosen by format)."] = None
 
     def check(self) -> None:
         super().check()
         if self.preset is not None and self.patterns is not None:
-            raise SettingError("{preset} and {patterns} both say what to look at: give one")
+            raise SettingError("{preset} and {patterns} both choose the features: give only one of them")
         if self.partial and self.encode is not None:
             raise SettingError(
-                "labels that are known in part cannot be written in another scheme: leave out {encode} or {partial}"
+                "partial labels cannot be converted to another scheme: leave out {encode} or {partial}"
             )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Penalised(Settings):
-    """The penalty of a tagger that is trained."""
+    """The penalty of a trained tagger."""
 
     panel = PENALTY
     penalty: Annotated[
-        str | Any, OneOf(PENALTIES, open=True), "Penalty, of single weights, of groups or of a tree."
+        str | Any, OneOf(PENALTIES, open=True), "Penalty on single weights, groups or a tree."
     ] = "l2"
     l1: Annotated[float, AtLeast(0), "Strength of the ℓ1 part of group penalties."] = 0.0
-    l2: Annotated[float, AtLeast(0), "Strength of the ridge part of elasticnet and groups."] = 0.0
+    l2: Annotated[float, AtLeast(0), "Strength of the ridge part of elasticnet and group penalties."] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,25 +140,25 @@ class Strength(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOut(Settings):
-    """When to stop, and where to begin."""
+    """Early stopping, and the initial model."""
 
     panel = TRAINING
     dev: Annotated[Any | None, File, "Stop when the error on these sentences stops falling."] = None
-    patience: Annotated[int | None, AtLeast(1), "Checks on dev without progress (default: 5)."] = None
+    patience: Annotated[int | None, AtLeast(1), "Checks on dev without improvement (default: 5)."] = None
     init: Annotated[Any | None, File, "Model to start from."] = None
 
     def check(self) -> None:
         super().check()
         if self.patience is not None and self.dev is None:
-            raise SettingError("{patience} goes with {dev}")
+            raise SettingError("{patience} needs {dev}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bigrams(Settings):
-    """What is before the first label."""
+    """What precedes the first label."""
 
     panel = FEATURES
-    start_label: Annotated[bool, "Bigram weights from a start label."] = True
+    start_label: Annotated[bool, "Add a start label before the first label."] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,13 +167,11 @@ class Solving(Settings):
 
     panel = TRAINING
     solver: Annotated[
-        str, OneOf(["auto", "lbfgs", "owlqn", "fista"]), "Solver; auto goes by the penalty."
+        str, OneOf(["auto", "lbfgs", "owlqn", "fista"]), "Solver; auto chooses by the penalty."
     ] = "auto"
-    solver_options: Annotated[
-        tuple[Any, ...], Repeated, "NAME=VALUE for the solver, such as kappa2=1.2."
-    ] = ()
-    tol: Annotated[float, AtLeast(0), "Violation at which a fit is done."] = 1e-3
-    max_iter: Annotated[int | None, AtLeast(1), "Greatest number of iterations (default: 500)."] = None
+    solver_options: Annotated[tuple[Any, ...], Repeated, "Option of the solver, such as kappa2=1.2."] = ()
+    tol: Annotated[float, AtLeast(0), "Violation of optimality at which to stop."] = 1e-3
+    max_iter: Annotated[int | None, AtLeast(1), "Maximum number of iterations (default: 500)."] = None
 
     def check(self) -> None:
         super().check()
@@ -182,10 +182,10 @@ class Solving(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class Support(Settings):
-    """Which weights there are."""
+    """The weights that a model has."""
 
     panel = FEATURES
-    weights: Annotated[Literal["all", "observed"], "Weights of all labels, or of those seen."] = "all"
+    weights: Annotated[Literal["all", "observed"], "Weights for all labels, or for observed ones."] = "all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,18 +196,18 @@ class SolvingCrf(Solving):
     solver: Annotated[
         str,
         OneOf(["auto", "lbfgs", "owlqn", "active-set", *BY_PASSES[:2], "sbcd", "cd", "fista", *UNPENALISED]),
-        "Solver; auto goes by the penalty.",
+        "Solver; auto chooses by the penalty.",
     ] = "auto"  # fmt: skip
     passes: Annotated[int | None, AtLeast(1), "Passes of stochastic solvers (default: 10)."] = None
-    step: Annotated[float | None, Above(0), "First step of stochastic descent."] = None
+    step: Annotated[float | None, Above(0), "Initial step size of stochastic descent."] = None
 
     def check(self) -> None:
         super().check()
         if self.passes is not None and self.solver not in BY_PASSES:
-            raise SettingError("{passes} is for the solvers {known}", known=", ".join(BY_PASSES))
+            raise SettingError("{passes} is only for the solvers {known}", known=", ".join(BY_PASSES))
         if self.max_iter is not None and self.solver in BY_PASSES:
             raise SettingError(
-                "the solver {name} makes a number of {passes}: leave out {max_iter}", name=self.solver
+                "the solver {name} is limited by {passes}: leave out {max_iter}", name=self.solver
             )
         if self.step is not None and self.solver not in ("auto", "lbfgs", "sgd", "adagrad"):
             raise SettingError("the solver {name} takes no {step}", name=self.solver)
@@ -220,19 +220,19 @@ class Criterion(Settings):
     panel = TRAINING
     criterion: Annotated[
         Literal["weighted", "shift", "entropy", "self-training"] | None,
-        "Use of unlabelled sentences (default: weighted).",
+        "How unlabelled sentences are used (default: weighted).",
     ] = None
     rho: Annotated[float | None, AtLeast(0), "Strength of the criterion entropy (default: 0.001)."] = None
     threshold: Annotated[
-        float | None, AtLeast(0), AtMost(1), "Least probability, for self-training (default: 0.9)."
+        float | None, AtLeast(0), AtMost(1), "Minimum probability for self-training (default: 0.9)."
     ] = None  # fmt: skip
 
     def check(self) -> None:
         super().check()
         if self.rho is not None and self.criterion != "entropy":
-            raise SettingError("{rho} is for {criterion} entropy")
+            raise SettingError("{rho} is only for {criterion} entropy")
         if self.threshold is not None and self.criterion != "self-training":
-            raise SettingError("{threshold} is for {criterion} self-training")
+            raise SettingError("{threshold} is only for {criterion} self-training")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,12 +240,12 @@ class Unlabelled(Criterion):
     """Sentences without labels."""
 
     panel = DATA
-    unlabelled: Annotated[Any | None, File, "Sentences without labels to learn from as well."] = None
+    unlabelled: Annotated[Any | None, File, "Unlabelled sentences to learn from as well."] = None
 
     def check(self) -> None:
         super().check()
         if self.criterion is not None and self.unlabelled is None:
-            raise SettingError("{criterion} says how to use {unlabelled}, which is missing")
+            raise SettingError("{criterion} needs {unlabelled}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,7 +259,7 @@ class Crf(Unlabelled, HeldOut, SolvingCrf, Strength, Penalised, Support, Bigrams
         given = (self.lam, self.l1, self.l2) != (1.0, 0.0, 0.0) or self.penalty not in ("l2", "none")
         if self.solver in UNPENALISED and given:
             raise SettingError(
-                "the solver {name} knows no penalty: leave out {penalty} and its strengths", name=self.solver
+                "the solver {name} has no penalty: leave out {penalty} and its strengths", name=self.solver
             )
 
 
@@ -272,7 +272,7 @@ class Memm(HeldOut, Solving, Strength, Penalised, Bigrams, Training, Kind, Commo
 
 @dataclass(frozen=True, kw_only=True)
 class Hmm(Training, Kind, Common):
-    """Hidden Markov models: counts, without a penalty, of one thing that is seen at each token."""
+    """Hidden Markov models: counts of one observation per token, without a penalty."""
 
     method: Annotated[Literal["hmm"], KIND] = "hmm"
 
@@ -285,9 +285,9 @@ class Decoded(Settings):
     """How the labels of a sentence are chosen."""
 
     panel = OUTPUT
-    decoding: Annotated[Literal["viterbi", "posterior"], "Best labelling, or best label of each token."] = (
-        "viterbi"
-    )
+    decoding: Annotated[
+        Literal["viterbi", "posterior"], "Best label sequence, or best label of each token."
+    ] = "viterbi"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,10 +304,10 @@ class Estimator(
     Kind,
     Common,
 ):
-    """The parameters of :class:`spinney.tagging.Tagger`: what does not come with the sentences."""
+    """The parameters of :class:`spinney.tagging.Tagger`: everything that does not come with the sentences."""
 
     panel = TRAINING
-    patience: Annotated[int | None, AtLeast(1), "Checks on dev without progress before stopping."] = None
+    patience: Annotated[int | None, AtLeast(1), "Checks on dev without improvement before stopping."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,7 +315,9 @@ class Labelling(Decoded):
     """How a fitted tagger gives labels."""
 
     panel = OUTPUT
-    scheme: Annotated[Scheme | None, "Label only validly in this scheme, if not that of fit."] = None
+    scheme: Annotated[
+        Scheme | None, "Allow only valid label sequences of this scheme, if not that of fit."
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,16 +325,16 @@ class Apply(Sentences, Labelling, Common):
     """``apply``: labels for sentences."""
 
     panel = OUTPUT
-    proba: Annotated[bool, "Add the probability of each label that is given."] = False
-    nbest: Annotated[int, AtLeast(1), "Number of labellings of each sentence, best first."] = 1
-    force: Annotated[bool, "The last column says what is known of the labels: A, A|B, or _ for any."] = False
+    proba: Annotated[bool, "Add the probability of each predicted label."] = False
+    nbest: Annotated[int, AtLeast(1), "Number of label sequences per sentence, best first."] = 1
+    force: Annotated[bool, "The last column restricts the labels: A, A|B, or _ for any."] = False
 
     def check(self) -> None:
         super().check()
         if self.nbest > 1 and self.proba:
-            raise SettingError("{nbest} gives the probability of whole labellings: leave out {proba}")
+            raise SettingError("{nbest} gives the probability of whole label sequences: leave out {proba}")
         if self.nbest > 1 and self.decoding == "posterior":
-            raise SettingError("{nbest} gives the best labellings: leave out {decoding} posterior")
+            raise SettingError("{nbest} gives the best label sequences: leave out {decoding} posterior")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,32 +347,32 @@ class Evaluate(Labelled, Labelling, Common):
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Common):
-    """``inspect``: what a tagger learnt."""
+    """``inspect``: what a tagger learned."""
 
     panel = OUTPUT
-    top: Annotated[int, AtLeast(1), "Number of observations to show for each label or pattern."] = 8
+    top: Annotated[int, AtLeast(1), "Number of observations to show per label or pattern."] = 8
     by: Annotated[Literal["label", "pattern"], "Strongest observations by label or by pattern."] = "label"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Common):
-    """``path``: conditional random fields at falling strengths of the penalty."""
+    """``path``: conditional random fields at decreasing strengths of the penalty."""
 
     panel = TRAINING
     penalty: Annotated[
-        str | Any, OneOf(PENALTIES, open=True), "Penalty, of single weights, of groups or of a tree."
+        str | Any, OneOf(PENALTIES, open=True), "Penalty on single weights, groups or a tree."
     ] = "elasticnet"
     l2: Annotated[float | None, AtLeast(0), "Ridge strength (default: 0.01 for elasticnet)."] = None  # type: ignore[assignment]
-    lams: Annotated[tuple[float, ...] | None, AtLeast(0), "Strengths (default: a grid from the largest)."] = (
-        None
-    )
+    lams: Annotated[
+        tuple[float, ...] | None, AtLeast(0), "Strengths (default: a grid down from the largest)."
+    ] = None
     points: Annotated[int | None, AtLeast(2), "Number of strengths in the grid (default: 10)."] = None
     ratio: Annotated[
-        float | None, Above(0), Below(1), "Last strength, as a share of the first (default: 0.01)."
+        float | None, Above(0), Below(1), "Last strength as a fraction of the first (default: 0.01)."
     ] = None
     dev: Annotated[Any | None, File, "Sentences to score each model on."] = None
 
     def check(self) -> None:
         super().check()
         if self.lams is not None and (self.points is not None or self.ratio is not None):
-            raise SettingError("{lams} says which strengths: leave out {points} and {ratio}")
+            raise SettingError("{lams} lists the strengths: leave out {points} and {ratio}")

@@ -35,22 +35,22 @@ Weighting = Literal["binary", "counts", "tfidf"]
 
 @dataclass(frozen=True, kw_only=True)
 class _Dated(Decoding):
-    """Dated documents, and what is to be modelled of them."""
+    """Dated documents, and what to model in them."""
 
     panel = DATA
     value: Annotated[str | None, "Column of the number to predict."] = None
-    label: Annotated[str | None, "Column of the class to predict; there are two."] = None
+    label: Annotated[str | None, "Column of the class to predict (one of two)."] = None
     classes: Annotated[tuple[str, ...], "Keep only documents of these two classes."] = ()
     covariates: Annotated[
-        tuple[str, ...], "Columns that words depend on, COLUMN or NAME=COLUMN: party,growth."
+        tuple[str, ...], "Covariates of word use, as COLUMN or NAME=COLUMN: party,growth."
     ] = ()
-    extra: Annotated[tuple[str, ...], "Columns of numbers that are further features: volatility."] = ()
-    text: Annotated[str, "Column of the text; without a header, its number from 0."] = "text"
+    extra: Annotated[tuple[str, ...], "Columns of numbers as additional features: volatility."] = ()
+    text: Annotated[str, "Column of the text; without a header, its number, counted from 0."] = "text"
     time: Annotated[str, "Column of times: whole numbers, or dates such as 2014-05-03."] = "time"
-    every: Annotated[int | Literal["month"] | None, AtLeast(1), "Bin times: 10 makes decades of years."] = (
-        None
-    )
-    format: Annotated[str, OneOf(("auto", *DATED)), "Format; auto goes by the name of the file."] = "auto"
+    every: Annotated[
+        int | Literal["month"] | None, AtLeast(1), "Width of time bins: 10 turns years into decades."
+    ] = None
+    format: Annotated[str, OneOf(("auto", *DATED)), "Format; auto chooses by the file name."] = "auto"
     header: Annotated[bool, "Whether the first line of a table names its columns."] = True
 
     @property
@@ -65,14 +65,14 @@ class _Dated(Decoding):
         named_columns("covariates", self.covariates)
         named_columns("extra", self.extra)
         if self.value is not None and self.label is not None:
-            raise SettingError("{value} is for numbers, {label} for classes: give one")
+            raise SettingError("{value} is for numbers, {label} for classes: give only one of them")
         if self.classes and self.label is None:
             raise SettingError("{classes} needs {label}, the column that holds them")
         if self.task == "text" and self.extra:
             raise SettingError("{extra} needs something to predict: {value} or {label}")
         if self.task != "text" and self.covariates:
             raise SettingError(
-                "{covariates} explain words: they go without {value} and {label}, with which {extra} goes"
+                "{covariates} are for models of words: with {value} or {label}, give {extra} instead"
             )
 
 
@@ -101,11 +101,11 @@ class _Words(_Dated):
     """Words as features."""
 
     panel = FEATURES
-    features: Annotated[Weighting | None, "Weighting of words (default: binary; of text, counts)."] = None
-    min_count: Annotated[int, AtLeast(1), "Leave out words that fewer documents have."] = 2
-    skip_top: Annotated[int, AtLeast(0), "Leave out this many of the most frequent words."] = 0
-    max_features: Annotated[int, AtLeast(1), "Keep this many of the most frequent words after them."] = 5000
-    ngrams: Annotated[int, AtLeast(1), "Length of the longest n-grams of words."] = 1
+    features: Annotated[Weighting | None, "Weighting of words (default: binary; for text, counts)."] = None
+    min_count: Annotated[int, AtLeast(1), "Drop words that fewer documents contain."] = 2
+    skip_top: Annotated[int, AtLeast(0), "Drop this many of the most frequent words."] = 0
+    max_features: Annotated[int, AtLeast(1), "Keep this many of the most frequent words that remain."] = 5000
+    ngrams: Annotated[int, AtLeast(1), "Maximum length of word n-grams."] = 1
     lowercase: Annotated[bool, "Fold words to lower case."] = True
 
     @property
@@ -127,14 +127,16 @@ class _Words(_Dated):
 @dataclass(frozen=True, kw_only=True)
 class _Strength(Settings):
     panel = PENALTY
-    lam: Annotated[float | None, AtLeast(0), "Strength λ, of the start too (default: by the data)."] = None
+    lam: Annotated[
+        float | None, AtLeast(0), "Strength λ, also of the initial fit (default: from the data)."
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Stopping(_Strength):
     panel = TRAINING
     tol: Annotated[float, AtLeast(0), "Violation of optimality at which to stop."] = 1e-4
-    max_iter: Annotated[int, AtLeast(1), "Greatest number of iterations."] = 500
+    max_iter: Annotated[int, AtLeast(1), "Maximum number of iterations."] = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +150,7 @@ class _Prior(_Stiffness):
     """The sparse, adaptive prior."""
 
     panel = PENALTY
-    tau: Annotated[float, AtLeast(0), "How strongly series are drawn to stiffness."] = 1.0
+    tau: Annotated[float, AtLeast(0), "How strongly the prior favours stiff series."] = 1.0
     logdet: Annotated[Literal["jensen", "quadrature"], "How the normaliser of the prior is computed."] = (
         "jensen"
     )
@@ -156,7 +158,9 @@ class _Prior(_Stiffness):
         "any"
     )
     floor: Annotated[
-        float | None, Above(0), "Floor ε of the prior, as a share of the start (default: 1e-8; sparse: 0.01)."
+        float | None,
+        Above(0),
+        "Floor ε of the prior, as a fraction of the initial fit (default: 1e-8; sparse: 0.01).",
     ] = None
 
 
@@ -164,7 +168,7 @@ class _Prior(_Stiffness):
 class _Started(_Prior):
     panel = TRAINING
     init: Annotated[
-        Start | None, "Method that gives the start (default: lasso-one; of classes, lasso-all)."
+        Start | None, "Method of the initial fit (default: lasso-one; for classes, lasso-all)."
     ] = None
 
 
@@ -180,7 +184,7 @@ class Series(_Alternating):
     """What every estimator of series takes: the settings of all methods, for whichever it uses."""
 
     method: Annotated[Method, "Method."] = "adaptive"
-    init: Annotated[Start, "Method that gives the start."] = "lasso-one"
+    init: Annotated[Start, "Method of the initial fit."] = "lasso-one"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +206,10 @@ class WordSeries(Series):
     """What estimators of text take."""
 
     shared: Annotated[bool, "Whether all words of a covariate share a strength and a stiffness."] = False
-    background: Annotated[Literal["time", "all"], "Whether frequencies are of each time or of all."] = "time"
-    smoothing: Annotated[float, AtLeast(0), "Added to the counts for the background."] = 0.5
+    background: Annotated[Literal["time", "all"], "Background frequencies: per time, or over all times."] = (
+        "time"
+    )
+    smoothing: Annotated[float, AtLeast(0), "Pseudo-count of the background."] = 0.5
 
 
 # ----------------------------------------------------------------------------------------------- verbs
@@ -215,7 +221,7 @@ class _Noisy(_Words):
     noise_variance: Annotated[
         float | Literal["residual"] | None,
         Above(0),
-        "Variance σ² of numbers (default: residual, of the start).",
+        "Noise variance σ² (default: residual, from the initial fit).",
     ] = None
 
     def check(self) -> None:
@@ -261,14 +267,14 @@ FIT = methods(Adaptive, Sparse, RidgeTs, Baseline)
 
 @dataclass(frozen=True, kw_only=True)
 class _Again(Decoding):
-    """Documents for a model that was fitted: they are read as the training documents were, unless said otherwise."""
+    """Documents for a fitted model, read as the training documents were unless these settings say otherwise."""
 
     panel = DATA
-    covariates: Annotated[tuple[str, ...], "Columns that words depend on, if not those of fit."] = ()
-    extra: Annotated[tuple[str, ...], "Columns of further features, if not those of fit."] = ()
+    covariates: Annotated[tuple[str, ...], "Covariates of word use, if not those of fit."] = ()
+    extra: Annotated[tuple[str, ...], "Columns of additional features, if not those of fit."] = ()
     text: Annotated[str | None, "Column of the text, if not that of fit."] = None
     time: Annotated[str | None, "Column of times."] = None
-    format: Annotated[str, OneOf(("auto", *DATED, "lines")), "Format; auto goes by the name of the file."] = (
+    format: Annotated[str, OneOf(("auto", *DATED, "lines")), "Format; auto chooses by the file name."] = (
         "auto"
     )
     header: Annotated[bool | None, "Whether the first line of a table names its columns."] = None
@@ -280,20 +286,20 @@ class Apply(_Again, Common):
 
     panel = OUTPUT
     proba: Annotated[bool, "Add the probability of each class."] = False
-    at: Annotated[str | None, "One time for all documents, rather than the last of the model."] = None
+    at: Annotated[str | None, "Time of all documents (default: the last time of the model)."] = None
 
     def check(self) -> None:
         super().check()
         if self.time is not None and self.at is not None:
-            raise SettingError("{time} names a column, {at} a time: give one")
+            raise SettingError("{time} names a column, {at} a time: give only one of them")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(_Again, Common):
-    """``eval``: a model on later documents."""
+    """``eval``: the forecasts of a model on later documents."""
 
     panel = DATA
-    target: Annotated[str | None, "Column of what is predicted, if not that of fit."] = None
+    target: Annotated[str | None, "Column to predict, if not that of fit."] = None
     classes: Annotated[tuple[str, ...], "Keep only documents of these two classes."] = ()
 
 
@@ -308,18 +314,20 @@ class Compare(_Noisy, _Alternating, Common):
         "lasso-one",
         "lasso-all",
     )
-    start: Annotated[str | None, "First test time, where settings are chosen (default: the fourth last)."] = (
-        None
-    )
-    window: Annotated[int | None, AtLeast(1), "Train on at most this many times before."] = None
+    start: Annotated[
+        str | None, "First test time, which also chooses settings (default: the fourth last)."
+    ] = None
+    window: Annotated[int | None, AtLeast(1), "Train on at most this many preceding times."] = None
     space: Annotated[
-        str | None, File, 'Settings to try, as JSON or a file of it: {"adaptive": {"tau": [0.1, 1]}}.'
+        str | None, File, 'Settings to try, as JSON or a JSON file: {"adaptive": {"tau": [0.1, 1]}}.'
     ] = None
 
     def check(self) -> None:
         super().check()
         if len(set(self.methods)) < len(self.methods):
-            raise SettingError("{methods}: one is there twice in {several}", several=",".join(self.methods))
+            raise SettingError(
+                "{methods} must not repeat a method: {several}", several=",".join(self.methods)
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Sequence taggers: linear-chain conditional random fields and their plainer relatives; patterns; decoding."""
+"""Sequence taggers: linear-chain conditional random fields and simpler chain models, patterns, and decoding."""
 
 from spinney.tagging.classifier import CRFClassifier
 from spinney.tagging.columns import labelled_columns

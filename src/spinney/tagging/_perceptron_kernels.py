@@ -21,7 +21,7 @@ def learning_pass(
     """One pass; ``lag`` gains (steps so far)·change, so that w − lag / steps is the average. Returns the new steps.
 
     ``simple`` says that every token has bigram observation 0 and no other. A label below 0 is known only to lie in
-    ``sets[-1 - label]``: what is learnt then is the best labelling that agrees.
+    ``sets[-1 - label]``: what is learned then is the best labelling that agrees.
     """
     scores, edges, kinds, delta, gold, guess, difference, places, changes = room
     Y = scores.shape[1]

@@ -124,7 +124,7 @@ def block_sums(j, blocks, chains, edges, psi, block, room):
                         chains.labels[t],
                     )
                     _add_unigrams(label, weight, value, g_mu, h_mu, u)
-                    # The token before; at the first the start takes its place, and these are not looked at.
+                    # The token before; at the first the start takes its place, and these are ignored.
                     old, before, M = chains.labels[t - 1], alpha[t - first - 1], edges.M[chains.kinds[t]]
                     if t == first:
                         old = -1

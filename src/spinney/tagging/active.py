@@ -1,4 +1,4 @@
-"""Elastic-net training on the weights that count: an active set that grows until the optimality conditions hold."""
+"""Elastic-net training on an active set of weights, which grows until the optimality conditions hold."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from spinney.optim.base import Vector
 from spinney.optim.problem import Monitor, Problem
 from spinney.tagging.support import Support
 
-GROWTH = 2.0  # the set takes in at most so many times its size in a round,
-LEAST = 1000  # or so many weights
+GROWTH = 2.0  # in one round the set grows by at most this multiple of its size,
+LEAST = 1000  # or by this many weights
 
 
 def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 10) -> Vector:
@@ -24,12 +24,12 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
     """
     if not hasattr(problem.inner, "l1_l2"):
         raise OptionError(
-            f"the active set needs an elastic-net penalty; use 'fista' for {problem.inner.describe()}"
+            f"the solver active-set needs an elastic-net penalty: use fista for {problem.inner.describe()}"
         )
     loss = problem.loss
     l1, l2 = problem.inner.l1_l2(loss.n_params)
     if not np.any(l1):
-        raise OptionError("without an ℓ1 penalty every weight is active; use 'lbfgs' or 'owlqn'")
+        raise OptionError("without an ℓ1 penalty every weight is active: use the solver lbfgs or owlqn")
     weights = None if np.ndim(l1) == 0 else np.asarray(l1)
     support = loss.support  # type: ignore[attr-defined]
     of_full = np.arange(loss.n_params) if support is None else support.places(loss.shape)  # type: ignore[attr-defined]
@@ -39,7 +39,7 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
         places = np.union1d(np.flatnonzero(w), _worst(monitor.residual, w, monitor))
         restricted = loss.restricted(Support.of(of_full[places], loss.shape))  # type: ignore[attr-defined]
         penalty = ElasticNet(1.0, l2, weights[places]) if weights is not None else ElasticNet(float(l1), l2)
-        # No need to be more exact here than the set is complete.
+        # The inner problem need not be solved more precisely than the set is complete.
         tol = max(0.5 * monitor.absolute_tol, 0.1 * monitor.violation)
         inner = solve(
             restricted, penalty, "owlqn", tol=tol, scale=1.0, w0=w[places], max_iter=200, memory=memory
@@ -53,7 +53,7 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
 
 
 def _worst(residual: Vector, w: Vector, monitor: Monitor) -> NDArray[np.int64]:
-    """The zero weights that violate the conditions most, as many as the set may grow by."""
+    """The zero weights that violate the conditions most, at most as many as the set may grow by."""
     size = np.abs(residual)
     outside = np.flatnonzero((size > monitor.absolute_tol) & (w == 0))
     most = int(max(LEAST, GROWTH * np.count_nonzero(w)))

@@ -1,4 +1,4 @@
-"""The weights of one chain model in the places of another, for a fit that goes on from a fitted model."""
+"""The weights of one chain model carried over to another, for a fit that starts from a fitted model."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from spinney.tagging.weights import ChainWeights
 def carried_over(
     weights: ChainWeights, extractor: Extractor, labels: Sequence[str], problem: Problem
 ) -> Vector:
-    """What a fitted model knows of the same observations and labels; all other weights are zero."""
+    """The weights of a fitted model for the same observations and labels; all other weights are zero."""
     old, new = weights.shape, problem.loss.shape
     from_label = _places(labels, problem.labels)
     w = np.zeros(new.n_params)
     full = weights.full()
     rows = [_places(extractor.names(which), problem.extractor.names(which)) for which in ("u", "b")]
-    mu = np.pad(old.mu(full), ((0, 1), (0, 1)))  # the last row and column are those of what is not known
+    mu = np.pad(
+        old.mu(full), ((0, 1), (0, 1))
+    )  # the last row and column are for unknown observations and labels
     new.mu(w)[:] = mu[np.ix_(rows[0], from_label)]
     lam = np.zeros((old.bigrams + 1, old.labels + 2, old.labels + 1))
     lam[:-1, : old.labels, :-1] = old.lam(full)[:, : old.labels]

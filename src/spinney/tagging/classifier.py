@@ -1,4 +1,4 @@
-"""A tagger for features made elsewhere: a dictionary for each token."""
+"""A tagger for features computed elsewhere: one dictionary per token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CRFClassifier(Tagger):
     """A :class:`Tagger` whose tokens come as dictionaries of features, as sklearn-crfsuite takes them.
 
     A feature that is a string counts 1 under ``name=value``, a number counts itself, True counts 1. All parameters are
-    those of :class:`Tagger`, but for patterns and what they look at.
+    those of :class:`Tagger`, except for the patterns and their structures.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sentences of columns, every cell a number: what the patterns of a tagger look at."""
+"""Sentences as columns of numbered strings, the input of a tagger's patterns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Columns:
     symbols
         ``symbols[d, t]`` is the number in ``pool`` of the string in column ``d`` of token ``t``.
     pool
-        The strings, numbered; it may hold more than these sentences need, and may grow.
+        The strings, numbered; it may contain more than these sentences need, and may grow.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Columns:
         width = len(rows[0]) if rows else 0
         for place, row in enumerate(rows):
             if len(row) != width or isinstance(row, str):
-                what = f"token {place} is {row!r}, not a row of {width} columns as the first"
+                what = f"token {place} is {row!r}, not a row of {width} columns like the first token"
                 raise InputError(what, remedy="give each token as a tuple of strings")
         columns = [numbered(column, pool) for column in zip(*rows)]
         symbols = np.array(columns, np.int32).reshape(width, len(rows))
@@ -68,7 +68,7 @@ class Columns:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return len(self.symbols)
 
     @property
@@ -97,10 +97,10 @@ def read_column_batches(
     report: ReadReport | None = None,
     docstart: DocStart = "drop",
 ) -> Iterator[Columns]:
-    """The sentences of a column file (``-``: of standard input), many at a time, all columns in one pool.
+    """The sentences of a column file (``-``: standard input) in batches, all columns in one pool.
 
-    All rows have ``width`` columns, or as many as the first; else as :func:`spinney.corpus.read_columns`.
-    Beyond ``pool_limit`` strings, the batches that follow have a new pool: memory stays bounded.
+    All rows must have ``width`` columns, or as many as the first; otherwise as :func:`spinney.corpus.read_columns`.
+    Beyond ``pool_limit`` strings, a new pool is started for the next batches, so that memory stays bounded.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def read_all(
     report: ReadReport | None = None,
     docstart: DocStart = "drop",
 ) -> Columns:
-    """All sentences of one column file or of several, which must have equally many columns."""
+    """All sentences of one column file or of several, which must have the same number of columns."""
     pool = Numbering() if pool is None else pool
     batches: list[Columns] = []
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
@@ -166,14 +166,14 @@ Sentence = Sequence[Sequence[str]] | Sequence[str]
 
 
 def unlabelled_columns(X: Iterable[Sentence], like: Columns | None = None) -> Columns:
-    """Sentences as columns; ``like`` lends its pool of strings."""
+    """Sentences as columns; the pool of strings of ``like`` is shared."""
     return Columns.from_sentences(map(_rows, X), None if like is None else like.pool)
 
 
 def labelled_columns(
     X: Iterable[Sentence], y: Iterable[Sequence[str]], like: Columns | None = None
 ) -> Columns:
-    """Sentences and their labels as columns, the labels last; ``like`` lends its pool of strings.
+    """Sentences and their labels as columns, the labels last; the pool of strings of ``like`` is shared.
 
     Examples
     --------
@@ -183,10 +183,10 @@ def labelled_columns(
     """
     X, y, sentences = list(X), list(y), []
     if len(X) != len(y):
-        raise InputError(f"{len(X)} sentences but labels for {len(y)}")
+        raise InputError(f"{len(X)} sentences, but labels for {len(y)}")
     for i, (sentence, labels) in enumerate(zip(X, y)):
         if len(sentence) != len(labels):
-            raise InputError(f"sentence {i} has {len(sentence)} tokens but {len(labels)} labels")
+            raise InputError(f"sentence {i} has {len(sentence)} tokens, but {len(labels)} labels")
         sentences.append([(*row, label) for row, label in zip(_rows(sentence), labels)])
     return Columns.from_sentences(sentences, None if like is None else like.pool)
 

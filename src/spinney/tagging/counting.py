@@ -12,20 +12,20 @@ from spinney.optim import Solution
 from spinney.tagging.hmm import HMM
 from spinney.tagging.problem import Problem
 
-FLOOR = -50.0  # the logarithm of what was never seen
+FLOOR = -50.0  # the log probability of events never seen
 
 
 def counted(problem: Problem, s: Any = None, **_: Any) -> Solution:
     """The weights of a hidden Markov model.
 
-    A token without an observation (an unknown word) must get log p(unknown|y). So that is in the weights of label
-    pairs, which every token has, and is taken off the weights of the words.
+    A token without an observation (an unknown word) must get log p(unknown|y). This is part of the weights of
+    label pairs, which every token has, and is subtracted from the weights of the words.
     """
     started = time.perf_counter()
     data, shape = problem.data, problem.loss.shape
     seen = data.unigrams
     if seen.values is not None or np.any(np.diff(seen.ptr) > 1) or shape.bigrams != 1 or not shape.start:
-        raise OptionError("an hmm looks at one thing at each token: give patterns such as U:%x[0,0] and B")
+        raise OptionError("an hmm has one observation per token: give patterns such as U:%x[0,0] and B")
     symbols = np.full(data.n_tokens, -1, np.int32)
     symbols[np.diff(seen.ptr) == 1] = seen.ids
     assert data.labels is not None

@@ -30,11 +30,11 @@ from spinney.tagging.methods import METHODS
 from spinney.tagging.sequences import Sequences
 from spinney.tagging.weights import ChainWeights
 
-BATCH = 20_000  # tokens labelled at a time
+BATCH = 20_000  # tokens labelled in one batch
 
 
 class Labelling:
-    """What a fitted tagger says of sentences: the part of :class:`spinney.tagging.Tagger` that does not learn."""
+    """Labelling with a fitted tagger: the part of :class:`spinney.tagging.Tagger` that does not learn."""
 
     extractor_: Extractor
     weights_: ChainWeights
@@ -46,14 +46,14 @@ class Labelling:
     threads: int | None
 
     def check_fitted(self) -> None:
-        """Refuse to go on without weights."""
+        """Raise an error unless the tagger is fitted."""
         if not hasattr(self, "weights_"):
             raise NotFittedError("this tagger has not been fitted: call fit, or load a model file")
 
     def columns(
         self, X: Iterable[Any], y: Iterable[Sequence[str]] | None = None, like: Columns | None = None
     ) -> Columns:
-        """Sentences as columns, the labels last if there are any; ``like`` lends its pool of strings."""
+        """Sentences as columns, the labels last if there are any; the pool of strings of ``like`` is shared."""
         return unlabelled_columns(X, like) if y is None else labelled_columns(X, y, like)
 
     def predict(self, X: Iterable[Sentence]) -> list[list[str]]:
@@ -95,7 +95,8 @@ class Labelling:
     ) -> Iterator[tuple[list[str], list[float]]]:
         """The labels of each sentence, each with its marginal probability.
 
-        Where ``encode`` learns labels whose writing depends on their neighbours, it is that of the learnt label.
+        With ``encode``, if the written form of labels depends on their neighbours, it is the probability of the learned
+        label.
         """
         same = self._same_in_writing()
         for chains in self._chains(columns, allowed):
@@ -110,7 +111,7 @@ class Labelling:
             )
 
     def _same_in_writing(self) -> NDArray[np.bool_] | None:
-        """Which learnt labels are written alike, if others are learnt than written and each has one writing."""
+        """Which learned labels have the same written form, if the two differ and each learned label has one form."""
         self.check_fitted()
         if self.encoding_ is None:
             return None
@@ -137,26 +138,26 @@ class Labelling:
         return list(self.kbest_columns(self.columns(X), k))
 
     def predict_margins(self, X: Iterable[Sentence]) -> NDArray[np.float64]:
-        """By how much the best labelling of each sentence beats the next: small where the tagger is in doubt."""
+        """The margin of the best labelling of each sentence over the next: small where the tagger is unsure."""
         parts = [margins(chains, threads=self.threads) for chains in self._chains(self.columns(X))]
         return np.concatenate([np.empty(0), *parts])
 
     def force(self, columns: Columns) -> tuple[Columns, NDArray[np.bool_]]:
-        """Take the last column as what is known of the labels: ``_`` nothing, ``A|B`` one of two, ``A`` all."""
+        """Take the last column as constraints on the labels: ``_`` allows any, ``A|B`` one of two, ``A`` only A."""
         self.check_fitted()
         inputs, names = columns.without_last(), self.labels_
         if self.encoding_ is not None:
             own = self.encoding_.meanings(names)
             if own is None:
-                what = f"labels in {self.encoding_.own} depend on their neighbours in {self.encoding_.inner}"
+                what = f"{self.encoding_.own} labels depend on their neighbours in {self.encoding_.inner}"
                 raise OptionError(
-                    f"{what}: force them on a tagger that was trained on iob2, or without encode"
+                    f"{what}: use force with a tagger trained on iob2 labels, or without encode"
                 )
             names = own
         return inputs, allowed_labels(columns.symbols[-1], columns.pool, names)
 
     def _chains(self, columns: Columns, allowed: NDArray[np.bool_] | None = None) -> Iterator[Chains]:
-        """The model on the sentences, a batch at a time."""
+        """The model on the sentences, in batches."""
         self.check_fitted()
         transitions = ends = None
         if self.encoding_ is not None:
@@ -195,5 +196,5 @@ class Labelling:
         return tagging_scores(sentences, self.label_columns(inputs))
 
     def score(self, X: Iterable[Sentence], y: Iterable[Sequence[str]]) -> float:
-        """The share of tokens labelled right."""
+        """The share of tokens labelled correctly."""
         return float(self.score_columns(self.columns(X, y))["accuracy"])

@@ -1,7 +1,7 @@
-"""Phrase labels that are learnt in another scheme than the one they are written in.
+"""Phrase labels that are learned in a scheme other than that of the files.
 
-A tagger that tells the last token of a phrase (E) and phrases of one token (S) apart often finds phrases better
-(Ratinov and Roth 2009), while files have IOB1 or IOB2. So labels are rewritten before training and after labelling.
+A tagger that marks the last token of a phrase (E) and phrases of one token (S) often finds phrases better
+(Ratinov and Roth 2009), but files use IOB1 or IOB2. So labels are rewritten before training and after labelling.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spinney.evaluate.chunks import Scheme
 from spinney.files import ModelFile, Parts
 from spinney.tagging.columns import Columns
 
-#: In the order in which a scheme is looked for. Without phrases, labels are of all three.
+#: The schemes, in the order in which they are tried. Labels without phrases follow all three.
 SCHEMES: tuple[Scheme, ...] = ("iob2", "iob1", "bioes")
 _LEAST = 0.95  # of the sentences must be in the scheme
 _MEANINGS = {"S": "B", "E": "I"}  # of the tags of BIOES, in IOB2
@@ -55,7 +55,7 @@ class Encoding:
     def of(cls, columns: Columns, inner: Scheme) -> Self:
         """The encoding of columns, the last of which holds labels; their scheme is the one that most sentences have.
 
-        Corpora have slips: a few sentences in another scheme are read as if they were in that one.
+        Corpora have errors: a few sentences in another scheme are read as if they were in this one.
         """
         fitting = dict.fromkeys(SCHEMES, 0)
         used: set[str] = set()
@@ -65,9 +65,9 @@ class Encoding:
                 fitting[scheme] += convert(labels, scheme) == labels
         own = max(SCHEMES, key=fitting.__getitem__)
         if fitting[own] < _LEAST * len(columns):
-            fits = f"{own}, the nearest, fits {fitting[own]} of {len(columns)} sentences"
-            what = f"the labels are of no single scheme: {fits}"
-            raise InputError(what, remedy=f"write all in one of {', '.join(SCHEMES)}")
+            fits = f"the best match, {own}, fits {fitting[own]} of {len(columns)} sentences"
+            what = f"the labels do not follow a single scheme: {fits}"
+            raise InputError(what, remedy=f"convert all labels to one of {', '.join(SCHEMES)}")
         return cls(inner, own, tuple(sorted(used)))
 
     def encoded(self, columns: Columns) -> Columns:
@@ -83,11 +83,11 @@ class Encoding:
         return convert(labels, to or self.own)
 
     def allowed(self, labels: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which of the learnt labels may follow which, and end a sentence: so that each labelling has one reading."""
+        """Which learned labels may follow which, and end a sentence, so that every labelling is unambiguous."""
         return allowed_transitions(labels, self.inner), allowed_ends(labels, self.inner)
 
     def meanings(self, labels: Sequence[str], to: Scheme | None = None) -> list[str] | None:
-        """What each learnt label alone is in the training data's scheme or ``to``; None if its neighbours matter.
+        """Each learned label in the scheme of the training data or ``to``; None if that depends on its neighbours.
 
         Examples
         --------
@@ -113,7 +113,7 @@ class Encoding:
         inner, own = (file.fact(key, str) for key in ("inner", "own"))
         for scheme in (inner, own):
             if scheme not in SCHEMES:
-                raise file.error(f"damaged: {scheme!r} is no scheme of labels")
+                raise file.error(f"damaged: {scheme!r} is not a label scheme")
         return cls(inner, own, tuple(file.texts("labels")))  # type: ignore[arg-type]
 
 

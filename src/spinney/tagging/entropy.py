@@ -1,4 +1,4 @@
-"""Entropy regularisation: a CRF that should be sure of its labels on unlabelled sentences too."""
+"""Entropy regularisation: a CRF that is encouraged to be confident on unlabelled sentences."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class EntropyLoss:
     """The loss of labelled sentences plus ρ Σ_u weight_u·H(p(·|x_u)) over unlabelled ones.
 
     Minimum entropy regularisation (Grandvalet & Bengio 2004) for CRFs (Jiao et al. 2006; Sokolovska 2010, eq. 4.9). The
-    gradient, −Cov(features, score), costs what a forward-backward costs up to a factor: O(T·Y²) (Mann & McCallum 2007).
+    gradient, −Cov(features, score), costs as much as forward-backward up to a factor: O(T·Y²) (Mann & McCallum 2007).
     **Not convex**: start the solver at the optimum of ``supervised`` alone (``w0=``).
 
     Both parts are sums. Where the thesis averages over n labelled and over m unlabelled examples, its ρ times n/m
-    is the one meant here; it found 0.001 best, and more than 0.01 harmful.
+    is the ``rho`` here; it found 0.001 best, and more than 0.01 harmful.
 
     Parameters
     ----------
     supervised : CRFLoss
     unlabelled : Sequences
-        With the observations of the labelled sentences; labels, if any, are not looked at.
+        With the observations of the labelled sentences; labels, if any, are ignored.
     rho : float
-        ρ, the price of a nat of entropy.
+        ρ, the cost of one nat of entropy.
     threads : int, optional
         As many as ``supervised`` by default.
 
@@ -61,7 +61,7 @@ class EntropyLoss:
         if (unlabelled.unigrams.n, unlabelled.bigrams.n) != (shape.unigrams, shape.bigrams):
             raise OptionError(
                 f"the unlabelled sentences have {unlabelled.unigrams.n} + {unlabelled.bigrams.n} observations, "
-                f"the labelled {shape.unigrams} + {shape.bigrams}"
+                f"but the labelled ones have {shape.unigrams} + {shape.bigrams}"
             )
 
     @property
@@ -125,7 +125,7 @@ class EntropyLoss:
 
     @cached_property
     def _residuals(self) -> Floats:
-        """Room for ∂H/∂score of the labels of each token."""
+        """Memory for ∂H/∂score of the labels of each token."""
         return np.empty((self.unlabelled.n_tokens, self.shape.labels))
 
     def _shard_pass(
@@ -161,7 +161,7 @@ class EntropyLoss:
         return L, np.exp(L)
 
     def _by_weight(self, kinds: Kinds, pairs: Floats) -> Floats:
-        """Derivatives by the scores of kinds, in the places of the bigram weights."""
+        """Derivatives with respect to the scores of kinds, at the positions of the bigram weights."""
         shape, support = self.shape, self.support
         by_score = kinds.sums.T @ pairs[:, : shape.labels + shape.start].reshape(kinds.n, shape.pairs)
         if support is None:

@@ -1,4 +1,4 @@
-"""Patterns applied to columns: each token's observations as numbers."""
+"""Patterns applied to columns: the observations of each token as numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Which = Literal["u", "b"]
 Ints = NDArray[np.int32]
 
 _NOTHING, _NOT_LOOKED = -1, -2
-#: Tokens that a kernel takes at a time, and observations at most: the table has room for all of them.
+#: Tokens, and at most observations, per call of a kernel: the table has room for all of them.
 _TOKENS, _OBSERVATIONS = 1 << 12, 1 << 22
 _TYPES: dict[str, type[WordClasses] | type[WordVectors]] = {
     "WordClasses": WordClasses,
@@ -96,7 +96,7 @@ class Extractor:
 
     @property
     def required_columns(self) -> int:
-        """How many columns the data must have at least."""
+        """The minimum number of columns of the data."""
         return max((column + 1 for columns in self._columns_of.values() for column in columns), default=0)
 
     @property
@@ -111,7 +111,7 @@ class Extractor:
 
     def learn(self, columns: Columns) -> tuple[Observations, Observations]:
         """The unigram and bigram observations of each token; new ones are numbered and known from now on."""
-        self._views.pop(False, None)  # what was unknown may be known afterwards
+        self._views.pop(False, None)  # what was unknown before may be known now
         return self._observed(columns, learn=True)
 
     def observe(self, columns: Columns) -> tuple[Observations, Observations]:
@@ -134,7 +134,8 @@ class Extractor:
                 if field.column >= columns.width:
                     has = f"the data have {columns.width} column{'s' * (columns.width != 1)}"
                     raise InputError(
-                        f"{pattern.place} wants column {field.column}, {has}", remedy="columns count from 0"
+                        f"{pattern.place} needs column {field.column}, but {has}",
+                        remedy="columns are counted from 0",
                     )
 
     def _numbered(self, which: Which, columns: Columns, views: _Views, learn: bool) -> Observations:
@@ -183,17 +184,17 @@ class Extractor:
         ]
 
     def pattern_of(self, which: Which) -> Ints:
-        """For each observation the index of the pattern that made it first."""
+        """For each observation, the index of the pattern that made it first."""
         return self._tables[which].known[:, 0].copy()
 
     def class_of(self, which: Which) -> Ints:
-        """For each observation of one word the class of that word, −1 for any other observation.
+        """For each observation of a single word, the class of that word; −1 for any other observation.
 
         The classes are the first word classes among the structures.
         """
         classes = next((one for one in self.structures.values() if isinstance(one, WordClasses)), None)
         if classes is None:
-            raise OptionError("there are no word classes (--classes NAME=FILE)")
+            raise OptionError("the grouping class needs word classes: give classes")
         known = self._tables[which].known
         of_symbol = np.array([*(classes.get(text, -1) for text in self._symbols), -1], np.int32)
         whole = (["x"], ["lower"])
@@ -248,17 +249,17 @@ class Extractor:
         symbols = model.texts("symbols")
         extractor._symbols = _numbering(symbols)
         if len(extractor._symbols) < len(symbols):
-            raise model.error("damaged: a symbol comes twice")
+            raise model.error("damaged: a symbol occurs twice")
         for which in extractor._tables:
             records = model.tensor(f"observations.{which}", np.int32, ndim=2)
             if not extractor._is_sound(which, records):
-                raise model.error("damaged: an observation of no pattern or of no symbols")
+                raise model.error("damaged: an observation without a pattern or symbols")
             with model.checked(ValueError):
                 extractor._tables[which] = extractor._table(records)
         return extractor
 
     def _is_sound(self, which: Which, records: Ints) -> bool:
-        """Whether these can be observations: of our patterns, each with as many symbols as it has fields."""
+        """Whether these are valid observations: of these patterns, each with as many symbols as it has fields."""
         if records.shape[1] != 1 + self._width_of.max(initial=0):
             return False
         if not np.isin(records[:, 0], self._programs[which].patterns[:, 0]).all():
@@ -273,7 +274,7 @@ class Extractor:
 def _stored_patterns(model: ModelFile) -> list[Pattern]:
     texts, lines, paths = model.texts("patterns"), model.fact("lines", list), model.fact("paths", list)
     if not len(texts) == len(lines) == len(paths):
-        raise InputError("as many lines as patterns are needed")
+        raise InputError("the number of lines must equal the number of patterns")
     patterns = []
     for text, line, path in zip(texts, lines, paths):
         pattern = parse_line(
@@ -343,7 +344,7 @@ def _number(symbols: Numbering, text: str | None, learn: bool) -> int:
 
 
 class _Views:
-    """What is seen of each string of one pool: ``tables[look, symbol of the pool]`` is a symbol of ours.
+    """What each look sees in each string of one pool: ``tables[look, symbol of the pool]`` is an extractor's symbol.
 
     For a look with real values it is the number of a list, and lists live for one call.
     """
@@ -430,10 +431,10 @@ class _Table:
         none = np.empty((0, 1 + int(width_of.max(initial=0))), np.int32)
         self.records = none if records is None else np.array(records)
         self.n = len(self.records)
-        self.slots = np.full(2, -1, np.int32)  # filled when first looked at: reading a model needs no kernel
+        self.slots = np.full(2, -1, np.int32)  # filled on first use, so that reading a model needs no kernel
         rows = np.ascontiguousarray(self.records).view(np.dtype((np.void, 4 * self.records.shape[1])))
         if len(np.unique(rows)) < self.n:
-            raise ValueError("an observation comes twice")
+            raise ValueError("an observation occurs twice")
 
     @property
     def known(self) -> Ints:
@@ -441,7 +442,7 @@ class _Table:
         return self.records[: self.n]
 
     def reserve(self, new: int) -> None:
-        """Make room for so many new observations."""
+        """Make room for this many new observations."""
         wanted = self.n + new
         if wanted > len(self.records):
             records = np.full((max(wanted, 3 * self.n // 2), self.records.shape[1]), _NOTHING, np.int32)

@@ -1,7 +1,7 @@
 """Letter to sound as tagging: pronouncing dictionaries, and phonemes aligned with letters.
 
-A letter's label is what it contributes to the sound: nothing (``_``), a phoneme (``K``) or two (``K|S``).
-NETtalk comes aligned; the CMU dictionary does not, and :class:`Aligner` learns the alignment.
+The label of a letter is its contribution to the sound: nothing (``_``), a phoneme (``K``) or two (``K|S``).
+NETtalk is aligned; the CMU dictionary is not, so :class:`Aligner` learns the alignment.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from spinney.progress import log
 
 SILENT = "_"
 JOINT = "|"
-#: Letters of a word at most: the lattice of a longer one could underflow.
+#: Maximum number of letters per word: the lattice of a longer one could underflow.
 LONGEST = 100
 
 Pair = tuple[str, Sequence[str]]
@@ -33,7 +33,7 @@ Rows = list[tuple[str, str]]
 _VARIANT = re.compile(r"\(\d+\)$")
 #: The probabilities that a letter takes no, one or two phonemes, before EM.
 _AT_FIRST = (0.2, 0.7, 0.1)
-#: The probability of an emission never seen in training: any word can be aligned, none likes it.
+#: The probability of an emission never seen in training: it keeps every word alignable, at a low probability.
 _UNSEEN = 1e-20
 
 
@@ -63,8 +63,8 @@ def read_nettalk(path: FilePath) -> list[NettalkWord]:
             continue
         fields = line.split("\t")
         if len(fields) < 3 or not len(fields[0]) == len(fields[1]) == len(fields[2]):
-            remedy = "a line is: word TAB phonemes TAB stresses, one symbol a letter"
-            raise InputError("not a line of NETtalk", path=os.fspath(path), line=number, remedy=remedy)
+            remedy = "the format is word TAB phonemes TAB stresses, with one symbol per letter"
+            raise InputError("not a NETtalk line", path=os.fspath(path), line=number, remedy=remedy)
         words.append(NettalkWord(*fields[:3]))
     return words
 
@@ -80,7 +80,7 @@ def nettalk_sentences(path: FilePath, joint_stress: bool = False) -> list[Rows]:
 def read_cmudict(source: FilePath | Iterable[str], stress: bool = False) -> list[tuple[str, list[str]]]:
     """The words of the CMU pronouncing dictionary, in lower case, with their phonemes.
 
-    A word comes once for each of its pronunciations. The digits that mark stress are dropped unless ``stress``.
+    A word occurs once for each of its pronunciations. The digits that mark stress are dropped unless ``stress``.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def read_cmudict(source: FilePath | Iterable[str], stress: bool = False) -> list
             del phonemes[0]
         if not phonemes:
             raise InputError(
-                "a word without phonemes", path=path, line=number, remedy="a line is: WORD  P H ..."
+                "a word without phonemes", path=path, line=number, remedy="the format is WORD  P H ..."
             )
         if not stress:
             phonemes = [phoneme.rstrip("012") for phoneme in phonemes]
@@ -131,7 +131,7 @@ class Aligner:
     Parameters
     ----------
     max_phonemes
-        How many phonemes a letter can stand for, 1 or 2.
+        Maximum number of phonemes per letter, 1 or 2.
     max_iter, tol
         EM stops after ``max_iter`` rounds, or when a round raises the log-likelihood by less than ``tol`` of it.
 
@@ -165,7 +165,12 @@ class Aligner:
         if not known:
             raise InputError("no word can be aligned", remedy=f"words need {self._limits()}")
         if self.n_dropped_:
-            log.info("%d of %d words dropped: not %s", self.n_dropped_, len(every), self._limits())
+            log.info(
+                "%d of %d words were dropped because they do not have %s",
+                self.n_dropped_,
+                len(every),
+                self._limits(),
+            )
         self.letters_ = _numbering(letter for word, _ in known for letter in word)
         self.phonemes_ = _numbering(phoneme for _, sound in known for phoneme in sound)
         words = self._encode(known)
@@ -175,7 +180,7 @@ class Aligner:
             counts = np.zeros_like(emit)
             log_likelihood = expected_counts(*words, emit, self._n_symbols, self.max_phonemes, counts)
             if log_likelihood == -np.inf:
-                raise InputError("a word's likelihood underflows", remedy="leave out very long words")
+                raise InputError("the likelihood of a word underflows", remedy="leave out very long words")
             totals = counts.sum(axis=1, keepdims=True)
             emit = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
             self.log_likelihoods_.append(log_likelihood)
@@ -199,7 +204,7 @@ class Aligner:
         from spinney.tagging._g2p_kernels import best_alignments
 
         if not hasattr(self, "emit_"):
-            raise NotFittedError("the aligner is not fitted: call fit first")
+            raise NotFittedError("this aligner has not been fitted: call fit first")
         possible = [self._alignable(*pair) for pair in pairs]
         known = list(itertools.compress(pairs, possible))
         if not known:
@@ -216,14 +221,14 @@ class Aligner:
         return 0 < len(word) <= LONGEST and len(phonemes) <= self.max_phonemes * len(word)
 
     def _limits(self) -> str:
-        return f"1 to {LONGEST} letters and at most {self.max_phonemes} phonemes a letter"
+        return f"1 to {LONGEST} letters and at most {self.max_phonemes} phonemes per letter"
 
     @property
     def _n_symbols(self) -> int:
         return len(self.phonemes_) + 1  # the last is for phonemes never seen
 
     def _initial(self) -> NDArray[np.float64]:
-        """Every letter alike: one phoneme is likelier than none or two, and all phonemes are equal."""
+        """The same for every letter: one phoneme is likelier than none or two, and all phonemes are equally likely."""
         P = self._n_symbols
         none, one, two = _AT_FIRST
         row = [np.full(1, none), np.full(P, one / P), np.full(P * P, two / P**2)][: self.max_phonemes + 1]
@@ -257,7 +262,7 @@ def _offsets(lengths: Iterable[int]) -> NDArray[np.int64]:
 
 
 def _labels(phonemes: Sequence[str], taken: Iterable[int]) -> list[str]:
-    """What each letter says, given how many phonemes each takes."""
+    """The label of each letter, given the number of phonemes of each."""
     labels = []
     j = 0
     for k in taken:
@@ -279,7 +284,7 @@ def _cmudict_lines(source: FilePath | Iterable[str]) -> Iterator[tuple[int, str]
             remedy = did_you_mean_file(source)
             raise InputError("no such file", path=os.fspath(source), remedy=remedy) from None
         except StopIteration:
-            raise InputError("no file cmudict in it", path=os.fspath(source)) from None
+            raise InputError("the archive has no file cmudict", path=os.fspath(source)) from None
         except (OSError, zipfile.BadZipFile) as error:
             raise InputError("not a valid .zip file", path=os.fspath(source), remedy=str(error)) from None
     else:

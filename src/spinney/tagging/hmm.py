@@ -15,7 +15,7 @@ from spinney.tagging.sequences import Floats
 
 @dataclass(frozen=True, eq=False)
 class HMM:
-    """A chain of labels, each of which emits one symbol; symbol −1 stands for any that is not known.
+    """A chain of labels, each of which emits one symbol; symbol −1 stands for any unknown symbol.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class HMM:
     emission : array [Y, S]
         b(y, x), of the known symbols.
     unknown : array [Y], optional
-        b(y, −1); by default what a row of ``emission`` lacks of 1.
+        b(y, −1); by default 1 minus the sum of the row of ``emission``.
 
     Examples
     --------
@@ -72,21 +72,21 @@ class HMM:
         *,
         smoothing: float = 0.1,
     ) -> HMM:
-        """Relative frequencies, each event taken to have occurred ``smoothing`` times more than it did.
+        """Relative frequencies, with ``smoothing`` added to the count of each event.
 
         A token is called new if its symbol is −1 or occurs nowhere else; the share of them among the tokens of a label
-        is the probability that it emits an unknown symbol (Good & Turing: left out, they would not have been known).
-        The known symbols share the rest.
+        is the probability that it emits an unknown symbol (Good and Turing: without these tokens, the symbols would be
+        unknown). The known symbols share the rest.
 
         Parameters
         ----------
         symbols, labels : int array [T]
-            Of each token; a label below 0 is not known, and neither it nor its transitions are counted.
+            One per token; a label below 0 is unknown, and neither it nor its transitions are counted.
         offsets : int array [N+1]
             Sentence i is tokens ``offsets[i]`` to ``offsets[i+1]``.
         n_labels, n_symbols : int
         smoothing : float
-            0.1 was the best for words in a held-out part of CoNLL-2000; 0 makes what was not seen impossible.
+            0.1 was the best for words in a held-out part of CoNLL-2000; 0 makes unseen events impossible.
 
         Examples
         --------
@@ -98,7 +98,7 @@ class HMM:
         x, lines = _checked(symbols, offsets, n_symbols)
         y = np.asarray(labels, np.int64)
         if y.shape != x.shape or (y.size and y.max() >= n_labels):
-            raise InputError(f"labels must be of the {len(x)} tokens, and below {n_labels}")
+            raise InputError(f"labels must be {len(x)} numbers below {n_labels}, one per token")
         first = lines[:-1][np.diff(lines) > 0]
         follows = np.ones(len(x), np.bool_)
         follows[first] = False
@@ -131,7 +131,7 @@ class HMM:
 
     @property
     def _outcomes(self) -> Floats:
-        """What a label emits, the unknown symbol last: where −1 points to."""
+        """The emissions of a label, with the unknown symbol last, to which −1 refers."""
         assert self.unknown is not None
         return np.column_stack([self.emission, self.unknown])
 
@@ -191,7 +191,7 @@ class HMM:
 
 
 def _drawn(laws: Floats, rows: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
-    """An outcome for each entry of ``rows``, by the law that it names."""
+    """A random outcome for each entry of ``rows``, from the distribution in that row."""
     u, out = rng.random(len(rows)), np.empty(len(rows), np.int32)
     cumulated = np.cumsum(laws, axis=1)
     for row in np.unique(rows):
@@ -201,7 +201,7 @@ def _drawn(laws: Floats, rows: NDArray[np.int32], rng: np.random.Generator) -> N
 
 
 def _shares(counts: NDArray[np.int64], smoothing: float) -> Floats:
-    """Counts as probabilities along the last axis; even ones where nothing was counted."""
+    """Counts as probabilities along the last axis; uniform where nothing was counted."""
     smooth = counts + smoothing
     total = smooth.sum(axis=-1, keepdims=True)
     even = np.full_like(smooth, 1.0 / max(counts.shape[-1], 1))
@@ -213,7 +213,7 @@ def _checked(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     x, lines = np.asarray(symbols, np.int64), np.asarray(offsets, np.int64)
     if x.ndim != 1 or (x.size and not -1 <= x.min() <= x.max() < n_symbols):
-        raise InputError(f"symbols must be numbers below {n_symbols}, or -1 where unknown")
+        raise InputError(f"symbols must be numbers below {n_symbols}, or -1 for unknown ones")
     if (
         lines.ndim != 1
         or not lines.size
@@ -221,5 +221,5 @@ def _checked(
         or lines[-1] != len(x)
         or np.any(np.diff(lines) < 0)
     ):
-        raise InputError(f"offsets must rise from 0 to the number of tokens, {len(x)}")
+        raise InputError(f"offsets must increase from 0 to the number of tokens, {len(x)}")
     return x, lines

@@ -1,4 +1,4 @@
-"""Label strings to numbers, with labels that are only half known."""
+"""From label strings to numbers, including partial labels."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ UNKNOWN, EITHER = "_", "|"
 def encode_labels(
     symbols: NDArray[np.int32], pool: Numbering, *, partial: bool = False, known: Sequence[str] = ()
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_], list[str]]:
-    """Numbers of labels, the sets of labels that those known in part may be, and the names of all labels, sorted.
+    """Label numbers, the sets of possible labels of partial labels, and the sorted names of all labels.
 
     With ``partial``, ``_`` is a label that is not known and ``PER|LOC`` one of several; as numbers they are ``-1 - k``,
-    where row k of the sets says which labels are possible. ``known`` labels are there even if none is seen.
+    where row k of the sets says which labels are possible. ``known`` labels are included even if they do not occur.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def encode_labels(
     choices = [_choices(cell) if partial else [cell] for cell in cells]
     names = sorted({name for several in choices for name in several}.union(known))
     if not names:
-        raise InputError("no label is known", remedy="label some tokens")
+        raise InputError("no label is known", remedy="give some tokens a label")
     number = {name: i for i, name in enumerate(names)}
     sets = [np.ones(len(names), np.bool_)]
     numbers = np.empty(len(cells), np.int32)
@@ -51,21 +51,22 @@ def encode_labels(
 
 
 def _choices(cell: str) -> list[str]:
-    """The labels that a cell leaves open; none says nothing."""
+    """The labels that a cell allows; an empty list for no restriction."""
     if cell == UNKNOWN:
         return []
     several = cell.split(EITHER)
     if not all(several):
         raise InputError(
-            f"label {cell!r} has an empty alternative", remedy="write labels as PER|LOC, or _ for any"
+            f"label {cell!r} has an empty alternative",
+            remedy="write PER|LOC for one of several labels, or _ for any",
         )
     return sorted(set(several))
 
 
 def allowed_labels(symbols: NDArray[np.int32], pool: Numbering, names: Sequence[str]) -> NDArray[np.bool_]:
-    """For each token the labels that its cell leaves open: ``_`` all, ``PER|LOC`` two, ``O`` one.
+    """For each token, the labels that its cell allows: ``_`` all, ``PER|LOC`` two, ``O`` one.
 
-    Several labels may have one name, and are then open together.
+    Several labels may have the same name, and are then allowed together.
     """
     texts = list(pool)
     used, inverse = np.unique(symbols, return_inverse=True)
@@ -74,7 +75,7 @@ def allowed_labels(symbols: NDArray[np.int32], pool: Numbering, names: Sequence[
         several = _choices(texts[symbol])
         for name in several:
             if name not in names:
-                meant = did_you_mean(name, names) or "force known labels only"
+                meant = did_you_mean(name, names) or "use only labels of the training data"
                 raise InputError(f"label {name!r} was never seen in training", remedy=meant)
             rows[i] |= [name == other for other in names]
         rows[i] |= not several

@@ -18,14 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError, OptionError
 from spinney.optim.base import Vector
 from spinney.parallel import default_threads, map_reduce
 from spinney.tagging.sequences import Floats, Observations, Sequences
 from spinney.tagging.support import Shape, Support
 
-BLOCK = 4096  # tokens whose scores are held in the cache at once
-EDGES = 1 << 26  # potentials of label pairs held in memory by a shard at most
+BLOCK = 4096  # tokens whose scores fit into the cache at once
+EDGES = 1 << 26  # maximum number of label-pair potentials that a shard keeps in memory
 SPARSE = 0.1  # share of label pairs with weights below which the sparse recursion is faster
 
 Estimate = Callable[[Vector], tuple[float, Vector]]
@@ -39,7 +38,7 @@ class Kinds(NamedTuple):
 
     @property
     def n(self) -> int:
-        """How many kinds there are."""
+        """The number of kinds."""
         return int(self.sums.shape[0])
 
 
@@ -50,7 +49,7 @@ def token_kinds(seen: Observations) -> Kinds:
     width = np.diff(seen.ptr)
     if (
         seen.values is None and len(width) and np.all(width == width[0])
-    ):  # the usual case: as many for each token
+    ):  # the usual case: the same number for each token
         rows = seen.ids.reshape(len(width), width[0])
         several = np.dtype((np.void, 4 * int(width[0]))) if width[0] > 1 else np.int32
         keys = np.ascontiguousarray(rows).view(several).ravel() if width[0] else np.zeros(len(rows))
@@ -145,7 +144,7 @@ class CRFLoss:
     start : bool
         Whether the first token of a sentence has bigram weights, from a start label.
     support : Support, optional
-        Which weights there are; all by default.
+        The weights that the model has; all by default.
     threads : int, optional
         By default one for each processor.
 
@@ -171,10 +170,7 @@ class CRFLoss:
         support: Support | None = None,
         threads: int | None = None,
     ) -> None:
-        if data.labels is None:
-            raise InputError("sentences without labels cannot be learnt from")
-        if len(data.labels) and int(data.labels.max()) >= n_labels:
-            raise OptionError(f"a label number is above {n_labels - 1}")
+        data.known_labels(n_labels)
         self.data = data
         self.threads = default_threads() if threads is None else threads
         self.shape = Shape(data.unigrams.n, data.bigrams.n, n_labels, start)
@@ -189,7 +185,7 @@ class CRFLoss:
 
     @property
     def n_mu(self) -> int:
-        """How many of the weights, the first, are those of unigrams."""
+        """The number of unigram weights, which come first."""
         return self.support.n_unigrams if self.support else self.shape.n_mu
 
     def restricted(self, support: Support | None) -> CRFLoss:
@@ -208,12 +204,12 @@ class CRFLoss:
         pieces = 4 * self.threads if self.threads > 1 else 1
         if kinds.n * (Y + 1) * Y <= EDGES:
             return [Shard.of(data, a, b, kinds) for a, b in even_cuts(data.offsets, pieces)]
-        # So many kinds that each piece had better know its own only.
+        # There are so many kinds that each piece should have only its own.
         pieces = max(pieces, -(-kinds.n * (Y + 1) * Y // EDGES) * 2)
         return [Shard.of(data, a, b) for a, b in even_cuts(data.offsets, pieces)]
 
     def open_pairs(self, kinds: Kinds) -> OpenPairs | None:
-        """The pairs of labels that kinds of tokens have weights for, unless they are so many that dense is faster."""
+        """The pairs of labels with weights for each kind of token, unless so many that a dense matrix is faster."""
         key = id(kinds.sums)
         if key not in self._open_pairs:
             assert self.support is not None
@@ -224,7 +220,7 @@ class CRFLoss:
 
     @cached_property
     def columns(self) -> Any:
-        """For each unigram observation the tokens that have it, with their values."""
+        """For each unigram observation, the tokens that have it, with their values."""
         from scipy.sparse import csr_array
 
         seen = self.data.unigrams
@@ -255,7 +251,7 @@ class CRFLoss:
         """The loss and its gradient at ``w``."""
         residuals, gradient = self._residuals, np.empty(self.n_params)
         edges = Edges(self, w)
-        edges.prepare(self.shards[0].kinds)  # here, lest each thread does it for itself
+        edges.prepare(self.shards[0].kinds)  # here, so that the threads need not do it again
         value, gradient[self.n_mu :] = map_reduce(
             lambda shard: self._shard_pass(shard, w, edges, residuals),
             self.shards,
@@ -265,12 +261,12 @@ class CRFLoss:
         value -= edges.gold_score()
         gradient[self.n_mu :] -= edges.gold
         self.gather(residuals, gradient)
-        # Where all potentials of a token underflow log Z is −∞, which no line search may take for a low value.
+        # Where all potentials of a token underflow, log Z is −∞, which a line search must not take for a low value.
         return value if np.isfinite(value) else np.inf, gradient
 
     @cached_property
     def _residuals(self) -> Floats:
-        """Room for what each token leaves unexplained; new room at each pass would cost as much as the sums."""
+        """Memory for the residuals of each token; allocating it at each pass would cost as much as the sums."""
         return np.empty((self.data.n_tokens, self.shape.labels))
 
     def _shard_pass(self, shard: Shard, w: Vector, edges: Edges, residuals: Floats) -> tuple[float, Floats]:
@@ -306,7 +302,7 @@ class CRFLoss:
         return value, part.expected()
 
     def gather(self, residuals: Floats, gradient: Vector) -> None:
-        """The gradient of the unigram weights, out of what each token leaves unexplained."""
+        """The gradient of the unigram weights, from the residuals of the tokens."""
         from spinney.tagging._crf_kernels import gather_gradient, gather_sparse_gradient
 
         columns, support = self.columns, self.support
@@ -323,7 +319,7 @@ class CRFLoss:
         map_reduce(gather, even_cuts(columns.indptr, 4 * self.threads), threads=self.threads)
 
     def minibatches(self, batch: int, rng: np.random.Generator) -> Iterator[Estimate]:
-        """Estimates of the whole loss from random sentences, each sentence once a pass."""
+        """Estimates of the whole loss from random sentences, each sentence once per pass."""
         order = rng.permutation(self.n)
         for start in range(0, self.n, batch):
             chosen = np.sort(order[start : start + batch])
@@ -375,7 +371,7 @@ class Edges:
 
     @property
     def gold(self) -> Floats:
-        """What was seen, in the places of the bigram weights."""
+        """Observed counts at the positions of the bigram weights."""
         counts, support = self.loss.gold_pairs, self.loss.support
         if support is None:
             return np.asarray(counts.toarray()).ravel()
@@ -386,12 +382,12 @@ class Edges:
         return float(self.lam @ self.gold) if len(self.lam) else 0.0
 
     def of(self, kinds: Kinds) -> DenseEdges | SparseEdges:
-        """The potentials of the tokens of a shard, with fresh room for what is expected of their pairs."""
+        """The potentials of the tokens of a shard, with new memory for the expected counts of their pairs."""
         return self.prepare(kinds).fresh()
 
     def prepare(self, kinds: Kinds) -> DenseEdges | SparseEdges:
-        """The potentials of kinds; those asked for last are kept, as most shards share theirs."""
-        shared = self.shared  # read once: another thread may put others there
+        """The potentials of kinds; the last ones are cached, as most shards share them."""
+        shared = self.shared  # read once: another thread may replace it
         if shared is None or shared[0] is not kinds.sums:
             shared = self.shared = (kinds.sums, self._potentials(kinds))
         return shared[1]
@@ -451,7 +447,7 @@ class DenseEdges:
         return float(weights @ log_z) + float(shifts)
 
     def expected(self) -> Floats:
-        """The expected number of each pair of labels, in the places of the bigram weights."""
+        """The expected number of each pair of labels, at the positions of the bigram weights."""
         shape, support = self.loss.shape, self.loss.support
         self.pairs *= self.M
         counts = self.pairs[:, : shape.labels + shape.start].reshape(self.kinds.n, shape.pairs)
@@ -464,7 +460,7 @@ class DenseEdges:
 
 @dataclass
 class SparseEdges:
-    """Potentials that are 1 but for the pairs that have weights (Sokolovska 2010, §7.2)."""
+    """Potentials that are 1 except for the pairs with weights (Sokolovska 2010, §7.2)."""
 
     loss: CRFLoss
     open: OpenPairs
@@ -493,7 +489,7 @@ class SparseEdges:
         return float(weights @ log_z) + float(np.repeat(weights, np.diff(offsets)) @ shift)
 
     def expected(self) -> Floats:
-        """The expected number of each pair of labels, in the places of the bigram weights."""
+        """The expected number of each pair of labels, at the positions of the bigram weights."""
         return np.asarray(self.open.sums.T @ (self.pairs * (1.0 + self.excess)))
 
 
@@ -513,14 +509,14 @@ def _sampled(counts: Any, support: Support) -> Floats:
 def _kept(
     data: Sequences, unsure: NDArray[np.bool_], psi: Floats, n_labels: int
 ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
-    """Of the sentences with unsure labels: their tokens, their potentials where labels may be, their offsets."""
+    """The sentences with partial labels: their tokens, the potentials of their possible labels, their offsets."""
     tokens = np.flatnonzero(np.repeat(unsure, data.lengths))
     offsets = np.concatenate([[0], np.cumsum(data.lengths[unsure])])
     return tokens, psi[tokens] * data.allowed(n_labels)[tokens], offsets
 
 
 def even_cuts(ptr: NDArray[np.int64], pieces: int) -> list[tuple[int, int]]:
-    """At most so many runs of rows that hold about as many entries each; at least one."""
+    """At most this many runs of rows, at least one, with about the same number of entries each."""
     goals = np.linspace(0, int(ptr[-1]), pieces + 1)[1:-1]
     cuts = np.unique(np.concatenate([[0], np.searchsorted(ptr, goals), [len(ptr) - 1]]))
     return list(pairwise(cuts.tolist())) or [(0, 0)]

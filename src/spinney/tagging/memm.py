@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import OptionError
 from spinney.inference.chains import Chains
 from spinney.optim.base import Vector
 from spinney.parallel import default_threads, map_reduce
@@ -55,16 +55,13 @@ class MEMMLoss:
     def __init__(
         self, data: Sequences, n_labels: int, *, start: bool = True, threads: int | None = None
     ) -> None:
-        if data.labels is None:
-            raise InputError("sentences without labels cannot be learnt from")
-        if len(data.labels) and int(data.labels.max()) >= n_labels:
-            raise OptionError(f"a label number is above {n_labels - 1}")
+        labels = data.known_labels(n_labels)
         self.threads = default_threads() if threads is None else threads
         self.shape = Shape(data.unigrams.n, data.bigrams.n, n_labels, start)
         before = data.labels_before(n_labels)
-        used = np.flatnonzero((data.labels >= 0) & (before >= 0))
+        used = np.flatnonzero((labels >= 0) & (before >= 0))
         weights = np.ones(len(data)) if data.weights is None else data.weights
-        self.labels = data.labels[used]
+        self.labels = labels[used]
         self.weights = np.repeat(weights, data.lengths)[used]
         self.seen = _joined(data, used, before[used], self.shape)
 
@@ -143,7 +140,7 @@ def memm_chains(w: Vector, shape: Shape, data: Sequences) -> Chains:
 
     Y, T, seen = shape.labels, data.n_tokens, data.unigrams
     if len(w) != shape.n_params or (seen.n, data.bigrams.n) != (shape.unigrams, shape.bigrams):
-        raise OptionError("weights, shape and observations do not fit together")
+        raise OptionError("weights, shape and observations do not match")
     kinds = token_kinds(data.bigrams)
     edges = np.zeros((kinds.n, Y + 1, Y))
     of_kinds = kinds.sums @ w[shape.n_mu :].reshape(shape.bigrams, shape.pairs)

@@ -1,8 +1,8 @@
-"""Observations that are always made together are one, as far as the data can tell.
+"""Observations that always occur together, merged into one.
 
-Most observations of a tagger are made once, and several of them by the same token. Under an ℓ2 penalty c observations
-that always come together get equal weights w, so that one weight u = √c·w with value √c stands for all of them: the
-score c·w = √c·u and the penalty c·w² = u² stay the same. The smaller problem is exactly the old one.
+Most observations of a tagger occur once, and several of them at the same token. Under an ℓ2 penalty, c observations
+that always occur together get equal weights w, so that one weight u = √c·w with value √c stands for all of them: the
+score c·w = √c·u and the penalty c·w² = u² stay the same. The smaller problem is exactly equivalent.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Merged(NamedTuple):
 
 
 def merge(seen: Observations) -> Merged:
-    """Find the observations that always come together; those with values are left alone.
+    """Find the observations that always occur together; those with values are not merged.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def merge(seen: Observations) -> Merged:
     np.cumsum(signs[tokens], out=sums[1:])
     _, first, group = np.unique(sums[ptr[1:]] - sums[ptr[:-1]], return_index=True, return_inverse=True)
     leader = first[group]
-    # Almost surely is not surely: compare each with the first of its group.
+    # To be certain, compare each with the first of its group.
     same = np.diff(ptr) == np.diff(ptr)[leader]
     entries = np.repeat(same, np.diff(ptr))
     owner = np.repeat(np.arange(seen.n), np.diff(ptr))[entries]

@@ -1,6 +1,6 @@
-"""The kinds of chain models: what each minimises, how it is learnt, and what its weights say of sentences.
+"""The kinds of chain models: what each minimises, how it is trained, and how its weights score sentences.
 
-A further kind is a line in :data:`METHODS`, and its settings in :data:`spinney.settings.tag.FIT`.
+A new kind is one line in :data:`METHODS`, and its settings in :data:`spinney.settings.tag.FIT`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def trained(
 
 
 def plan_of(s: Any) -> Plan:
-    """How to train, as the settings have it."""
+    """The training plan of the settings."""
     return Plan(
         s.solver,
         s.tol,

@@ -1,4 +1,4 @@
-"""Regularisation paths: taggers at falling strengths of the penalty, each started at the one before."""
+"""Regularisation paths: taggers at decreasing strengths of the penalty, each started from the one before."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def path_points(
     """See :meth:`spinney.tagging.Tagger.path`."""
     s: Any = tagger.checked()
     if not hasattr(s, "penalty"):
-        raise OptionError(f"the method {s.method} has no penalty, and so no path")
+        raise OptionError(f"the method {s.method} has no penalty, so it has no path")
     problem = tagger.problem(columns, s)
     if lams is None:
         lams = lambda_grid(lambda_max(problem.loss, problem.penalty), n, ratio).tolist()
@@ -84,7 +84,7 @@ def path_points(
 
 @dataclass(frozen=True)
 class TaggerPath:
-    """A whole path: what :func:`spinney.tagging.path` gives."""
+    """A whole path, as :func:`spinney.tagging.path` returns it."""
 
     points: list[PathPoint]
     columns: Columns
@@ -92,9 +92,9 @@ class TaggerPath:
 
     @property
     def best(self) -> Tagger:
-        """The model with the lowest token error on held-out sentences; of equals the sparsest."""
+        """The model with the lowest token error on held-out sentences; among equals the sparsest."""
         if not self.points or not self.points[0].scores:
-            raise OptionError("which model is best is known where there are held-out sentences")
+            raise OptionError("the best model is known only with held-out sentences: give dev")
         best = min(self.points, key=lambda point: float(point.scores["token_error"])).tagger
         best.facts_["tried"] = [point.row() for point in self.points]
         return best
@@ -106,9 +106,9 @@ class TaggerPath:
         return [Table("points", "Regularisation path", header, [list(row.values()) for row in rows])]
 
     def report_views(self) -> list[View]:
-        """What a page shows: scores on held-out and on training sentences, and how weights come in."""
+        """The views of a page: scores on held-out and training sentences, and the weights as they become non-zero."""
         known = {"sentences": len(self.columns), "tokens": self.columns.n_tokens}
-        what = f"The regularisation path of a tagger: models of one penalty ({self.penalty}), λ falling."
+        what = f"The regularisation path of a tagger: models with the penalty {self.penalty} as λ decreases."
         return [Note(what), Facts("", "", known), *self.curves().views()]
 
     def curves(self) -> Path:
@@ -128,7 +128,7 @@ class TaggerPath:
 
 
 def _largest_weights(taggers: Sequence[Tagger]) -> dict[str, list[float]]:
-    """The weights that are largest on average, by the names of what they are of."""
+    """The weights that are largest on average, with their names."""
     found: dict[tuple[str, int, int], None] = {}
     for tagger in taggers:
         weights = tagger.weights_
@@ -153,7 +153,7 @@ def _largest_weights(taggers: Sequence[Tagger]) -> dict[str, list[float]]:
 
 
 def _keys(extractor: Extractor, shape: Shape, places: NDArray[np.int64]) -> Iterator[tuple[str, int, int]]:
-    """What a weight is of: an observation, the label before (−1: none) and the label."""
+    """The key of a weight: an observation, the previous label (−1: none) and the label."""
     names = extractor.names("u"), extractor.names("b")
     for place in places.tolist():
         if place < shape.n_mu:

@@ -1,8 +1,8 @@
-"""Patterns: which strings a tagger sees at a token. The languages of Wapiti and CRF++, and a little more.
+"""Patterns: which strings a tagger sees at a token, in the syntax of Wapiti and CRF++ with a few additions.
 
-A pattern file has a pattern a line. ``U`` begins a pattern seen with one label, ``B`` one seen with two adjacent
+A pattern file has one pattern per line. ``U`` begins a pattern seen with one label, ``B`` one seen with two adjacent
 labels, ``*`` one seen with both; ``#`` at the start of a line, or after white space, begins a comment. In a
-pattern, fields are replaced by what the data hold; the text between them stays. The string that results is the
+pattern, fields are replaced by strings of the data; the text between them stays. The resulting string is the
 observation, so two patterns with the same text between their fields share their observations.
 
 =============================== ========================================================================
@@ -20,7 +20,7 @@ observation, so two patterns with the same text between their fields share their
 ``%value[0,2]``                 real-valued observations in the cell, ``name:value``, with ``|`` between them
 =============================== ========================================================================
 
-Before the first number, ``@`` counts from the start (``@1``) or end (``@-1``) of the sentence. Beyond the
+Before the first number, ``@`` counts from the start (``@1``) or end (``@-1``) of the sentence. Outside the
 sentence there are ``_B-1``, ``_B-2``, … and ``_B+1``, ``_B+2``, …, as in CRF++; regular expressions see
 Wapiti's ``_x-1`` there.
 """
@@ -54,7 +54,7 @@ _FIELD = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _COMMENT = re.compile(r"\s#")
-#: What each view wants after offset and column.
+#: The arguments of each view after offset and column.
 _ARGUMENTS = {
     "x": "", "t": "regex", "m": "regex", "lower": "", "shape": "", "prefix": "length", "suffix": "length",
     "class": "name", "path": "name,length", "vector": "name", "value": "",
@@ -64,7 +64,7 @@ _EXAMPLES |= {"name": "%class[0,0,NAME]", "name,length": "%path[0,0,NAME,4]"}
 
 
 class Look(NamedTuple):
-    """How a string is looked at, wherever it stands: equal looks give equal results."""
+    """A view of a string, whatever its position: equal looks give equal results."""
 
     view: str
     argument: str = ""
@@ -79,7 +79,7 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True)
 class Field:
-    """A place, counted from the token (``absolute``: from an end of the sentence), and how it is looked at."""
+    """A place, counted from the token (``absolute``: from an end of the sentence), and how to look at it."""
 
     look: Look
     column: int
@@ -151,12 +151,12 @@ class Pattern:
 
 
 def read_patterns(path: FilePath) -> tuple[Pattern, ...]:
-    """The patterns of a file of Wapiti's or CRF++'s, or with Spinney's own fields."""
+    """The patterns of a file for Wapiti or CRF++, or with Spinney's own fields."""
     return _parsed(read_lines(path), os.fspath(path))
 
 
 def parse_patterns(text: str, path: str | None = None) -> tuple[Pattern, ...]:
-    """The patterns of a text, which was read from ``path`` if given.
+    """The patterns of a text; ``path`` is the file it was read from, if any.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def _parsed(lines: Iterable[tuple[int, str]], path: str | None) -> tuple[Pattern
     found = [parse_line(text, line, path) for line, text in lines]
     patterns = tuple(pattern for pattern in found if pattern is not None)
     if not patterns:
-        raise InputError("no patterns", path=path, remedy="a line such as U00:%x[0,0] is one")
+        raise InputError("no patterns", path=path, remedy="write lines such as U00:%x[0,0]")
     return patterns
 
 
@@ -185,7 +185,9 @@ def parse_line(text: str, line: int | None = None, path: str | None = None) -> P
         return InputError(f"pattern {text!r}: {what}", path=path, line=line, remedy=remedy)
 
     if text[0] not in _KINDS:
-        raise refused("a pattern begins with U, B or *", "U for one label, B for pairs of labels, * for both")
+        raise refused(
+            "a pattern must begin with U, B or *", "U for one label, B for pairs of labels, * for both"
+        )
     literals: list[str] = []
     fields: list[Field] = []
     at = 0
@@ -234,7 +236,8 @@ def _field(match: re.Match[str], refused: Callable[..., InputError]) -> Field:
             wapiti_regex(regex)
         except (re.error, OverflowError, RecursionError) as error:
             raise refused(
-                f"bad regular expression {regex!r}: {error}", "put \\ before a sign meant as such"
+                f"bad regular expression {regex!r}: {error}",
+                "put \\ before special characters that stand for themselves",
             ) from None
     return Field(
         Look(view, argument, length, lower),
@@ -272,7 +275,7 @@ def viewer(look: Look, structure: Structure | None = None) -> View:
 
 
 def check_structures(patterns: tuple[Pattern, ...], structures: Mapping[str, Structure]) -> None:
-    """Refuse patterns that name a structure which is not there, or is of another kind."""
+    """Refuse patterns that name a missing structure, or one of another kind."""
     for pattern in patterns:
         for view, name, *_ in (field.look for field in pattern.fields):
             if view not in ("class", "path", "vector"):
@@ -280,18 +283,18 @@ def check_structures(patterns: tuple[Pattern, ...], structures: Mapping[str, Str
             structure = structures.get(name)
             if structure is None:
                 there = ", ".join(structures) or "none"
-                raise pattern.error(f"no structure is called {name!r}", f"those given: {there}")
+                raise pattern.error(f"there is no structure {name!r}", f"given are: {there}")
             if isinstance(structure, WordVectors) != (view == "vector"):
                 kind = type(structure).__name__
                 raise pattern.error(
-                    f"{name!r} is of type {kind}", "%class and %path go with classes, %vector with vectors"
+                    f"{name!r} is of type {kind}", "%class and %path are for classes, %vector is for vectors"
                 )
             if view == "path" and isinstance(structure, WordClasses) and structure.paths is None:
-                raise pattern.error(f"the classes {name!r} are flat: they have no paths", "use %class")
+                raise pattern.error(f"the classes {name!r} have no paths", "use %class")
 
 
 def shape(text: str) -> str:
-    """The kinds of characters in a word, each run once.
+    """The kinds of characters in a word, each run written once.
 
     Examples
     --------
@@ -337,7 +340,7 @@ def values_of(cell: str) -> list[tuple[str, float]]:
     >>> values_of("len:5|cap|ratio\\\\:x:-.5"), values_of("2.5"), values_of("|")
     ([('len', 5.0), ('cap', 1.0), ('ratio:x', -0.5)], [('', 2.5)], [])
     """
-    # Nearly all cells that a program wrote are plain: vectors, posteriors. They come by the million.
+    # Nearly all cells written by programs (vectors, posteriors) are plain, and there are millions of them.
     if _PLAIN.fullmatch(cell):
         plain = [(name, float(number)) for name, number in _PLAIN_PARTS.findall(cell)]
         if math.isfinite(sum([value for _, value in plain])):
@@ -372,14 +375,14 @@ _PREDICATES: dict[str, Callable[[str], bool]] = {
     "u": str.isupper,
     "p": lambda c: unicodedata.category(c)[0] in "PS",
 }
-_LAST_ASSIGNED = 0x323B0  # beyond there are tags and private characters only
+_LAST_ASSIGNED = 0x323B0  # beyond these there are only tags and private characters
 _OWN_CLASS = re.compile(r"\\([aAwWlLuUpP])|\\.", re.DOTALL)
 _REGEX_PART = re.compile(r"(\[\^?\]?(?:\\.|[^\]\\])*\])|(\*)(?![?+])|\\.|.", re.DOTALL)
 
 
 @lru_cache(maxsize=256)
 def wapiti_regex(text: str) -> re.Pattern[str]:
-    r"""A regular expression as Wapiti reads it, with all that Python's have besides.
+    r"""A regular expression as Wapiti reads it, with everything else that Python offers.
 
     ``\a`` letter, ``\d`` digit, ``\w`` letter or digit, ``\l`` lower and ``\u`` upper case, ``\p`` punctuation,
     ``\s`` space, capitals for the complement; of all Unicode. ``*`` takes as little as it can, as Wapiti's does

@@ -14,7 +14,8 @@ from spinney.tagging.support import Shape
 
 Ints = NDArray[np.int32]
 
-#: What a tagger's weights offer to penalties, and its groupings: ``"group:pattern"``, ``"group-linf:label"``, ….
+#: The structures of a tagger's weights that penalties can use, and its groupings: ``"group:pattern"``,
+#: ``"group-linf:label"``, ….
 OFFERS = ("groups", "tree")
 GROUPINGS = ("pattern", "symbol", "label", "class")
 #: Short names of a grouping with its penalty.
@@ -22,7 +23,7 @@ SHORT = {f"group-{grouping}": f"group:{grouping}" for grouping in GROUPINGS} | {
 
 
 def penalty_spec(name: str | PenaltySpec | Penalty, lam: float, l1: float, l2: float) -> PenaltySpec:
-    """The description of a tagger's penalty, once it is known that a tagger can have it.
+    """The description of a tagger's penalty, checked that it suits a tagger.
 
     Examples
     --------
@@ -38,7 +39,7 @@ def penalty_spec(name: str | PenaltySpec | Penalty, lam: float, l1: float, l2: f
     for knob, strength in (("l1", l1), ("l2", l2)):
         if strength and knob not in knobs:
             raise SettingError(
-                f"{{{knob}}} is no strength of the penalty {{name}}: leave it out", name=spec.name
+                f"{{{knob}}} is not used by the penalty {{name}}: leave it out", name=spec.name
             )
     return spec
 
@@ -53,7 +54,7 @@ def make_penalty(
     partners: NDArray[np.int64],
     class_of: Callable[[], Ints] | None = None,
 ) -> Penalty:
-    """The penalty of that name over the weights of a full model.
+    """The penalty with this name over the weights of a full model.
 
     ``patterns`` are the patterns that made the unigram and the bigram observations; ``partners[b]`` is the unigram
     observation that sees what bigram observation ``b`` sees, or −1; ``class_of()[u]`` the class of the word that
@@ -88,9 +89,9 @@ def by_symbol(shape: Shape, patterns: tuple[Ints, Ints]) -> Groups:
 
 
 def by_class(shape: Shape, patterns: tuple[Ints, Ints], class_of: Ints) -> Groups:
-    """One group for each pattern and class of words; what is no single word of a class is a group of its own.
+    """One group for each pattern and class of words; any other observation is a group of its own.
 
-    The words of a class stand or fall together, at each place that a pattern looks at.
+    The words of a class are kept or dropped together, separately for each pattern.
     """
     alone = class_of < 0
     classes = patterns[0].astype(np.int64) * (int(class_of.max(initial=0)) + 1) + class_of
@@ -101,7 +102,7 @@ def by_class(shape: Shape, patterns: tuple[Ints, Ints], class_of: Ints) -> Group
 
 
 def by_label(shape: Shape, patterns: tuple[Ints, Ints]) -> Groups:
-    """One group for each pattern and label: a pattern may serve some labels only."""
+    """One group for each pattern and label: a pattern may be kept for some labels only."""
     of_unigrams, of_bigrams = _spread(shape, patterns)
     label = np.arange(shape.labels)
     unigrams = of_unigrams * shape.labels + np.tile(label, shape.unigrams)
@@ -114,8 +115,8 @@ def unigram_before_bigram(
 ) -> tuple[Ints, Ints, NDArray[np.float64]]:
     """A forest whose norm lets bigrams λ(·, y, x) in only after the unigram μ(y, x): parents, nodes, group weights.
 
-    Node (x, y) holds μ(y, x); below it, a node holds the λ(y', y, x) of all y'. Sokolovska 2010 saw that bigrams
-    survive under active unigrams, and named a penalty that asks for it as future work.
+    Node (x, y) holds μ(y, x); below it, a node holds the λ(y', y, x) of all y'. Sokolovska 2010 observed that
+    bigrams survive under active unigrams, and left a penalty that enforces this to future work.
     """
     label = np.arange(shape.labels)
     below = np.where(partners[:, None] < 0, -1, partners[:, None] * shape.labels + label)
@@ -131,7 +132,7 @@ def unigram_before_bigram(
 
 
 def _spread(shape: Shape, patterns: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-    """The pattern of each weight; those of bigrams are numbered apart from those of unigrams."""
+    """The pattern of each weight; those of bigrams are numbered separately from those of unigrams."""
     unigrams, bigrams = patterns
     apart = int(unigrams.max(initial=-1)) + 1
     return np.repeat(unigrams, shape.labels), np.repeat(bigrams + np.int32(apart), shape.pairs)

@@ -1,8 +1,8 @@
 """Taggers that learn from their mistakes: the averaged perceptron and passive-aggressive updates.
 
-Both decode a sentence with the weights so far and move the weights of what the labelling found and the one wanted
-differ in. They need no probabilities: a pass costs little more than tagging. The result is the *average* of the
-weights after each sentence, kept up lazily: the weights of what a sentence does not touch cost nothing.
+Both decode a sentence with the current weights and update the weights in which the predicted and the true labelling
+differ. They need no probabilities, so a pass costs little more than tagging. The result is the *average* of the
+weights after each sentence, updated lazily: weights that a sentence does not touch cost nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import OptionError
 from spinney.optim.base import Vector
 from spinney.tagging.sequences import Sequences
 from spinney.tagging.support import Shape
@@ -20,7 +20,7 @@ from spinney.tagging.support import Shape
 AfterPass = Callable[[int, Vector], bool | None]
 
 PERCEPTRON = 0  # the rules of the kernel; 1 and 2 are PA-I and PA-II
-ROOM = 1 << 27  # label-pair scores of one sentence at most
+ROOM = 1 << 27  # maximum number of label-pair scores of one sentence
 
 
 def perceptron(
@@ -42,7 +42,7 @@ def perceptron(
     Parameters
     ----------
     data : Sequences
-        With labels. Of a sentence in which some are unsure, the best labelling that agrees is learnt.
+        With labels. For a sentence with partial labels, the target is the best labelling that agrees with them.
     n_labels : int
     start : bool
         Whether the first token of a sentence has bigram weights, from a start label.
@@ -50,11 +50,11 @@ def perceptron(
     average : bool
         Whether to return the average of the weights after each sentence, rather than the last.
     seed : int
-        Of the order of sentences.
+        Seed of the order of sentences.
     w : array, optional
         Where to start; 0 by default.
     after_pass : callable, optional
-        Called as ``after_pass(pass, w)`` with what would be returned; a true answer ends the training.
+        Called as ``after_pass(pass, w)`` with the weights that would be returned; training ends if it returns true.
 
     Returns
     -------
@@ -87,10 +87,10 @@ def passive_aggressive(
 ) -> Vector:
     """Structured passive-aggressive updates, against the labelling of highest loss (Crammer et al. 2006).
 
-    Every labelling y' shall score lower than the right one by the number of its wrong labels ρ(y, y'), not its square
-    root as in the paper: a sum over tokens goes through Viterbi. The one that
-    violates this most, by ℓ = max ρ(y, y') − w·Δφ, Δφ = φ(y) − φ(y'), is found by Viterbi with the cost of each wrong
-    label added to its score; then w ← w + τ·Δφ, the smallest change that puts it right, unless that is too large:
+    Every labelling y' should score lower than the correct one by the number of its wrong labels ρ(y, y') (not by its
+    square root as in the paper, since Viterbi needs a sum over tokens). The labelling that violates this most, by ℓ =
+    max ρ(y, y') − w·Δφ, Δφ = φ(y) − φ(y'), is found by Viterbi with the cost of each wrong label added to its score;
+    then w ← w + τ·Δφ, the smallest change that puts it right, unless that is too large:
 
     - variant 1 (PA-I): τ = min(C, ℓ/‖Δφ‖²);
     - variant 2 (PA-II): τ = ℓ/(‖Δφ‖² + 1/2C).
@@ -126,13 +126,10 @@ def _train(
 ) -> Vector:
     from spinney.tagging._perceptron_kernels import learning_pass
 
-    if data.labels is None:
-        raise InputError("sentences without labels cannot be learnt from")
-    if len(data.labels) and int(data.labels.max()) >= n_labels:
-        raise OptionError(f"a label number is above {n_labels - 1}")
+    labels = data.known_labels(n_labels)
     shape = Shape(data.unigrams.n, data.bigrams.n, n_labels, start)
     if w is not None and len(w) != shape.n_params:
-        raise OptionError(f"w has {len(w)} weights where the model has {shape.n_params}")
+        raise OptionError(f"w has {len(w)} weights, but the model has {shape.n_params}")
     w = np.zeros(shape.n_params) if w is None else np.array(w, np.float64)
     u, b = data.unigrams, data.bigrams
     seen = (u.ptr, u.ids, u.flat_values, b.ptr, b.ids, b.flat_values)
@@ -140,28 +137,28 @@ def _train(
     weights = np.ones(len(data)) if data.weights is None else data.weights
     simple = b.n == 1 and b.values is None and bool(np.all(np.diff(b.ptr) == 1))
     room = _room(data, shape, simple)
-    lag, steps = np.zeros_like(w), 0.0  # what the average lacks of the weights, times the steps
+    lag, steps = np.zeros_like(w), 0.0  # the weights minus their average, times the steps
     rng = np.random.default_rng(seed)
-    learnt = w
+    learned = w
     for number in range(passes):
         steps = learning_pass(
-            rng.permutation(len(data)), data.offsets, *seen, data.labels, sets, weights,
+            rng.permutation(len(data)), data.offsets, *seen, labels, sets, weights,
             shape.n_mu, n_labels + int(start), simple, rule, C, w, lag, steps, room,
         )  # fmt: skip
         if average and steps and (after_pass or number == passes - 1):
-            learnt = w - lag / steps
-        if after_pass and after_pass(number + 1, learnt):
+            learned = w - lag / steps
+        if after_pass and after_pass(number + 1, learned):
             break
-    return learnt
+    return learned
 
 
 def _room(data: Sequences, shape: Shape, simple: bool) -> tuple[Any, ...]:
-    """Where the kernel works: as much as the longest sentence needs, and a Δφ of all weights."""
+    """Working memory of the kernel: enough for the longest sentence, and a Δφ of all weights."""
     Y, longest = shape.labels, int(data.lengths.max(initial=1))
     matrices = 1 if simple else longest
     if matrices * (Y + 1) * Y > ROOM:
         raise OptionError(
-            f"a sentence of {longest} tokens with bigram observations is too long for this training; use lbfgs"
+            f"a sentence of {longest} tokens with bigram observations is too long for this solver: use lbfgs"
         )
     observed = data.unigrams.ptr[data.offsets] + data.bigrams.ptr[data.offsets]
     places = 2 * int(np.diff(observed).max(initial=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from spinney.errors import OptionError
+from spinney.errors import unknown_choice
 from spinney.structure import WordVectors
 from spinney.tagging.patterns import Structure
 
@@ -39,7 +39,7 @@ B
 """
 
 _WORD_FORM = """\
-# The form of the word: what is left when the word was never seen.
+# The form of the word, for words never seen in training.
 Uprefix1:%prefix[0,0,1]
 Uprefix2:%prefix[0,0,2]
 Uprefix3:%prefix[0,0,3]
@@ -69,7 +69,7 @@ Uw-1w:%x[-1,0]/%x[0,0]
 Uww+1:%x[0,0]/%x[1,0]
 Ul-2l-1:%lower[-2,0]/%lower[-1,0]
 Ul+1l+2:%lower[1,0]/%lower[2,0]
-# Words somewhere near, wherever they stand.
+# Words nearby, whatever their position.
 Unear:%lower[-4,0]
 Unear:%lower[-3,0]
 Unear:%lower[-2,0]
@@ -112,7 +112,7 @@ Ul-1s:%lower[-1,0]/%shape[0,0]
 Usl+1:%shape[0,0]/%lower[1,0]
 Ups:%x[0,1]/%shape[0,0]
 
-# Capitals: all of them, one and a dot, first word of the sentence; digits, and how they stand.
+# Capitals: all capitals, an initial, the first word of the sentence; digits, and their arrangement.
 Ucapitals:%t[0,0,"^\\u+$"]
 Uinitial:%t[0,0,"^\\u\\.$"]
 Ufirst:%m[-1,0,"^_x-1$"]/%shape[0,0]
@@ -195,7 +195,7 @@ def preset(
     structures: Mapping[str, StructureKind] | None = None,
     path_lengths: Sequence[int] = (4, 6, 10, 20),
 ) -> str:
-    """The patterns of a task, and those that look at structures, all of the word in column 0.
+    """The patterns of a task, and patterns for the structures of the word in column 0.
 
     Parameters
     ----------
@@ -203,10 +203,10 @@ def preset(
         ``"chunk"`` (columns word, part of speech), ``"ner"`` (word, part of speech, chunk), ``"pos"`` (word)
         or ``"g2p"`` (letter).
     structures
-        What each structure is: see :func:`kind_of`. Classes are looked at one token around, and so are the
-        beginnings of their paths; vectors at the token alone.
+        The kind of each structure: see :func:`kind_of`. Classes and prefixes of their paths are used at the token and
+        its two neighbours, vectors at the token alone.
     path_lengths
-        How many bits of a path to look at.
+        The lengths of path prefixes, in bits.
 
     Examples
     --------
@@ -219,17 +219,11 @@ def preset(
     U-brown-path4+1:%path[1,0,brown,4]
     """
     if name not in PRESETS:
-        raise OptionError(
-            f"no preset is called {name!r}: there are {', '.join(PRESETS)}", given=name, known=PRESETS
-        )
+        raise unknown_choice("preset must be", name, PRESETS)
     lines: list[str] = []
     for structure, kind in (structures or {}).items():
         if kind not in ("classes", "paths", "vectors"):
-            raise OptionError(
-                f"a structure is 'classes', 'paths' or 'vectors', not {kind!r}",
-                given=kind,
-                known=("classes", "paths", "vectors"),
-            )
+            raise unknown_choice("a structure must be", kind, ("classes", "paths", "vectors"))
         if kind == "vectors":
             lines.append(f"U-{structure}:%vector[0,0,{structure}]")
             continue
@@ -241,7 +235,7 @@ def preset(
 
 
 def kind_of(structure: Structure) -> StructureKind:
-    """What :func:`preset` needs to know of a structure.
+    """The kind of a structure, for :func:`preset`.
 
     Examples
     --------

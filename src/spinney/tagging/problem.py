@@ -1,4 +1,4 @@
-"""From sentences and settings to what is to be minimised: numbered observations and labels, a loss and a penalty."""
+"""From sentences and settings to an optimisation problem: numbered observations and labels, a loss and a penalty."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Structures = dict[str, WordClasses | WordVectors]
 
 @dataclass(frozen=True)
 class Problem:
-    """Sentences as numbers, and what is to be minimised over them."""
+    """Sentences as numbers, with the loss and the penalty to minimise."""
 
     extractor: Extractor
     labels: list[str]
@@ -39,11 +39,11 @@ class Problem:
     data: Sequences
     loss: Any
     penalty: Penalty
-    #: How many observations each pattern makes.
+    #: The number of observations of each pattern.
     seen: dict[str, int]
 
     def weights(self, w: Vector) -> ChainWeights:
-        """The weights that a solver found, in the form that is kept."""
+        """The weights that a solver found, in the form in which they are stored."""
         if self.loss.support is not None:
             full = np.zeros(self.loss.shape.n_params)
             full[self.loss.support.places(self.loss.shape)] = w
@@ -72,17 +72,17 @@ def stated(
         extractor = extractor.keep(*kept)
         unigrams, bigrams = unigrams.keep(kept[0]), bigrams.keep(kept[1])
     seen = summary.observations_by_pattern(extractor)
-    known = () if encoding is None else ("O",)  # so that each sentence has a valid labelling
+    known = () if encoding is None else ("O",)  # so that every sentence has a valid labelling
     labels, sets, names = encode_labels(columns.symbols[-1], columns.pool, partial=s.partial, known=known)
     weights = None if sentence_weight is None else np.asarray(sentence_weight, np.float64)
     if weights is not None and not np.all((weights >= 0) & np.isfinite(weights)):
-        raise InputError("the weights of sentences must be finite numbers ≥ 0")
+        raise InputError("sentence weights must be finite numbers ≥ 0")
     data = Sequences(columns.offsets, unigrams, bigrams, labels, sets, weights)
     loss = loss_of(data, len(names), start=getattr(s, "start_label", True), threads=s.threads)
     if getattr(s, "weights", "all") == "observed":
         if not isinstance(s.penalty, Penalty) and spec is not None and PENALTIES[spec.name].needs:
             raise SettingError(
-                "the penalty {name} is over the weights of all labels: give {weights} all", name=spec.name
+                "the penalty {name} needs the weights of all labels: use {weights} all", name=spec.name
             )
         loss = loss.restricted(observed_support(data, loss.shape))
     penalty: Penalty = NoPenalty()
@@ -114,7 +114,7 @@ def patterns_of(patterns: Any, structures: Structures) -> tuple[Pattern, ...]:
     if not os.path.exists(patterns):
         meant = did_you_mean(patterns, PRESETS)
         raise SettingError(
-            "{patterns}: {given} is no such file, and no built-in set ({known})" + " ({meant})" * bool(meant),
+            "{patterns}: {given} is neither a file nor a built-in set ({known})" + " ({meant})" * bool(meant),
             given=repr(patterns), known=", ".join(PRESETS), meant=meant,
         )  # fmt: skip
     return read_patterns(patterns)

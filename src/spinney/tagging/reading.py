@@ -1,4 +1,4 @@
-"""Sentences with columns out of any file that a tagger may be given."""
+"""Reading sentences as columns, from all formats that taggers accept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spinney.corpus import ReadReport, read_conllu, read_crfsuite, read_lines
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.lines import OnError
 from spinney.corpus.vocabulary import Numbering
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, unknown_choice
 from spinney.formats import giving, reader
 from spinney.tagging.columns import (
     Columns,
@@ -23,8 +23,8 @@ from spinney.tagging.g2p import cmudict_sentences, nettalk_sentences
 
 LABELLED = giving("tagged")
 FORMATS = (*LABELLED, "lines", "letters")
-SENTENCES = 1000  # read at a time
-POOL = 1 << 20  # strings remembered while an endless input is labelled
+SENTENCES = 1000  # sentences per batch
+POOL = 1 << 20  # strings remembered while streamed input is labelled
 
 Rows = Sequence[tuple[str, ...]]
 
@@ -39,7 +39,7 @@ def read_columns_of(
     docstart: Any = "drop",
     pool: Numbering | None = None,
 ) -> Columns:
-    """All sentences of a file, or of several; what the format knows as label comes last.
+    """All sentences of a file, or of several; the label of the format, if any, comes last.
 
     ``columns``: as they are. ``conllu``: form, then universal part of speech. ``crfsuite``: attributes as one cell,
     then the label. ``nettalk``, ``cmudict``: letter, then sound (``nettalk-stress``: sound and stress). ``lines``
@@ -61,7 +61,7 @@ def read_batches_of(
     report: ReadReport | None = None,
     docstart: Any = "drop",
 ) -> Iterator[Columns]:
-    """The same, some sentences at a time, in bounded memory."""
+    """The same in batches of sentences, in bounded memory."""
     if format == "columns":
         yield from read_column_batches(
             path, Numbering(), pool_limit=POOL, encoding=encoding, on_error=on_error, report=report, docstart=docstart
@@ -84,7 +84,7 @@ def labelled_data(
 ) -> Columns:
     """Sentences with labels: a file or several, (sentences, labels), or columns as they are.
 
-    ``s`` are settings that say how files are read; with ``like``, there must be as many columns.
+    ``s`` are the settings for reading files; with ``like``, the number of columns must be the same.
     """
     if isinstance(data, Columns):
         return data
@@ -96,11 +96,11 @@ def labelled_data(
     if not columns.n_tokens:
         raise InputError("no sentences", path=", ".join(files))
     if columns.width < 2:
-        what = "one column only: no labels"
-        raise InputError(what, path=files[0], remedy="put the label into a last column")
+        what = "only one column, so there are no labels"
+        raise InputError(what, path=files[0], remedy="put the labels into the last column")
     if like is not None and like.width != columns.width:
-        what = f"{columns.width} columns where the training data have {like.width}"
-        raise InputError(what, path=files[0], remedy="give it the same columns, the label last")
+        what = f"{columns.width} columns, but the training data have {like.width}"
+        raise InputError(what, path=files[0], remedy="use the same columns, with the labels last")
     return columns
 
 
@@ -120,9 +120,7 @@ def _sentences(
     path: FilePath, format: str, encoding: str, on_error: OnError, report: ReadReport | None
 ) -> Iterable[Rows]:
     if format not in FORMATS:
-        raise OptionError(
-            f"there is no format {format!r}; there are {', '.join(FORMATS)}", given=format, known=FORMATS
-        )
+        raise unknown_choice("format must be", format, FORMATS)
     what = "tagged" if format in LABELLED else "sentences"
     sentences: Iterable[Rows] = reader(format, what)(
         path, encoding=encoding, on_error=on_error, report=report
@@ -166,7 +164,7 @@ def cmudict_rows(path: FilePath, **how: Any) -> Iterable[Rows]:
 def attribute_cell(seen: dict[str, Any]) -> str:
     """Attributes and their values as one cell, for the pattern ``%value``.
 
-    Strings are joined to the name, True counts 1 and False nothing, as scikit-learn's DictVectorizer has it.
+    Strings are joined to the name, True counts 1 and False nothing, as in scikit-learn's DictVectorizer.
 
     Examples
     --------

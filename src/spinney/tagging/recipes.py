@@ -7,6 +7,7 @@ from typing import Any
 
 from spinney.corpus import ReadReport
 from spinney.errors import SettingError, about
+from spinney.optim import warn_if_empty
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings.tag import FIT, Path
 from spinney.tagging.columns import Columns
@@ -16,7 +17,7 @@ from spinney.tagging.problem import patterns_of, structures_of
 from spinney.tagging.reading import labelled_data, unlabelled_data
 from spinney.tagging.tagger import Tagger
 
-#: What is looked at where nothing is said, by the format of the files.
+#: Default patterns, by the format of the files.
 _BY_FORMAT = {
     "conllu": "pos",
     "crfsuite": "U:%value[0,0]\nB",
@@ -31,8 +32,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
     ----------
     train
         Files of labelled sentences; or sentences in memory: a pair (sentences, labels), or
-        :class:`~spinney.tagging.columns.Columns`. So may the settings ``dev`` and ``unlabelled`` be, and ``init`` may
-        be a tagger.
+        :class:`~spinney.tagging.columns.Columns`. The settings ``dev`` and ``unlabelled`` take the same,
+        and ``init`` may be a tagger.
     settings
         Settings of :mod:`spinney.settings.tag`; or give them by name, ``method`` among them.
 
@@ -62,12 +63,13 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
         if not hasattr(tagger, "facts_"):
             raise
     tagger.facts_ |= {"skipped": report.skipped} | _trained_on(train)
+    warn_if_empty(tagger.facts_["active"], "lower lam")
     tagger.settings = settings
     return tagger
 
 
 def path(train: Any, settings: Settings | None = None, **given: Any) -> TaggerPath:
-    """Taggers along a falling grid of strengths, each started at the one before.
+    """Taggers along a decreasing grid of strengths, each started from the one before.
 
     Takes what :func:`fit` takes, with the settings of :class:`spinney.settings.tag.Path`.
 
@@ -115,14 +117,14 @@ def _names(given: Sequence[Any]) -> list[str]:
 
 
 def _looked_at(s: Any, train: Any) -> str | None:
-    """The patterns where none are given: those of the method or of the format; in memory, those of the estimator."""
+    """The default patterns of the method or the format or, for sentences in memory, of the estimator."""
     if getattr(s, "method", "crf") == "hmm":
         return "U:%x[0,0]\nB"
     if s.format in _BY_FORMAT:
         return _BY_FORMAT[s.format]
     if not _trained_on(train):
         return None
-    raise SettingError("say what to look at: {preset} chunk, ner, pos or g2p, or {patterns}")
+    raise SettingError("no features were chosen: give {preset} chunk, ner, pos or g2p, or {patterns}")
 
 
 def _trained_on(train: Any) -> dict[str, Any]:

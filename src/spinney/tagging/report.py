@@ -1,4 +1,4 @@
-"""The page of a tagger: its labels and what follows what, the observations that speak for them, and some sentences."""
+"""The page of a tagger: its labels and their transitions, the observations that support them, and some sentences."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _TOKENS = 120  # of a sentence that are shown
 _GREY = 7
 _BARE = ("lines", "letters")  # formats that hold no labels
 _SCORES = {
-    "accuracy": "right tokens", "token_error": "wrong tokens", "sequence_error": "sentences with an error",
+    "accuracy": "correct tokens", "token_error": "wrong tokens", "sequence_error": "sentences with an error",
     "precision": "precision", "recall": "recall", "f1": "F1",
 }  # fmt: skip
 
 
 def report(tagger: Tagger, data: Any, s: Report) -> list[View]:
-    """What the page shows; with ``data`` (a file, or columns), also sentences that the tagger labels.
+    """The views of the page; with ``data`` (a file, or columns), also sentences labelled by the tagger.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def report(tagger: Tagger, data: Any, s: Report) -> list[View]:
     >>> [view.title for view in views if isinstance(view, Section)]
     ['Transitions', 'Observations', 'Labels', 'Patterns']
     """
-    views: list[View] = [Note(f"A tagger ({called(tagger)}): a label for each token."), facts_view(tagger)]
+    views: list[View] = [Note(f"A tagger ({called(tagger)}): one label per token."), facts_view(tagger)]
     if data is not None:
         views += _tried(
             tagger, data if isinstance(data, Tagged) else Tagged.read(tagger, data, s), s.documents
@@ -70,7 +70,7 @@ def report(tagger: Tagger, data: Any, s: Report) -> list[View]:
 
 @dataclass(frozen=True, eq=False)
 class Tagged:
-    """Sentences that a tagger labelled: their words, its labels, how sure it was, and the right labels if known."""
+    """Sentences that a tagger labelled: words, labels with their probabilities, and the true labels if known."""
 
     words: list[list[str]]
     labels: list[list[str]]
@@ -79,13 +79,13 @@ class Tagged:
 
     @classmethod
     def read(cls, tagger: Tagger, data: Any, s: Report) -> Tagged:
-        """Label a file, or columns; whether the last column holds labels is found out."""
+        """Label a file, or columns; whether the last column holds labels is detected."""
         if isinstance(data, Columns):
             return cls.of(tagger, data, labelled=has_labels(tagger, data))
         format = _guessed(data) if s.format == "auto" else s.format
         if format not in FORMATS:
             raise SettingError(
-                "{format} of a tagger's sentences is one of {known}, not {given}",
+                "{format} must be one of {known} for a tagger, not {given}",
                 known=", ".join(FORMATS),
                 given=repr(format),
             )
@@ -97,7 +97,7 @@ class Tagged:
 
     @classmethod
     def of(cls, tagger: Tagger, data: Columns, *, labelled: bool) -> Tagged:
-        """Label sentences; ``labelled`` says that the last column holds the right labels."""
+        """Label sentences; ``labelled`` says that the last column holds the true labels."""
         found = list(tagger.label_columns_with_probabilities(data.without_last() if labelled else data))
         bounds = list(pairwise(data.offsets.tolist()))
 
@@ -110,11 +110,11 @@ class Tagged:
 
     @cached_property
     def scores(self) -> dict[str, Any] | None:
-        """What ``eval`` says."""
+        """The scores that ``eval`` shows."""
         return None if self.gold is None else tagging_scores(self.gold, self.labels)
 
     def chosen(self, n: int) -> list[int]:
-        """Which sentences to show: those with the surest errors, up to half of them, then the first; in their order."""
+        """The sentences to show: the most confident errors, up to half of them, then the first ones, in order."""
         wrong: list[int] = []
         if self.gold is not None:
             sureness = {}
@@ -164,15 +164,15 @@ def _scores(tried: Tagged, scores: Mapping[str, Any]) -> Section:
     pairs = zip(tried.gold or [], tried.labels)
     wrong = Counter(pair for gold, labels in pairs for pair in zip(gold, labels) if pair[0] != pair[1])
     rows = [[right, label, n] for (right, label), n in wrong.most_common(_ERRORS)]
-    views.append(Table("errors", "Most frequent errors", ["right label", "given", "tokens"], rows))
+    views.append(Table("errors", "Most frequent errors", ["correct label", "predicted", "tokens"], rows))
     return Section("Scores", views)
 
 
 def _sentences(tagger: Tagger, tried: Tagged, n: int) -> Section:
     chosen = tried.chosen(n)
-    said = f"{len(chosen):,} of {len(tried.words):,} sentences. Point at a token for the probability of its label."
+    said = f"{len(chosen):,} of {len(tried.words):,} sentences. Point at a token to see the probability of its label."
     if tried.gold is not None:
-        said += " Wrong labels are struck through, the right ones beside them; up to half of the sentences have any."
+        said += " Wrong labels are struck through, with the correct ones beside them, in up to half of the sentences."
     colours = _colours(sorted({*tagger.labels_, *(label for gold in tried.gold or [] for label in gold)}))
     return Section("Sentences", [Note(said), *(_sentence(tried, i, colours) for i in chosen)])
 
@@ -182,7 +182,7 @@ def _sentence(tried: Tagged, i: int, colours: Mapping[str, int | None]) -> Token
     gold = labels if tried.gold is None else tried.gold[i]
     tokens = []
     for word, label, chance, right in list(zip(words, labels, chances, gold))[:_TOKENS]:
-        note = f"{word}: {label}, probability {chance:.3f}" + f"; right: {right}" * (label != right)
+        note = f"{word}: {label}, probability {chance:.3f}" + f"; correct: {right}" * (label != right)
         shown = right if label != right else ""
         tokens.append(Token(word, label, colours.get(label), note, chance < 0.7, shown))
     return Tokens("", f"{i + 1:,}", tokens, more=len(words) - len(tokens))
@@ -192,7 +192,7 @@ def _sentence(tried: Tagged, i: int, colours: Mapping[str, int | None]) -> Token
 
 
 def _colours(labels: Sequence[str]) -> dict[str, int | None]:
-    """A colour for each kind of phrase (B-NP and I-NP are of one) or each label; none for O."""
+    """One colour per kind of phrase (shared by B-NP and I-NP) or per label; none for O."""
     kinds = {
         label: label[2:] if label[1:2] == "-" and label[:1] in "BIOESLUMW" else label for label in labels
     }
@@ -201,7 +201,7 @@ def _colours(labels: Sequence[str]) -> dict[str, int | None]:
 
 
 def _counts(found: object) -> dict[str, int]:
-    """Counts by name, if these are some: a file may hold anything."""
+    """Counts by name, if they are valid: a file may contain anything."""
     if not isinstance(found, dict) or not all(isinstance(n, int) for n in found.values()):
         return {}
     return found
@@ -209,14 +209,14 @@ def _counts(found: object) -> dict[str, int]:
 
 def _weighed(weights: ChainWeights, pairs: NDArray[np.float64]) -> tuple[str, NDArray[np.float64]]:
     said = (
-        "The weight of each pair of labels at any token: above 0 it speaks for the pair, below 0 against it."
+        "The weight of each pair of labels at any token: evidence for the pair above 0, against it below 0."
     )
     return said, pairs
 
 
 def _normalised(weights: ChainWeights, pairs: NDArray[np.float64]) -> tuple[str, NDArray[np.float64]]:
     chances = np.exp(pairs - pairs.max(axis=1, keepdims=True))
-    said = "The probability of each label after another, at a token of which nothing else is seen."
+    said = "The probability of each label after another, at a token without any other observation."
     return said, chances / chances.sum(axis=1, keepdims=True)
 
 
@@ -224,12 +224,12 @@ def _counted(weights: ChainWeights, pairs: NDArray[np.float64]) -> tuple[str, ND
     return "The probability of each label after another.", hmm_laws(weights)[0]
 
 
-#: What the pairs of labels mean, for the methods whose weights are more than weights.
+#: The meaning of label pairs, for the methods whose weights are probabilities.
 _PAIRS: dict[str, Callable[..., tuple[str, NDArray[np.float64]]]] = {"memm": _normalised, "hmm": _counted}
 
 
 def _transitions(tagger: Tagger, top: int) -> list[View]:
-    """What follows what: a heat map of all pairs of labels, and the strongest pairs where more is looked at."""
+    """Transitions: a heat map of all pairs of labels and, if bigram patterns have fields, the strongest pairs."""
     pairs = label_pairs(tagger.weights_, tagger.extractor_)
     views: list[View] = []
     labels = tagger.labels_
@@ -241,17 +241,17 @@ def _transitions(tagger: Tagger, top: int) -> list[View]:
             weight = np.abs(pairs[: len(labels)]).sum(axis=1)
         shown = sorted(largest(weight, _MATRIX))
         if len(shown) < len(labels):
-            said += f" The {len(shown)} labels that matter most, of {len(labels)}."
+            said += f" The {len(shown)} most important labels of {len(labels)}."
         rows, names = [*shown, *range(len(labels), len(pairs))], [*labels, "(start)"]
         cells = values[np.ix_(rows, shown)].tolist()
-        caption = "Rows: the label before. Columns: the label."
+        caption = "Rows: the previous label. Columns: the label."
         called_so = [names[i] for i in rows], [names[i] for i in shown]
         views += [Note(said), HeatMap("transitions", "", cells, *called_so, caption=caption)]
     if any(tagger.extractor_.patterns[p].fields for p in tagger.extractor_.pattern_of("b").tolist()):
         likely, unlikely = tagger.transitions(top)
         both = (*likely, *reversed(unlikely))
         table = [[f"{before} → {label}", seen, weight] for seen, before, label, weight in both]
-        views.append(Table("pairs", "Strongest pairs", ["labels", "where is seen", "weight"], table))
+        views.append(Table("pairs", "Strongest pairs", ["labels", "observation", "weight"], table))
     return [Section("Transitions", views)] if views else []
 
 
@@ -264,11 +264,11 @@ def _observations(tagger: Tagger, top: int) -> Section:
             label: _likely([(names[o], float(chances[o, y])) for o in largest(chances[:, y], top)])
             for y, label in enumerate(tagger.labels_)
         }
-        said = "The likeliest symbols of each label, with their probability given the label."
+        said = "The most likely symbols of each label, with their probability given the label."
     else:
         found = tagger.strongest(top)
-        said = "For each label, the observations that speak most for it, with their weights."
-    order = sorted(found, key=lambda label: -counts.get(label, 0))  # stable: without counts, as they are
+        said = "For each label, the observations with the strongest evidence for it, with their weights."
+    order = sorted(found, key=lambda label: -counts.get(label, 0))  # stable: without counts, the order stays
     bars: list[View] = []
     for label in order[:_LABELS]:
         colour = colours[label]
@@ -282,7 +282,7 @@ def _observations(tagger: Tagger, top: int) -> Section:
 
 
 def _likely(symbols: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Without those that are there by smoothing only, all equally improbable."""
+    """Without symbols that are only there by smoothing, all equally improbable."""
     return [(name, p) for name, p in symbols if p > _NEGLIGIBLE * symbols[0][1]]
 
 
@@ -316,7 +316,7 @@ def _patterns(tagger: Tagger) -> Section:
         for p, pattern in enumerate(tagger.extractor_.patterns)
     ]
     said = (
-        f"What the tagger looks at. Every observation has {len(tagger.labels_):,} unigram weights, one for each label, "
+        f"The patterns of the tagger. Every observation has {len(tagger.labels_):,} unigram weights, one per label, "
         "or as many bigram weights as there are pairs of labels. Observations whose weights are all 0 are not kept."
     )
     header = ["pattern", *(["observations in training"] if seen else [])]
@@ -330,7 +330,7 @@ def _looks_at(pattern: Pattern, structure: str) -> bool:
 
 
 def _structures(tagger: Tagger) -> Section:
-    """The word classes and vectors that patterns look at."""
+    """The word classes and vectors that patterns use."""
     active = tagger.active_by_pattern()
     rows = []
     for name, structure in tagger.extractor_.structures.items():
@@ -341,6 +341,6 @@ def _structures(tagger: Tagger) -> Section:
             what = f"word vectors: {len(structure):,} words, {structure.dimension:,} numbers each"
         n = sum(sum(active.get(pattern.text, (0, 0))) for pattern in using)
         rows.append([name, what, "  ·  ".join(pattern.text for pattern in using), n])
-    said = "Structure learnt from text without labels, which the patterns look at."
+    said = "Structure learned from unlabelled text, which the patterns use."
     table = Table("structures", "", ["name", "what", "patterns", "weights ≠ 0"], rows)
     return Section("Classes and vectors", [Note(said), table])

@@ -1,7 +1,7 @@
 """Coordinate and blockwise coordinate descent for CRFs with an elastic net (SBCD; Sokolovska 2010, ch. 6 and 7).
 
 A block is all weights of one input symbol: those of its unigram observation with every label and of its bigram
-observation with every pair of labels. One forward-backward pass over the sentences that hold the symbol gives the
+observation with every pair of labels. One forward-backward pass over the sentences that contain the symbol gives the
 gradient and (positions taken as independent) the second derivatives of them all. While few pairs of labels have
 weights, the recursion costs as many operations as there are such pairs, not Y² (exact, not an approximation).
 """
@@ -25,10 +25,10 @@ Mode = Literal["joint", "alternate", "full-hessian", "coordinate"]
 Stabiliser = Literal["coordinate", "block", "none"]
 Pairs = Sequence[tuple[int, int]] | NDArray[np.integer[Any]]
 
-SHARE = 0.1  # of the label pairs: with more weights the dense recursion is faster
-FEW_LABELS = 12  # with fewer labels it always is
-WHOLE_HESSIAN = 1000  # weights of a block at most for its whole Hessian
-ROUNDING = 1e-11  # a rise of the objective, relative, that is none
+SHARE = 0.1  # share of the label pairs: with more weights the dense recursion is faster
+FEW_LABELS = 12  # with fewer labels the dense recursion is always faster
+WHOLE_HESSIAN = 1000  # maximum number of weights of a block for its full Hessian
+ROUNDING = 1e-11  # a relative increase of the objective below this is rounding
 
 # The numbers of the kernels.
 _MODES: dict[str, int] = {"joint": 0, "alternate": 1, "full-hessian": 2, "coordinate": 3}
@@ -57,25 +57,27 @@ def sbcd(
     ----------
     blocks : pairs of numbers, optional
         Unigram and bigram observation of each block, -1 for none; observations left out are blocks of their own.
-        By default observation i of one sort goes with i of the other where there are as many of both (``*``
-        patterns), and each is a block of its own where there are not.
+        By default unigram observation i is paired with bigram observation i if there are as many of both (``*``
+        patterns); otherwise each is a block of its own.
     sweeps : int, optional
-        Stop after so many sweeps over all blocks, if the monitor has not stopped before.
+        Stop after this many sweeps over all blocks, unless the monitor stops earlier.
     stabiliser : {"coordinate", "block", "none"}, optional
-        What makes the second derivatives h larger, for a block's weights move together: for each its own factor
-        κ2·max(κ1, ``|g/h|``) (eq. 7.4), the default; or for all of a block κ·max(1, max ``|g/h|``); or nothing, which
+        How the second derivatives h are increased, since the weights of a block move together: each by its own factor
+        κ2·max(κ1, ``|g/h|``) (eq. 7.4), the default; all of a block by κ·max(1, max ``|g/h|``); or not at all, which
         is the default of mode "coordinate" and may diverge in the others.
     kappa1, kappa2, kappa : float
-        See there. The thesis has κ2 = 1.2 and 2, κ = 1.5.
+        The constants of the stabiliser. The thesis uses κ2 = 1.2 and 2, κ = 1.5.
     mode : {"joint", "alternate", "full-hessian", "coordinate"}
-        All weights of a block at once; unigram weights, then bigram weights, with a pass for each (slower, sturdier);
-        at once with the block's whole Hessian (few labels only); or one weight at a time (Algorithm 8; small problems).
+        All weights of a block at once; unigram weights, then bigram weights, with a pass for each (slower, more
+        robust); at once with the full Hessian of the block (few labels only); or one weight at a time (Algorithm 8;
+        small problems).
     revisit : bool
-        If false, a weight that is 0 after a visit is never visited again: faster, and not quite the optimum.
+        If false, a weight that is 0 after a visit is never visited again, which is faster but misses the optimum
+        slightly.
     guard : bool
-        If the objective rises over a sweep, go back and double κ2 and κ ("none" becomes "coordinate" first).
+        If the objective increases over a sweep, go back and double κ2 and κ ("none" becomes "coordinate" first).
     sparse : bool or "auto"
-        Whether recursions go through the pairs of labels with weights only; "auto": where that is faster.
+        Whether recursions visit only the pairs of labels with weights; "auto": where that is faster.
 
     Examples
     --------
@@ -129,24 +131,24 @@ def sbcd(
 
 
 def _checked(problem: Problem, mode: str, stabiliser: str | None) -> tuple[CRFLoss, tuple[Any, float]]:
-    """The loss and the strengths of the penalty, or an error that says what does not fit."""
+    """The loss and the strengths of the penalty, checked."""
     loss, penalty = problem.loss, problem.inner
     if mode not in _MODES:
         raise unknown_choice("mode must be one of", mode, _MODES)
     if stabiliser is not None and stabiliser not in _RULES:
         raise unknown_choice("stabiliser must be one of", stabiliser, _RULES)
     if not isinstance(loss, CRFLoss):
-        raise OptionError("solver 'sbcd' is for CRFs only; use 'cd' for linear models")
+        raise OptionError("the solver sbcd is for CRFs only: use cd for linear models")
     if not hasattr(penalty, "l1_l2"):
-        raise OptionError(f"solver 'sbcd' needs an elastic-net penalty; use 'fista' for {penalty.describe()}")
+        raise OptionError(f"the solver sbcd needs an elastic-net penalty: use fista for {penalty.describe()}")
     n = loss.shape.labels * (1 + loss.shape.labels + loss.shape.start)
     if mode == "full-hessian" and n > WHOLE_HESSIAN:
-        raise OptionError(f"a block of {n} weights is too large for mode 'full-hessian'; use 'joint'")
+        raise OptionError(f"a block of {n} weights is too large for mode 'full-hessian': use 'joint'")
     return loss, penalty.l1_l2(loss.n_params)
 
 
 def _evaluated(loss: CRFLoss, w: Vector) -> tuple[float, Vector]:
-    """The loss and its gradient, infinite where the weights are so wild that potentials underflow."""
+    """The loss and its gradient, infinite where the weights are so large that potentials underflow."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             value, grad = loss.value_and_grad(w)
@@ -266,7 +268,7 @@ class State:
         assert data.labels is not None
         if np.any(data.labels < 0):
             raise OptionError(
-                "blockwise descent needs a label for every token; use lbfgs or owlqn for partial labels"
+                "blockwise descent needs a label for every token: use lbfgs or owlqn for partial labels"
             )
         Y, T = shape.labels, data.n_tokens
         self.loss = loss
@@ -320,7 +322,7 @@ class State:
         return np.array(self.full[self.places])
 
     def put(self, w: Vector) -> None:
-        """Set the weights, and all scores and potentials afresh."""
+        """Set the weights, and recompute all scores and potentials."""
         from spinney.tagging._crf_kernels import add_scores
         from spinney.tagging._sbcd_kernels import refresh_kinds
 
@@ -342,7 +344,7 @@ def block_pairs(loss: CRFLoss, blocks: Pairs | None = None) -> Ints:
     for used, n in zip(given.T, (U, B)):
         used = used[used != -1]
         if len(used) and not 0 <= used.min() <= used.max() < n:
-            raise OptionError(f"blocks must hold observation numbers below {n}, or -1")
+            raise OptionError(f"blocks must contain observation numbers below {n}, or -1")
         if len(np.unique(used)) < len(used):
             raise OptionError("an observation is in two blocks")
     alone = [np.setdiff1d(np.arange(n), used) for used, n in zip(given.T, (U, B))]
@@ -352,7 +354,7 @@ def block_pairs(loss: CRFLoss, blocks: Pairs | None = None) -> Ints:
 
 
 def _columns(seen: Observations) -> Any:
-    """For each observation the tokens that have it, with their values; one met twice at a token counts double."""
+    """For each observation, its tokens with their values; one that occurs twice at a token counts double."""
     from scipy.sparse import csr_array
 
     values = np.ones(len(seen.ids)) if seen.values is None else seen.values
@@ -362,11 +364,11 @@ def _columns(seen: Observations) -> Any:
 
 
 def _edges(sums: Any, Y: int, sparse: bool | Literal["auto"]) -> _Edges:
-    """Room for the potentials of all kinds of tokens."""
+    """Memory for the potentials of all kinds of tokens."""
     n_kinds = sums.shape[0]
     if n_kinds * (Y + 1) * Y > EDGES:
         raise OptionError(
-            f"{n_kinds} kinds of tokens with {Y} labels are too many for blockwise descent; use owlqn"
+            f"{n_kinds} kinds of tokens with {Y} labels are too many for blockwise descent: use owlqn"
         )
     if sparse == "auto":
         room = int(SHARE * Y * Y) if Y >= FEW_LABELS else 0

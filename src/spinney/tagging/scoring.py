@@ -1,4 +1,4 @@
-"""What a tagger makes of sentences: their labels, and errors and scores where the right ones are known."""
+"""The output of a tagger: labels of sentences and, where the true labels are known, errors and scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
-    """The labels of each sentence, with probabilities or with the next best labellings if wanted."""
+    """The labels of each sentence, with probabilities or the next best labellings on request."""
     tagger = _set(tagger, s)
     report = ReadReport()
     facts: dict[str, Any] = {}
@@ -36,13 +36,13 @@ def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
                 yield {"columns": [column[a:b] for column in cells], **record}
         facts["skipped"] = report.skipped
         if report.skipped:
-            progress.log.warning("%d sentences were skipped, the first: %s", report.skipped, report.errors[0])
+            progress.log.warning("%d sentences were skipped; the first: %s", report.skipped, report.errors[0])
 
     return Applied("sentences", records(), _written, facts)
 
 
 def _set(tagger: Tagger, s: Any) -> Tagger:
-    """The tagger, set to label as the settings say."""
+    """The tagger, with the labelling settings applied."""
     wanted = {"decoding": s.decoding, "threads": s.threads} | ({"scheme": s.scheme} if s.scheme else {})
     changed: Tagger = copy.copy(tagger).set_params(**wanted)
     return changed
@@ -57,7 +57,10 @@ def _batches(tagger: Tagger, data: Any, s: Any, report: ReadReport) -> Iterable[
 
 def _labelled(tagger: Tagger, columns: Columns, s: Any) -> Iterator[dict[str, Any]]:
     if s.force and columns.width < 2:
-        raise InputError("one column only: nothing to force", remedy="put what is known into a last column")
+        raise InputError(
+            "only one column, so there are no labels to force",
+            remedy="put the known labels into the last column",
+        )
     inputs, allowed = tagger.force(columns) if s.force else (columns, None)
     if s.nbest > 1:
         for paths in tagger.kbest_columns(inputs, s.nbest, allowed):
@@ -74,7 +77,7 @@ def _labelled(tagger: Tagger, columns: Columns, s: Any) -> Iterator[dict[str, An
 
 
 def _written(record: dict[str, Any]) -> str:
-    """One sentence as lines: its columns, the label and, if wanted, the probability."""
+    """One sentence as lines: its columns, the label and, on request, the probability."""
     lines = []
     for rank, way in enumerate(record.get("nbest", [record])):
         if "score" in way:
@@ -99,7 +102,7 @@ def evaluated(tagger: Tagger, data: Any, s: Any) -> list[View]:
     scores |= {"active": tagger.facts.get("active"), "unseen_labels": unseen, "skipped": report.skipped}
     if s.conlleval:
         if "f1" not in scores:
-            raise InputError("the labels are not of phrases (B-X, I-X, O), which conlleval counts")
+            raise InputError("conlleval needs phrase labels (B-X, I-X, O)")
         lines = conlleval_report(scores).splitlines()
         return [Lines("", "", lines), *(Extra(name, "", value) for name, value in scores.items())]
     shown = {"unseen labels": ", ".join(unseen)} if unseen else {}

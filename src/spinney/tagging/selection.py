@@ -1,4 +1,4 @@
-"""Weights set to zero by their size, after training, and what is left of a model (Sokolovska 2010, §6.1).
+"""Weights set to zero by their size after training, and what remains of a model (Sokolovska 2010, §6.1).
 
 How many active weights each pattern has, and how many bigrams are active under an inactive unigram.
 """
@@ -27,14 +27,14 @@ def threshold(w: Floats, tau: float, rule: Literal["interval", "positive"] = "in
     ([-0.6, 0.0, 0.0], [0.0, 0.2])
     """
     if rule not in ("interval", "positive"):
-        raise unknown_choice("the rule is", rule, ("interval", "positive"))
+        raise unknown_choice("rule must be", rule, ("interval", "positive"))
     if not tau >= 0:
         raise OptionError(f"tau must be ≥ 0, not {tau}")
     return np.where((np.abs(w) if rule == "interval" else w) > tau, w, 0.0)
 
 
 class Active(NamedTuple):
-    """How many weights are not 0."""
+    """The numbers of non-zero weights."""
 
     unigrams: int
     bigrams: int
@@ -55,9 +55,9 @@ def active_counts(
         The weights of the full model.
     shape : Shape
     pattern_of_unigrams, pattern_of_bigrams : int arrays
-        The pattern of each observation, as :meth:`~spinney.tagging.extract.Extractor.pattern_of` tells.
+        The pattern of each observation, as :meth:`~spinney.tagging.extract.Extractor.pattern_of` returns.
     names : sequence of str
-        Of the patterns.
+        Names of the patterns.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def active_counts(
     """
     mu, lam = _active(w, shape)
     if len(pattern_of_unigrams) != shape.unigrams or len(pattern_of_bigrams) != shape.bigrams:
-        raise OptionError("each observation needs its pattern")
+        raise OptionError("there must be one pattern per observation")
     of_mu = np.bincount(pattern_of_unigrams, mu.sum(axis=1), minlength=len(names)).astype(int)
     of_lam = np.bincount(pattern_of_bigrams, lam.sum(axis=(1, 2)), minlength=len(names)).astype(int)
     return {name: Active(int(a), int(b)) for name, a, b in zip(names, of_mu, of_lam, strict=True)}
@@ -89,7 +89,7 @@ def orphans(w: Floats, shape: Shape, parents: NDArray[np.integer[Any]]) -> Orpha
         The weights of the full model.
     shape : Shape
     parents : int array of shape (shape.bigrams,)
-        The unigram observation that sees what a bigram observation sees; −1 where there is none. The weights of
+        The unigram observation with the same content as a bigram observation; −1 where there is none. The weights of
         bigram observations without a parent are not counted.
 
     Examples
@@ -110,5 +110,5 @@ def orphans(w: Floats, shape: Shape, parents: NDArray[np.integer[Any]]) -> Orpha
 
 def _active(w: Floats, shape: Shape) -> tuple[Flags, Flags]:
     if len(w) != shape.n_params:
-        raise OptionError(f"{len(w)} weights where the full model has {shape.n_params}")
+        raise OptionError(f"{len(w)} weights, but the full model has {shape.n_params}")
     return shape.mu(w) != 0, shape.lam(w) != 0

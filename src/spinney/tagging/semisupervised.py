@@ -1,4 +1,4 @@
-"""Training with unlabelled sentences beside the labelled ones."""
+"""Training with labelled and unlabelled sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import unknown_choice
 from spinney.inference.decoding import marginals, viterbi
 from spinney.optim import Solution, choose_solver, solve
 from spinney.optim.base import Penalty, Vector
@@ -34,20 +34,16 @@ def train_with_unlabelled(
     w0: Vector | None = None,
     watch: Watch | None = None,
 ) -> Solution:
-    """Weights learnt from labelled and unlabelled sentences.
+    """Weights learned from labelled and unlabelled sentences.
 
-    ``weighted``: labelled sentences count by how common their like is among all (Sokolovska 2010, ch. 4, carried over
-    to sequences by clusters of sentences). ``shift``: by the ratio of their densities in the unlabelled and in the
-    labelled text (Shimodaira 2000). ``entropy``: the model should be sure of itself on the unlabelled ones, at ``rho``
-    a nat, both sums being averaged (Grandvalet & Bengio 2004). ``self-training``: sentences that it labels with a
-    probability of at least ``threshold`` are added.
+    ``weighted``: labelled sentences are weighted by how common similar sentences are among all (Sokolovska 2010, ch. 4,
+    extended to sequences by clusters of sentences). ``shift``: by the ratio of their densities in the unlabelled and in
+    the labelled text (Shimodaira 2000). ``entropy``: the model should be confident on the unlabelled ones, at a cost of
+    ``rho`` per nat, both sums being averaged (Grandvalet & Bengio 2004). ``self-training``: sentences that it labels
+    with a probability of at least ``threshold`` are added.
     """
     if criterion not in CRITERIA:
-        raise OptionError(
-            f"there is no criterion {criterion!r}; there are {', '.join(CRITERIA)}",
-            given=criterion,
-            known=CRITERIA,
-        )
+        raise unknown_choice("criterion must be", criterion, CRITERIA)
     if criterion == "weighted":
         clusters = min(n_clusters, len(loss.data) + len(unlabelled))
         weights = sequence_weights(loss.data, unlabelled, n_clusters=clusters, random_state=plan.seed)

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError
+from spinney.errors import InputError, OptionError
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class Observations:
 
     @property
     def n_tokens(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.ptr) - 1
 
     @property
@@ -49,7 +49,7 @@ class Observations:
         return Observations(ptr, self.ids[where], self.n, None if self.values is None else self.values[where])
 
     def keep(self, wanted: NDArray[np.bool_]) -> Observations:
-        """Only these observations, numbered anew in their order."""
+        """Only these observations, renumbered in order."""
         kept = wanted[self.ids]
         number = np.cumsum(wanted) - 1
         ptr = np.concatenate([[0], np.cumsum(kept)])[self.ptr]
@@ -57,7 +57,7 @@ class Observations:
         return Observations(ptr, number[self.ids[kept]].astype(np.int32), int(wanted.sum()), values)
 
     def counts(self) -> NDArray[np.int64]:
-        """How often each observation was made."""
+        """The number of occurrences of each observation."""
         return np.bincount(self.ids, minlength=self.n)
 
     @classmethod
@@ -80,12 +80,12 @@ class Sequences:
     offsets
         Sentence ``i`` is tokens ``offsets[i]`` to ``offsets[i+1]``.
     unigrams, bigrams
-        What is seen with a label, and what is seen with a pair of adjacent labels.
+        Observations with one label, and with a pair of adjacent labels.
     labels
-        A label number for each token; ``-1 - k`` where only the set ``label_sets[k]`` is known to hold the label.
+        A label number for each token; ``-1 - k`` where the label is only known to be in the set ``label_sets[k]``.
         None for sentences without labels.
     label_sets
-        Boolean rows over the labels; row 0 allows all, so ``-1`` says that nothing is known.
+        Boolean rows over the labels; row 0 allows all, so ``-1`` means that nothing is known.
     weights
         The weight of each sentence in training; 1 where None.
 
@@ -108,9 +108,9 @@ class Sequences:
         n_tokens = int(self.offsets[-1])
         rows = {self.unigrams.n_tokens, self.bigrams.n_tokens}
         if rows != {n_tokens} or (self.labels is not None and len(self.labels) != n_tokens):
-            raise InputError(f"observations and labels must be of the {n_tokens} tokens of the sentences")
+            raise InputError(f"there must be observations and labels for each of the {n_tokens} tokens")
         if self.weights is not None and len(self.weights) != len(self.offsets) - 1:
-            raise InputError("one weight for each sentence is needed")
+            raise InputError("there must be one weight per sentence")
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -128,6 +128,14 @@ class Sequences:
     def lengths(self) -> NDArray[np.int64]:
         """Tokens in each sentence."""
         return np.diff(self.offsets)
+
+    def known_labels(self, n_labels: int) -> NDArray[np.int32]:
+        """The labels, which training needs; each must be below ``n_labels``."""
+        if self.labels is None:
+            raise InputError("sentences without labels cannot be used for supervised training")
+        if len(self.labels) and int(self.labels.max()) >= n_labels:
+            raise OptionError(f"label numbers must be below {n_labels}, not {int(self.labels.max())}")
+        return self.labels
 
     def part(self, start: int, stop: int) -> Sequences:
         """Sentences ``start`` to ``stop``."""
@@ -156,7 +164,7 @@ class Sequences:
         )
 
     def labels_before(self, n_labels: int) -> NDArray[np.int64]:
-        """The label before each token: ``n_labels`` at the start of a sentence, below 0 where it is not known."""
+        """The label before each token: ``n_labels`` at the start of a sentence, below 0 where it is unknown."""
         assert self.labels is not None
         before = np.empty(self.n_tokens, np.int64)
         before[1:] = self.labels[:-1]
@@ -170,14 +178,14 @@ class Sequences:
 
     @property
     def is_partial(self) -> NDArray[np.bool_]:
-        """Which sentences have a token whose label is not known for sure."""
+        """Which sentences have a token without a certain label."""
         if self.labels is None:
             return np.ones(len(self), np.bool_)
         unsure = np.concatenate([[0], np.cumsum(self.labels < 0)])
         return unsure[self.offsets[1:]] > unsure[self.offsets[:-1]]
 
     def allowed(self, n_labels: int) -> NDArray[np.bool_]:
-        """For each token the labels that it may have, as far as is known."""
+        """For each token, the labels that it may have."""
         assert self.labels is not None
         sets = np.vstack([np.eye(n_labels, dtype=np.bool_), self._sets(n_labels)[::-1]])
         return sets[self.labels]

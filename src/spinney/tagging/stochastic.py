@@ -1,4 +1,4 @@
-"""Stochastic training of CRFs: quick to a fair model, and where the exact solvers start from."""
+"""Stochastic training of CRFs: a good model quickly, and the start of the exact solvers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spinney.optim.base import Vector
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.sequences import Sequences
 
-ROOM = 1 << 27  # label-pair potentials of one sentence at most
+ROOM = 1 << 27  # maximum number of label-pair potentials of one sentence
 TRIAL = 1000  # sentences on which step sizes are tried
 
 
@@ -23,7 +23,7 @@ def is_simple(data: Sequences) -> bool:
 
 
 def has_room(data: Sequences, n_labels: int) -> bool:
-    """Whether the label-pair potentials of the longest sentence can be held."""
+    """Whether the label-pair potentials of the longest sentence fit into memory."""
     matrices = 1 if is_simple(data) else int(data.lengths.max(initial=1))
     return matrices * (n_labels + 1) * n_labels <= ROOM
 
@@ -41,7 +41,7 @@ class _Passes:
         matrices = 1 if self.simple else longest
         if not has_room(data, Y):
             raise OptionError(
-                f"a sentence of {longest} tokens with bigram observations is too long for stochastic training; "
+                f"a sentence of {longest} tokens with bigram observations is too long for stochastic training: "
                 "use lbfgs"
             )
         self.sets = data.label_sets if data.label_sets.shape[1] else np.ones((1, Y), np.bool_)
@@ -115,7 +115,7 @@ def sgd(
 ) -> Vector:
     """Stochastic gradient descent with cumulative ℓ1 clipping (Tsuruoka et al. 2009).
 
-    ``step`` is the first step size; by default it is tried out on a few sentences. ``after_pass(pass, w)`` may stop.
+    ``step`` is the initial step size; by default it is chosen on a few sentences. ``after_pass(pass, w)`` may stop.
     """
     from spinney.tagging import _stochastic_kernels as kernels
 
@@ -145,7 +145,7 @@ def sgd(
 def best_step(loss: CRFLoss, w: Vector, l1: float, l2: float, seed: int) -> float:
     """A step size for the whole data: half of the one (0.1 times a power of 2) that is best for one pass over a sample.
 
-    Half, because fewer sentences forgive larger steps.
+    Half, because a sample tolerates larger steps than all sentences do.
     """
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(loss.n)[:TRIAL])
@@ -187,7 +187,7 @@ def adagrad(
     from spinney.tagging import _stochastic_kernels as kernels
 
     if loss.support is not None:
-        raise OptionError("adagrad works on the full model; use sgd for observed features only")
+        raise OptionError("the solver adagrad trains the full model only: use sgd for observed features")
     data = _Passes(loss)
     rng = np.random.default_rng(seed)
     sums, squares, w = np.zeros_like(w), np.zeros_like(w), np.zeros_like(w)

@@ -16,7 +16,7 @@ from spinney.tagging.sequences import Sequences
 
 
 class DevSet:
-    """Watches the token error on held-out sentences; remembers the best weights, and says when to stop.
+    """Watches the token error on held-out sentences; remembers the best weights, and decides when to stop.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class DevSet:
     labels : sequence of str
         The names of the labels; others count as errors.
     chains : callable
-        Gives the scores of sentences at some weights.
+        Returns the scores of sentences for given weights.
     every, patience : int
-        Iterations between two looks; looks without progress after which to stop.
+        Iterations between two checks, and the number of checks without improvement before stopping.
     threads : int, optional
     """
 

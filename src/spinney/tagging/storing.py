@@ -1,4 +1,4 @@
-"""What a tagger keeps in its file, and the tagger that a file holds."""
+"""Saving taggers to files, and loading them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def contents_of(tagger: Tagger) -> Contents:
-    """Parameters, facts, labels, weights, and what was seen."""
+    """The contents of the file: parameters, facts, labels, weights and observations."""
     weights = tagger.weights_
     parameters = {name: value for name, value in tagger.get_params().items() if is_plain(value)}
     parameters["penalty"] = PenaltySpec.stored(tagger.penalty)
@@ -37,14 +37,14 @@ def contents_of(tagger: Tagger) -> Contents:
 
 
 def restore(tagger: Tagger, file: ModelFile) -> None:
-    """Make a new tagger the one that a file holds."""
+    """Restore a tagger from its file."""
     own = tagger.get_params(deep=False)
     known = {name: value for name, value in file.fact("parameters", dict).items() if name in own}
     with file.checked():
         known["penalty"] = PenaltySpec.restored(known.get("penalty", "l2"))
     tagger.set_params(**known)
     if tagger.method not in METHODS:
-        raise file.error(f"a kind of tagger that is not known here: {tagger.method!r}")
+        raise file.error(f"unknown kind of tagger: {tagger.method!r}")
     tagger.extractor_ = Extractor.from_parts(file.part("extractor"))
     structures = tagger.extractor_.structures
     tagger.patterns = tagger.extractor_.patterns
@@ -69,10 +69,10 @@ def _weights(file: ModelFile, shape: Shape) -> Any:
         places = np.array(file.tensor("places", np.int64, 1))
         in_order = len(places) == len(values) and bool(np.all(np.diff(places) > 0))
         if not in_order or (len(places) and not 0 <= places[0] <= places[-1] < shape.n_params):
-            raise file.error("damaged: the weights have no proper places")
+            raise file.error("damaged: the weights have wrong positions")
         w = np.zeros(shape.n_params)
         w[places] = values
         values = w
     if len(values) != shape.n_params:
-        raise file.error("damaged: as many weights as observations and labels ask for are needed")
+        raise file.error("damaged: the number of weights does not match the observations and labels")
     return values

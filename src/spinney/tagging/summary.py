@@ -1,4 +1,4 @@
-"""What a chain model learnt, in words: its strongest observations and transitions, and what is active."""
+"""What a chain model learned, in words: its strongest observations and transitions, and what is active."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import unknown_choice
 from spinney.tagging.extract import Extractor
 from spinney.tagging.selection import active_counts
 from spinney.tagging.selection import orphans as count_orphans
@@ -29,9 +29,7 @@ def strongest(
             found[label] = [(names[o], float(mu[o, y])) for o in order if mu[o, y] > 0]
         return found
     if by != "pattern":
-        raise OptionError(
-            f"strongest by label or by pattern, not {by!r}", given=by, known=("label", "pattern")
-        )
+        raise unknown_choice("by must be", by, ("label", "pattern"))
     pattern_of = extractor.pattern_of("u")
     best = np.abs(mu).max(axis=1, initial=0.0)
     for p, pattern in enumerate(extractor.patterns):
@@ -59,9 +57,9 @@ def transitions(
 
 
 def label_pairs(weights: ChainWeights, extractor: Extractor) -> NDArray[np.float64] | None:
-    """The bigram weights that every token has, whatever is seen: labels before (the start last, if it is one) × labels.
+    """The bigram weights of every token, whatever is seen: previous labels (the start last, if any) × labels.
 
-    They are those of patterns that look at nothing, as the plain ``B`` does; None if there is no such pattern.
+    They belong to patterns without fields, such as the plain ``B``; None if there is no such pattern.
     """
     lam, blind = weights.shape.lam(weights.full()), [not pattern.fields for pattern in extractor.patterns]
     always = [b for b, p in enumerate(extractor.pattern_of("b").tolist()) if blind[p]]
@@ -71,8 +69,8 @@ def label_pairs(weights: ChainWeights, extractor: Extractor) -> NDArray[np.float
 def hmm_laws(weights: ChainWeights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The probabilities of a counted model: of labels after labels (the start last), and of symbols given labels.
 
-    Its weights are μ = log b(y, x) − log b(y, unknown) and λ = log a(y', y) + log b(y, unknown); the chances of all
-    symbols and the unknown one sum to 1.
+    Its weights are μ = log b(y, x) − log b(y, unknown) and λ = log a(y', y) + log b(y, unknown); the probabilities of
+    all symbols and the unknown one sum to 1.
     """
     w, shape = weights.full(), weights.shape
     odds = np.exp(shape.mu(w))
@@ -81,7 +79,7 @@ def hmm_laws(weights: ChainWeights) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 
 def active_by_pattern(weights: ChainWeights, extractor: Extractor) -> dict[str, tuple[int, int]]:
-    """For each pattern that has any, how many unigram and bigram weights are not zero."""
+    """For each pattern that has any, the numbers of non-zero unigram and bigram weights."""
     texts = [pattern.text for pattern in extractor.patterns]
     patterns = extractor.pattern_of("u"), extractor.pattern_of("b")
     counts = active_counts(weights.full(), weights.shape, *patterns, texts)
@@ -89,7 +87,7 @@ def active_by_pattern(weights: ChainWeights, extractor: Extractor) -> dict[str, 
 
 
 def observations_by_pattern(extractor: Extractor) -> dict[str, int]:
-    """For each pattern how many different observations it makes; one that several make is of the first."""
+    """For each pattern, how many different observations it makes; one made by several patterns counts for the first."""
     patterns = np.concatenate([extractor.pattern_of("u"), extractor.pattern_of("b")])
     counts = np.bincount(patterns, minlength=len(extractor.patterns))
     return {pattern.text: int(n) for pattern, n in zip(extractor.patterns, counts.tolist())}
@@ -98,8 +96,8 @@ def observations_by_pattern(extractor: Extractor) -> dict[str, int]:
 def orphans(weights: ChainWeights, extractor: Extractor) -> tuple[int, int]:
     """Active bigram weights λ(y', y, x) that have a unigram μ(y, x) beside them; those of them where it is zero."""
     w, shape, parents = weights.full(), weights.shape, partners(extractor)
-    # A unigram observation without any weight is not stored: that its pattern is there tells it from none. It shall be
-    # one more observation, whose weights are zero.
+    # A unigram observation without any weight is not stored; it is recognised by its pattern. It becomes one more
+    # observation, whose weights are zero.
     unigrams = {_seen(pattern.text) for pattern in extractor.patterns if pattern.kind != "b"}
     beside = np.array([_seen(p.text) in unigrams for p in extractor.patterns], np.bool_)[
         extractor.pattern_of("b")
@@ -112,11 +110,11 @@ def orphans(weights: ChainWeights, extractor: Extractor) -> tuple[int, int]:
 
 
 def partners(extractor: Extractor) -> NDArray[np.int64]:
-    """For each bigram observation the unigram observation that sees the same, or −1."""
+    """For each bigram observation, the unigram observation with the same content, or −1."""
     number = {_seen(name): i for i, name in enumerate(extractor.names("u"))}
     return np.array([number.get(_seen(name), -1) for name in extractor.names("b")], np.int64)
 
 
 def _seen(name: str) -> str:
-    """What an observation sees, without the letter of its kind."""
+    """The content of an observation, without the letter of its kind."""
     return name[1:]

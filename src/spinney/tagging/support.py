@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError, OptionError
 from spinney.tagging.sequences import Floats, Observations, Sequences
 
 
@@ -33,7 +32,7 @@ class Support:
 
     @property
     def n_params(self) -> int:
-        """Weights in all."""
+        """The total number of weights."""
         return len(self.labels) + len(self.pairs)
 
     def places(self, shape: Shape) -> NDArray[np.int64]:
@@ -67,7 +66,7 @@ class Shape:
 
     @property
     def pairs(self) -> int:
-        """Pairs of labels a bigram observation has weights for: (Y + 1)·Y with the start label."""
+        """Pairs of labels for which a bigram observation has weights: (Y + 1)·Y with the start label."""
         return (self.labels + self.start) * self.labels
 
     @property
@@ -77,7 +76,7 @@ class Shape:
 
     @property
     def n_params(self) -> int:
-        """Weights in all."""
+        """The total number of weights."""
         return self.n_mu + self.bigrams * self.pairs
 
     def mu(self, w: Floats) -> Floats:
@@ -90,7 +89,7 @@ class Shape:
 
 
 class EventCounts(NamedTuple):
-    """In how many tokens of known label each event occurs; sparse matrices have a row for each observation."""
+    """In how many tokens with a known label each event occurs; sparse matrices have one row per observation."""
 
     labels: Floats  # [Y]
     unigrams: Any  # × y
@@ -102,11 +101,8 @@ def seen_counts(data: Sequences, shape: Shape) -> EventCounts:
     """Tokens in which labels, observations with labels, and observations with pairs of labels are seen."""
     from scipy.sparse import csr_array
 
-    if data.labels is None:
-        raise InputError("sentences without labels have no counts of labels")
-    if len(data.labels) and int(data.labels.max()) >= shape.labels:
-        raise OptionError(f"a label number is above {shape.labels - 1}")
-    Y, labels, n = shape.labels, data.labels.astype(np.int64), data.n_tokens
+    Y, n = shape.labels, data.n_tokens
+    labels = data.known_labels(Y).astype(np.int64)
     before = data.labels_before(Y)
     known = labels >= 0
     both = known & (before >= 0)
@@ -139,7 +135,7 @@ def seen_in(seen: Observations) -> Any:
 
 
 def observed_support(data: Sequences, shape: Shape, minimum: int = 1) -> Support:
-    """The pairs and triples that occur in training, so many times at least: with 1, what CRFsuite takes by default."""
+    """The pairs and triples that occur in training at least this many times: with 1, as CRFsuite does by default."""
     counts = seen_counts(data, shape)
     places = [_places(counts.unigrams, minimum), shape.n_mu + _places(counts.bigrams, minimum)]
     return Support.of(np.concatenate(places), shape)

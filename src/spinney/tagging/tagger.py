@@ -17,7 +17,7 @@ from spinney.optim.base import Penalty, Solution, Vector
 from spinney.settings import Settings, choose, settings_class, settings_of, settings_or, takes
 from spinney.settings.report import Report
 from spinney.settings.tag import FIT, Apply, Estimator, Evaluate, Inspect
-from spinney.tagging import summary as learnt
+from spinney.tagging import summary as learned
 from spinney.tagging.carrying import carried_over
 from spinney.tagging.columns import Columns, Sentence
 from spinney.tagging.decoding import Labelling
@@ -36,18 +36,18 @@ _DEFAULTS = {setting.name: setting.default for setting in settings_of(Estimator)
 
 @takes(Estimator, "patterns")
 class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
-    """Labels for the tokens of sentences, by a linear-chain conditional random field or a plainer chain model.
+    """Labels the tokens of sentences with a linear-chain conditional random field or a simpler chain model.
 
     Parameters
     ----------
     patterns : str or sequence of Pattern
-        What the model looks at: the name of a built-in set (``"chunk"``, ``"ner"``, ``"pos"``, ``"g2p"``; by default
+        The features of the model: the name of a built-in set (``"chunk"``, ``"ner"``, ``"pos"``, ``"g2p"``; by default
         ``"pos"``), the text of a template (Wapiti's and CRF++'s syntax and Spinney's own), or the path of its file.
     classes, vectors : mapping of names to WordClasses and WordVectors, or to their files
-        What patterns such as ``%class[0,0,brown]`` refer to; a built-in set looks at all of them by itself.
+        The structures that patterns such as ``%class[0,0,brown]`` refer to; a built-in set uses all of them.
     method : str
-        ``"crf"``, ``"memm"`` (each label given the one before, normalised locally) or ``"hmm"`` (counts; looks at one
-        unigram pattern, and takes no penalty).
+        ``"crf"``, ``"memm"`` (each label given the one before, normalised locally) or ``"hmm"`` (counts; it has
+        one unigram pattern, and no penalty).
     penalty : str, PenaltySpec or Penalty
         A name in :data:`spinney.optim.PENALTIES` that is over single weights (``"l2"``, ``"l1"``, ``"elasticnet"``,
         ``"none"``, …), over a grouping (``"group:pattern"``, ``"group:symbol"``, ``"group:label"``, ``"group:class"``;
@@ -60,32 +60,33 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         ``"auto"``, ``"lbfgs"``, ``"owlqn"``, ``"active-set"``, ``"sgd"``, ``"adagrad"``, ``"sbcd"``, ``"cd"``,
         ``"fista"``, ``"perceptron"`` or ``"pa"`` (passive-aggressive; these two take no penalty).
     solver_options : mapping
-        Further options of the solver, such as ``{"kappa2": 1.2}`` for ``"sbcd"``.
+        Additional options of the solver, such as ``{"kappa2": 1.2}`` for ``"sbcd"``.
     tol : float
         Largest violation of optimality, relative to the gradient of the empty model.
     max_iter, passes : int, optional
-        Greatest number of iterations (500 by default); passes of stochastic solvers (10 by default).
+        Maximum number of iterations (500 by default); passes of stochastic solvers (10 by default).
     weights : str
-        ``"all"``: every observation has a weight for every label; ``"observed"``: for those that it was seen with.
+        ``"all"``: every observation has a weight for every label; ``"observed"``: only for labels that it occurs with.
     start_label : bool
         Whether the first token has bigram weights, from a start label.
     min_count : int
-        Leave out observations that are rarer.
+        Drop observations with fewer occurrences.
     partial : bool
         Whether ``_`` is an unknown label and ``A|B`` one of several, which training sums over.
     criterion : str, optional
-        What to do with unlabelled sentences: ``"weighted"`` (the default), ``"shift"``, ``"entropy"`` (at ``rho`` for
+        How unlabelled sentences are used: ``"weighted"`` (the default), ``"shift"``, ``"entropy"`` (at ``rho`` for
         each nat) or ``"self-training"`` (on those labelled with probability ``threshold``); see
         :func:`spinney.tagging.semisupervised.train_with_unlabelled`.
     scheme : str, optional
-        ``"iob1"``, ``"iob2"`` or ``"bioes"``: label only validly. With ``encode``, the scheme that labels come back in.
+        ``"iob1"``, ``"iob2"`` or ``"bioes"``: allow only valid label sequences. With ``encode``, the scheme of the
+        output.
     encode : str, optional
-        Learn phrase labels in this scheme, whichever they are written in; they come back as they were written. The
-        learnt labels are those of ``labels_``, ``predict_marginals`` and the numbers that ``predict_kbest`` gives.
+        Learn phrase labels in this scheme, whatever that of the data; predicted labels are in the scheme of the data.
+        The learned labels are those of ``labels_``, ``predict_marginals`` and the numbers that ``predict_kbest`` gives.
     decoding : str
         ``"viterbi"`` (the best labelling) or ``"posterior"`` (the best label of each token).
     patience : int, optional
-        Checks on a dev set without progress after which training stops (5 by default).
+        Checks on a dev set without improvement before training stops (5 by default).
 
     Examples
     --------
@@ -116,8 +117,8 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         """Learn from sentences (lists of words, or of rows of columns) and their labels.
 
         With ``dev`` = (sentences, labels), training stops when the token error there stops falling; ``init`` is a
-        fitted tagger to start from: what it knows of the same observations and labels is taken over. Sentences that are
-        ``unlabelled`` are used as ``criterion`` says.
+        fitted tagger to start from: its weights for the same observations and labels are taken over. ``unlabelled``
+        sentences are used as ``criterion`` says.
         """
         columns = self.columns(X, y)
         held_out = None if dev is None else self.columns(*dev, columns)
@@ -135,9 +136,9 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         unlabelled: Columns | None = None,
         sentence_weight: Sequence[float] | None = None,
     ) -> Self:
-        """Learn from columns, the last of which holds the labels; ``unlabelled`` columns need not have it.
+        """Learn from columns, the last of which holds the labels; ``unlabelled`` columns need not have them.
 
-        An interrupt keeps what was learnt, and is raised again.
+        An interrupt keeps what was learned, and is raised again.
         """
         started = time.perf_counter()
         s: Any = self.checked(dev=dev, init=init, unlabelled=unlabelled)
@@ -176,7 +177,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         settings: Settings | None = None,
         sentence_weight: Sequence[float] | None = None,
     ) -> Problem:
-        """What is to be minimised over these sentences: the loss, the penalty, and what their weights are of."""
+        """The problem to minimise over these sentences: the loss, the penalty, and what the weights stand for."""
         s: Any = self.checked() if settings is None else settings
         return stated(columns, s, METHODS[s.method].loss, sentence_weight)
 
@@ -200,9 +201,9 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         n: int = 10,
         ratio: float = 1e-2,
     ) -> Iterator[PathPoint]:
-        """Models along a falling grid of ``lam``, each started at the one before; scored on ``dev`` if given.
+        """Models along a decreasing grid of ``lam``, each started from the one before, and scored on ``dev`` if given.
 
-        While a point is being looked at, the tagger itself is that model: it may be saved or used.
+        During the iteration, the tagger itself is the model of the current point: it can be saved or used.
         """
         return path_points(self, columns, lams, dev, n, ratio)
 
@@ -242,7 +243,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         }
 
     def _keep(self, weights: ChainWeights, of: Problem | None = None) -> None:
-        """Take these weights, and only those observations that have any."""
+        """Keep these weights, and only the observations that have any."""
         extractor = self.extractor_ if of is None else of.extractor
         used = weights.used()
         if not all(mask.all() for mask in used):
@@ -250,7 +251,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         self.extractor_, self.weights_ = extractor, weights
 
     def prune(self, tau: float, rule: Literal["interval", "positive"] = "interval") -> Self:
-        """Set all weights within ±tau (``"positive"``: below tau) to zero, for good, without training again."""
+        """Set all weights within ±tau (``"positive"``: below tau) to zero permanently, without retraining."""
         self.check_fitted()
         self._keep(ChainWeights.of(threshold(self.weights_.full(), tau, rule), self.weights_.shape))
         self.facts_["active"] = self.weights_.n_active
@@ -261,28 +262,28 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
     def strongest(self, k: int = 10, by: str = "label") -> dict[str, list[tuple[str, float]]]:
         """The ``k`` observations with the largest weights for each label, or for each pattern (``by="pattern"``)."""
         self.check_fitted()
-        return learnt.strongest(self.weights_, self.extractor_, self.labels_, k, by)
+        return learned.strongest(self.weights_, self.extractor_, self.labels_, k, by)
 
-    def transitions(self, k: int = 10) -> tuple[list[learnt.Transition], list[learnt.Transition]]:
+    def transitions(self, k: int = 10) -> tuple[list[learned.Transition], list[learned.Transition]]:
         """The pairs of labels with the largest and the smallest bigram weights: observation, before, label, weight."""
         self.check_fitted()
-        return learnt.transitions(self.weights_, self.extractor_, self.labels_, k)
+        return learned.transitions(self.weights_, self.extractor_, self.labels_, k)
 
     def active_by_pattern(self) -> dict[str, tuple[int, int]]:
-        """For each pattern how many unigram and bigram weights are not zero."""
+        """For each pattern, the numbers of non-zero unigram and bigram weights."""
         self.check_fitted()
-        return learnt.active_by_pattern(self.weights_, self.extractor_)
+        return learned.active_by_pattern(self.weights_, self.extractor_)
 
     def orphans(self) -> tuple[int, int]:
         """Active bigram weights λ(y', y, x) that have a unigram μ(y, x) beside them; those of them where it is zero."""
         self.check_fitted()
-        return learnt.orphans(self.weights_, self.extractor_)
+        return learned.orphans(self.weights_, self.extractor_)
 
     # -- the contract of models -----------------------------------------------------------------------
 
     @property
     def facts(self) -> dict[str, Any]:  # type: ignore[override]
-        """What is known of the fit."""
+        """The facts about the fit."""
         self.check_fitted()
         return self.facts_
 
@@ -305,7 +306,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         return summary_views(self)
 
     def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
-        """What ``inspect`` shows: facts, the strongest observations and transitions, and what each pattern holds."""
+        """What ``inspect`` shows: facts, the strongest observations and transitions, and active weights by pattern."""
         from spinney.tagging.views import inspection
 
         return inspection(self, settings_or(Inspect, settings, given))

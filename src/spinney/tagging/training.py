@@ -1,4 +1,4 @@
-"""From a loss and a penalty to weights: which solver, from where, and what it reports."""
+"""From a loss and a penalty to weights: the choice of the solver, its start, and its reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from spinney import progress
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.optim import SOLVERS as SOLVERS_OF_OPTIM
 from spinney.optim import Solution, gradient_scale, solve
 from spinney.optim.base import Penalty, Step, Vector
@@ -66,11 +66,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.solver not in SOLVERS:
-            raise OptionError(
-                f"there is no solver {self.solver!r}; there are {', '.join(SOLVERS)}",
-                given=self.solver,
-                known=SOLVERS,
-            )
+            raise unknown_choice("solver must be one of", self.solver, SOLVERS)
         if not self.tol >= 0:
             raise OptionError(f"tol must be a number ≥ 0, not {self.tol:g}")
         if self.step is not None and not 0 < self.step < np.inf:
@@ -83,7 +79,7 @@ def train(
     """Weights of the full model (or of the support of the loss) that minimise loss + penalty, with their certificate.
 
     By default ℓ2 penalties go to L-BFGS and elastic nets to an active set, both from a few passes of stochastic
-    descent; other penalties go to FISTA. ``watch(step, w)`` sees each iterate and may stop.
+    descent; other penalties go to FISTA. ``watch(step, w)`` is called with each iterate and may stop the solver.
     """
     started = time.perf_counter()
     solver = _chosen(plan.solver, penalty, loss)
@@ -101,7 +97,7 @@ def train(
 
 
 def _has_room(loss: Any) -> bool:
-    """Whether stochastic descent can go before: on a CRF whose sentences are not too long."""
+    """Whether stochastic descent can come first: for a CRF whose sentences are not too long."""
     return isinstance(loss, CRFLoss) and has_room(loss.data, loss.shape.labels)
 
 
@@ -133,7 +129,7 @@ def _function(solver: str) -> Any:
 
 
 def _options(solver: str, plan: Plan) -> dict[str, Any]:
-    """The options of the plan, once the solver is known to take them."""
+    """The options of the plan, checked against those of the solver."""
     options = dict(plan.options or {})
     function = _function(solver)
     function = SOLVERS_OF_OPTIM[function].run if isinstance(function, str) else function
@@ -147,13 +143,13 @@ def _options(solver: str, plan: Plan) -> dict[str, Any]:
 
 
 def _start(loss: CRFLoss, penalty: Any, plan: Plan) -> Vector | None:
-    """A few stochastic passes: they cost as much as so many gradients, and save many more."""
+    """A few stochastic passes: each costs as much as one gradient, and they save many more."""
     if not _has_room(loss) or loss.support is not None or not hasattr(penalty, "l1_l2"):
         return None
     l1, l2 = penalty.l1_l2(loss.n_params)
     if np.ndim(l1) > 0:
         return None
-    with progress.task("starting by stochastic descent", START_PASSES) as task:
+    with progress.task("initialising by stochastic descent", START_PASSES) as task:
         return adagrad(
             loss, np.zeros(loss.n_params), l1=float(l1), l2=float(l2), step=0.5, passes=START_PASSES, seed=plan.seed,
             after_pass=lambda number, w: task.update(1),
@@ -161,21 +157,23 @@ def _start(loss: CRFLoss, penalty: Any, plan: Plan) -> Vector | None:
 
 
 def _smooth(loss: CRFLoss, penalty: Any, plan: Plan, w0: Vector | None, watch: Watch | None) -> Solution:
-    """ℓ2 (or no) penalty: merge what is always seen together, descend stochastically, then L-BFGS."""
+    """ℓ2 (or no) penalty: merge observations that always occur together, descend stochastically, then run L-BFGS."""
     l2 = float(penalty.l1_l2(loss.n_params)[1])
     merged = merge(loss.data.unigrams)
     data = replace(loss.data, unigrams=merged.observations)
     small = CRFLoss(data, loss.shape.labels, start=loss.shape.start, threads=loss.threads)
     if loss.support is not None:
         small = small.restricted(observed_support(data, small.shape))
-        if not _is_observed(loss):  # then what always comes together need not have the same labels
+        if not _is_observed(
+            loss
+        ):  # then observations that always occur together need not have the same labels
             merged, small = (
                 Merged(loss.data.unigrams, np.arange(loss.shape.unigrams), np.ones(loss.shape.unigrams)),
                 loss,
             )
     back = _Back(merged, loss, small)
     if w0 is None:
-        with progress.task("starting by stochastic descent", START_PASSES) as task:
+        with progress.task("initialising by stochastic descent", START_PASSES) as task:
             u = sgd(
                 small, np.zeros(small.n_params), l2=l2, passes=START_PASSES, step=plan.step, seed=plan.seed,
                 after_pass=lambda number, w: task.update(1),
@@ -184,7 +182,7 @@ def _smooth(loss: CRFLoss, penalty: Any, plan: Plan, w0: Vector | None, watch: W
         u = back.gather(w0)
     if not np.all(np.isfinite(u)):
         u = np.zeros(small.n_params)
-    # The scale of the given problem: so the certificate, too, is that of the given problem (or stricter).
+    # The scale of the given problem, so that the certificate is that of the given problem, too (or stricter).
     scale = back.largest(small.value_and_grad(np.zeros(small.n_params))[1])
     see = (lambda step, u: watch(step, back.spread(u))) if watch else None
     solution = solve(
@@ -249,13 +247,15 @@ class _Back:
 def _stochastic(
     loss: CRFLoss, penalty: Any, solver: str, plan: Plan, w0: Vector | None, watch: Watch | None
 ) -> Solution:
-    """A fixed number of passes, then the certificate of what came out."""
+    """A fixed number of passes, then the certificate of the result."""
     if not hasattr(penalty, "l1_l2"):
-        raise OptionError(f"{solver} needs an elastic-net penalty; use fista for {penalty.describe()}")
+        raise OptionError(
+            f"the solver {solver} needs an elastic-net penalty: use fista for {penalty.describe()}"
+        )
     if not isinstance(loss, CRFLoss):
-        raise OptionError(f"{solver} trains CRFs only; use lbfgs or owlqn")
+        raise OptionError(f"the solver {solver} trains CRFs only: use lbfgs or owlqn")
     if solver in ("perceptron", "pa") and loss.support is not None:
-        raise OptionError(f"{solver} works on the full model; use sgd for observed features only")
+        raise OptionError(f"the solver {solver} trains the full model only: use sgd for observed features")
     l1, l2 = penalty.l1_l2(loss.n_params)
     started, steps, interrupted = time.perf_counter(), [], False
     w = np.zeros(loss.n_params) if w0 is None else w0
@@ -264,7 +264,7 @@ def _stochastic(
         def after_pass(number: int, new: Vector) -> bool:
             nonlocal w
             task.update(1)
-            w = new.copy()  # what an interrupt leaves
+            w = new.copy()  # the result of an interrupt
             step = Step(number, time.perf_counter() - started, np.nan, np.nan)
             steps.append(step)
             return bool(watch and watch(step, w))

@@ -1,4 +1,4 @@
-"""What a tagger learnt, for people: its facts, the strongest observations and transitions, and what is active."""
+"""Views of a tagger: its facts, the strongest observations and transitions, and the active weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spinney.views import Extra, Facts, Note, Table, View
 if TYPE_CHECKING:
     from spinney.tagging.tagger import Tagger
 
-#: What people see of the facts of a tagger.
+#: The facts of a tagger that are shown, with their names.
 NAMES = {
     **{key: name for key, name in FACTS.items() if key not in ("model", "train", "words", "documents")},
     "labels": "labels",
@@ -23,7 +23,7 @@ NAMES = {
 
 
 def facts_view(tagger: Tagger) -> Facts:
-    """The facts of a fit; what is not a number (counts have no violation) is left out."""
+    """The facts of a fit; values that are not numbers (a counted model has no violation) are left out."""
     known = {name: None if value != value else value for name, value in tagger.facts.items()}
     order = (
         "method", "sentences", "tokens", "labels", "observations", "parameters", "active", "penalty", "solver",
@@ -48,7 +48,7 @@ def inspection(tagger: Tagger, s: Any) -> list[View]:
         [of, "  ".join(f"{name} {weight:+.2f}" for name, weight in rows) or "(none)"]
         for of, rows in strongest.items()
     ]
-    header = ["where is seen", "before", "label", "weight"]
+    header = ["observation", "before", "label", "weight"]
     views: list[View] = [
         facts_view(tagger),
         Extra("strongest", "", strongest),
@@ -62,11 +62,11 @@ def inspection(tagger: Tagger, s: Any) -> list[View]:
         Extra("orphan_bigrams", "", orphans),
     ]
     if bigrams:
-        said = f"{bigrams} active bigram weights have a unigram of the same symbol"
-        views.append(Note(f"{said}; for {orphans} of them its weight is zero."))
+        said = f"{bigrams} active bigram weights have a unigram weight with the same symbol"
+        views.append(Note(f"{said}; for {orphans} of them, the unigram weight is 0."))
     return views
 
 
 def called(tagger: Tagger) -> str:
-    """What the kind of model is called."""
+    """The name of the kind of model."""
     return METHODS[tagger.method].about

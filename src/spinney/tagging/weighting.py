@@ -1,7 +1,7 @@
-"""Weights for labelled sentences out of unlabelled ones, and self-training: semi-supervised learning for any tagger.
+"""Weights of labelled sentences from unlabelled ones, and self-training: semi-supervised learning for any tagger.
 
-A labelled sentence whose like the labelled sample holds too rarely, for its share of the unlabelled text, counts for
-more (Sokolovska, Cappé & Yvon 2008; Sokolovska 2010 leaves the extension to sequences open).
+A labelled sentence counts for more if sentences like it are rarer among the labelled ones than in the unlabelled text
+(Sokolovska, Cappé & Yvon 2008; Sokolovska 2010 leaves the extension to sequences open).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def sequence_weights(
     """The weight q(stratum) / (labelled sentences in it) of each labelled sentence, scaled to mean 1.
 
     q is the share of a stratum among unlabelled sentences, which count by their weights if they have some (Sokolovska
-    2010, §4.2 and §5.2). Weights that the labelled sentences already have are not looked at.
+    2010, §4.2 and §5.2). Existing weights of the labelled sentences are ignored.
 
     Parameters
     ----------
     labelled, unlabelled : Sequences
         With the same observations.
     n_clusters : int
-        For ``cluster``: how many.
+        For ``cluster``: the number of clusters.
     by : str
         ``cluster``: a stratum is a cluster of a mixture of multinomials over bags of unigram observations, fitted to
         all sentences. ``exact``: it is all sentences with the same unigram observations in the same order.
@@ -48,7 +48,7 @@ def sequence_weights(
     Returns
     -------
     array of shape (len(labelled),)
-        0 for a sentence without its like among the unlabelled.
+        0 for a sentence whose stratum has no unlabelled sentence.
 
     Examples
     --------
@@ -65,14 +65,14 @@ def sequence_weights(
     if by == "exact":
         strata = _identical(labelled, unlabelled)
     elif by != "cluster":
-        raise unknown_choice("strata are by", by, ("cluster", "exact"))
+        raise unknown_choice("by must be", by, ("cluster", "exact"))
     elif n_clusters is None:
         raise OptionError("by='cluster' needs a number of clusters")
     else:
-        from spinney.inference.mixture import MultinomialMixture  # slow to import, seldom wanted
+        from spinney.inference.mixture import MultinomialMixture  # slow to import, seldom needed
 
         if any(np.any(part.unigrams.flat_values < 0) for part in (labelled, unlabelled)):
-            raise InputError("clusters are of counts, and an observation has a value below 0")
+            raise InputError("clustering needs values ≥ 0, but an observation has a negative value")
         mixture = MultinomialMixture(n_clusters, random_state=random_state)
         strata = mixture.fit(_stacked_bags(labelled, unlabelled)).labels_
     n = len(labelled)
@@ -81,18 +81,18 @@ def sequence_weights(
 
 
 def shift_weights(labelled: Sequences, unlabelled: Sequences, *, strength: float = 1.0) -> Floats:
-    """Shimodaira's q_test(x) / q_train(x) at labelled sentences, scaled to mean 1, where neither law is known.
+    """Shimodaira's q_test(x) / q_train(x) at labelled sentences, scaled to mean 1, where neither distribution is known.
 
-    A logistic regression over bags of unigram observations tells the unlabelled sentences (the test law) from the
-    labelled; its odds are the ratio.
+    A logistic regression over bags of unigram observations separates the unlabelled sentences (the test distribution)
+    from the labelled ones; its odds are the ratio.
 
     Parameters
     ----------
     labelled, unlabelled : Sequences
         With the same observations.
     strength : float
-        Of the ℓ2 penalty of the logistic regression. The weaker, the more uneven the weights: with many more
-        observations than sentences it should be well above 1.
+        Strength of the ℓ2 penalty of the logistic regression. The weaker it is, the more uneven the weights: with many
+        more observations than sentences it should be well above 1.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def shift_weights(labelled: Sequences, unlabelled: Sequences, *, strength: float
     if unlabelled.weights is not None:
         sample_weight = np.concatenate([np.ones(n), unlabelled.weights])
     loss = LogisticLoss(bags, np.repeat([-1.0, 1.0], [n, m]), sample_weight)
-    tol = 1e-4  # the weights are rough by nature, and frequent observations make for slow convergence
+    tol = 1e-4  # the weights are only rough estimates, and frequent observations slow convergence down
     solution = solve(loss, L2(strength), tol=tol)
     warn_unless_converged(solution, tol)
     odds = loss.margins(solution.w)[:n]
@@ -128,22 +128,23 @@ def self_training(
     threshold: float = 0.9,
     rounds: int = 10,
 ) -> Model:
-    """Fit a model, take what it is sure of among unlabelled sentences for labelled, and fit again.
+    """Fit a model, add the unlabelled sentences that it labels with confidence, and fit again.
 
-    The baseline of semi-supervised learning. A sentence keeps the labels that it once got.
+    The baseline of semi-supervised learning. A sentence keeps the labels that it was given first.
 
     Parameters
     ----------
     fit : callable
-        A model out of labelled sentences.
+        Fits a model to labelled sentences.
     predict : callable
-        Of a model and sentences, a label for each token, and for each sentence how sure the model is of all its labels.
+        Given a model and sentences, returns a label for each token and, for each sentence, the confidence in all its
+        labels.
     labelled, unlabelled : Sequences
         With the same observations.
     threshold : float
-        A sentence is taken if the model is at least so sure.
+        Minimum confidence for a sentence to be added.
     rounds : int
-        How often to take sentences at most; it ends before when none is left to take.
+        Maximum number of rounds; training ends earlier if no sentence is left to add.
 
     Returns
     -------
@@ -222,7 +223,7 @@ def _joined_labels(one: Sequences, other: Sequences) -> tuple[NDArray[np.int32] 
     """Labels, and one list of sets for both: first those of one, then those of the other but for its row 0 (all)."""
     widths = {sets.shape[1] for sets in (one.label_sets, other.label_sets)} - {0}
     if len(widths) > 1:
-        raise InputError("sets of labels are over different numbers of labels")
+        raise InputError("label sets have different numbers of labels")
     width = max(widths, default=0)
     first, second = (
         part.label_sets if part.label_sets.shape[1] else np.ones((1, width), np.bool_)
@@ -243,8 +244,8 @@ def _check_same_observations(one: Sequences, other: Sequences) -> None:
     if sizes[0] != sizes[1]:
         (a, b), (c, d) = sizes
         raise InputError(
-            f"sentences of {a} + {b} observations and of {c} + {d}",
-            remedy="number the observations of both by one extractor",
+            f"sentences with {a} + {b} observations and with {c} + {d}",
+            remedy="use the same extractor for both",
         )
 
 
@@ -264,7 +265,7 @@ def _stacked_bags(one: Sequences, other: Sequences) -> Any:
 
 
 def _identical(*parts: Sequences) -> NDArray[np.intp]:
-    """A number for each sentence, the same for those with the same unigram observations at each token."""
+    """A number for each sentence, equal for sentences with the same unigram observations at each token."""
     number: dict[tuple[bytes, bytes, bytes], int] = {}
 
     def keys(data: Sequences) -> list[int]:
@@ -283,7 +284,7 @@ def _mean_one(weights: Floats) -> Floats:
     total = float(weights.sum())
     if total == 0.0:
         raise InputError(
-            "no labelled sentence has its like among the unlabelled, so all weights are 0",
-            remedy="count clusters of sentences instead: by='cluster'",
+            "no labelled sentence occurs among the unlabelled ones, so all weights are 0",
+            remedy="compare clusters of sentences instead: by='cluster'",
         )
     return weights * (len(weights) / total)

@@ -1,4 +1,4 @@
-"""Fitted weights, dense or sparse, and the scores they give to labels."""
+"""Fitted weights, dense or sparse, and the scores of labels under them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPARSE = 0.3  # share of active weights below which rows are kept sparse
 
 @dataclass(frozen=True)
 class ChainWeights:
-    """The weights of a chain model: of all places if ``support`` is None, else of those it names."""
+    """The weights of a chain model: of all positions if ``support`` is None, else of those in it."""
 
     shape: Shape
     values: Floats
@@ -40,7 +40,7 @@ class ChainWeights:
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
-        """Where the values stand in the full vector."""
+        """The positions of the values in the full vector."""
         return np.arange(len(self.values)) if self.support is None else self.support.places(self.shape)
 
     def full(self) -> Floats:
@@ -60,7 +60,7 @@ class ChainWeights:
         return unigrams, bigrams
 
     def kept(self, unigrams: NDArray[np.bool_], bigrams: NDArray[np.bool_]) -> ChainWeights:
-        """The weights of these observations only, numbered anew."""
+        """The weights of these observations only, renumbered."""
         shape = Shape(int(unigrams.sum()), int(bigrams.sum()), self.shape.labels, self.shape.start)
         w = self.full()
         rows = np.concatenate([self.shape.mu(w)[unigrams].ravel(), self.shape.lam(w)[bigrams].ravel()])

@@ -1,6 +1,6 @@
 """Two solvers for the adaptive prior: alternating (majorise-minimise) and joint L-BFGS, as in the thesis.
 
-Both minimise the same objective, the negative log-likelihood less the bound of :mod:`spinney.trend.prior`, and
+Both minimise the same objective, the negative log-likelihood minus the bound of :mod:`spinney.trend.prior`, and
 both leave series that start at zero there: within the floor ε that is a local optimum.
 """
 
@@ -24,9 +24,9 @@ _FORCING = 0.1  # of the linear systems of the alternating solver, which will be
 
 
 class Fit(NamedTuple):
-    """What a solver found: W of shape (T, J), κ of each group (empty without), and how it got there.
+    """The result of a solver: W of shape (T, J), κ of each group (empty without groups), and the trace.
 
-    One that was interrupted is what there was of it; its objective and violation are those of the iteration before.
+    An interrupted fit has the last iterate, with the objective and violation of the iteration before.
     """
 
     W: Vector
@@ -39,7 +39,7 @@ class Fit(NamedTuple):
 
 
 class stopping:
-    """Within it Ctrl-C ends the work, once there is an iteration to show for it."""
+    """Within this context, Ctrl-C ends the fit once there is an iterate to return."""
 
     def __init__(self, trace: list[Step]) -> None:
         self.trace, self.interrupted = trace, False
@@ -53,7 +53,7 @@ class stopping:
 
 
 class Kept:
-    """The groups that are not zero, and the problem that is left of them."""
+    """The non-zero groups, and the problem restricted to them."""
 
     def __init__(self, loss: Any, prior: AdaptivePrior, groups: NDArray[np.intp], n_groups: int) -> None:
         self.prior, self.groups, self.n_groups = prior, groups, n_groups
@@ -69,7 +69,7 @@ class Kept:
         )
 
     def whole(self, W: Vector, kappa: Vector) -> tuple[Vector, Vector]:
-        """All series and all κ, out of those kept."""
+        """All series and all κ, from the kept ones."""
         every, every_kappa = np.zeros(self.shape), self.prior.kappa_of_nothing(self.n_groups)
         every[:, self.series], every_kappa[self.groups] = W, kappa
         return every, every_kappa
@@ -95,8 +95,9 @@ def alternate(
 ) -> Fit:
     """Fix E[1/λ] and E[A], take a Newton step in the series, find the best κ, and so on.
 
-    With E[1/λ] fixed, ½E[1/λ]·Q lies above the logarithm of the bound and touches it, so each round lessens the
-    objective. ``prune`` sets a group to zero, for good, when its Q is under the floor and that lessens the objective.
+    With E[1/λ] fixed, ½E[1/λ]·Q lies above the logarithm of the bound and touches it, so each round decreases the
+    objective. ``prune`` sets a group to zero permanently when its Q is below the floor and that decreases the
+    objective.
     """
     started = time.perf_counter()
     trace: list[Step] = []
@@ -129,7 +130,7 @@ def alternate(
 def _pruned(
     loss: Any, kept: Kept, point: SeriesPoint, kappa: Vector
 ) -> tuple[Kept, SeriesPoint, Vector] | None:
-    """Without the groups whose Q is under the floor, if there are any and nothing is lost by it."""
+    """Without the groups whose Q is below the floor, if that does not increase the objective."""
     prior = kept.prior
     stays = prior.norms(point.W, kappa) > prior.floor
     if np.all(stays):

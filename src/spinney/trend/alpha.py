@@ -1,8 +1,8 @@
-"""The truncated exponential law of α on (−C, 0], and log-determinants under it (Yogatama 2015, §3.2-3.3).
+"""The truncated exponential distribution of α on (−C, 0], and log-determinants under it (Yogatama 2015, §3.2-3.3).
 
-q(α) ∝ exp(−κα). All is written in x = κC/2 and the Langevin function L(x) = coth x − 1/x, because the formula of the
-thesis, 1/κ − C/(1 − exp(−κC)), loses every digit near κ = 0. Then κ may be any real number: 0 is the uniform law,
-negative κ the one with its mass near α = 0.
+q(α) ∝ exp(−κα). Everything is written in terms of x = κC/2 and the Langevin function L(x) = coth x − 1/x, because the
+formula of the thesis, 1/κ − C/(1 − exp(−κC)), loses all precision near κ = 0. Then κ may be any real number: 0 gives
+the uniform distribution, negative κ one with its mass near α = 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spinney.optim.base import Vector
 
 C = 0.5 - 1e-5  # within (−C, C) A(α) is positive definite for any number of times
 
-_SMALL = 0.1  # |x| under which series in x are exact to rounding
+_SMALL = 0.1  # |x| below which series in x are exact up to rounding
 _TAIL = 40.0  # q beyond _TAIL/|κ| from its mode is under e⁻⁴⁰
 _NODES = 48
 
@@ -71,7 +71,7 @@ def _langevin_series(x: Vector) -> Vector:
 
 
 def logdet(alpha: ArrayLike, n_times: int) -> Vector:
-    """ln det A(α) = Σ_k ln(1 + 2α cos(kπ/(T+1))), the printed index being off by one; here without the sum.
+    """ln det A(α) = Σ_k ln(1 + 2α cos(kπ/(T+1))), in closed form (the printed index is off by one).
 
     The determinant is (r₊ᵀ⁺¹ − r₋ᵀ⁺¹)/(r₊ − r₋), where r± are the roots of r² − r + α² = 0.
 
@@ -104,7 +104,7 @@ class Averages(NamedTuple):
 
 
 def average_half_logdet(kappa: ArrayLike, n_times: int) -> Averages:
-    """E[½ ln det A] by Gauss-Legendre quadrature where q has its mass, with what Newton's method needs.
+    """E[½ ln det A] by Gauss-Legendre quadrature where q has its mass, with derivatives for Newton's method.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Symmetric tridiagonal matrices, one for each of many series: products and solutions for all at once."""
+"""Symmetric tridiagonal matrices, one per series: products and solutions for all series at once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Chains(NamedTuple):
         return Chains(self.diagonal + more, self.beside)
 
     def solve(self, B: Vector) -> Vector:
-        """Aⱼ⁻¹bⱼ for each column of ``B``: one sweep forth and one back, for all series at once."""
+        """Aⱼ⁻¹bⱼ for each column of ``B``: one forward and one backward sweep for all series at once."""
         return self.factor().solve(B)
 
     def factor(self) -> Factor:

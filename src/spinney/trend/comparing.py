@@ -1,4 +1,4 @@
-"""Methods compared by what they would have forecast: the thesis's tables 3.1 and 3.2, for any dated documents."""
+"""Comparison of methods by their forecasts: tables 3.1 and 3.2 of the thesis, for any dated documents."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from spinney.trend.model import MEASURES, Documents, Task, TrendModel
 from spinney.trend.rolling import RollingRow, candidates, rolling_origin, signed_rank
 from spinney.trend.words import FrequentWords
 
-_EVEN = np.logaddexp(0.0, 0.0)  # the loss of a class that is as probable as the other
+_EVEN = np.logaddexp(0.0, 0.0)  # the loss at probability one half
 _TESTS = 4  # test times by default, as many as in the thesis
-#: λ, in the units of the likelihood: a document is one class or number, but many words.
+#: λ, in the units of the likelihood: a document has one class or number, but many words.
 _STRENGTHS = {"text": [1.0, 10.0, 100.0, 1000.0]}
 _OTHER_STRENGTHS = [0.1, 1.0, 10.0, 100.0]
 
 
 def built_in_grid(task: Task, method: str) -> dict[str, list[Any]]:
-    """What is tried of a method at the first test time.
+    """The settings of a method to try at the first test time.
 
     Examples
     --------
@@ -34,15 +34,15 @@ def built_in_grid(task: Task, method: str) -> dict[str, list[Any]]:
     [0.1, 1.0, 10.0]
     """
     if method not in get_args(Method):
-        raise unknown_choice("methods are", method, get_args(Method))
+        raise unknown_choice("methods must be", method, get_args(Method))
     strengths = _STRENGTHS.get(task, _OTHER_STRENGTHS)
     if method == "ridge-ts":
         return {"lam": strengths, "alpha": [0.1, 1.0, 10.0]}
     if method not in ("adaptive", "sparse"):
         return {"lam": strengths}
-    # What the start leaves at zero stays there, so its strength and kind matter more than τ.
+    # Series that are zero in the initial fit stay zero, so its method and strength matter more than τ.
     grid: dict[str, list[Any]] = {"tau": [0.001, 1.0], "lam": strengths}
-    if task == "classification":  # of a few documents of the last time, all may be of one class
+    if task == "classification":  # a few documents of the last time may all be of the same class
         return grid | {"init": ["lasso-all", "ridge-all"]}
     if task == "regression":
         return grid | {"noise_variance": [0.5, "residual"]}
@@ -50,7 +50,7 @@ def built_in_grid(task: Task, method: str) -> dict[str, list[Any]]:
 
 
 class TimeScores(NamedTuple):
-    """The scores of all methods at one test time, or over several."""
+    """The scores of all methods at one or several test times."""
 
     time: str
     documents: int
@@ -61,15 +61,15 @@ class TimeScores(NamedTuple):
 
 @dataclass
 class Comparison:
-    """What :func:`compare` found.
+    """The result of :func:`compare`.
 
     Attributes
     ----------
-    measure : what the scores are; less is better.
-    by_time : of each test time; the first is the one at which settings were chosen.
-    overall, without_first : over all test times, and over all but the first (None if there is no other).
-    wins : on how many documents of all test times the first method has a smaller loss than each other one.
-    p, p_without_first : Wilcoxon's signed-rank test of the first method against each other one, over documents.
+    measure : the name of the score; lower is better.
+    by_time : the scores at each test time; settings are chosen at the first.
+    overall, without_first : the scores over all test times, and over all but the first (None if there is only one).
+    wins : the number of documents on which the first method has a smaller loss than each other method.
+    p, p_without_first : Wilcoxon's signed-rank test of the first method against each other method, over documents.
     chosen : the settings of each method.
     skipped : documents that could not be read.
     """
@@ -118,10 +118,10 @@ def compare(
     Parameters
     ----------
     model : TrendModel
-        Its series tell the settings that the grids do not vary; it is not fitted.
+        Its series have the settings that the grids do not vary; it is not fitted.
     documents : Documents
     grids : mapping of str to mapping
-        The methods, the one to be tested against the others first, with the settings to try of each
+        The methods, first the one to test against the others, with the settings to try for each
         (:func:`built_in_grid`).
     first_test
         The first test time; by default the last four times are tested.
@@ -169,7 +169,7 @@ def _candidates(series: Any, method: str, grid: Mapping[str, Sequence[Any]]) -> 
     unknown = set(grid) - set(series.get_params())
     if unknown:
         first = sorted(unknown)[0]
-        what = f"{method}: {first!r} is not a parameter that could be varied"
+        what = f"{method}: {first!r} is not a parameter of this method"
         raise OptionError(what, given=first, known=series.get_params())
     found = candidates(clone(series).set_params(method=method), **grid)
     for one in found:
@@ -187,11 +187,11 @@ def _test_times(times: NDArray[Any], first_test: Any, model: TrendModel) -> list
     label = bin_label(first_test, model.every)
     tests = [time for time in seen.tolist() if time >= first_test]
     if not tests:
-        raise InputError(f"no documents at the test time {label} or after", remedy="test earlier times")
+        raise InputError(f"no documents at or after the test time {label}", remedy="choose an earlier start")
     earlier = len(seen) - len(tests)
     if earlier < 2:
-        what = "no documents" if not earlier else "documents of one time only"
-        raise InputError(f"{what} before the first test time {label}", remedy="test later times")
+        what = "no documents" if not earlier else "documents of only one time"
+        raise InputError(f"{what} before the first test time {label}", remedy="choose a later start")
     return tests
 
 

@@ -1,4 +1,4 @@
-"""What is known about documents, columns of names or numbers, as a matrix of covariates."""
+"""Covariates of documents: columns of names or numbers as a matrix."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from spinney.errors import InputError
 from spinney.files import ModelFile, Parts
 from spinney.optim.base import Vector
 
-CONSTANT = "(all)"  # the one covariate of documents of which only the time is known
+CONSTANT = "(all)"  # the only covariate of documents without columns
 
 
 class Covariates:
-    """A column of numbers is brought to mean 0 and deviation 1; each name of another has an indicator.
+    """Columns as covariates: numbers are standardised, and each name has an indicator.
 
-    Without columns there is one covariate, always 1. A name that was not seen in training has no indicator, so that
-    only the background speaks of its document.
+    Without columns there is one covariate, always 1. A name that was not seen in training has no indicator, so its
+    document is predicted by the background alone.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ class Covariates:
 
     def __init__(self, columns: Sequence[str] = ()) -> None:
         self.columns = list(columns)
-        self._levels: list[list[str]] = []  # of each column; none of a column of numbers
+        self._levels: list[list[str]] = []  # names of each column; empty for a column of numbers
         self._places: list[tuple[float, float]] = []  # mean and deviation of each column
 
     @property
     def names(self) -> list[str]:
-        """Of the covariates."""
+        """The names of the covariates."""
         if not self.columns:
             return [CONSTANT]
         return [
@@ -70,7 +70,7 @@ class Covariates:
                 continue
             numbers = _numbers(values[column])
             if numbers is None:
-                raise InputError(f"covariate {column}: not all of its values are numbers, as in training")
+                raise InputError(f"the covariate {column} must have only numbers, as in training")
             blocks.append((numbers[:, None] - mean) / deviation)
         return np.hstack(blocks).astype(np.float64)
 
@@ -82,7 +82,7 @@ class Covariates:
 
     @classmethod
     def from_parts(cls, file: ModelFile) -> Self:
-        """Out of a model file."""
+        """The covariates from a model file."""
         known = cls(file.texts("columns"))
         known._levels = [file.texts(f"levels {i}") for i in range(len(known.columns))]
         places = file.tensor("places", np.float64, ndim=2)
@@ -91,13 +91,13 @@ class Covariates:
             or not np.all(np.isfinite(places))
             or np.any(places[:, 1] <= 0)
         ):
-            raise file.error("damaged: its covariates do not fit together")
+            raise file.error("damaged: its covariates do not match")
         known._places = [(mean, deviation) for mean, deviation in places.tolist()]
         return known
 
 
 def _numbers(values: Sequence[str]) -> Vector | None:
-    """The values as numbers, if all of them are."""
+    """The values as numbers, if all are numbers."""
     try:
         numbers: Any = np.array([float(value) for value in values])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Times as people write them, 1945 or 2014-05-03, as the numbers of equal bins: years, decades, months."""
+"""Times such as 1945 or 2014-05-03 as the numbers of equal bins: years, decades, months."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from spinney.errors import InputError, OptionError
 
 Time = int | date
-#: So many units (years, of dates), months of dates, or each time by itself.
+#: The width of a bin in units (years for dates), months of dates, or None for each time by itself.
 Every = int | Literal["month"] | None
 
 _DATE = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?(?![\d-])")
 
 
 def parse_time(text: str) -> Time:
-    """A whole number, or a date as ISO has it (what follows a date, such as a time of day, is ignored).
+    """A whole number, or an ISO date (what follows a date, such as a time of day, is ignored).
 
     Examples
     --------
@@ -33,12 +33,12 @@ def parse_time(text: str) -> Time:
         return date(int(found[1]), int(found[2]), int(found[3] or 1)) if found else int(text)
     except ValueError:
         raise InputError(
-            f"{text!r} is no time", remedy="times are whole numbers or dates such as 2014-05-03"
+            f"{text!r} is not a time", remedy="write whole numbers, or dates such as 2014-05-03"
         ) from None
 
 
 def binned(times: Sequence[Time], every: Every = None) -> NDArray[Any]:
-    """The bin of each time: whole numbers that are counted through, or without ``every`` dates as text.
+    """The bin of each time: consecutive whole numbers or, without ``every``, dates as text.
 
     Examples
     --------
@@ -49,9 +49,9 @@ def binned(times: Sequence[Time], every: Every = None) -> NDArray[Any]:
     """
     dated = [isinstance(time, date) for time in times]
     if any(dated) and not all(dated):
-        raise InputError("some times are dates, others are numbers", remedy="write all of them alike")
+        raise InputError("some times are dates, others numbers", remedy="write all of them in the same way")
     if not all(dated) and every == "month":
-        raise OptionError("only dates have months, and the times are numbers")
+        raise OptionError("times cannot be binned by month: they are numbers, not dates")
     return np.array([_bin(time, every) for time in times])
 
 
@@ -67,7 +67,7 @@ def _bin(time: Time, every: Every) -> int | str:
 
 
 def bin_label(step: Any, every: Every) -> str:
-    """What a bin is called: its first year, number or month.
+    """The name of a bin: its first year, number or month.
 
     Examples
     --------

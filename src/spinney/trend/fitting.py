@@ -1,4 +1,4 @@
-"""The methods: what each makes of a problem with documents at several times."""
+"""The methods: how each fits documents at several times."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from spinney.trend.prior import AdaptivePrior
 from spinney.trend.ridge_ts import fit_ridge_ts, ridge_ts_precision
 from spinney.trend.sparse import fit_sparse
 
-#: ε as a share of the typical Q of the start.
+#: ε as a fraction of the typical Q of the initial fit.
 _FLOORS = {"adaptive": 1e-8, "sparse": 1e-2}
-#: λ as a share of that from which on a Lasso is empty.
+#: λ as a fraction of the smallest λ with an empty Lasso.
 _LASSO_RATIO = 0.05
 
 
@@ -49,7 +49,7 @@ class SeriesProblem(Protocol):
 
 
 class SeriesFit(NamedTuple):
-    """What a method found, with the prior (adaptive, sparse) or the strength λ (the others) that it used."""
+    """The result of a method, with the prior (adaptive, sparse) or the strength λ (the others) that it used."""
 
     fit: Fit
     prior: AdaptivePrior | None
@@ -57,7 +57,7 @@ class SeriesFit(NamedTuple):
 
 
 def fit_series(problem: SeriesProblem, settings: Series) -> SeriesFit:
-    """Fit W by the method of the settings; a ConvergenceWarning when it stopped too early."""
+    """Fit W by the method of the settings; with a ConvergenceWarning if it stopped too early."""
     if settings.method in ("adaptive", "sparse"):
         found = _under_prior(problem, settings)
     else:
@@ -98,7 +98,7 @@ def _mean_curvature(loss: Any) -> float:
 
 
 def _copied(solution: Solution, n_times: int) -> Fit:
-    """One copy of the coefficients as that of every time, without taking the room."""
+    """One copy of the coefficients for every time, without copying memory."""
     W = np.broadcast_to(solution.w, (n_times, len(solution.w)))
     return Fit(
         W,

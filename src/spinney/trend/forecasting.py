@@ -1,4 +1,4 @@
-"""What a trend forecasts for documents, and how well."""
+"""Forecasts of a trend for documents, and their scores."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from spinney.views import View
 
 
 def applied(model: TrendModel, data: Any, s: Apply) -> Applied:
-    """A record for each document: its number or class; of a model of text, nats (−ln p), words, and nats per word."""
+    """One record per document: its number or class or, for a model of text, nats (−ln p), words, and nats per word."""
     if s.proba and model.task != "classification":
-        raise SettingError("{proba} needs a model of classes: this one has no classes")
+        raise SettingError("{proba} needs a model of classes, which this is not")
     columns = replace(Columns.of(model.settings).other(s), time=s.time, target=None)
     read = read_dated(data, columns, s, model.every)
     if s.at is not None:
@@ -50,7 +50,7 @@ def _columns(model: TrendModel, proba: bool) -> list[str]:
 
 
 def _forecasts(model: TrendModel, read: Read, proba: bool) -> Iterator[list[Any]]:
-    """A row for each document."""
+    """One row per document."""
     documents = read.documents
     if model.task == "text":
         losses, lengths = model.losses(documents).tolist(), model.lengths(documents).tolist()
@@ -63,7 +63,7 @@ def _forecasts(model: TrendModel, read: Read, proba: bool) -> Iterator[list[Any]
 
 
 def evaluated(model: TrendModel, data: Any, s: Evaluate) -> list[View]:
-    """The scores of dated documents, by time and over all."""
+    """The scores of dated documents, overall and by time."""
     columns = Columns.of(model.settings).other(s, time=s.time, target=s.target)
     read = read_dated(data, columns, s, model.every, numeric=model.task == "regression", classes=s.classes)
     with about(_named(data)):
@@ -71,7 +71,7 @@ def evaluated(model: TrendModel, data: Any, s: Evaluate) -> list[View]:
         scores = model.scores(read.documents)
     if scores["not_later"]:
         progress.log.warning(
-            "%s: %d of %d documents are not later than the last of the model, %s: of these it is no forecast",
+            "%s: %d of %d documents are not later than the last time of the model, %s: they are not forecasts",
             _named(data), scores["not_later"], len(read.ids), model.labels[-1],
         )  # fmt: skip
     return score_views({**scores, "active": model.facts.get("active"), "skipped": read.skipped})

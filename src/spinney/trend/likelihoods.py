@@ -41,7 +41,7 @@ def design_by_time(X: Any, steps: Steps, n_times: int, bias: bool) -> Any:
 def gaussian(
     X: Any, y: Vector, steps: Steps, n_times: int, *, noise_variance: float = 0.5, bias: bool = True
 ) -> SquaredLoss:
-    """Σ (y − w⁽ᵗ⁾·x)² / (2σ²); the thesis has no σ², which amounts to ½.
+    """Σ (y − w⁽ᵗ⁾·x)² / (2σ²); the thesis has no σ², which is equivalent to ½.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class _Embedded:
 def background(counts: Any, steps: Steps, n_times: int, smoothing: float = 0.5) -> Vector:
     """θ of shape (T, V): the logarithms of the relative frequencies of words at each time.
 
-    ``smoothing`` is added to each count, for a word may be absent from a year and come in the next. A time without
+    ``smoothing`` is added to each count, since a word may be absent in one year and occur in the next. A time without
     words has the frequencies of all times.
 
     Examples
@@ -132,7 +132,7 @@ class _Year(NamedTuple):
 
 
 class _At(NamedTuple):
-    """What a point needs but once: by year, probabilities [G, V] and logarithms of normalisers [G]."""
+    """Values computed once per point: by year, probabilities [G, V] and logarithms of normalisers [G]."""
 
     w: Vector
     probabilities: list[Vector]
@@ -224,7 +224,7 @@ class SageLoss:
     # -- values and derivatives --------------------------------------------------------------------------------
 
     def _at(self, w: Vector) -> _At:
-        """Probabilities at a point; kept, for Newton's method asks for a value, a diagonal and products at each."""
+        """Probabilities at a point; cached, since Newton's method needs several values at each point."""
         last = self._last
         if last is not None and np.array_equal(last.w, w):
             return last

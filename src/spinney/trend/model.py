@@ -1,4 +1,4 @@
-"""A time-series model with the words, covariates and times that it was trained on: text in, forecasts out."""
+"""A time-series model with the words, covariates and times that it was trained on: from text to forecasts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CLASSES: dict[Task, Any] = {
     "classification": TimeSeriesClassifier,
     "text": TimeSeriesTextModel,
 }
-#: What losses are, averaged; less is better.
+#: The names of mean losses; lower is better.
 MEASURES: dict[Task, str] = {
     "regression": "mean squared error",
     "classification": "nats per document",
@@ -43,19 +43,19 @@ MEASURES: dict[Task, str] = {
 
 @dataclass(frozen=True)
 class Documents:
-    """Texts with what else is known about them, row by row.
+    """Texts with their times, targets and covariates, row by row.
 
     Attributes
     ----------
     times : array, optional
-        The step of each, such as :func:`spinney.trend.dates.binned` gives; without them, all are of the time to
-        come.
+        The step of each, as :func:`spinney.trend.dates.binned` returns it; without times, all are of the
+        next time.
     targets : array, optional
         The numbers or classes to predict.
     columns : mapping of str to sequence of str
         Covariates of the text model, by name.
     extra : array of shape (n, E), optional
-        Further features of the linear models.
+        Additional features of the linear models.
     """
 
     texts: Sequence[str]
@@ -79,9 +79,9 @@ class Documents:
 
 
 class Strand(NamedTuple):
-    """One series: its word, the covariate it belongs to, what it was ranked by, and the value expected next.
+    """One series: its word, the covariate it belongs to, the score by which it was ranked, and the expected next value.
 
-    The last (and E[α], the stiffness) only of models with the adaptive prior.
+    Only models with the adaptive prior have the last one (and E[α], the stiffness).
     """
 
     word: str
@@ -93,19 +93,18 @@ class Strand(NamedTuple):
 
 
 class TrendModel(Model):
-    """Dated texts in; numbers, classes or probabilities of words out.
+    """A model of dated texts that predicts numbers, classes or probabilities of words.
 
     Parameters
     ----------
     series : TimeSeriesRegressor, TimeSeriesClassifier or TimeSeriesTextModel
     words : FrequentWords
     covariates : sequence of str
-        The columns that the text model is given; without any, words have a series each, over their frequency at all
-        times.
+        The columns of the text model; without any, each word has one series, relative to its frequency at all times.
     extra : sequence of str
-        The names of further features of the others.
+        The names of additional features of the other models.
     every : int or "month", optional
-        How times were binned (:mod:`spinney.trend.dates`); tells how to call them.
+        How times were binned (:mod:`spinney.trend.dates`); determines their names.
 
     Examples
     --------
@@ -133,13 +132,13 @@ class TrendModel(Model):
         self.covariates, self.extra = Covariates(covariates), list(extra)
         self.facts: dict[str, Any] = {}
         if self.task == "text" and words.weighting != "counts":
-            raise OptionError(f"a model of text needs counts of words, not {words.weighting}")
+            raise OptionError(f"a model of text needs word counts, not {words.weighting}")
         if self.task == "text" and not covariates:
             series.set_params(background="all")
 
     @property
     def task(self) -> Task:
-        """What is modelled."""
+        """The task."""
         return next(task for task, kind in _CLASSES.items() if isinstance(self.series, kind))
 
     # -- text to numbers -----------------------------------------------------------------------------------
@@ -163,16 +162,19 @@ class TrendModel(Model):
             return X, known
         if self.extra:
             if documents.extra is None or documents.extra.shape[1] != len(self.extra):
-                raise InputError(f"the model needs the further features {', '.join(self.extra)}")
+                raise InputError(f"the model needs the additional features {', '.join(self.extra)}")
             X = sparse.csr_array(sparse.hstack([X, sparse.csr_array(documents.extra)], format="csr"))
         return X, documents.targets
 
     # -- fitting and predicting ----------------------------------------------------------------------------
 
     def fit(self, documents: Documents) -> Self:
-        """Learn the words, then the series. Interrupted (Ctrl-C), it keeps what it has and raises again."""
+        """Learn the words, then the series. An interrupt (Ctrl-C) keeps what was learned, and is raised again."""
         if documents.times is None or len(np.unique(documents.times)) < 2:
-            raise InputError("all documents are of one time", remedy="a trend needs two; bin times less")
+            raise InputError(
+                "all documents are of the same time",
+                remedy="a trend needs two times or more: use narrower bins",
+            )
         data = self.learn_columns(documents)
         try:
             self.series.fit(*data, documents.times)
@@ -192,7 +194,7 @@ class TrendModel(Model):
         self.facts |= self.series.facts
 
     def predict(self, documents: Documents) -> NDArray[Any]:
-        """Numbers or classes, at each document's time or at that to come."""
+        """Numbers or classes, at each document's time or at the next one."""
         return cast(NDArray[Any], self._predicting().predict(self.data(documents)[0], self._times(documents)))
 
     def predict_proba(self, documents: Documents) -> Vector:
@@ -204,7 +206,7 @@ class TrendModel(Model):
 
     def _predicting(self) -> TimeSeriesRegressor | TimeSeriesClassifier:
         if isinstance(self.series, TimeSeriesTextModel):
-            raise OptionError("a model of text predicts words: ask for its losses")
+            raise OptionError("a model of text predicts words: use its losses")
         return self.series
 
     def _times(self, documents: Documents) -> NDArray[Any] | None:
@@ -213,7 +215,8 @@ class TrendModel(Model):
         if times is not None and times.dtype.kind == self.series.times_.dtype.kind and np.any(times < first):
             early, known = (bin_label(time, self.every) for time in (times.min(), first))
             raise InputError(
-                f"time {early} is before the first of the model, {known}", remedy="train on earlier documents"
+                f"time {early} is before the first time of the model, {known}",
+                remedy="train on earlier documents",
             )
         return times
 
@@ -226,9 +229,10 @@ class TrendModel(Model):
         return np.asarray(self.words.transform(documents.texts).sum(axis=1)).ravel()
 
     def scores(self, documents: Documents) -> dict[str, Any]:
-        """How well dated documents are predicted, at each time and over all; the names say what.
+        """How well dated documents are predicted, at each time and overall, by name.
 
-        ``not_later`` counts documents that are no forecast: the model has their time.
+        ``not_later`` counts documents whose scores are not forecasts, since the model was trained on their
+        time or a later one.
         """
         if documents.times is None:
             raise InputError("documents without times")
@@ -259,17 +263,17 @@ class TrendModel(Model):
 
     @property
     def labels(self) -> list[str]:
-        """What its times are called."""
+        """The names of its times."""
         return [bin_label(step, self.every) for step in self.series.times_.tolist()]
 
     @property
     def names(self) -> list[str]:
-        """Of the features: words, then the further ones in brackets."""
+        """The names of the features: words, then the additional ones in brackets."""
         return [*self.words.names, *(f"({name})" for name in self.extra)]
 
     @property
     def effects(self) -> list[str]:
-        """Of the covariates of the text model; of a linear model the class, or number, that coefficients speak for."""
+        """The covariates of a text model; for a linear model, the class that weights above 0 support, or the number."""
         if self.task == "text":
             return self.covariates.names
         return [str(self.series.classes_[1]) if self.task == "classification" else "value"]
@@ -293,7 +297,7 @@ class TrendModel(Model):
     def strongest(
         self, k: int = 10, *, by: Literal["norm", "change", "last"] = "norm"
     ) -> dict[str, list[Strand]]:
-        """For each effect the ``k`` series of largest norm, change or last value."""
+        """For each effect, the ``k`` series with the largest norm, change or last value."""
         place = {name: i for i, name in enumerate(self.names)}
         found = {}
         for f, effect in enumerate(self.effects):
@@ -317,7 +321,7 @@ class TrendModel(Model):
     # -- what all models have --------------------------------------------------------------------------------
 
     def contents(self) -> Contents:
-        """What the model keeps in its file."""
+        """The contents of the model's file."""
         header = {"task": self.task, "every": self.every, "facts": self.facts}
         parts = {
             "words": self.words.parts(),
@@ -331,7 +335,7 @@ class TrendModel(Model):
         """The model that a file holds."""
         task, every = file.fact("task", str), file.header.get("every")
         if task not in _CLASSES or not (every in (None, "month") or (type(every) is int and every > 0)):
-            raise file.error("damaged: no such task, or no such bins of time")
+            raise file.error("damaged: unknown task or time bins")
         series = _CLASSES[task].from_parts(file.part("series"))
         covariates = Covariates.from_parts(file.part("covariates"))
         with file.checked():
@@ -346,9 +350,9 @@ class TrendModel(Model):
         model.facts = file.fact("facts", dict)
         shape = (len(model.names), len(model.effects))
         if model.coef.shape[1:] != shape or len(set(model.names)) < len(model.names):
-            raise file.error("damaged: its words and covariates do not fit its coefficients")
+            raise file.error("damaged: its words and covariates do not match its coefficients")
         if every == "month" and series.times_.dtype.kind != "i":
-            raise file.error("damaged: its times are no months")
+            raise file.error("damaged: its times are not months")
         return model
 
     def summary(self) -> list[View]:
@@ -368,7 +372,7 @@ class TrendModel(Model):
         from spinney.trend.views import page_views
 
         if data is not None:
-            raise OptionError("the page of a trend shows no documents")
+            raise OptionError("the page of a trend cannot show documents")
         return page_views(self, settings_or(Report, settings, given))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:

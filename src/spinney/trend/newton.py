@@ -1,7 +1,7 @@
 """One step of Newton's method on a loss plus a Gaussian prior on series, by preconditioned conjugate gradients.
 
-The preconditioner is the diagonal of the loss's Hessian plus the whole prior: tridiagonal, so solved exactly at the
-price of a few passes over the coefficients. However strongly some series are shrunk, the iterations do not notice.
+The preconditioner is the diagonal of the loss's Hessian plus the whole prior: tridiagonal, so it is solved exactly
+in a few passes over the coefficients. The number of iterations does not depend on how strongly series are shrunk.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def at(loss: Any, W: Vector) -> SeriesPoint:
 
 
 class Newton:
-    """Steps that lessen loss(W) + ½ Σ wⱼᵀRⱼwⱼ.
+    """Steps that decrease loss(W) + ½ Σ wⱼᵀRⱼwⱼ.
 
     Examples
     --------
@@ -45,11 +45,11 @@ class Newton:
 
     def __init__(self, loss: Any) -> None:
         self.loss = loss
-        # Of a quadratic the curvature is the same everywhere.
+        # The curvature of a quadratic is constant.
         self._diagonal = loss.hess_diag(np.zeros(loss.n_params)) if isinstance(loss, SquaredLoss) else None
 
     def step(self, point: SeriesPoint, R: Chains, forcing: float = 1e-10) -> SeriesPoint:
-        """One step; ``forcing`` is how far the linear system's residual must fall."""
+        """One step; ``forcing`` is the required reduction of the linear system's residual."""
         W, shape = point.W, point.W.shape
         w = np.ascontiguousarray(W).ravel()
         gradient = (point.grad + R.times(W)).ravel()
@@ -57,7 +57,7 @@ class Newton:
             return point
         curvature = self.loss.hess_vec(w)
         diagonal = self.loss.hess_diag(w) if self._diagonal is None else self._diagonal
-        # A coordinate that nothing bends (no data, no prior) has no gradient either; any positive number will do.
+        # A coordinate without curvature (no data, no prior) has no gradient either, so any positive number will do.
         factor = R.plus_diagonal(np.maximum(diagonal, 1e-12 * diagonal.max()).reshape(shape)).factor()
         n = len(w)
         hessian = LinearOperator(

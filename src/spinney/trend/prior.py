@@ -2,13 +2,13 @@
 
 Each series w_i of T coefficients is Normal(0, λ_i·A(α_i)⁻¹), λ_i has Jeffreys' prior and α_i a truncated exponential
 one of rate τ. The posterior of λ_i is approximated by a Gamma(a, b), that of α_i by a truncated exponential of rate
-κ_i. The best b is Q_i/((a − 1)T) with Q_i = w_iᵀE[A_i]w_i; then a depends on T alone. So remains, with e_i = E[α_i], to
+κ_i. The best b is Q_i/((a − 1)T) with Q_i = w_iᵀE[A_i]w_i; then a depends on T alone. It remains, with e_i = E[α_i], to
 
     minimise  Σ_i  (T/2) ln Q_i − E[½ ln det A_i] + τ(e_i + C) + E[ln q(α_i)] + constant
 
-in the series and the κ_i, next to the negative log-likelihood. R series that share λ_i and α_i count as one of RT
-coefficients. Being unbounded where a series vanishes, ln Q is replaced by ln(Q + ε): λ then has an inverse gamma
-prior whose scale is ε/2 rather than Jeffreys'.
+in the series and the κ_i, in addition to the negative log-likelihood. R series that share λ_i and α_i count as one of
+RT coefficients. Since ln Q is unbounded where a series vanishes, it is replaced by ln(Q + ε): λ then has an inverse
+gamma prior whose scale is ε/2 rather than Jeffreys'.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def bound(
 
 
 def half_logdet(kappa: ArrayLike, n_times: int, by: LogDet = "jensen") -> Vector:
-    """½ ln det E[A] ("jensen", as in the thesis; never less) or E[½ ln det A] ("quadrature", an honest bound)."""
+    """½ ln det E[A] ("jensen", as in the thesis; never less) or E[½ ln det A] ("quadrature", a true bound)."""
     if by == "jensen":
         return 0.5 * logdet(mean_alpha(kappa), n_times)
     return average_half_logdet(kappa, n_times).mean
@@ -107,15 +107,15 @@ class AdaptivePrior:
     tau : float
         Rate of the prior of α: the larger, the stiffer the series.
     replicates : int
-        R, how many series share one λ and one α.
+        R, the number of series that share one λ and one α.
     logdet : "jensen" or "quadrature"
     kappa_sign : "any" or "positive"
-        With "positive" E[α] lies between −C and −C/2: series are never free of their past.
+        With "positive" E[α] lies between −C and −C/2: series always depend on their past.
     floor : float
         ε; in the units of Q, or of √Q with ``exact_zeros``.
     exact_zeros : bool
         Whether it is RT·ln(√Q + ε) in place of (RT/2)·ln(Q + ε). Both are the bound when ε → 0, but this one has a
-        kink where the series vanishes, as a norm has, so that the best series may be zero to the last bit.
+        kink where the series vanishes, as a norm has, so that the best series may be exactly zero.
     """
 
     n_times: int
@@ -139,13 +139,13 @@ class AdaptivePrior:
 
     @property
     def n(self) -> int:
-        """How many coefficients share a λ: RT."""
+        """The number of coefficients that share one λ: RT."""
         return self.n_times * self.replicates
 
     # -- statistics of the series, W of shape (T, R·groups), the groups running fastest ---------------------
 
     def squares_and_products(self, W: Vector) -> tuple[Vector, Vector]:
-        """S = Σ w_t² and P = Σ w_t·w_{t+1} of each group: all that the prior sees of the series."""
+        """S = Σ w_t² and P = Σ w_t·w_{t+1} of each group: the sufficient statistics of the series for the prior."""
         S, P = (W * W).sum(axis=0), (W[1:] * W[:-1]).sum(axis=0)
         if self.replicates == 1:
             return S, P
@@ -157,13 +157,13 @@ class AdaptivePrior:
         return np.maximum(S + 2.0 * mean_alpha(kappa) * P, 0.0)
 
     def spread(self, of_groups: Vector) -> Vector:
-        """A number for each group as one for each series."""
+        """A number for each group, repeated for each of its series."""
         return np.tile(of_groups, self.replicates) if self.replicates > 1 else of_groups
 
     # -- the objective -------------------------------------------------------------------------------------
 
     def profile(self, Q: Vector) -> Vector:
-        """What Q costs: (RT/2)·ln(Q + ε) or RT·ln(√Q + ε)."""
+        """The cost of Q: (RT/2)·ln(Q + ε) or RT·ln(√Q + ε)."""
         if self.exact_zeros:
             return self.n * np.log(np.sqrt(Q) + self.floor)
         return 0.5 * self.n * np.log(Q + self.floor)
@@ -220,8 +220,8 @@ class AdaptivePrior:
     def best_kappa(self, pull: ArrayLike, start: Vector | None = None) -> Vector:
         """The κ for which E[1/λ]·P is ``pull``: Newton's method, kept in a bracket, for all groups at once.
 
-        The bound is concave in e = E[α], because ln det is concave and exponential families keep that, so there is one
-        root. It lies between τ + pull − R·max d(½ ln det)/dα and τ + pull.
+        The bound is concave in e = E[α], because ln det is concave and exponential families preserve this, so there is
+        one root. It lies between τ + pull − R·max d(½ ln det)/dα and τ + pull.
         """
         target = self.tau + np.asarray(pull, dtype=np.float64)
         steepest = float(logdet_slopes(np.array([-C]), self.n_times)[0][0])
@@ -246,7 +246,7 @@ class AdaptivePrior:
         return np.maximum(kappa, 0.0) if self.kappa_sign == "positive" else kappa
 
     def updated_kappa(self, W: Vector, kappa: Vector, rounds: int = 3) -> Vector:
-        """κ with less of the objective: majorise ln Q, minimise in κ, and again, ``rounds`` times."""
+        """κ that decreases the objective: majorise ln Q and minimise in κ, ``rounds`` times."""
         S, P = self.squares_and_products(W)
         there = np.flatnonzero(S > 0)
         updated = self.kappa_of_nothing(len(S))
@@ -258,5 +258,5 @@ class AdaptivePrior:
         return updated
 
     def kappa_of_nothing(self, groups: int) -> Vector:
-        """κ where there is no series to learn it from."""
+        """κ of a group without series."""
         return np.repeat(self.best_kappa(np.zeros(1)), groups)

@@ -1,4 +1,4 @@
-"""From dated documents and settings to a trend, and to a comparison of methods, for any program."""
+"""From dated documents and settings to a trend, and to a comparison of methods, for use in Python."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time as clock
 from typing import Any
 
 from spinney.errors import InputError, SettingError, about
+from spinney.optim import warn_if_empty
 from spinney.settings import Settings, choose, settings_of, settings_or
 from spinney.settings.trend import FIT, Compare, LinearSeries, NumberSeries, WordSeries
 from spinney.trend.comparing import Comparison, built_in_grid, compare
@@ -25,18 +26,18 @@ _SERIES: dict[str, tuple[Any, type[Settings]]] = {
     "classification": (TimeSeriesClassifier, LinearSeries),
     "text": (TimeSeriesTextModel, WordSeries),
 }
-#: What serves dated documents better than the defaults of the estimators.
+#: Defaults for dated documents that work better than those of the estimators.
 _BETTER = {"regression": {"noise_variance": "residual"}, "classification": {"init": "lasso-all"}}
 
 
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendModel:
-    """Fit series of weights to dated documents: to numbers, two classes, or the words alone.
+    """Fit series of weights to dated documents, to predict numbers, two classes, or the words themselves.
 
     Parameters
     ----------
     train
         Files: CSV or TSV with a column of times, or folders of years. Or :class:`~spinney.trend.model.Documents`,
-        whose targets, if they have any, are predicted.
+        whose targets, if any, are predicted.
     settings
         Settings of :mod:`spinney.settings.trend`; or give them by name, ``method`` among them.
 
@@ -60,7 +61,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendMode
         except KeyboardInterrupt:
             if "objective" not in model.facts:
                 raise
-            model.facts["interrupted"] = True  # what was learnt is kept
+            model.facts["interrupted"] = True  # what was learned is kept
     seconds = clock.perf_counter() - ready
     model.facts |= {
         "train": paths_of(train),
@@ -69,6 +70,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendMode
         "reading_seconds": ready - started,
         "entries_per_second": model.facts["entries"] / max(seconds, 1e-9),
     }
+    if "active" in model.facts:
+        warn_if_empty(model.facts["active"], "lower lam, or take another method, such as ridge-ts")
     model.settings = s
     return model
 
@@ -102,7 +105,7 @@ def _model(s: Any, data: Any) -> TrendModel:
 def compare_methods(data: Any, settings: Settings | None = None, **given: Any) -> Comparison:
     """Compare methods by rolling origin: each test time is forecast from strictly earlier ones.
 
-    The first test time also chooses the settings of each method, so that what is without it is the fair figure. A
+    The first test time also chooses the settings of each method, so the scores without it are the fair ones. A
     setting whose value is not its default, such as ``tau``, is not varied.
 
     Parameters
@@ -139,13 +142,16 @@ def _bin_of(s: Compare) -> Any:
 
 
 def _grids(task: Any, s: Compare, fixed: list[str]) -> dict[str, dict[str, list[Any]]]:
-    """What to try of each method: what the user says, or what is built in, less what is fixed."""
-    told = _space(s.space)
-    if told is not None and (unknown := set(told) - set(s.methods)):
-        raise SettingError("{space}: {names} not among the {methods}", names=", ".join(sorted(unknown)))
+    """The grid of each method, given or built in, without the settings that are fixed."""
+    given = _space(s.space)
+    if given is not None and (unknown := set(given) - set(s.methods)):
+        raise SettingError(
+            "{space} has settings for {names}, which {methods} does not name",
+            names=", ".join(sorted(unknown)),
+        )
     grids: dict[str, dict[str, list[Any]]] = {}
     for name in s.methods:
-        grid = built_in_grid(task, name) if told is None else told.get(name, {})
+        grid = built_in_grid(task, name) if given is None else given.get(name, {})
         grids[name] = {option: values for option, values in grid.items() if option not in fixed}
     return grids
 
@@ -161,7 +167,7 @@ def _space(given: Any) -> dict[str, dict[str, list[Any]]] | None:
                     given = file.read()
             space = json.loads(given)
         except (OSError, ValueError) as error:
-            raise SettingError("{space} must be JSON, or a file of JSON: {why}", why=str(error)) from None
+            raise SettingError("{space} must be JSON or a JSON file: {why}", why=str(error)) from None
     plain = isinstance(space, dict) and all(
         isinstance(grid, dict) and all(isinstance(values, list) and values for values in grid.values())
         for grid in space.values()

@@ -63,8 +63,8 @@ class _ClassificationProblem(_LinearProblem):
         X, y = self._rows(which)
         if np.all(y == y[0]):
             raise InputError(
-                "all documents of the last time are of one class",
-                remedy="start from, or use, lasso-all or ridge-all",
+                "all documents of the last time are of the same class",
+                remedy="use lasso-all or ridge-all as method or init",
             )
         return LogisticLoss(X, y, intercept=self.bias)
 
@@ -154,23 +154,23 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
     alpha : float
         α of ``ridge-ts``.
     noise_variance : float or "residual"
-        σ² in the likelihood Σ(y − ŷ)²/(2σ²) that the adaptive prior meets; ½ is what the thesis has without saying.
-        "residual" is the mean square of what the start leaves. Matters much: features whose evidence does not outweigh
-        the prior leave.
+        σ² in the likelihood Σ(y − ŷ)²/(2σ²) of the adaptive prior; the thesis implicitly has ½. "residual" is the mean
+        squared residual of the initial fit. It matters: features whose evidence does not outweigh the prior are
+        removed.
     logdet, kappa_sign : str
         See :class:`spinney.trend.prior.AdaptivePrior`.
     solver : "alternating" or "lbfgs"
         Of ``adaptive``. The thesis used L-BFGS; alternating reaches a better objective in less time.
     init : str
-        The method that gives the start, of which the result depends: the objective is not convex, and a series that
+        The method of the initial fit, on which the result depends: the objective is not convex, and a series that
         starts at zero stays there.
     floor : float, optional
-        ε in ln(Q + ε), as a share of the median Q of the start; by default 1e-8, for ``sparse`` 1e-2.
+        ε in ln(Q + ε), as a fraction of the median Q of the initial fit; by default 1e-8, for ``sparse`` 1e-2.
     prune : bool
-        Whether the alternating solver sets series to zero when they have fallen under the floor.
+        Whether the alternating solver sets series to zero when they fall below the floor.
     fit_intercept : bool
-        An intercept for each time. In ``adaptive`` and ``sparse`` it is a series as any other, as in the thesis (a
-        large one is hardly shrunk); in ``ridge-ts`` only its changes are charged; else it is free.
+        An intercept for each time. In ``adaptive`` and ``sparse`` it is a series like any other, as in the thesis (a
+        large one is hardly shrunk); in ``ridge-ts`` only its changes are penalised; otherwise it is free.
     tol : float
         Largest violation of the optimality conditions, relative to the gradient at zero.
     max_iter : int
@@ -182,7 +182,7 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
     times_ : the label of each step; integers between the first and the last time that have no documents are steps too.
     e_alpha_, shrinkage_, kappa_ : E[α], E[1/λ] and κ of each feature (``adaptive`` and ``sparse``).
     n_active_ : the number of features that are not zero at all times.
-    objective_, violation_, converged_, n_iter_, trace_, lam_, floor_, noise_variance_ : what the fit did.
+    objective_, violation_, converged_, n_iter_, trace_, lam_, floor_, noise_variance_ : facts about the fit.
 
     Examples
     --------
@@ -200,14 +200,14 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
     takes = NumberSeries
 
     def fit(self, X: Any, y: Any, times: Any = None) -> Self:
-        """Fit the series. Interrupted (Ctrl-C), the model keeps what it has and raises ``KeyboardInterrupt``.
+        """Fit the series. An interrupt (Ctrl-C) keeps what was learned, and is raised again.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n, I)
         y : array of shape (n,)
         times : array of shape (n,), optional
-            Years or other labels that sort in time; all the same when absent.
+            Years or other labels that can be sorted; by default all the same.
         """
         self._settings()
         X, y, timeline, steps = self._checked(X, y, times, numeric=True)
@@ -224,7 +224,7 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
         return self._margins(X, times)
 
     def losses(self, X: Any, y: Any, times: Any = None) -> Vector:
-        """The squared error of each document at its time, or at that to come."""
+        """The squared error of each document at its time, or at the next one."""
         return np.asarray((np.asarray(y, dtype=np.float64) - self.predict(X, times)) ** 2)
 
 
@@ -232,8 +232,8 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
 class TimeSeriesClassifier(ClassifierMixin, _TimeSeriesModel):  # type: ignore[misc]
     """Logistic regression with a copy of the coefficients for each time.
 
-    Takes the parameters (but for ``noise_variance``) and leaves the attributes of :class:`TimeSeriesRegressor`, and
-    ``classes_``, of which there are two.
+    Has the parameters (except ``noise_variance``) and attributes of :class:`TimeSeriesRegressor`, and the two
+    ``classes_``.
 
     Examples
     --------
@@ -265,11 +265,11 @@ class TimeSeriesClassifier(ClassifierMixin, _TimeSeriesModel):  # type: ignore[m
         return np.asarray(self.classes_[(self._margins(X, times) > 0).astype(np.intp)])
 
     def predict_proba(self, X: Any, times: Any = None) -> Vector:
-        """The probability of each class, one row a document."""
+        """The probability of each class, one row per document."""
         positive = expit(self._margins(X, times))
         return np.column_stack([1.0 - positive, positive])
 
     def losses(self, X: Any, y: Any, times: Any = None) -> Vector:
-        """−ln of the probability of each document's class at its time, or at that to come."""
+        """−ln of the probability of each document's class at its time, or at the next one."""
         signs = np.where(np.asarray(y) == self.classes_[1], 1.0, -1.0)
         return np.asarray(np.logaddexp(0.0, -signs * self._margins(X, times)))

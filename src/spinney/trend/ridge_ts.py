@@ -18,7 +18,7 @@ from spinney.trend.newton import Newton, at
 def ridge_ts_precision(n_times: int, n_series: int, lam: float, alpha: float, *, bias: bool) -> Chains:
     """R of ½wᵀRw = ½λ Σ_t w_t² + ½λα Σ_t (w_{t+1} − w_t)² for every series.
 
-    With ``bias`` the last series is the intercept: its changes are charged (a little even when α is 0, for the sake of
+    With ``bias`` the last series is the intercept: its changes are penalised (slightly even if α is 0, because of
     times without data), its level is not.
 
     Examples
@@ -51,7 +51,8 @@ def fit_ridge_ts(
             task.update(1, note=f"objective {objective:.6g}")
             if converged or len(trace) > max_iter:
                 break
-            # A quadratic needs one step, and an exact one; others need only as much as they are far from their end.
+            # A quadratic needs one exact step; other losses need only as much precision as they are far from the
+            # optimum.
             forcing = 0.1 * tol if isinstance(loss, SquaredLoss) else max(0.1 * tol, min(0.1, violation))
             point = newton.step(point, R, forcing)
     return Fit(point.W, np.empty(0), objective, violation, converged, trace, stop.interrupted)

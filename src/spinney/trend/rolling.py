@@ -1,4 +1,4 @@
-"""Rolling-origin evaluation: predict each time from strictly earlier ones, as one would have had to then."""
+"""Rolling-origin evaluation: predict each time from strictly earlier ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spinney.trend.timeline import checked_times
 
 
 class RollingRow(NamedTuple):
-    """One method at one test time: the loss of each document, their mean, and the settings chosen."""
+    """One method at one test time: the loss of each document, their mean, and the chosen settings."""
 
     method: str
     time: Any
@@ -51,7 +51,7 @@ def rolling_origin(
     window: int | None = None,
     threads: int | None = None,
 ) -> list[RollingRow]:
-    """Train on what came before each test time and score what came then.
+    """Train on the documents before each test time, and score those of the test time.
 
     The first test time is the development time as well: there the best of a method's candidates is chosen, by mean
     loss, and kept for the later ones. (So the row of that time flatters methods with many candidates.)
@@ -59,13 +59,13 @@ def rolling_origin(
     Parameters
     ----------
     methods : mapping of str to model or list of models
-        Under each name the candidates (:func:`candidates`). A model has ``fit(*data, times)`` and ``losses(*data)``.
+        For each name, the candidates (:func:`candidates`). A model has ``fit(*data, times)`` and ``losses(*data)``.
     data : (X, y) or (counts, covariates)
-        Arrays or CSR matrices with a row for each document.
+        Arrays or CSR matrices with one row per document.
     times : array of shape (n,)
     test_times : sequence
     window : int, optional
-        Train on no more than so many of the times before that have documents.
+        Train on at most this many preceding times with documents.
     threads : int, optional
 
     Returns
@@ -120,14 +120,14 @@ def rolling_origin(
 
 
 def _fold(times: NDArray[Any], test: Any, window: int | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The rows before a test time, and those of it."""
+    """The rows before a test time, and the rows of the test time."""
     earlier = np.unique(times[times < test])
     if not len(earlier):
         raise InputError(f"no documents before the test time {test!s}", remedy="test later times")
     first = earlier[0] if window is None else earlier[-min(window, len(earlier))]
     rows = np.flatnonzero(times == test)
     if not len(rows):
-        raise InputError(f"no documents at the test time {test!s}", remedy="leave it out")
+        raise InputError(f"no documents at the test time {test!s}", remedy="leave this time out")
     return np.flatnonzero((times >= first) & (times < test)), rows
 
 
@@ -151,7 +151,7 @@ class OverallRow(NamedTuple):
 
 
 def overall(rows: Sequence[RollingRow], *, development: bool = True) -> list[OverallRow]:
-    """All documents of each method together, the thesis's last line; without ``development``, less the first time."""
+    """All documents of each method together, as in the thesis; without ``development``, not the first time."""
     found = []
     for name in dict.fromkeys(row.method for row in rows):
         losses = _losses(rows, name, development)
@@ -160,9 +160,9 @@ def overall(rows: Sequence[RollingRow], *, development: bool = True) -> list[Ove
 
 
 def signed_rank(rows: Sequence[RollingRow], one: str, other: str, *, development: bool = True) -> float:
-    """The p-value of Wilcoxon's signed-rank test (two-sided) that two methods err alike, over all documents.
+    """The p-value of Wilcoxon's signed-rank test (two-sided) of equal errors of two methods, over all documents.
 
-    1 where they have the same losses.
+    1 if they have the same losses.
     """
     difference = _losses(rows, one, development) - _losses(rows, other, development)
     return float(wilcoxon(difference).pvalue) if np.any(difference) else 1.0
@@ -172,5 +172,5 @@ def _losses(rows: Sequence[RollingRow], name: str, development: bool) -> Vector:
     first = min(row.time for row in rows)
     parts = [row.losses for row in rows if row.method == name and (development or row.time != first)]
     if not parts:
-        raise OptionError(f"there are no rows of the method {name!r}")
+        raise OptionError(f"there are no rows for the method {name!r}")
     return np.concatenate(parts)

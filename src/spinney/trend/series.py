@@ -1,4 +1,4 @@
-"""Read-outs: the series a person should look at, what they will be next, how stiff they are."""
+"""Summaries of series: the most important ones, their expected next values, how stiff they are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spinney.trend.chains import toeplitz
 
 
 class Series(NamedTuple):
-    """One feature's coefficients over time, and the number it was ranked by."""
+    """One feature's coefficients over time, and the score by which it was ranked."""
 
     name: str
     score: float
@@ -36,7 +36,7 @@ def strongest_series(
     coef : array of shape (T, I)
         ``coef_`` of a model; for one covariate of a text model ``coef_[:, :, f]``.
     names : sequence of str, optional
-        What the features are called; else numbers from 0.
+        The names of the features; by default numbers from 0.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def strongest_series(
     elif by == "last":
         score = np.abs(coef[-1])
     else:
-        raise unknown_choice("series are ranked by", by, ("norm", "change", "last"))
+        raise unknown_choice("by must be", by, ("norm", "change", "last"))
     order = np.argsort(-score, kind="stable")[:k]
     return [Series(names[i], float(score[i]), coef[:, i].copy()) for i in order if score[i] > 0]
 
@@ -63,9 +63,9 @@ def strongest_series(
 def forecast(coef: ArrayLike, e_alpha: ArrayLike, steps: int = 1) -> Vector:
     """The next values of each series, shape (steps, I): their mean given the past, under the prior at E[α].
 
-    A model predicts with the last copy of its coefficients, as the thesis does; this is what its prior expects of
-    them. Alone, the next value is −α times the last, so at most half of it: the prior knows only series that shrink,
-    and to it a longer future is a stiffer one.
+    A model predicts with the last copy of its coefficients, as the thesis does; this is what its prior expects
+    instead. One step ahead, the value is −α times the last, so at most half of it: under the prior, series only shrink,
+    and a longer future makes them stiffer.
 
     Examples
     --------
@@ -81,9 +81,9 @@ def forecast(coef: ArrayLike, e_alpha: ArrayLike, steps: int = 1) -> Vector:
 
 
 def alpha_histogram(e_alpha: ArrayLike, coef: Any = None, bins: int = 20) -> tuple[NDArray[np.int64], Vector]:
-    """How many features have E[α] in each bin of (−C, 0), and the edges (Yogatama 2015, fig. 3.2).
+    """The number of features with E[α] in each bin of (−C, 0), and the edges (Yogatama 2015, fig. 3.2).
 
-    With ``coef`` of shape (T, I) only features whose series is not zero are counted: the others have learnt nothing.
+    With ``coef`` of shape (T, I) only features with a non-zero series are counted.
 
     Examples
     --------

@@ -28,7 +28,7 @@ _PREFIX = re.compile(r"\d{4}-\d{2}(-\d{2})?(?!\d)|\d+")
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold what; ``covariates`` and ``extra`` map the names that a model uses to columns."""
+    """The columns of a table; ``covariates`` and ``extra`` map the names that a model uses to columns."""
 
     text: str = "text"
     time: str | None = "time"
@@ -39,14 +39,14 @@ class Columns:
 
     @classmethod
     def of(cls, s: Any) -> Self:
-        """Those that the settings of a fit name; without settings, the usual ones."""
+        """The columns named by the settings of a fit; without settings, the default ones."""
         if s is None:
             return cls()
         covariates, extra = named_columns("covariates", s.covariates), named_columns("extra", s.extra)
         return cls(s.text, s.time, s.label if s.value is None else s.value, covariates, extra, s.header)
 
     def other(self, s: Any, **given: Any) -> Self:
-        """With other columns, where settings of ``apply`` or ``eval`` name them."""
+        """A copy with the columns that the settings of ``apply`` or ``eval`` name."""
         given |= {"text": s.text, "header": s.header}
         given |= {name: named_columns(name, getattr(s, name)) or None for name in ("covariates", "extra")}
         return replace(self, **{name: value for name, value in given.items() if value is not None})
@@ -54,7 +54,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Read:
-    """Dated documents, what each is called, and how many were skipped."""
+    """Dated documents, their ids, and the number of skipped ones."""
 
     documents: Documents
     ids: list[str]
@@ -72,7 +72,7 @@ class _Row:
 
 
 def paths_of(data: Any) -> list[str] | None:
-    """The files that data are, or None if they are documents in memory."""
+    """The files, or None if the data are documents in memory."""
     if isinstance(data, Documents):
         return None
     return [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
@@ -87,14 +87,14 @@ def read_dated(
     numeric: bool = False,
     classes: Sequence[str] = (),
 ) -> Read:
-    """All documents of some files; documents in memory are given back as they are.
+    """All documents of some files; documents in memory are returned as they are.
 
     Parameters
     ----------
     data
         Files, folders, or :class:`~spinney.trend.model.Documents`.
     columns
-        Where things stand in tables.
+        The columns of tables.
     s
         Settings with ``format``, ``encoding`` and ``on_error``.
     every
@@ -102,7 +102,7 @@ def read_dated(
     numeric
         Whether targets are numbers.
     classes
-        The labels to keep; documents of others are left out.
+        The labels to keep; documents with other labels are dropped.
     """
     files = paths_of(data)
     if files is None:
@@ -125,7 +125,7 @@ def read_dated(
 
 
 class _Checked:
-    """Rows whose times and numbers can be understood; others are an error, or skipped and counted."""
+    """Rows with valid times and numbers; others are an error, or skipped and counted."""
 
     def __init__(self, path: str, s: Any, columns: Columns, numeric: bool) -> None:
         self.path, self.s, self.columns, self.numeric = path, s, columns, numeric
@@ -141,7 +141,7 @@ class _Checked:
             raise InputError(
                 what,
                 path=self.path,
-                remedy="give a table, such as a CSV file, or say by its format that it is one",
+                remedy="give a table, such as a CSV file, or set its format",
             )
         return self._folder() if format == "folder" else self._lines()
 
@@ -182,7 +182,7 @@ class _Checked:
         for document in read_folder(self.path, **self._how, report=report):
             time = None
             if self.columns.time is not None:
-                # The folder, or without folders what the file's name begins with.
+                # The folder or, without folders, the beginning of the file name.
                 begins = _PREFIX.match(PurePath(document.id).name)
                 time = document.label if document.label is not None else begins[0] if begins else document.id
             row = self._checked(document.id, None, document.text, time, None, [], [])
@@ -193,9 +193,9 @@ class _Checked:
     def _lines(self) -> Iterator[_Row]:
         if self.columns.time is not None:
             raise InputError(
-                "lines of text carry no times",
+                "lines of text have no times",
                 path=self.path,
-                remedy="give a folder of years or a table, such as a CSV file, or say which by its format",
+                remedy="give a folder of years or a table, such as a CSV file, or set its format",
             )
         with open_text(self.path, encoding=self.s.encoding) as lines:
             for number, line in enumerate(lines, 1):
@@ -253,5 +253,5 @@ def _readable(path: str) -> Iterator[str]:
         try:
             yield copy.name
         except InputError as error:
-            told = "-" if error.path is not None and str(error.path) == copy.name else error.path
-            raise InputError(error.what, path=told, line=error.line, remedy=error.remedy) from None
+            name = "-" if error.path is not None and str(error.path) == copy.name else error.path
+            raise InputError(error.what, path=name, line=error.line, remedy=error.remedy) from None

@@ -1,10 +1,10 @@
-"""Exact zeros under the adaptive prior: whole series leave the model (left as future work in the thesis).
+"""Exact zeros under the adaptive prior: whole series are removed (left as future work in the thesis).
 
-The bound charges (T/2)·ln Q = T·ln‖w‖_A, which L-BFGS cannot bring to zero. Here it is T·ln(‖w‖_A + ε): the same as
-ε → 0, finite at zero, and concave in the norm. So T·‖w‖_A/(‖w_old‖_A + ε) majorises it, which is a group Lasso in the
-norm of E[A]; in v = Lᵀw, where L·Lᵀ = E[A], a plain one, whose proximal operator gives exact zeros. A round takes some
-proximal steps on that group Lasso, which decide what is zero, then a Newton step on the series that are not, where
-½E[1/λ]·Q majorises as well, then finds the best κ; each lessens the objective.
+The bound has the term (T/2)·ln Q = T·ln‖w‖_A, which L-BFGS cannot bring to zero. Here it is T·ln(‖w‖_A + ε): the same
+as ε → 0, finite at zero, and concave in the norm. So T·‖w‖_A/(‖w_old‖_A + ε) majorises it, which is a group Lasso in
+the norm of E[A]; in v = Lᵀw, where L·Lᵀ = E[A], a plain one, whose proximal operator gives exact zeros. A round takes
+some proximal steps on that group Lasso, which decide what is zero, then a Newton step on the series that are not, where
+½E[1/λ]·Q majorises as well, then finds the best κ; each decreases the objective.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Whitened:
         return value, grad.ravel()
 
     def lipschitz(self) -> float:
-        """About the largest curvature at 0 (power iteration): where the search for a step begins."""
+        """About the largest curvature at 0 (power iteration): the start of the step-size search."""
         product = self.loss.hess_vec(np.zeros(self.n_params))
         v = np.random.default_rng(0).standard_normal(self.factor.root.shape)
         for _ in range(10):
@@ -69,7 +69,7 @@ def fit_sparse(
     max_iter: int = 200,
     scale: float = 1.0,
 ) -> Fit:
-    """Minimise loss(W) + Σ RT·ln(‖w‖_A + ε) + (terms of κ); see the head of this module."""
+    """Minimise loss(W) + Σ RT·ln(‖w‖_A + ε) + (terms of κ); see the docstring of this module."""
     started = time.perf_counter()
     trace: list[Step] = []
     n_groups = W.shape[1] // prior.replicates
@@ -153,7 +153,7 @@ def _group_lasso(
 
 
 def _newton(loss: Any, prior: AdaptivePrior, point: SeriesPoint, kappa: Vector) -> SeriesPoint:
-    """A step on the series that are not zero, by the quadratic majoriser, which they have and the others have not."""
+    """A step on the series that are not zero, by the quadratic majoriser, which only these have."""
     Q = prior.norms(point.W, kappa)
     kept = Kept(loss, prior, np.flatnonzero(Q > 0), len(Q))
     R = prior.precision(kappa[kept.groups], prior.shrinkage(Q[kept.groups]))

@@ -29,7 +29,7 @@ ADAPTED = ("kappa_", "e_alpha_", "shrinkage_")
 
 
 class SeriesModel(Model, BaseEstimator):  # type: ignore[misc]
-    """What the estimators of series share: their settings, what is known of a fit, and files."""
+    """The shared part of the estimators of series: their settings, facts about a fit, and files."""
 
     takes: ClassVar[type[Series]]
     names_: list[str] | None = None
@@ -40,7 +40,7 @@ class SeriesModel(Model, BaseEstimator):  # type: ignore[misc]
 
     @property
     def facts(self) -> dict[str, Any]:  # type: ignore[override]
-        """What the fit did, by the names that all models use."""
+        """The facts about the fit, by the names that all models use."""
         found = {name: getattr(self, attribute, None) for name, attribute in _NAMED_FACTS.items()}
         return {"method": self.method, **found}
 
@@ -50,7 +50,7 @@ class SeriesModel(Model, BaseEstimator):  # type: ignore[misc]
         super().save(path)
 
     def contents(self) -> Contents:
-        """What the model keeps in its file."""
+        """The contents of the model's file."""
         return Contents(*self.parts(self.names_))
 
     def parts(self, names: Sequence[str] | None = None) -> Parts:
@@ -79,7 +79,7 @@ _NAMED_FACTS = {
 
 
 def linear_parts(model: Any, names: Sequence[str] | None) -> Parts:
-    """What a file keeps of a `TimeSeriesRegressor` or `TimeSeriesClassifier`."""
+    """The parts of a file for a `TimeSeriesRegressor` or `TimeSeriesClassifier`."""
     header, tensors, strings = common_parts(model, names, model.coef_.shape[1])
     tensors |= {"intercept": np.array(model.intercept_), **csr_tensors("coef", csr_array(model.coef_))}
     if hasattr(model, "classes_"):
@@ -88,22 +88,22 @@ def linear_parts(model: Any, names: Sequence[str] | None) -> Parts:
 
 
 def linear_from_parts(cls: Any, file: ModelFile) -> Any:
-    """What `linear_parts` gave, out of a file."""
+    """The model from the parts of `linear_parts`."""
     model = rebuilt(cls, file)
     coef, intercept = file.csr("coef").toarray(), np.array(file.tensor("intercept", np.float64))
     if not len(coef) == len(intercept) == len(model.times_) or not len(coef):
-        raise file.error("damaged: as many coefficients as times are needed")
+        raise file.error("damaged: the coefficients do not match the times")
     model.coef_, model.intercept_, model.n_features_in_ = coef, intercept, coef.shape[1]
     if not all(np.all(np.isfinite(one)) for one in (coef, intercept)):
         raise file.error("damaged: some coefficients are not finite")
     check_names(file, model, coef.shape[1])
     for name in ADAPTED:
         if hasattr(model, name) and getattr(model, name).shape != (coef.shape[1],):
-            raise file.error(f"damaged: {name[:-1]} does not fit the coefficients")
+            raise file.error(f"damaged: {name[:-1]} does not match the coefficients")
     if "classes" in file.header:
         model.classes_ = unpack_labels(file, "classes", file.fact("classes", str))
         if len(model.classes_) != 2:
-            raise file.error("damaged: it has not two classes")
+            raise file.error("damaged: it does not have two classes")
     elif cls.__name__ == "TimeSeriesClassifier":
         raise file.error("damaged: it has no classes")
     return model
@@ -114,7 +114,9 @@ def common_parts(
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Sequence[str]]]:
     """Header, tensors and strings that all time-series models have."""
     if names is not None and len(names) != width:
-        raise InputError(f"{len(names)} names for {width} coefficients", remedy="give each its name")
+        raise InputError(
+            f"{len(names)} names for {width} coefficients", remedy="give one name per coefficient"
+        )
     strings: dict[str, Sequence[str]] = {} if names is None else {"names": list(names)}
     header = {
         "parameters": model.get_params(),
@@ -130,7 +132,7 @@ def rebuilt(cls: Any, file: ModelFile) -> Any:
     """A model with the parameters, facts, times and names of a file."""
     parameters = file.fact("parameters", dict)
     if set(parameters) != set(cls().get_params()):
-        raise file.error("damaged: it has other parameters than such a model")
+        raise file.error("damaged: it does not have the parameters of such a model")
     model = cls(**parameters)
     with file.checked(TypeError):
         model._settings()
@@ -139,7 +141,7 @@ def rebuilt(cls: Any, file: ModelFile) -> Any:
         if name in facts:
             value = facts[name]
             if not (value is None or isinstance(value, int | float)):
-                raise file.error(f"damaged: {name[:-1]} is no number")
+                raise file.error(f"damaged: {name[:-1]} is not a number")
             setattr(model, name, value)
     for name in ADAPTED:
         if name in file.tensors:
@@ -152,9 +154,9 @@ def rebuilt(cls: Any, file: ModelFile) -> Any:
 
 
 def check_names(file: ModelFile, model: Any, width: int) -> None:
-    """As many names as there are coefficients to name."""
+    """Check that there is one name per coefficient."""
     if model.names_ is not None and len(model.names_) != width:
-        raise file.error("damaged: as many names as coefficients are needed")
+        raise file.error("damaged: the names do not match the coefficients")
 
 
 def pack_labels(labels: NDArray[Any], strings: dict[str, Sequence[str]], name: str) -> str:
@@ -166,12 +168,12 @@ def pack_labels(labels: NDArray[Any], strings: dict[str, Sequence[str]], name: s
 
 
 def unpack_labels(file: ModelFile, name: str, kind: str) -> NDArray[Any]:
-    """Labels out of their strings."""
+    """Labels from their strings."""
     texts = file.texts(name)
     if kind == "bool":
         return np.array([text == "True" for text in texts])
     if kind not in ("int64", "float64", "str") and not kind.startswith("datetime64["):
-        raise file.error(f"damaged: no such type of labels: {kind!r}")
+        raise file.error(f"damaged: unknown type of labels: {kind!r}")
     try:
         return np.array(texts) if kind == "str" else np.array(texts, dtype=kind)
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""What words will be used, given what is known about a document and its time (Yogatama 2015, §3.4.3)."""
+"""Which words are used, given the covariates of a document and its time (Yogatama 2015, §3.4.3)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class TimeSeriesTextModel(SeriesModel):
     """p(word v | time t, covariates f) ∝ exp(θ_v⁽ᵗ⁾ + W_v⁽ᵗ⁾·f): effects on words that change over time.
 
     θ⁽ᵗ⁾ are the logarithms of the frequencies of words at time t (of all times in the methods ``ridge-all`` and
-    ``lasso-all``); W⁽ᵗ⁾ tells how each covariate, such as a place or the state of the economy, makes them deviate.
+    ``lasso-all``); W⁽ᵗ⁾ is the effect of each covariate, such as a place or the state of the economy.
     Covariates should be of comparable size. Words outside of the vocabulary have no column and are not counted.
 
     Parameters
@@ -76,14 +76,14 @@ class TimeSeriesTextModel(SeriesModel):
         As in :class:`spinney.trend.TimeSeriesRegressor`; λ in the units of the negative log-likelihood.
     shared : bool
         Whether the series of all words under one covariate share one strength and one stiffness, or each has its own;
-        the thesis ("the same prior") can be read either way. A covariate that moves few words of many is best given
-        strengths of their own: shared, it leaves as a whole unless all of them together outweigh the prior.
+        the thesis ("the same prior") can be read either way. For a covariate that affects few of many words,
+        separate strengths are best: if shared, it is removed as a whole unless all words together outweigh the prior.
     background : "time" or "all"
         Whether θ of ``adaptive``, ``sparse``, ``ridge-ts``, ``ridge-one`` and ``lasso-one`` are frequencies of each
-        time, as in the thesis, or of all times together. The latter with a covariate that is always 1 tells how words
-        come and go.
+        time, as in the thesis, or of all times together. The latter, with a covariate that is always 1, shows how
+        words come and go.
     smoothing : float
-        Added to the counts for the background.
+        Pseudo-count of the background.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class TimeSeriesTextModel(SeriesModel):
     effects_: list[str] | None = None
 
     def fit(self, counts: Any, covariates: Any, times: Any = None) -> Self:
-        """Fit the series. Interrupted (Ctrl-C), the model keeps what it has and raises ``KeyboardInterrupt``.
+        """Fit the series. An interrupt (Ctrl-C) keeps what was learned, and is raised again.
 
         Parameters
         ----------
@@ -138,13 +138,13 @@ class TimeSeriesTextModel(SeriesModel):
         return self
 
     def losses(self, counts: Any, covariates: Any, times: Any = None) -> Vector:
-        """−ln of the probability of each document, by θ and W of its time, or of the last for the time to come."""
+        """−ln of the probability of each document, by θ and W of its time, or of the last time for the next one."""
         check_is_fitted(self)
         counts, covariates = _checked(counts, covariates)
         V, F = self.coef_.shape[1:]
         if counts.shape[1] != V or covariates.shape[1] != F:
             raise InputError(
-                f"{counts.shape[1]} words and {covariates.shape[1]} covariates where the model has {V} and {F}"
+                f"{counts.shape[1]} words and {covariates.shape[1]} covariates, but the model has {V} and {F}"
             )
         losses = np.empty(len(covariates))
         for step, rows in Timeline(self.times_).rows(times, len(covariates)):
@@ -160,7 +160,7 @@ class TimeSeriesTextModel(SeriesModel):
         return np.asarray(-np.bincount(seen.row, weights=logs, minlength=counts.shape[0]), dtype=np.float64)
 
     def log_likelihood(self, counts: Any, covariates: Any) -> float:
-        """ln of the probability of all words of documents of the time to come."""
+        """ln of the probability of all words of documents of the next time."""
         return -float(self.losses(counts, covariates).sum())
 
     # -- files ---------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class TimeSeriesTextModel(SeriesModel):
         header, tensors, strings = common_parts(self, names, V)
         effects = self.effects_
         if effects is not None and len(effects) != F:
-            raise InputError(f"{len(effects)} names for {F} covariates", remedy="give each its name")
+            raise InputError(f"{len(effects)} names for {F} covariates", remedy="give one name per covariate")
         header |= {"effects": F, "effects_named": effects is not None}
         if effects is not None:
             strings["effects"] = list(effects)
@@ -189,7 +189,7 @@ class TimeSeriesTextModel(SeriesModel):
 
     @classmethod
     def from_parts(cls, file: ModelFile) -> Self:
-        """Out of a model file."""
+        """The model from a model file."""
         model: Self = rebuilt(cls, file)
         coef, theta, F = (
             file.csr("coef").toarray(),
@@ -198,17 +198,17 @@ class TimeSeriesTextModel(SeriesModel):
         )
         T, V = theta.shape
         if not T or len(model.times_) != T or coef.shape != (T, V * F) or F < 1:
-            raise file.error("damaged: its arrays do not fit together")
+            raise file.error("damaged: its arrays do not match")
         if not all(np.all(np.isfinite(one)) for one in (coef, theta)):
             raise file.error("damaged: some coefficients are not finite")
         check_names(file, model, V)
         model.coef_, model.theta_, model.n_features_in_ = coef.reshape(T, V, F), theta, V
         for name in ADAPTED:
             if hasattr(model, name) and getattr(model, name).shape != ((F,) if model.shared else (V, F)):
-                raise file.error(f"damaged: {name[:-1]} does not fit the coefficients")
+                raise file.error(f"damaged: {name[:-1]} does not match the coefficients")
         model.effects_ = file.texts("effects") if file.fact("effects_named", bool) else None
         if model.effects_ is not None and len(model.effects_) != F:
-            raise file.error("damaged: as many names as covariates are needed")
+            raise file.error("damaged: the names do not match the covariates")
         return model
 
 
@@ -218,7 +218,7 @@ def _checked(counts: Any, covariates: Any) -> tuple[Any, Vector]:
         covariates.toarray() if sparse.issparse(covariates) else covariates, dtype=np.float64
     )
     if counts.shape[0] != len(covariates):
-        raise InputError(f"{counts.shape[0]} documents of words, {len(covariates)} of covariates")
+        raise InputError(f"{counts.shape[0]} documents have words, but {len(covariates)} have covariates")
     if counts.data.size and counts.data.min() < 0:
-        raise InputError("a count of words is negative")
+        raise InputError("word counts must not be negative")
     return counts, covariates

@@ -17,10 +17,10 @@ _MANY_STEPS = 1000
 
 @dataclass(frozen=True)
 class Timeline:
-    """The times of a model in order, one a step.
+    """The times of a model in order, one per step.
 
-    Integers are counted through: a year without documents, between others, is a step without data. Other labels
-    (strings, dates) follow each other in their sorted order.
+    Integers are consecutive: a year without documents between others is a step without data. Other labels
+    (strings, dates) are in sorted order.
 
     Examples
     --------
@@ -41,13 +41,13 @@ class Timeline:
         if span > _MANY_STEPS and span > 10 * len(seen):
             raise InputError(
                 f"{len(seen)} different times spread over {span} steps",
-                remedy="number the times one by one, or give them as years",
+                remedy="number the times consecutively, or give years",
             )
         return cls(np.arange(int(seen[0]), int(seen[-1]) + 1))
 
     @classmethod
     def given(cls, times: Any, n: int) -> tuple[Timeline, Steps]:
-        """The timeline of n documents, and the step of each; without times they are all of one."""
+        """The timeline of n documents, and the step of each; without times, all are of one step."""
         times = np.zeros(n, dtype=np.int64) if times is None else times
         _check_number(times, n)
         timeline = cls.of(times)
@@ -60,18 +60,20 @@ class Timeline:
         """The step of each time: that of the last label not after it."""
         times = checked_times(times)
         if (times.dtype.kind in "iuf") != (self.labels.dtype.kind in "iuf"):
-            raise InputError(f"times such as {times[0]!s} where the model has such as {self.labels[0]!s}")
+            raise InputError(
+                f"times such as {times[0]!s}, but the model has times such as {self.labels[0]!s}"
+            )
         steps = np.searchsorted(self.labels, times, side="right") - 1
         if np.any(steps < 0):
             early = times[int(np.argmin(steps))]
             raise InputError(
-                f"time {early!s} is before the first of the model, {self.labels[0]!s}",
+                f"time {early!s} is before the first time of the model, {self.labels[0]!s}",
                 remedy="train on earlier documents",
             )
         return np.asarray(steps, dtype=np.intp)
 
     def rows(self, times: Any, n: int) -> Iterator[tuple[int, Any]]:
-        """Each step that n documents have, with their rows; without times all are of the last."""
+        """Each step that n documents have, with their rows; without times, all are of the last step."""
         if times is None:
             yield -1, slice(None)
             return
@@ -83,7 +85,7 @@ class Timeline:
 
 def _check_number(times: Any, n: int) -> None:
     if len(times) != n:
-        raise InputError(f"{len(times)} times for {n} documents", remedy="give each its time")
+        raise InputError(f"{len(times)} times for {n} documents", remedy="give one time per document")
 
 
 def checked_times(values: Any) -> NDArray[Any]:
@@ -93,7 +95,7 @@ def checked_times(values: Any) -> NDArray[Any]:
         raise InputError("times must be a list of whole numbers, numbers, dates or strings")
     if times.dtype.kind == "f":
         if not np.all(np.isfinite(times)):
-            raise InputError("a time is not a finite number", remedy="drop documents without a time")
+            raise InputError("a time is not a finite number", remedy="leave out documents without a time")
         if np.all(times == np.round(times)):
             return times.astype(np.int64)
     return times

@@ -1,4 +1,4 @@
-"""What trends look like to people: series, their stiffness, forecasts, and methods compared."""
+"""Views of trends: series, their stiffness, forecasts, and comparisons of methods."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from spinney.trend.comparing import Comparison
 from spinney.trend.model import Strand, TrendModel
 from spinney.views import Bars, Extra, Facts, Note, Section, Series, Spark, Table, View
 
-_LINES = 8  # in a chart: as many as there are colours
-_EFFECTS = 12  # covariates that a page shows, those with the strongest series
+_LINES = 8  # lines per chart: as many as there are colours
+_EFFECTS = 12  # covariates shown on a page, those with the strongest series
 
-#: How facts are called, in the order of a table.
+#: The names of facts, in the order of a table.
 _NAMES = {
     "task": "task", "method": "method", "documents": "documents", "first": "first time", "last": "last time",
     "times": "times", "features": "features", "covariates": "covariates", "entries": "entries",
     "parameters": "parameters", "active": "active series", "lam": "λ", "objective": "objective",
     "violation": "violation", "converged": "converged", "iterations": "iterations", "skipped": "skipped",
-    "seconds": "seconds", "reading_seconds": "reading seconds", "entries_per_second": "entries per second",
+    "seconds": "seconds", "reading_seconds": "seconds reading", "entries_per_second": "entries per second",
 }  # fmt: skip
 
 
 def fit_facts(facts: Mapping[str, Any]) -> Facts:
-    """What a fit did."""
+    """The facts about a fit."""
     return Facts("facts", "", facts, _NAMES)
 
 
@@ -45,7 +45,7 @@ def inspection(model: TrendModel, s: Inspect) -> list[View]:
     if s.words:
         every = model.strongest(len(model.names))
         asked = {effect: [strand for strand in of if strand.word in s.words] for effect, of in every.items()}
-        views += _series("asked", f"Series of the words asked for, {span}", asked, "norm")
+        views += _series("asked", f"Series of the given words, {span}", asked, "norm")
     views += _series("strongest", f"Strongest series, {span}", model.strongest(s.top), "norm")
     if len(model.labels) > 1:
         changed = model.strongest(s.top, by="change")
@@ -60,14 +60,14 @@ def inspection(model: TrendModel, s: Inspect) -> list[View]:
 
 
 def _series(key: str, title: str, by_effect: Mapping[str, Sequence[Strand]], score: str) -> list[View]:
-    """A table for people, and all about the series for JSON."""
+    """A table for the terminal, and the whole series for JSON."""
     whole = Extra(key, "", by_effect)
     strands = [strand for of in by_effect.values() for strand in of]
     if not strands:
         return [Note(f"{title}: none"), whole]
     several = len(by_effect) > 1
     if not several and "(all)" not in by_effect:
-        title = f"{title}; weights speak for {next(iter(by_effect))}"
+        title = f"{title} (weights above 0 are evidence for {next(iter(by_effect))})"
     expected = any(strand.next is not None for strand in strands)
     header = [*(["effect"] if several else []), "word", "series", "first", "last"]
     header += [*(["next"] if expected else []), score]
@@ -88,18 +88,18 @@ def _signed(value: float | None) -> str:
 
 
 def score_views(scores: Mapping[str, Any]) -> list[View]:
-    """The scores of a model on dated documents, over all and by time."""
-    over_all = {name: value for name, value in scores.items() if name != "by_time"}
+    """The scores of a model on dated documents, overall and by time."""
+    overall = {name: value for name, value in scores.items() if name != "by_time"}
     rows = [[row["time"], row["documents"], row["loss"]] for row in scores["by_time"]]
     header = ["time", "documents", scores["measure"]]
     return [
-        Facts("facts", "", over_all),
+        Facts("facts", "", overall),
         Table("by_time", "By time", header, rows, ["time", "documents", "loss"]),
     ]
 
 
 def comparison_views(found: Comparison) -> list[View]:
-    """Tables like those of the thesis: a row for each test time, a column for each method, the best one starred."""
+    """Tables like those of the thesis: one row per test time, one column per method, the best score starred."""
     rows = [*found.by_time, found.overall, *([found.without_first] if found.without_first else [])]
     names = [f"{row.time} (dev)" if k == 0 else row.time for k, row in enumerate(rows)]
     words = rows[0].words is not None
@@ -107,7 +107,7 @@ def comparison_views(found: Comparison) -> list[View]:
         Facts("facts", "", {**found.as_dict(), "skipped": found.skipped}, {"skipped": "skipped"}),
         Table(
             "",
-            f"Rolling origin: {found.measure}, less is better (* the least)",
+            f"Rolling origin: {found.measure} (lower is better, * the best)",
             ["test time", "documents", *(["words"] if words else []), *found.methods],
             [
                 [name, row.documents, *([row.words] if words else []), *_starred(row.scores, found, min)]
@@ -120,7 +120,7 @@ def comparison_views(found: Comparison) -> list[View]:
         cells = [[n, row.documents, *_starred(row.accuracy or {}, found, max)] for n, row in zip(names, rows)]
         views.append(Table("", "Accuracy", header, cells))
     first = found.methods[0]
-    tests = ["p, all", *(["p, without dev"] if found.p_without_first is not None else [])]
+    tests = ["p (all)", *(["p (without dev)"] if found.p_without_first is not None else [])]
     each = []
     for name in found.methods:
         values = found.chosen[name].items()
@@ -129,15 +129,15 @@ def comparison_views(found: Comparison) -> list[View]:
         p = [found.p, *([found.p_without_first] if found.p_without_first is not None else [])]
         each.append([name, settings, wins, *(_p(of.get(name)) for of in p)])
     title = (
-        f"Settings chosen at {rows[0].time}; {first} against each, by document (Wilcoxon's signed-rank test)"
+        f"Settings chosen at {rows[0].time}, and {first} against each by document (Wilcoxon signed-rank test)"
     )
     return [*views, Table("", title, ["method", "settings", f"{first} is better on", *tests], each)]
 
 
 def _starred(scores: Mapping[str, float], found: Comparison, best: Any) -> list[str]:
-    told = {name: f"{scores[name]:.4f}" for name in found.methods}
-    foremost = f"{best(scores.values()):.4f}"
-    return [f"{text}{'*' if text == foremost else ' '}" for text in told.values()]
+    texts = {name: f"{scores[name]:.4f}" for name in found.methods}
+    top = f"{best(scores.values()):.4f}"
+    return [f"{text}{'*' if text == top else ' '}" for text in texts.values()]
 
 
 def _p(value: float | None) -> str:
@@ -148,14 +148,14 @@ def _p(value: float | None) -> str:
 
 _RANKED = {"norm": "largest norms", "steps": "largest steps from time to time"}
 _ABOUT = {
-    "regression": "A trend: the number that each word adds, over time.",
+    "regression": "A trend: what each word adds to the number, over time.",
     "classification": "A trend: what each word adds to the log-odds of a class, over time.",
     "text": "A trend: how the use of words changes over time.",
 }
 
 
 def page_views(model: TrendModel, s: Report) -> list[View]:
-    """The page of a trend: series of words as lines over time, what is expected of them, how stiff they are."""
+    """The page of a trend: series of words over time, their expected next values, and how stiff they are."""
     views = [
         Note(_ABOUT[model.task]),
         fit_facts(model.facts),
@@ -171,14 +171,14 @@ def page_views(model: TrendModel, s: Report) -> list[View]:
             for count, low, high in zip(counts, edges, edges[1:])
         ]
         about = (
-            "Series that are not zero, by E[α]: near −0.5 neighbouring times are tied closely, near 0 hardly."
+            "Non-zero series by E[α]: near −0.5 neighbouring times are tied closely, near 0 hardly at all."
         )
         views.append(Section("Stiffness", [Note(about), Bars("", "", rows)]))
     return views
 
 
 def _charts(model: TrendModel, by_effect: Mapping[str, Sequence[Strand]], ranked: str) -> list[View]:
-    """For each effect a chart of the foremost series and a table of more."""
+    """For each effect, a chart of the top series and a table of more."""
     full = sorted((e for e, of in by_effect.items() if of), key=lambda effect: -by_effect[effect][0].score)
     if not full:
         return [Note("None: all weights are 0.")]
@@ -186,7 +186,7 @@ def _charts(model: TrendModel, by_effect: Mapping[str, Sequence[Strand]], ranked
     for effect in full[:_EFFECTS]:
         strands = by_effect[effect]
         series = {strand.word: strand.values.tolist() for strand in strands[:_LINES]}
-        caption = f"{_speaks_for(model, effect)}; the series with the {_RANKED[ranked]}"
+        caption = f"{_caption(model, effect)}; the series with the {_RANKED[ranked]}"
         title = effect if len(by_effect) > 1 else ""
         views += [Series("", title, series, model.labels, caption), _table(strands, ranked)]
     if len(full) > _EFFECTS:
@@ -194,14 +194,14 @@ def _charts(model: TrendModel, by_effect: Mapping[str, Sequence[Strand]], ranked
     return views
 
 
-def _speaks_for(model: TrendModel, effect: str) -> str:
+def _caption(model: TrendModel, effect: str) -> str:
     if model.task == "regression":
         return "Weights of features"
     if model.task == "classification":
-        return f"Weights of features; above 0 they speak for {effect}"
+        return f"Weights of features; above 0 they are evidence for {effect}"
     if not model.covariates.columns:
-        return "Logarithm of a word's frequency, less that of all times"
-    return f"Logarithm of a word's frequency with {effect}, less that of its time"
+        return "Log frequency of a word, relative to all times"
+    return f"Log frequency of a word with {effect}, relative to its time"
 
 
 def _table(strands: Sequence[Strand], ranked: str) -> Table:

@@ -1,4 +1,4 @@
-"""From text to a sparse matrix of the words of some band of frequency."""
+"""From text to a sparse matrix of words within a range of frequencies."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from spinney.corpus.text_features import TextFeatures, Weighting
 
 @dataclass(eq=False, repr=False)
 class FrequentWords(TextFeatures):
-    """Words (and n-grams of words) as columns: counts, unless another weighting is named.
+    """Words (and n-grams of words) as columns: counts, unless another weighting is given.
 
-    The parameters are those of :class:`~spinney.corpus.text_features.TextFeatures`. The thesis takes the words of ranks
+    The parameters are those of :class:`~spinney.corpus.text_features.TextFeatures`. The thesis uses the words of ranks
     101 to 10,101: ``skip_top=100, max_features=10_001``.
 
     Examples

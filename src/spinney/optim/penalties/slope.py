@@ -16,7 +16,7 @@ from spinney.optim.penalties.elastic import checked_weights
 
 
 class Slope(Penalty):
-    """λ Σ_i ω_i|w|_(i) with |w|_(1) ≥ |w|_(2) ≥ … and ω_1 ≥ ω_2 ≥ … ≥ 0 (Bogdan et al. 2015).
+    """``λ Σ_i ω_i|w|_(i)`` with ``|w|_(1) ≥ |w|_(2) ≥ …`` and ω_1 ≥ ω_2 ≥ … ≥ 0 (Bogdan et al. 2015).
 
     By default ω_i is proportional to Φ⁻¹(1 − iq/2p), the critical values of the Benjamini-Hochberg procedure for p
     weights, with ω_1 = 1: then λ means what it means for ℓ1, and no weight pays more. For orthogonal designs q bounds
