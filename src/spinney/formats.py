@@ -81,7 +81,7 @@ FORMATS = {
     "cmudict": Format("letters and sounds, as in CMUdict", tagged="spinney.tagging.reading:cmudict_rows"),
     "letters": Format("words, whose letters are the tokens", sentences="spinney.tagging.reading:letters"),
 }
-#: Formats that taggers alone read.
+#: Formats that only taggers read.
 _OF_TAGGERS = ("letters",)
 
 

@@ -521,7 +521,7 @@ def test_scores_that_cannot_be(refused, data, tmp_path):
 
 def test_other_options_that_make_no_sense(refused, data, tmp_path):
     assert "states: topics give" in refused("apply", data / "topics", data / "docs.txt", "--what", "states")
-    assert "there are 13 words" in refused(
+    assert "cannot be made of 13 words" in refused(
         "cluster", data / "cca", "--classes", 14, "--model", tmp_path / "k"
     )
     assert "JSON and the output" in refused("export", data / "cca", "-", "--json")

@@ -188,7 +188,7 @@ def test_another_vocabulary(facts, refused, data, tmp_path):
     assert facts(*mix)["dev_perplexity"] < 5
     (tmp_path / "words").write_text("dog\na\n\n")
     assert facts(*command, "--vocabulary", tmp_path / "words")["words"] == 3
-    assert "says which words there are" in refused(
+    assert "already fixes the words" in refused(
         *command, "--vocabulary", tmp_path / "words", "--min-count", 2
     )
     missing = refused(*command, "--vocabulary", tmp_path / "words", "--closed")

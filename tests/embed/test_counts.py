@@ -226,5 +226,5 @@ def test_window_options():
     for sides in ((0, 0), (-1, 2), (2, -1), (0,)):
         with pytest.raises(OptionError, match="at least 1 in all"):
             window(*sides)
-    with pytest.raises(OptionError, match="flat, harmonic, linear, not 'steep'"):
+    with pytest.raises(OptionError, match="flat, harmonic or linear, not 'steep'"):
         window(1, weighting="steep")

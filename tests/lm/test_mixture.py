@@ -292,7 +292,7 @@ def test_bad_options():
         LogLinearMixture({"one": one}, [-1.0])
     with pytest.raises(OptionError, match="match depth"):
         fit_linear({"cache": CacheModel(VOCABULARY)}, [["a"]], "depth")
-    with pytest.raises(OptionError, match="by all"):
+    with pytest.raises(OptionError, match="by must be all"):
         fit_linear({"one": one}, [["a"]], "length")
     with pytest.raises(OptionError, match="called"):
         fit_linear({"one": one}, [["a"]], "depth", depth_of="two")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from spinney import progress
 from spinney.classes.pairs import Ints, PairCounts, fixed_point
 
-CHUNK = 200  # words, or merges, between two looks at the keyboard
+CHUNK = 200  # words, or merges, between two checks for an interrupt
 
 
 def hierarchy(pairs: PairCounts, ids: NDArray[np.int32], n_classes: int, *, root: bool) -> list[str]:

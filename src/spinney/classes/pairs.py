@@ -17,7 +17,7 @@ from spinney.parallel import default_threads, map_reduce
 Ints = NDArray[np.int64]
 
 _TABLE = 1 << 20  # counts whose x log x is looked up; beyond them it is computed
-_FINEST = 40  # bits after the point of x log x
+_FINEST = 40  # fractional bits of x log x
 
 
 class Neighbours(NamedTuple):

@@ -44,7 +44,7 @@ def report(model: WordClassModel, data: Any, s: Any) -> list[View]:
     >>> from spinney.settings.report import Report
     >>> model = fit([[a, b] for a in ("the", "a") for b in ("dog", "cat")], classes=2, root=True)
     >>> [view.title for view in report(model, None, Report()) if isinstance(view, Section)]
-    ['Classes', 'Map of words', 'Tree of classes', 'What follows what']
+    ['Classes', 'Map of words', 'Tree of classes', 'Which classes follow which']
     """
     shown = class_views(model, top=s.top)
     used = [view for view in shown if view.words]

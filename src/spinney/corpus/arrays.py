@@ -19,7 +19,7 @@ from spinney.corpus.opening import writing_folder
 from spinney.corpus.vocabulary import Vocabulary
 from spinney.errors import InputError, OptionError
 
-#: The file that makes a folder one of token arrays, and its version.
+#: The file that marks a folder of token arrays, and its version.
 INDEX = "arrays.json"
 _VERSION = 1
 

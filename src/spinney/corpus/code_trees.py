@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from spinney.corpus.brackets import Tree
 
-#: Modules in plain Python, long in the library and of many hands.
+#: Modules in pure Python that have long been in the library and have many authors.
 MODULES: Final = (
     "argparse", "calendar", "configparser", "difflib", "doctest", "fractions", "optparse", "pdb", "statistics",
     "textwrap",
@@ -69,7 +69,7 @@ def code_trees(source: str) -> Iterator[Tree]:
     >>> print(*code_trees("x = f(1)"))
     (Assign (Name (NAME x)) (OP =) (Call (Name (NAME f)) (OP -LRB-) (Constant (NUMBER 1)) (OP -RRB-)))
     """
-    if not source.isascii():  # ast counts bytes, tokenize letters
+    if not source.isascii():  # ast counts bytes, tokenize counts characters
         return
     tokens = list(_tokens(source))
     starts = [token.start for token in tokens]

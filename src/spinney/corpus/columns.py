@@ -26,7 +26,7 @@ DocStart = Literal["drop", "keep"]
 Row = tuple[str, ...]
 
 _BLANK, _RAGGED = -1, -2
-#: Distinct lines remembered at most; then the memory starts afresh.
+#: Maximum number of distinct lines to remember; after that the table is emptied.
 _REMEMBERED = 1 << 20
 
 

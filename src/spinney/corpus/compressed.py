@@ -18,7 +18,7 @@ from spinney.errors import InputError, OptionError, did_you_mean_file
 
 FilePath = str | os.PathLike[str]
 
-#: Bytes asked of a file at a time: large enough to amortise Python, small enough for the cache of one core.
+#: Bytes read at a time: enough to amortise Python's overhead, few enough for the cache of one core.
 CHUNK = 1 << 18
 
 
@@ -36,7 +36,7 @@ def read_chunks(path: FilePath, size: int = CHUNK) -> Iterator[bytes]:
     """
     if path == "-":
         stdin = cast(io.BufferedReader, sys.stdin.buffer)
-        # read1 gives what a pipe holds now, so that a line is answered when it comes.
+        # read1 returns what a pipe holds now, so that each line is processed when it arrives.
         return _guarded(iter(lambda: stdin.read1(size), b""), path)
     if suffix(path) == ".zst":
         zstandard = _zstandard()

@@ -58,7 +58,7 @@ class Words:
         is_row = (first != ord("\n")) & (first != ord("#"))
         self.row_lines = np.flatnonzero(is_row)
         self._fields = self._split(list(compress(self.lines, is_row.tolist())))
-        # A blank line between two rows parts two sentences.
+        # A blank line between two rows separates two sentences.
         breaks = np.searchsorted(self.row_lines, np.flatnonzero(first == ord("\n")))
         self.row_offsets = np.unique(np.concatenate([[0], breaks, [len(self.row_lines)]]))
         ids = self._fields[::_STRIDE]

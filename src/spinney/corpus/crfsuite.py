@@ -11,7 +11,7 @@ from spinney.corpus.lines import Block, OnError, ReadReport, parse_blocks, read_
 
 Item = tuple[str, dict[str, float]]
 
-#: Distinct attributes remembered at most; then the memory starts afresh.
+#: Maximum number of distinct attributes to remember; after that the table is emptied.
 _REMEMBERED = 1 << 20
 _ESCAPE = re.compile(r"\\([:\\])")
 #: A name, in which a backslash hides the colon or backslash after it; then perhaps a colon and a value.

@@ -18,13 +18,13 @@ from spinney.errors import InputError, OptionError
 #: The columns that a parsed sentence has, by their names in CoNLL-U.
 PARSED_COLUMNS: Final = ("form", "lemma", "upos", "xpos", "deprel")
 
-#: What gives sentences their trees: some of them in, as many out; a report takes what is to be told.
+#: Gives sentences their trees: it takes some sentences and returns as many; the report records what went wrong.
 DependencyParser = Callable[[Iterator[Sequence[str]], ReadReport], Iterator[Sentence]]
 
 _INSTALL = "pip install 'spinney[parse]'"
-# Of no use for trees. Sentences are given, so what splits text must not run.
+# Components that trees do not need. Sentences are given, so nothing may split the text.
 _NOT_NEEDED = ["entity_linker", "entity_ruler", "ner", "senter", "sentencizer", "spancat", "textcat"]
-_DEPENDENCY: Final = "dep"  # the relation that says nothing, in Universal Dependencies and elsewhere
+_DEPENDENCY: Final = "dep"  # the unspecific relation in Universal Dependencies and elsewhere
 
 
 def load_pipeline(name: str) -> Any:
@@ -168,7 +168,7 @@ def _parsed(
     sentences: Iterator[Sequence[str]], pipeline: Any, batch: int, report: ReadReport
 ) -> Iterator[Sentence]:
     while some := list(islice(sentences, batch)):
-        # What spaCy remembers of each new word it forgets again, so that memory does not grow with the text.
+        # Make spaCy forget the new words of each batch, so that memory does not grow with the text.
         with pipeline.memory_zone():
             documents = [_document(words, pipeline.vocab) for words in some]
             trees = [_tree(document, report) for document in pipeline.pipe(documents, batch_size=batch)]

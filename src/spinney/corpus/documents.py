@@ -202,7 +202,9 @@ def _rows(
     """Rows with the numbers of their first lines; blank lines are skipped."""
     reader: Iterator[list[str]]
     if quotes:
-        csv.field_size_limit(2**31 - 1)  # the module's 131,072 characters are too few for a document
+        csv.field_size_limit(
+            2**31 - 1
+        )  # the csv module's limit of 131,072 characters is too low for a document
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
     else:
         reader = (line[:-1].split(delimiter) if line != "\n" else [] for line in lines)

@@ -133,7 +133,7 @@ def writing_folder(path: FilePath, marker: str) -> Iterator[str]:
         shutil.rmtree(temporary, ignore_errors=True)
         if os.path.lexists(target):
             shutil.rmtree(old, ignore_errors=True)
-        elif os.path.lexists(old):  # stopped between the two: what was there comes back
+        elif os.path.lexists(old):  # interrupted between the two steps: restore what was there
             os.replace(old, target)
 
 

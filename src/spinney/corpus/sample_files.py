@@ -37,12 +37,12 @@ MODULES: Final = (
     "types", "typing", "uuid", "warnings", "weakref", "webbrowser", "zipfile",
 )  # fmt: skip
 
-#: Modules to tell apart by a few of their statements.
+#: Modules to be recognised by a few of their statements.
 TOLD_APART: Final = ("imaplib", "mailbox", "pickle", "subprocess", "tarfile", "threading")
 #: Those of ``code.txt``: none of them has trees, roles or documents in the other files.
 UNLABELLED: Final = tuple(name for name in MODULES if name not in (*TREE_MODULES, *TOLD_APART))
 
-#: When the versions of Python came out that the manual speaks of.
+#: The release dates of the Python versions that the manual mentions.
 _RELEASED: Final = {
     "2.1": "2001-04-17", "2.2": "2001-12-21", "2.3": "2003-07-29", "2.4": "2004-11-30", "2.5": "2006-09-19",
     "2.6": "2008-10-01", "2.7": "2010-07-03", "3.0": "2008-12-03", "3.1": "2009-06-27", "3.2": "2011-02-20",
@@ -52,7 +52,7 @@ _RELEASED: Final = {
 }  # fmt: skip
 _VERSION = re.compile(r"version (\d\.\d+)")
 _HELD_OUT = 5  # every fifth is for tests
-_CALLED = 40  # times that a method is called, to be one of those to guess
+_CALLED = 40  # minimum number of calls of a method for it to be one of the labels
 _STATEMENTS = 12  # of a module in a document
 _DOCUMENTS = 8  # of a module to learn from
 
@@ -98,7 +98,7 @@ def write_sample_files(folder: str) -> list[str]:
     return names
 
 
-@cache  # a session that writes them again and again, as tests do, waits once
+@cache  # a session that writes them repeatedly, as tests do, waits only once
 def _sample_files() -> dict[str, str]:
     """What is in each file."""
     trees = sample_trees()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spinney.corpus import Document, ReadReport, Sentence, TokenArrays, Vocabulary
     from spinney.corpus.dependencies import DependencyParser
 
-#: Text beyond so many bytes is numbered in files rather than in memory.
+#: Texts of more bytes than this are indexed in files rather than in memory.
 LARGE = 200_000_000
 _SENTENCES = 1000  # worked on at a time
 _NOTE = "read.json"
@@ -78,7 +78,7 @@ class Reading:
 
 
 _NONE = type(None)
-#: What the fields of a reading are, in a file that anyone may have written.
+#: The types of the fields of a reading; a model file may come from anyone, so they are checked.
 _KINDS: dict[str, Any] = {
     "words": str, "lowercase": bool, "unknown": (str, _NONE), "tree": bool, "relations": bool, "subtypes": bool,
     "max_length": (int, _NONE), "parser": (str, _NONE), "head_rules": (str, _NONE),

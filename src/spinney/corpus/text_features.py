@@ -153,7 +153,7 @@ class TextFeatures:
     def _new_vectoriser(self, vocabulary: list[str] | None = None) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer
 
-        # Case tells the tokenizer where an abbreviation is, so there it is lowered afterwards.
+        # The tokenizer recognises abbreviations by their case, so text is lower-cased afterwards.
         own = {"all": _lowered_tokens if self.lowercase else tokenize, "spaces": split_fields}
         words = {} if self.tokens == "words" else {"tokenizer": own[self.tokens], "token_pattern": None}
         return CountVectorizer(

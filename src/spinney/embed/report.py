@@ -63,7 +63,7 @@ def vectors_report(model: Embedding, s: Any) -> list[View]:
     views += _forest(vectors, model.parent_, ends) if model.parent_ is not None else []
     views += dimension_sections(vectors, ends)
     values = model.singular_values_
-    # Of counts that were transformed or weighted, singular values are no correlations.
+    # If counts were transformed or weighted, singular values are not correlations.
     correlations = model.method in ("cca", "tscca", "lrmvl") and bool(np.all(values <= 1 + 1e-6))
     return [*views, *_spectrum("Canonical correlations" if correlations else "Singular values", values)]
 

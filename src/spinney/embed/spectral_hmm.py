@@ -138,7 +138,7 @@ class SpectralHMM(EmbedModel):
         counts = grams.counts.astype(float)
         n, end = len(counts), len(counts) - 1
         N = counts.sum()
-        # Laws rather than counts: then states and b∞ are of the order of 1.
+        # Probabilities rather than counts, so that states and b∞ are of the order of 1.
         P21 = grams.bigrams() / N
         basis = self._basis(P21, (counts + self.how.pseudo) / N, (counts + self.how.pseudo) / N)
         starts = grams.starts()
@@ -260,7 +260,7 @@ class SpectralHMM(EmbedModel):
         """What the operators say of each sentence (with its end mark, if the model has one): sign and log magnitude."""
         ops = self._fitted
         ids, offsets = self._padded(text)
-        if ops.end < 0:  # what stands at the end is no word
+        if ops.end < 0:  # the symbol at the end is not a word
             keep = np.ones(len(ids), bool)
             keep[offsets[1:] - 1] = False
             ids, offsets = ids[keep], text.offsets

@@ -199,7 +199,7 @@ def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> NDArray[np.boo
                 inside = previous in "BI"
                 allowed[i, j] = inside == (tag in "IE") and (same or not inside)
             else:
-                # IOB1 writes B only to part two phrases of one type, IOB2 writes I only inside a phrase.
+                # IOB1 writes B only between two phrases of the same type, IOB2 writes I only inside a phrase.
                 bound = "B" if scheme == "iob1" else "I"
                 allowed[i, j] = tag != bound or (previous in "BI" and same)
     return allowed

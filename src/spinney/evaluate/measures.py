@@ -174,7 +174,7 @@ def _of_all(p: Floats, q: Floats, measure: str, floor: float) -> Any:
 
     if measure == "euclidean":
         return cdist(p, q)
-    # SciPy's is the square root. It is no number where rounding took equal rows a little below zero, and none
+    # SciPy's is the square root. It is NaN where rounding took equal rows a little below zero, and NaN
     # or infinite for rows of zeros.
     return np.nan_to_num(cdist(p, q, "jensenshannon"), nan=0.0, posinf=0.0) ** 2
 

@@ -138,7 +138,7 @@ def word_similarity(
     keys = [(find(first), find(second), score) for first, second, score in pairs]
     found = [None not in (first, second) for first, second, _ in keys]
     used = [key for key, both in zip(keys, found) if both or missing == "zero"]
-    # None is no word, so its row is one of zeros.
+    # None is not a word, so its row is all zeros.
     first = vectors.rows(cast(list[str], [key[0] for key in used]))
     second = vectors.rows(cast(list[str], [key[1] for key in used]))
     return {

@@ -55,8 +55,7 @@ class MultinomialMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
     tol : float
         Stop when a step raises the criterion by less than this share of its size.
     n_init : int
-        Number of restarts, the best of which is kept. Each starts at rows that are far apart in Hellinger's distance
-        (k-means++).
+        Restarts, the best of which is kept. Each starts from rows far apart in Hellinger's distance (k-means++).
     random_state : int, RandomState or None
 
     Attributes

@@ -35,7 +35,7 @@ from spinney.lm.closing import GramList, distinct_rows, table_of_grams
 from spinney.lm.model import Vector
 from spinney.lm.stream import END, START
 
-#: How the unknown symbol is called in ARPA files.
+#: The unknown symbol in ARPA files.
 UNKNOWN: Final = "<unk>"
 
 _LOG10 = float(np.log(10.0))

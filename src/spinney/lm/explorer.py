@@ -17,8 +17,8 @@ from spinney.lm.views import frequent_contexts
 from spinney.structure.words import largest
 from spinney.views import Explorer
 
-_LONGEST = 6  # symbols of a context: more are not typed
-_NUMBERS = 10_000_000  # probabilities that are looked at, about, which limits the number of contexts
+_LONGEST = 6  # maximum number of symbols in a context: nobody types more
+_NUMBERS = 10_000_000  # approximate number of probabilities to compute, which limits the number of contexts
 _FEWEST, _MOST = 300, 1000  # contexts
 _CACHED = 256  # distributions kept at a time
 
@@ -51,7 +51,7 @@ def explorer(model: LanguageModel, k: int = 10) -> Explorer:
         return number.setdefault(symbol, len(number))
 
     contexts: dict[tuple[int, ...], list[object]] = {}
-    # In the order of their last words, so that what ends alike comes together.
+    # Sorted by their last words, so that contexts with the same ending are together.
     for symbols in sorted(found, key=lambda symbols: symbols[::-1]):
         following = largest(after(symbols), k)
         ends = [after(symbols[i:]) for i in range(len(symbols), -1, -1)]

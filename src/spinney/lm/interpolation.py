@@ -17,7 +17,7 @@ from spinney.lm.stream import Ids, stream_of
 from spinney.lm.suffixtrie import SuffixTrie
 from spinney.lm.tables import TrieCounts, trie_counts
 
-_LEAST = 1e-4  # weights stay so far from 0 and 1
+_LEAST = 1e-4  # weights stay this far from 0 and 1
 
 
 def witten_bell(trie: SuffixTrie, vocabulary: Vocabulary) -> BackoffModel:

@@ -26,8 +26,8 @@ from spinney.lm.trie_kneser_ney import trie_kneser_ney
 from spinney.lm.triepenalty import COLLAPSIBLE, trie_penalty, trie_spec
 from spinney.optim import NonNegative, Penalty, PenaltySpec, Solution, solve, warn_unless_converged
 
-_LARGEST_SCORE = 600.0  # its exponential is still a number
-_LOOK = 10  # iterations between two looks at the certificate, which costs a gradient
+_LARGEST_SCORE = 600.0  # its exponential is still finite
+_LOOK = 10  # iterations between two checks of the certificate, each of which costs a gradient
 
 SolverName = Literal["words", "fista", "ista", "sage"]
 

@@ -44,7 +44,7 @@ from spinney.lm.stream import Ids, Stream, refuse_marks, stream_of
 from spinney.lm.suffixtrie import SuffixTrie, suffix_trie
 from spinney.lm.tables import check_ids
 
-_BOUND = 1e-6  # discounts stay that far from 0 and 1
+_BOUND = 1e-6  # discounts stay this far from 0 and 1
 
 
 class SequenceMemoizer(LanguageModel):

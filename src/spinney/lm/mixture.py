@@ -17,7 +17,7 @@ from spinney.lm.stream import Ids, Stream
 Text = TokenArrays | Iterable[Sequence[str]]
 Matrix = NDArray[np.float64]
 
-# The least log-probability in a product: nothing to a small power is not nothing.
+# The smallest log-probability in a product: zero to a small power would still be zero.
 _FLOOR = float(np.log(np.finfo(float).tiny))
 _ROOM = 1 << 28  # bytes of distributions kept while the exponents of a product are fitted
 

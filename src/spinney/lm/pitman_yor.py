@@ -110,7 +110,7 @@ class Restaurants:
         self._sizes = np.zeros(int(trie.count.sum()), np.int32)
         self.customers, self.tables = np.zeros((2, trie.n_grams), np.int32)
         self.guests, self.laid = np.zeros((2, trie.n_contexts), np.int32)  # by restaurant
-        # What happened once sits alone, all the way up to a gram that happened more often: below it all is fixed.
+        # A gram seen once has one customer alone at one table, up to an ancestor seen more often: its seating is fixed.
         entry = np.where((trie.count == 1) & (trie.up >= 0), trie.up, np.arange(trie.n_grams))
         while np.any(entry[entry] != entry):
             entry = entry[entry]
@@ -156,7 +156,7 @@ class Average:
     def add(self, *values: NDArray[np.int32] | Vector) -> None:
         """Take one sample in."""
         sums = self._sums or [np.zeros(value.shape) for value in values]
-        # At once, so that an interruption leaves sums and number in step.
+        # Both together, so that an interruption leaves sums and number consistent.
         self._sums, self.n = [total + value for total, value in zip(sums, values)], self.n + 1
 
     def means(self) -> list[Vector]:
@@ -357,7 +357,7 @@ def sampled_means(
                 bar.update()
                 if callback is not None:
                     callback(Sweep(number, *parameters, int(seated.laid.sum())))
-        except KeyboardInterrupt:  # what was sampled so far is a model too
+        except KeyboardInterrupt:  # what was sampled so far is also a model
             interrupted = True
     if not mean.n:
         mean.add(seated.customers, seated.tables, *parameters)

@@ -38,7 +38,7 @@ from spinney.structure import ClassTree
 from spinney.structure.reading import class_tree, is_model, word_classes
 from spinney.views import Facts, Lines, View
 
-#: How :func:`spinney.lm.smoothing.fit_ngram` calls the smoothed n-gram models.
+#: The names of the smoothed n-gram models in :func:`spinney.lm.smoothing.fit_ngram`.
 _NGRAM: dict[str, tuple[str, dict[str, Any]]] = {
     "mkn": ("modified-kneser-ney", {}),
     "kn": ("kneser-ney", {}),

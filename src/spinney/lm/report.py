@@ -41,7 +41,7 @@ def report(model: LanguageModel, data: Any, s: Report) -> list[View]:
     >>> text = sentence_arrays([["a", "rose"], ["is", "a", "rose"]], unknown="<unk>")
     >>> views = report(fit_ngram(text, "witten-bell", order=2), [["a", "rose"]], Report())
     >>> [view.title for view in views if isinstance(view, Section)]
-    ['Text', 'Losses', 'What comes next', 'Size by order', 'Surest contexts']
+    ['Text', 'Losses', 'What comes next', 'Size by order', 'Contexts with the surest predictions']
     """
     kind = KINDS[model.kind]
     views: list[View] = [

@@ -16,7 +16,7 @@ from spinney.lm.model import LanguageModel, Vector, measured
 from spinney.lm.stream import Stream
 from spinney.views import Table
 
-_MANY = 10_000  # sentences from which fewer draws do
+_MANY = 10_000  # number of sentences above which fewer resamples suffice
 _LOG10 = float(np.log(10.0))
 
 

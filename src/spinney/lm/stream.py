@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from spinney.corpus import TokenArrays
 from spinney.errors import InputError
 
-#: How the beginning and the end of a sentence are written, as in ARPA files.
+#: The symbols for the beginning and the end of a sentence, as in ARPA files.
 START: Final = "<s>"
 END: Final = "</s>"
 

@@ -28,7 +28,7 @@ from spinney.structure import ClassTree
 from spinney.structure.words import largest, short
 from spinney.views import Extra, Facts, Section, Table, View
 
-#: Models in words; how they are told to a person.
+#: The kinds of models, in words.
 KINDS = {
     "lm/BackoffModel": "back-off model",
     "lm/FlatModel": "n-gram model of a single order",
@@ -42,7 +42,7 @@ KINDS = {
     "lm/LogLinearMixture": "log-linear mixture",
 }
 
-#: Facts, with their names for people.
+#: The labels of facts.
 NAMES = {
     "kind": "kind",
     "method": "method",
@@ -135,7 +135,7 @@ def n_parameters(model: LanguageModel) -> tuple[int, int]:
     (12, 8)
     """
     if isinstance(model, LogLinearModel | HierarchicalModel):
-        tried = model.facts.get("parameters")  # with those that are gone, if the file tells
+        tried = model.facts.get("parameters")  # including pruned ones, if the file records them
         return tried if isinstance(tried, int) else len(model.theta), model.n_parameters
     if isinstance(model, LinearMixture | LogLinearMixture):
         sizes = np.array([n_parameters(part) for part in model.components().values()])
@@ -157,8 +157,8 @@ def size_view(model: LanguageModel) -> Table | None:
     discounts = _discounts(model.facts.get("discounts"), len(sizes))
     shown = sizes if len(sizes) == _LONGEST + 1 else sizes[:_LONGEST]
     rows: list[list[Any]] = [
-        [str(size.order), size.contexts, size.grams, *([told] if discounts else [])]
-        for size, told in zip(shown, discounts or [""] * len(shown))
+        [str(size.order), size.contexts, size.grams, *([text] if discounts else [])]
+        for size, text in zip(shown, discounts or [""] * len(shown))
     ]
     if len(sizes) > len(shown):
         rest = sizes[len(shown) :]
@@ -175,15 +175,15 @@ def _discounts(found: Any, n_orders: int) -> list[str]:
     """The discounts of each order as text: one number, or several if they differ; a file may hold anything."""
     if not isinstance(found, list) or not found:
         return []
-    told = []
+    written = []
     for order in range(n_orders):
         value = found[min(order, len(found) - 1)]
         values = value if isinstance(value, list) else [value]
         if not all(isinstance(number, int | float) for number in values):
             return []
         values = values[:1] if len(set(values)) == 1 else values
-        told.append("  ".join(f"{number:.3f}" for number in values))
-    return told
+        written.append("  ".join(f"{number:.3f}" for number in values))
+    return written
 
 
 def _trie_of(model: LanguageModel) -> SuffixTrie | None:
@@ -337,7 +337,9 @@ def _sure_restaurants(model: SequenceMemoizer, top: int) -> Table:
     d = node_discounts(trie, model.discounts)
     own, weight = PitmanYor(trie, model.customers, model.tables, d, np.zeros(trie.n_contexts)).interpolation()
     rows = []
-    sure = np.where(trie.occurrences > 1, -weight, -np.inf)  # what happened once is sure of nothing
+    sure = np.where(
+        trie.occurrences > 1, -weight, -np.inf
+    )  # a context seen only once gives no sure prediction
     for context in (1 + i for i in largest(sure[1:], top)):
         if np.isinf(sure[context]):
             break
@@ -382,8 +384,8 @@ def _largest_decisions(model: HierarchicalModel, top: int) -> Table:
             context = int(trie.context[gram])
             leaves = _leaves(tree, int(children[ptr[len(tree) + roots[context]] + trie.symbol[gram]]))
             words = sorted(leaves, key=lambda i: -counts[i])[:4]
-            told = ", ".join(short(model.word(i)) for i in words) + (", …" if len(leaves) > 4 else "")
-            rows.append([contexts.text(context), told, float(model.theta[gram]), int(trie.count[gram])])
+            examples = ", ".join(short(model.word(i)) for i in words) + (", …" if len(leaves) > 4 else "")
+            rows.append([contexts.text(context), examples, float(model.theta[gram]), int(trie.count[gram])])
     return Table("strongest", "Largest weights of decisions", ["context", "for", "θ", "seen"], rows)
 
 
@@ -406,8 +408,8 @@ def _largest_classes(model: ClassModel | ClassTargetModel, top: int) -> Table:
     for number in largest(totals, top):
         members = np.flatnonzero(model.class_of == number)
         words = members[np.argsort(-model.log_emission[members], kind="stable")[:8]]
-        told = ", ".join(short(model.word(i)) for i in words.tolist())
-        rows.append([number, float(totals[number] / max(totals.sum(), 1.0)), len(members), told])
+        examples = ", ".join(short(model.word(i)) for i in words.tolist())
+        rows.append([number, float(totals[number] / max(totals.sum(), 1.0)), len(members), examples])
     return Table("strongest", "Largest classes", ["class", "share", "words", "the likeliest"], rows)
 
 

@@ -11,7 +11,7 @@ from spinney.views import Facts, Note, Section, Series, Table, View
 
 #: Weights whose paths are drawn: twice as many as there are colours.
 LINES = 16
-#: Scores of which less is better.
+#: Scores for which lower is better.
 _ERRORS = ("token error", "perplexity")
 
 

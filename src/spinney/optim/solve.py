@@ -21,7 +21,7 @@ from spinney.optim.solvers.needs import check_options
 
 Function = Callable[..., Vector]
 
-SMALL = 500  # parameters for which Newton's method needs no second thought
+SMALL = 500  # number of parameters up to which Newton's method is always fast
 FASTEST = ("newton", "lbfgs", "cd", "irls", "admm", "owlqn", "fista")  # of those that take a pair, the first
 
 
@@ -98,7 +98,7 @@ def solve(
     scale = gradient_scale(loss, unit) if scale is None else scale
     monitor = Monitor(problem, tol, max_iter, scale, callback, unit=unit)
     label = name if isinstance(name, str) else getattr(name, "__name__", "custom")
-    # Solvers leave what they start from as it is, so there is no need of a copy, which may be large.
+    # Solvers do not change their starting point, so it need not be copied, which could take much memory.
     w = _null_point(loss) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
     if len(w) != loss.n_params:
         raise OptionError(f"w0 has {len(w)} coordinates, but the problem has {loss.n_params}")

@@ -216,7 +216,7 @@ class Sparse(_Codes):
     )
 
 
-#: What :class:`spinney.embed.Embedding` takes, by method.
+#: The settings of :class:`spinney.embed.Embedding`, by method.
 VECTORS = methods(Cca, TwoStepCca, LowRankMultiView, PlainSvd, PmiSvd, Sparse, Lasso)
 
 

@@ -81,7 +81,7 @@ def word_places(rows: Floats) -> Floats:
         return np.full((len(rows), 2), 0.5)
     axes = principal_axes(rows, _AXES)
     spread = axes[:, 0].std()
-    if not spread > 1e-9:  # all alike: a spiral, as the seeds of a sunflower
+    if not spread > 1e-9:  # all rows are equal: a spiral, like the seeds of a sunflower
         turn, far = np.arange(len(rows)) * 2.4, np.sqrt(np.arange(len(rows)))
         return _to_unit(np.column_stack([far * np.cos(turn), far * np.sin(turn)]))
     places = axes[:, :2]
@@ -115,10 +115,10 @@ def _tsne(rows: Floats, start: Floats) -> Floats:
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
-    # Equal rows that begin at one place would never part.
+    # Equal rows that begin at the same place would never separate.
     start = 1e-4 * (start + 0.1 * np.random.default_rng(0).standard_normal(start.shape))
     perplexity = min(20.0, (len(rows) - 1) / 4)
-    # One thread: several would add in any order, and for so few words they are no faster.
+    # One thread: several would add in varying order, and for so few words they are no faster.
     with threadpool_limits(1):
         found: Any = TSNE(
             init=start.astype(np.float32), perplexity=perplexity, max_iter=_STEPS, random_state=0, n_jobs=1

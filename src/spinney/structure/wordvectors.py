@@ -23,7 +23,7 @@ Metric = Literal["cosine", "dot", "hellinger"]
 
 _SCORES_AT_ONCE = 1 << 24  # similarities held in memory at a time
 _QUERIES_AT_ONCE = 256  # enough to make the product of matrices as fast as it gets
-_CHUNK = 512  # scores whose largest is looked at before they are
+_CHUNK = 512  # scores in a chunk, whose maximum is looked at before the scores themselves
 
 
 class WordVectors(OfWords):
@@ -316,7 +316,9 @@ def _checked_sparse(matrix: Any) -> Any:
     if len(matrix.shape) != 2 or matrix.shape[1] == 0 or matrix.dtype.kind not in "fiu":
         raise OptionError("word vectors must be a matrix of numbers with one row per word")
     csr = matrix.tocsr()
-    if not csr.has_canonical_format:  # SciPy would sort it when it likes, in place, which views do not bear
+    if (
+        not csr.has_canonical_format
+    ):  # SciPy would otherwise sort it in place at some later time, which read-only views do not allow
         csr = csr.copy()
         csr.sum_duplicates()
     data = csr.data if csr.dtype in (np.float32, np.float64) else csr.data.astype(np.float64)

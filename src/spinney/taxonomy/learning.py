@@ -231,7 +231,7 @@ def _learn(
     rng = np.random.default_rng(random_state)
     if method in ("flat", "rand"):
         return top_down(names, lambda z: splitting.rand(len(z), rng), 0 if method == "flat" else depth)
-    with one_blas_thread():  # matrices are small and many: threads would wait for each other
+    with one_blas_thread():  # the matrices are many and small: threads would wait for each other
         everything = source.residual(np.arange(len(names)))
         if method in ("obyo", "hung"):
             level = pairing.obyo if method == "obyo" else pairing.hung

@@ -12,7 +12,7 @@ from spinney.optim.base import Penalty, Vector, checked_strength
 
 Matrix = NDArray[np.float64]
 
-#: Singular values under this fraction of the largest count as zero where a rank must be told.
+#: Singular values below this fraction of the largest count as zero when a rank is reported.
 RANK_TOLERANCE = 1e-9
 
 

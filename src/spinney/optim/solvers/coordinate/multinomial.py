@@ -19,7 +19,7 @@ LARGEST_MOVE = 4.0  # how far one weight may move any margin in one step
 
 
 class MultinomialModel:
-    """K margins an example; units are pairs of a feature and a class."""
+    """K margins per example; units are pairs of a feature and a class."""
 
     def __init__(self, problem: Problem, loss: MultinomialLoss) -> None:
         self.loss = loss

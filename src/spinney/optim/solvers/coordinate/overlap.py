@@ -1,9 +1,9 @@
-"""Overlapping groups: models of losses with one margin an example (squared, logistic) and of the multinomial loss.
+"""Overlapping groups: models of losses with one margin per example (squared, logistic) and of the multinomial loss.
 
 Coordinate descent alone may stand still where it should not: no single coordinate can leave a group that is zero,
-though several together could. The smallest subgradient (the residual) tells which, and a step along it frees them.
+though several together could. The smallest subgradient (the residual) shows which, and a step along it frees them.
 Once their groups are not zero, the norms are smooth there and descent goes on by coordinates. The other way round,
-descent shrinks a group for ever that should be zero, and needs to be told when to let it go.
+descent would shrink a group that should be zero for ever, so a separate test sets it to zero.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class LinearOverlapModel(OverlapModel):
 
 
 class MultinomialOverlapModel(OverlapModel):
-    """K margins an example; a coordinate is a pair of a feature and a class."""
+    """K margins per example; a coordinate is a pair of a feature and a class."""
 
     def __init__(self, penalty: OverlappingGroups, loss: MultinomialLoss) -> None:
         super().__init__(penalty, loss)
