@@ -132,9 +132,9 @@ def test_mistakes(refused, manual, tmp_path):
     assert "--cv and --dev both choose λ" in fails("--dev", 0.2, "--cv", 3)
     assert "no strengths left to tune" in fails("--dev", 0.2, "--penalty", "none")
     assert "no strengths left to tune" in fails("--dev", 0.2, "--lam", 1)
-    assert "'l3=1' is not NAME=VALUES" in fails("--dev", 0.2, "--space", "l3=1")
+    assert "'l3=1' must be NAME=VALUES" in fails("--dev", 0.2, "--space", "l3=1")
     assert "lam=x must be numbers" in fails("--dev", 0.2, "--space", "lam=x")
-    assert "both name lam" in fails("--dev", 0.2, "--space", "lam=1", "--lam", 1)
+    assert "both set lam" in fails("--dev", 0.2, "--space", "lam=1", "--lam", 1)
     assert "lam is a range" in fails("--dev", 0.2, "--space", "lam=1..10")
     assert "names lam twice" in fails("--dev", 0.2, "--space", "lam=1;lam=2")
     unseen = tmp_path / "unseen.tsv"

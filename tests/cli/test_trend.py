@@ -297,7 +297,7 @@ def test_mistakes(refused, facts, table, tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "readme.txt").write_text("war")
-    assert "readme.txt: 'readme.txt' is no time" in fit(data=folder)
+    assert "readme.txt: 'readme.txt' is not a time" in fit(data=folder)
     assert "has no columns" in fit("--label", "party", data=folder)
     lines = tmp_path / "lines.txt"
     lines.write_text("war\n")
@@ -327,7 +327,7 @@ def test_mistakes_of_eval_and_apply(refused, facts, table, tmp_path):
     assert "must not repeat" in refused("compare", table, "--methods", "sparse,sparse")
     assert "--space must be JSON" in refused("compare", table, "--space", "{")
     assert "--space must be like" in refused("compare", table, "--space", '{"adaptive": {"tau": 1}}')
-    assert "not among the --methods" in refused("compare", table, "--space", '{"magic": {}}')
+    assert "which --methods does not name" in refused("compare", table, "--space", '{"magic": {}}')
     assert "not a parameter" in refused(
         "compare", table, "--methods", "ridge-ts", "--space", '{"ridge-ts": {"x": [1]}}'
     )
@@ -344,7 +344,7 @@ def test_mistakes_of_eval_and_apply(refused, facts, table, tmp_path):
     lines = tmp_path / "lines.txt"
     lines.write_text("war\n")
     assert "has no columns" in refused("apply", text, lines)
-    assert "has no classes" in refused("apply", text, table, "--proba")
+    assert "needs a model of classes" in refused("apply", text, table, "--proba")
 
 
 def test_interrupting_saves_what_was_learnt(table, tmp_path):

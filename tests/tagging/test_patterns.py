@@ -305,7 +305,7 @@ def test_presets():
 def test_presets_with_structures():
     structures = {
         "brown": WordClasses(["dog"], [0], paths=["0101"]),
-        "have no paths": WordClasses(["dog"], [0]),
+        "flat": WordClasses(["dog"], [0]),
         "cca": WordVectors(["dog"], [[1.0, 2.0]]),
     }
     text = preset("chunk", {name: kind_of(structure) for name, structure in structures.items()})

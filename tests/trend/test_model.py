@@ -251,7 +251,7 @@ def test_what_cannot_be(speeches, models):
         models["value"][0].predict_proba(models["value"][1])
     with pytest.raises(InputError, match="additional features thirds"):
         models["value"][0].predict(documents)
-    with pytest.raises(InputError, match="before the first of the model"):
+    with pytest.raises(InputError, match="before the first time of the model"):
         models["time"][0].losses(Documents(["war"], np.array([180])))
 
 
