@@ -152,9 +152,9 @@ def test_names_of_documents_and_stored_zeros():
     assert as_words(groups, features) == [{"a", "b"}, {"b"}]
     with pytest.raises(OptionError, match="2 documents, but 1 names"):
         document_groups(X, features, names=["first"])
-    with pytest.raises(OptionError, match="1 documents but 2 names"):
+    with pytest.raises(OptionError, match="1 documents, but 2 names"):
         document_groups(["a"], features, names=["first", "second"])
-    with pytest.raises(OptionError, match="2 columns but 3 features"):
+    with pytest.raises(OptionError, match="2 columns, but 3 features"):
         document_groups(np.ones((4, 2)), features)
 
 

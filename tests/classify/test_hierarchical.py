@@ -217,7 +217,7 @@ def test_bad_input():
         model.log_likelihood(X[:1], ["c99"])
     with pytest.raises(InputError, match="counts must be finite"):
         TreeClassifier().fit_counts(X, -np.ones((len(X), 2)))
-    with pytest.raises(InputError, match="counts of shape"):
+    with pytest.raises(InputError, match="counts have the shape"):
         TreeClassifier().fit_counts(X, np.ones((3, 2)))
 
 

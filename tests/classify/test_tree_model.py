@@ -177,7 +177,7 @@ HOSTILE = {
     "names twice": {"tree/names": ["cat", "cat", "elm", "fog", "oak"], "classes": ["cat", "cat", "elm", "fog", "oak"]},
     "unsorted": {"tree/names": ["dog", "cat", "elm", "fog", "oak"], "classes": ["dog", "cat", "elm", "fog", "oak"]},
     "fewer classes": {"classes": ["cat", "dog"]},
-    "class type": {"class_type": "int"},
+    "type of class labels": {"class_type": "int"},
     "large numbers": {"class_type": "int", "classes": ["9" * 30, "dog", "elm", "fog", "oak"]},
     "intercepts": {"intercept": np.zeros(3)},
     "strengths": {"lams": np.ones(2)},

@@ -178,16 +178,16 @@ def test_mistakes(refused, manual, tmp_path):
     assert "neighbours needs a file" in fails("--groups", "neighbours")
     assert "must be lda:N" in fails("--groups", "lda:many")
     assert "must be lda:N" in fails("--groups", "lda:1")
-    assert "sentence takes nothing" in fails("--groups", "sentence:5")
-    assert "names lda twice" in fails("--groups", "lda:2,lda:3")
+    assert "sentence takes no value" in fails("--groups", "sentence:5")
+    assert "contains lda twice" in fails("--groups", "lda:2,lda:3")
     assert "--group-weights must be sqrt or unit" in fails("--groups", "lda:2", "--group-weights", "size")
     assert "--strengths needs --groups" in fails("--strengths", "lda=1")
     assert "'brown' is not one of the families lda" in fails("--groups", "lda:2", "--strengths", "brown=1")
     assert "'lda=x' must be FAMILY=NUMBER" in fails("--groups", "lda:2", "--strengths", "lda=x")
     assert "--keep needs --groups parse" in fails("--groups", "lda:2", "--keep", "NP")
     assert "--neighbours needs" in fails("--groups", "lda:2", "--neighbours", 3)
-    assert "rho is of the solver" in fails("--groups", "lda:2", "--rho", 1)
+    assert "rho is only for the solver" in fails("--groups", "lda:2", "--rho", 1)
     numbers = tmp_path / "n.svm"
     numbers.write_text("0 1:1\n1 2:1\n")
     line = refused("fit", numbers, "--model", tmp_path / "n.spinney", "--groups", "sentence")
-    assert "groups of words are for text" in line
+    assert "groups of words need text" in line

@@ -580,7 +580,9 @@ def test_mistakes_in_templates(fit, data, tmp_path, file):
     _refused(fit(train, "--patterns", file("k.tpl", "x:%x[0,0]\n")), "k.tpl:1", "U, B or *")
     _refused(fit(train, "--patterns", file("re.tpl", 'U0:%t[0,0,"(a"]\n')), "re.tpl:1", "regular expression")
     _refused(fit(train, "--patterns", file("no.tpl", "# none\n")), "no.tpl", "no patterns")
-    _refused(fit(train, "--patterns", tmp_path / "nowhere.tpl"), "nowhere.tpl", "no such file")
+    _refused(
+        fit(train, "--patterns", tmp_path / "nowhere.tpl"), "nowhere.tpl", "neither a file nor a built-in set"
+    )
     _refused(fit(train, "--patterns", file("c.tpl", "U0:%class[0,0,b]\n")), "c.tpl:1", "'b'", "none")
     _refused(fit(train, "--preset", "ner"), "train.txt", "preset ner", "column 2")
 
@@ -604,7 +606,11 @@ def test_mistakes_in_options(fit, data, tmp_path, file):
     _refused(fit(train, *near, "--classes", "paths"), "'paths'", "NAME=FILE")
     _refused(fit(train, *near, "--classes", "=paths"), "NAME=FILE")
     _refused(fit(train, *near, "--vectors", "w="), "NAME=FILE")
-    _refused(fit(train, *near, "--classes", f"b={tmp_path / 'nowhere'}"), "nowhere", "no such file")
+    _refused(
+        fit(train, *near, "--classes", f"b={tmp_path / 'nowhere'}"),
+        "nowhere",
+        "no such file",
+    )
     _refused(fit(train, *near, "--vectors", f"b={file('v', 'the 1 2 x')}"), "v:1")
     _refused(fit(train, *near, "--penalty", "l1", "--solver", "lbfgs"), "lbfgs", "owlqn")
     _refused(fit(train, *near, "--penalty", "tree", "--solver", "sbcd"), "sbcd", "fista")

@@ -274,7 +274,7 @@ def test_mistakes(refused, facts, table, tmp_path):
     assert f"{table}:2: 'Left' is not a number" in fit("--value", "cost", "--extra", "party")
     assert "all documents are of the same time" in fit("--every", 1000)
     assert "7 classes" in fit("--label", "luck")
-    assert "--covariates explain words" in fit("--label", "party", "--covariates", "luck")
+    assert "--covariates are for models of words" in fit("--label", "party", "--covariates", "luck")
     assert "--extra needs" in fit("--extra", "luck")
     assert "--noise-variance needs --value" in fit("--noise-variance", 1)
     assert "--noise-variance must be residual or a number" in fit(
@@ -285,23 +285,23 @@ def test_mistakes(refused, facts, table, tmp_path):
     assert "--method must be one of adaptive" in fit("--method", "magic")
     assert "tau" in fit("--tau", -1)
     assert "--every must be month or a whole number" in fit("--every", "week")
-    assert "only dates have months" in fit("--every", "month")
+    assert "cannot be binned by month" in fit("--every", "month")
     assert "NAME=COLUMN" in fit("--covariates", "party,,")
     assert "lower skip_top" in fit("--skip-top", 99)
     assert "no such folder" in refused("fit", table, "--model", tmp_path / "none" / "m")
     bad = tmp_path / "bad.csv"
     bad.write_text("time,text\n1901,war\nsoon,war\n")
-    assert f"{bad}:3: 'soon' is no time" in fit(data=bad)
+    assert f"{bad}:3: 'soon' is not a time" in fit(data=bad)
     bad.write_text("time,text\n1901,war\n1901-02-03,war\n")
     assert f"{bad}:3: '1901-02-03' where other times are numbers" in fit(data=bad)
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "readme.txt").write_text("war")
-    assert "readme.txt: 'readme.txt' is no time" in fit(data=folder)
+    assert "readme.txt: 'readme.txt' is not a time" in fit(data=folder)
     assert "has no columns" in fit("--label", "party", data=folder)
     lines = tmp_path / "lines.txt"
     lines.write_text("war\n")
-    assert "carry no times" in fit(data=lines)
+    assert "have no times" in fit(data=lines)
     assert not path.exists()
 
 
@@ -322,12 +322,12 @@ def test_mistakes_of_eval_and_apply(refused, facts, table, tmp_path):
     assert "no documents at or after the test time 2000" in refused(
         "compare", table, "--every", 10, "--start", 2000
     )
-    assert "--start: 'soon' is no time" in refused("compare", table, "--start", "soon")
+    assert "--start: 'soon' is not a time" in refused("compare", table, "--start", "soon")
     assert "--methods must be adaptive" in refused("compare", table, "--methods", "magic")
-    assert "twice" in refused("compare", table, "--methods", "sparse,sparse")
+    assert "must not repeat" in refused("compare", table, "--methods", "sparse,sparse")
     assert "--space must be JSON" in refused("compare", table, "--space", "{")
     assert "--space must be like" in refused("compare", table, "--space", '{"adaptive": {"tau": 1}}')
-    assert "not among the --methods" in refused("compare", table, "--space", '{"magic": {}}')
+    assert "which --methods does not name" in refused("compare", table, "--space", '{"magic": {}}')
     assert "not a parameter" in refused(
         "compare", table, "--methods", "ridge-ts", "--space", '{"ridge-ts": {"x": [1]}}'
     )
@@ -344,7 +344,7 @@ def test_mistakes_of_eval_and_apply(refused, facts, table, tmp_path):
     lines = tmp_path / "lines.txt"
     lines.write_text("war\n")
     assert "has no columns" in refused("apply", text, lines)
-    assert "has no classes" in refused("apply", text, table, "--proba")
+    assert "needs a model of classes" in refused("apply", text, table, "--proba")
 
 
 def test_interrupting_saves_what_was_learnt(table, tmp_path):

@@ -310,8 +310,8 @@ def test_files(tmp_path):
     damages = [
         (file.header, good | {"stop": nan}, ["A", "B", "C"], "not finite"),
         (file.header, good | {"unigram": negative}, ["A", "B", "C"], "distribution of tags"),
-        (file.header, good | {"start": good["start"][:-1]}, ["A", "B", "C"], "fit together"),
-        (file.header, good, ["A", "B", "B"], "different"),
+        (file.header, good | {"start": good["start"][:-1]}, ["A", "B", "C"], "do not match"),
+        (file.header, good, ["A", "B", "B"], "not distinct"),
         (file.header | {"fit": settings | {"signs": "odd"}}, good, ["A", "B", "C"], "signs"),
         (file.header | {"fit": None}, good, ["A", "B", "C"], "fit"),
         (

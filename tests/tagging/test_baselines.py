@@ -471,7 +471,7 @@ def test_the_chains_of_a_memm_score_log_probabilities(start, bigrams, scale):
 
 def test_bad_input_of_the_memm():
     data = random_data(6)
-    with pytest.raises(OptionError, match="fit together"):
+    with pytest.raises(OptionError, match="do not match"):
         memm_chains(np.zeros(3), Shape(5, 2, Y), data)
     with pytest.raises(OptionError, match="must be below 2"):
         MEMMLoss(data, 2)

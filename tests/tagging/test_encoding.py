@@ -138,7 +138,7 @@ def test_what_is_known_is_said_in_written_labels(tagger):
 def test_labels_that_depend_on_their_neighbours_cannot_be_forced():
     model = fitted("iob1", "bioes")
     columns = Columns.from_sentences([[("Rome", "_")]])
-    with pytest.raises(OptionError, match="iob1 depend on their neighbours in bioes"):
+    with pytest.raises(OptionError, match="iob1 labels depend on their neighbours in bioes"):
         model.force(columns)
     [(labels, [chance])] = model.label_columns_with_probabilities(columns.without_last())
     assert labels == ["I-LOC"]
@@ -193,7 +193,9 @@ def test_features_from_elsewhere():
 
 def test_bad_labels_and_options():
     mixed = [convert(BIOES[0], "iob1"), convert(BIOES[1], "iob2")]
-    with pytest.raises(InputError, match="of no single scheme: iob2, the nearest, fits 1 of 2 sentences"):
+    with pytest.raises(
+        InputError, match="not follow a single scheme: the best match, iob2, fits 1 of 2 sentences"
+    ):
         Tagger(TEMPLATE, encode="bioes").fit(X[:2], mixed)
     with pytest.raises(InputError, match="'N' is not a phrase label"):
         Tagger(TEMPLATE, encode="bioes").fit([["a", "dog"]], [["O", "N"]])
@@ -218,5 +220,5 @@ def test_a_damaged_file(tagger, tmp_path):
     bad = Encoding("iob9", "iob2", ("O",))
     parts = {"extractor": tagger.extractor_.parts(), "encoding": bad.parts()}
     write_model(tmp_path / "bad", file.kind, file.header, file.tensors, {"labels": tagger.labels_}, parts)
-    with pytest.raises(ModelFileError, match="'iob9' is no scheme"):
+    with pytest.raises(ModelFileError, match="'iob9' is not a label scheme"):
         Tagger.load(tmp_path / "bad")

@@ -259,7 +259,7 @@ def test_a_long_sentence():
 def test_too_few_columns():
     extractor = Extractor(parse_patterns("U1:%x[0,0]\n\nU05:%x[0,3]", "templates.txt"))
     assert extractor.required_columns == 4
-    message = r"pattern U05 \(templates.txt:3\) wants column 3, the data have 2 columns"
+    message = r"pattern U05 \(templates.txt:3\) needs column 3, but the data have 2 columns"
     with pytest.raises(InputError, match=message):
         extractor.learn(Columns.from_sentences([[("a", "b")]]))
 

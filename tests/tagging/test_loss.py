@@ -224,7 +224,7 @@ def test_bad_data():
         CRFLoss(replace(data, labels=np.full(8, 2, np.int32)), 2)
     with pytest.raises(InputError, match="8 tokens"):
         replace(data, labels=np.zeros(7, np.int32))
-    with pytest.raises(InputError, match="one weight for each"):
+    with pytest.raises(InputError, match="one weight per"):
         replace(data, weights=np.ones(3))
 
 

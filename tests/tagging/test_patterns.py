@@ -178,7 +178,7 @@ def test_cells_that_hold_no_values(cell):
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ("X:%x[0,0]", "t:1: pattern 'X:%x[0,0]': a pattern begins with U, B or *"),
+        ("X:%x[0,0]", "t:1: pattern 'X:%x[0,0]': a pattern must begin with U, B or *"),
         ("\nU:%x[0]", "t:2: .*no field begins at '%x[0]'.*write it as %x[0,0]"),
         ("U:100%", "no field begins at '%'"),
         ("U:%x[0,-1]", "no field begins"),
@@ -209,10 +209,10 @@ def test_structures_are_checked():
     classes, vectors = WordClasses(["a"], [0]), WordVectors(["a"], [[1.0]])
     structures = {"c": classes, "v": vectors}
     for template, message in [
-        ("U:%class[0,0,x]", "t:1: no structure is called 'x' (those given: c, v)"),
+        ("U:%class[0,0,x]", "t:1: there is no structure 'x' (given are: c, v)"),
         ("U:%class[0,0,v]", "'v' is of type WordVectors"),
         ("U:%vector[0,0,c]", "'c' is of type WordClasses"),
-        ("U:%path[0,0,c,2]", "flat"),
+        ("U:%path[0,0,c,2]", "have no paths"),
     ]:
         with pytest.raises(InputError, match=re.escape(message)):
             Extractor(parse_patterns(template, "t"), structures)

@@ -119,8 +119,8 @@ def test_a_path_and_its_best_model(tmp_path):
     [
         ({"method": "hmm", "lam": 0.5}, "lam is a setting of the methods crf and memm, not of hmm"),
         ({"method": "memm", "weights": "observed"}, "weights is a setting of the method crf"),
-        ({"penalty": "elasticnet", "l1": 0.1}, "l1 is no strength of the penalty elasticnet"),
-        ({"penalty": "l1", "l2": 0.1}, "l2 is no strength of the penalty l1"),
+        ({"penalty": "elasticnet", "l1": 0.1}, "l1 is not used by the penalty elasticnet"),
+        ({"penalty": "l1", "l2": 0.1}, "l2 is not used by the penalty l1"),
         ({"criterion": "entropy"}, "criterion needs unlabelled"),
         ({"unlabelled": X, "rho": 0.1}, "rho is only for criterion entropy"),
         (

@@ -505,7 +505,7 @@ def test_column_files(tmp_path, newline):
 
 def test_too_few_columns():
     tagger = Tagger("U0:%x[0,0]\nU7:%x[0,1]\nB").fit([[("the", "D"), ("cat", "N")]], [["B-NP", "I-NP"]])
-    with pytest.raises(InputError, match=r"wants column 1, the data have 1 column") as error:
+    with pytest.raises(InputError, match=r"needs column 1, but the data have 1 column") as error:
         tagger.predict([["the"]])
     assert "pattern U7" in str(error.value)
 
@@ -513,7 +513,7 @@ def test_too_few_columns():
 def test_bad_input():
     for words, labels, message in (
         (X, Y[:-1], "40 sentences"),
-        ([["a", "b"]], [["O"]], "sentence 0 has 2 tokens but 1"),
+        ([["a", "b"]], [["O"]], "sentence 0 has 2 tokens, but 1"),
         ([], [], "no sentences"),
         ([[]], [[]], "no sentences"),
         ([[("a", "b"), ("c",)]], [["O", "O"]], "token 1"),

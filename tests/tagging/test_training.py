@@ -357,7 +357,7 @@ def test_words_of_a_class_stand_or_fall_together():
     assert frozenset({"U0:cat", "U0:dog"}) in groups
     assert frozenset({"U1:cat"}) in groups
     assert sum(len(made[g]) for g in range(len(made))) == len(names)
-    with pytest.raises(OptionError, match="no word classes"):
+    with pytest.raises(OptionError, match="needs word classes"):
         Tagger(patterns, penalty="group-class").fit(sentences, labels)
 
 

@@ -72,11 +72,11 @@ def test_the_weights_are_ready_for_the_loss():
 
 
 def test_weights_that_cannot_be_are_refused():
-    with pytest.raises(InputError, match="its like"):
+    with pytest.raises(InputError, match="no labelled sentence occurs"):
         sequence_weights(sentences([0]), sentences([1]), by="exact")
-    with pytest.raises(InputError, match="one extractor"):
+    with pytest.raises(InputError, match="the same extractor"):
         sequence_weights(sentences([0]), sentences([1], n=5), by="exact")
-    with pytest.raises(InputError, match="below 0"):
+    with pytest.raises(InputError, match="negative value"):
         sequence_weights(sentences([0]), sentences([1], values=np.array([-1.0])), n_clusters=1)
     with pytest.raises(OptionError, match="cluster or exact"):
         sequence_weights(sentences([0]), sentences([0]), by="nearest")

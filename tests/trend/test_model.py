@@ -124,7 +124,7 @@ def test_times():
     assert binned(dates, 1).tolist() == [2013, 2014, 2014]
     with pytest.raises(InputError, match="some times are dates"):
         binned([2013, date(2014, 1, 1)])
-    with pytest.raises(OptionError, match="only dates have months"):
+    with pytest.raises(OptionError, match="cannot be binned by month"):
         binned([2013], "month")
 
 
@@ -243,15 +243,15 @@ def test_what_cannot_be(speeches, models):
     documents = speeches[0]
     with pytest.raises(InputError, match="all documents are of the same time"):
         TrendModel(TimeSeriesTextModel(), FrequentWords()).fit(Documents(["a word"] * 2, np.array([1, 1])))
-    with pytest.raises(OptionError, match="needs counts"):
+    with pytest.raises(OptionError, match="needs word counts"):
         TrendModel(TimeSeriesTextModel(), FrequentWords("tfidf"))
     with pytest.raises(OptionError, match="predicts words"):
         models["text"][0].predict(documents)
     with pytest.raises(OptionError, match="no classes"):
         models["value"][0].predict_proba(models["value"][1])
-    with pytest.raises(InputError, match="further features thirds"):
+    with pytest.raises(InputError, match="additional features thirds"):
         models["value"][0].predict(documents)
-    with pytest.raises(InputError, match="before the first of the model"):
+    with pytest.raises(InputError, match="before the first time of the model"):
         models["time"][0].losses(Documents(["war"], np.array([180])))
 
 
@@ -347,10 +347,14 @@ def test_compare_classes_and_numbers(speeches):
 def test_compare_mistakes(speeches):
     documents = speeches[0]
     model = TrendModel(TimeSeriesTextModel(), FrequentWords(), every=10)
-    for first, what in [(190, "no documents before"), (191, "only one time before"), (999, "9990 or after")]:
+    for first, what in [
+        (190, "no documents before"),
+        (191, "only one time before"),
+        (999, "after the test time 9990"),
+    ]:
         with pytest.raises(InputError, match=what):
             compare(model, documents, {"ridge-ts": {}}, first_test=first)
-    with pytest.raises(OptionError, match="methods are"):
+    with pytest.raises(OptionError, match="methods must be"):
         built_in_grid("text", "magic")
     for task in ("text", "classification", "regression"):
         for method in ("adaptive", "ridge-ts", "lasso-one"):

@@ -119,5 +119,5 @@ def test_bad_data():
     with pytest.raises(InputError, match="times for"):
         model.fit(counts, covariates, steps[1:])
     model.fit(counts, covariates, steps)
-    with pytest.raises(InputError, match="where the model has 12 and 3"):
+    with pytest.raises(InputError, match="but the model has 12 and 3"):
         model.log_likelihood(counts[:, 1:], covariates)
