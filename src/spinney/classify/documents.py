@@ -71,10 +71,13 @@ def read_documents(data: Any, how: InputOptions, *, need_labels: bool) -> Inputs
     return Inputs(inputs, known, [str(i + 1) for i in range(n)], is_text)
 
 
+def training_data(train: Any) -> Any:
+    """A path may also be the only one of a list, as configurations have it."""
+    return train[0] if isinstance(train, list) and len(train) == 1 else train
+
+
 def named(data: Any) -> str | None:
-    """The path of a file, perhaps as the only one of a list (as configurations have it); data from memory have none."""
-    if isinstance(data, list) and len(data) == 1:
-        (data,) = data
+    """The path of a file, for messages; data from memory have none."""
     return os.fspath(data) if isinstance(data, str | os.PathLike) else None
 
 
@@ -84,7 +87,7 @@ def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
     Only the scores of models depend on the documents that are held out (``s.dev``).
     """
     how, families = reading(s), GroupSpec.of(s)
-    read = read_documents(train, how, need_labels=True)
+    read = read_documents(training_data(train), how, need_labels=True)
     if families is not None:
         families.check_trees(given=read.trees is not None)
     read, held_out = _held_out(read, getattr(s, "dev", None), how, regression, s.seed)

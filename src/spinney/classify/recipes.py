@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
-from spinney.classify.documents import Data, classes_of, named, prepared
+from spinney.classify.documents import Data, classes_of, named, prepared, training_data
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor, PathPoint
 from spinney.classify.model import TextModel
@@ -82,8 +82,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     seconds = time.perf_counter() - ready
     facts = model.facts
     facts["method"] = s.method
-    if named(train) is not None:
-        facts["train"] = [named(train)]
+    if named(training_data(train)) is not None:
+        facts["train"] = [named(training_data(train))]
     if search is not None and model.tuned is not None:
         facts["tuning"] = tuning_facts(search, model.tuned, data)
     if not along_tree and s.cv is not None and hasattr(model.estimator, "scores_"):

@@ -15,7 +15,7 @@ class Decoding(Settings):
 
     panel = DATA
     encoding: Annotated[str, "Character encoding of the files."] = "utf-8"
-    on_error: Annotated[Literal["raise", "skip"], "What to do with bad input: stop, or skip it."] = "raise"
+    on_error: Annotated[Literal["raise", "skip"], "What to do with bad input."] = "raise"
 
 
 @dataclass(frozen=True, kw_only=True)
