@@ -67,6 +67,4 @@ class LabelledDocuments(Documents):
 
     panel = DATA
     label: Annotated[str, "Table column that holds the label."] = "label"
-    labels: Annotated[
-        str | None, "New names for labels, as in 0=neg,4=pos; 2= drops the documents labelled 2."
-    ] = None
+    labels: Annotated[str | None, "New names for labels (0=neg,4=pos); 2= drops label 2."] = None
