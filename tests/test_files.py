@@ -193,7 +193,7 @@ def test_what_cannot_be_written_is_refused(path):
         write_model(path, "a/B", {}, {"x": np.ones(2, dtype=bool)})
     with pytest.raises(InputError, match=r"'\\ud800' is not valid text"):
         write_model(path, "a/B", {}, {}, {"words": ["ok", "\ud800"]})
-    with pytest.raises(ValueError, match="a kind is task/class"):
+    with pytest.raises(ValueError, match="a kind must be task/class"):
         write_model(path, "a b", {}, {})
     with pytest.raises(ValueError, match="store long lists as tensors"):
         write_model(path, "a/B", {"x": "y" * (8 << 20)}, {})

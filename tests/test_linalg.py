@@ -211,7 +211,7 @@ def test_inverse_values_are_those_of_the_pseudo_inverse(values, ridge, cutoff):
 
 
 def test_bad_options():
-    with pytest.raises(OptionError, match="auto, exact, lanczos, randomized, not 'fast'"):
+    with pytest.raises(OptionError, match="auto, exact, lanczos or randomized, not 'fast'"):
         truncated_svd(np.eye(3), 2, "fast")
     with pytest.raises(OptionError, match="k must be at least 1, not 0"):
         truncated_svd(np.eye(3), 0)

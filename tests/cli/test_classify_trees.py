@@ -114,7 +114,7 @@ def test_mistakes(trees, refused, tmp_path):
         return line
 
     assert "'0' is not OLD=NEW" in fails(trees, "--labels", "0")
-    assert "'0' twice" in fails(trees, "--labels", "0=a,0=b")
+    assert "'0' is given twice" in fails(trees, "--labels", "0=a,0=b")
     assert "no documents: all were dropped because of their labels: 15" in fails(
         trees, "--labels", "0=,1=,2=,3=,4="
     )

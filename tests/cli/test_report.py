@@ -246,7 +246,7 @@ def test_word_classes(facts, refused, fit, lines, tmp_path, method):
     assert text.count('<p class="tokens">') == 4
     assert "<span>dog</span>" in text  # read as the model was trained
     assert "no such file" in refused(model, "--data", tmp_path / "none.txt", "-o", page)
-    assert "format is" in refused(model, "--data", data, "--format", "svmlight", "-o", page)
+    assert "format must be" in refused(model, "--data", data, "--format", "svmlight", "-o", page)
     data.write_text("")
     assert facts(model, "--data", data, "-o", page)["sentences"] == 0
 
@@ -258,7 +258,7 @@ def test_vectors_and_states(facts, refused, fit, lines, tmp_path, method):
     fit("embed", "fit", lines, "--method", method, *size, "--model", model)
     assert facts(model, "-o", page)["kind"].startswith("embed/")
     assert "<h2>Map of words</h2>" in page.read_text()
-    assert "shows no text" in refused(model, "--data", lines, "-o", page)
+    assert "cannot show a text" in refused(model, "--data", lines, "-o", page)
 
 
 def test_topics(facts, refused, fit, tmp_path):
@@ -286,7 +286,7 @@ def test_structures(facts, refused, lines, tmp_path):
         structure.save(path)
         assert facts(path, "-o", page)["kind"].startswith("structure/")
         if name != "classes":
-            assert "shows no text" in refused(path, "--data", lines, "-o", page)
+            assert "cannot show a text" in refused(path, "--data", lines, "-o", page)
     path = tmp_path / "classes.spinney"
     assert facts(path, "--data", lines, "--documents", 2, "-o", page)["sentences"] == 2
     assert "no class" in page.read_text()

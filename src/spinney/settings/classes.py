@@ -33,12 +33,8 @@ class Words(KnownWords):
     panel = DATA
     #: The function that learns by this method from the text, the settings, the reading and the initial classes.
     recipe: ClassVar[str]
-    tree: Annotated[
-        bool, "Let a word depend on its syntactic head rather than on the preceding word (CoNLL-U)."
-    ] = False
-    head_rules: Annotated[str | None, File, "Head rules for a parser of parse fit (default: Collins's)."] = (
-        None
-    )
+    tree: Annotated[bool, "A word depends on its head, not on the word before it (CoNLL-U)."] = False
+    head_rules: Annotated[str | None, File, "Head rules for a parser of parse fit."] = None
 
     def check(self) -> None:
         super().check()
@@ -87,10 +83,10 @@ class HiddenMarkovSettings(Settings):
     em: Annotated[Literal["online", "batch"], "Online or batch EM."] = "online"
     passes: Annotated[int, AtLeast(1), "Passes over the text after the last split."] = 5
     k_best: Annotated[
-        int | Literal["auto", "none"], AtLeast(1), "Number of entries of a message to keep; none keeps all."
+        int | Literal["auto", "none"], AtLeast(1), "Entries of a message to keep; none keeps all."
     ] = "auto"
     epsilon: Annotated[
-        float | None, AtLeast(0), Below(1), "Alternatively, keep all of a message but this share of its mass."
+        float | None, AtLeast(0), Below(1), "Keep all but this share of a message instead."
     ] = None
     batch_tokens: Annotated[int, AtLeast(1), "Online EM: number of tokens in a batch."] = 8192
     gamma: Annotated[
@@ -99,15 +95,15 @@ class HiddenMarkovSettings(Settings):
     delay: Annotated[float, Above(0), "Online EM: see gamma."] = 4.0
     finish: Annotated[bool, "Online EM: finish with a pass of batch EM."] = True
     start: Annotated[
-        int | None, AtLeast(2), "Start with this many classes and split them (default: start with all)."
+        int | None, AtLeast(2), "Start with this many classes and split them (default: all)."
     ] = None
     split_passes: Annotated[int, AtLeast(1), "Passes before each split."] = 1
-    noise: Annotated[float, AtLeast(0), Below(1), "How much the two halves of a split class differ."] = 0.5
+    noise: Annotated[float, AtLeast(0), Below(1), "How much the halves of a split differ."] = 0.5
     smoothing: Annotated[
         float,
         AtLeast(0),
         Below(1),
-        "Weight of the uniform distribution that is mixed into every distribution.",
+        "Weight of the uniform distribution in each.",
     ] = 1e-5
     backoff: Annotated[float, AtLeast(0), "With typed: weight of the matrix shared by all relations."] = 0.1
     patience: Annotated[int | None, AtLeast(1), "Stop after this many passes without progress on dev."] = None
@@ -133,13 +129,11 @@ class Hidden(HiddenMarkovSettings, Words, Common):
     root: Annotated[bool | None, "Brown, exchange: count the start of a sentence as a word."] = None
     refine: Annotated[int, AtLeast(0), "Brown: passes of the exchange algorithm at the end."] = 0
     variant: Annotated[Variant, "Exchange: which class bigrams the objective counts."] = "two-sided"
-    typed: Annotated[
-        int, AtLeast(0), "In trees: a transition matrix for each of this many most frequent relations."
-    ] = 0
+    typed: Annotated[int, AtLeast(0), "In trees: a matrix for each of this many relations."] = 0
     relation_groups: Annotated[
         str | Any | None,
         File,
-        'In trees: a JSON file of relation groups, such as {"subject": ["nsubj", "csubj"]}.',
+        'In trees: a JSON file such as {"subject": ["nsubj", "csubj"]}.',
     ] = None
     subtypes: Annotated[bool, "Treat nsubj:pass and nsubj as different relations."] = True
     dev: Annotated[str | Any | None, File, "Held-out text, scored after each pass."] = None
@@ -242,4 +236,4 @@ class Place(TextFiles, Common):
         False
     )
     min_count: Annotated[int, AtLeast(1), "Place words seen at least this often."] = 1
-    cache: Annotated[str | None, File, "Folder in which the indexed text is kept for the next run."] = None
+    cache: Annotated[str | None, File, "Folder that keeps the indexed text for later runs."] = None

@@ -42,13 +42,13 @@ class TrainingText(TextFiles):
     """Text to learn from: what a word is, and where the indexed text is kept."""
 
     panel = DATA
-    words: Annotated[str, "What a word is: form, lemma or lemma+upos; in column files, 0 or 0+1."] = "form"
+    words: Annotated[str, "What a word is: form, lemma, lemma+upos; in column files 0 or 0+1."] = "form"
     lowercase: Annotated[bool, "Convert words to lower case."] = False
     max_length: Annotated[int | None, AtLeast(1), "Truncate longer sentences to this many words."] = None
     parser: Annotated[
-        str | None, File, "Model of parse fit, or spaCy pipeline, that adds trees and lemmas to plain text."
+        str | None, File, "Parser for plain text: a model of parse fit, or a spaCy pipeline."
     ] = None
-    cache: Annotated[str | None, File, "Folder in which the indexed text is kept for the next run."] = None
+    cache: Annotated[str | None, File, "Folder that keeps the indexed text for later runs."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,4 +67,4 @@ class LabelledDocuments(Documents):
 
     panel = DATA
     label: Annotated[str, "Table column that holds the label."] = "label"
-    labels: Annotated[str | None, "New names for labels (0=neg,4=pos); 2= drops label 2."] = None
+    labels: Annotated[str | None, "New names for labels: 0=neg,4=pos; 2= drops label 2."] = None

@@ -20,7 +20,7 @@ class KnownWords(TrainingText):
     panel = DATA
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 1
     max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
-    unknown: Annotated[str, "The unknown word; an empty string means that there is none."] = "<unk>"
+    unknown: Annotated[str, "The unknown word; empty for none."] = "<unk>"
 
 
 @dataclass(frozen=True, kw_only=True)
