@@ -136,7 +136,7 @@ def test_mistakes(refused, manual, tmp_path):
     assert "lam=x must be numbers" in fails("--dev", 0.2, "--space", "lam=x")
     assert "both set lam" in fails("--dev", 0.2, "--space", "lam=1", "--lam", 1)
     assert "lam is a range" in fails("--dev", 0.2, "--space", "lam=1..10")
-    assert "names lam twice" in fails("--dev", 0.2, "--space", "lam=1;lam=2")
+    assert "contains lam twice" in fails("--dev", 0.2, "--space", "lam=1;lam=2")
     unseen = tmp_path / "unseen.tsv"
     unseen.write_text("text\tlabel\nwords\tother\n")
     assert "'other' (1 documents) was never seen" in fails("--dev", unseen)
