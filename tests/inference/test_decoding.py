@@ -283,7 +283,7 @@ def test_bad_input_is_refused():
         Chains([0, 3, 2], scores, [0, 0], edges)
     with pytest.raises(OptionError, match="offsets must increase"):
         Chains([], scores, [0, 0], edges)
-    with pytest.raises(OptionError, match="kinds must lie"):
+    with pytest.raises(OptionError, match="kinds must be between"):
         Chains([0, 2], scores, [0, 1], edges)
     with pytest.raises(OptionError, match="kinds must have"):
         Chains([0, 2], scores, [0], edges)
@@ -298,7 +298,7 @@ def test_bad_input_is_refused():
         good.constrained(allowed=np.ones((2, 3)))
     with pytest.raises(OptionError, match="transitions must be"):
         good.constrained(transitions=np.ones((3, 3), bool))
-    with pytest.raises(OptionError, match="labels must lie"):
+    with pytest.raises(OptionError, match="labels must be"):
         path_scores(good, [0, 3])
     with pytest.raises(OptionError, match="labels must have"):
         token_probabilities_of(good, [0])
