@@ -437,5 +437,5 @@ def test_bad_families():
         combined({"a": one}, strengths={"a": -1.0})
     with pytest.raises(OptionError, match="same features"):
         combined({"a": one, "b": Groups.from_lists([[0, 1]], 5)})
-    with pytest.raises(OptionError, match="1 groups but 2 answers"):
+    with pytest.raises(OptionError, match="1 groups but 2 values"):
         one.subset([True, False])

@@ -75,8 +75,8 @@ def test_read_topics(tmp_path):
     ("text", "line", "what"),
     [
         ("a b\nspace:0.5 orbit\n", 2, "'space:0.5' has a weight and 'orbit' has none"),
-        ("a b\n\nc d c\n", 3, "the word 'c' twice"),
-        ("c:0.5 c:0.1\n", 1, "the word 'c' twice"),
+        ("a b\n\nc d c\n", 3, "the word 'c' appears twice"),
+        ("c:0.5 c:0.1\n", 1, "the word 'c' appears twice"),
         ("a:1 b:1e999\n", 1, "the weight of 'b' is too large"),
         ("\n  \n", None, "no topics"),
     ],

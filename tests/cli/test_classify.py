@@ -211,7 +211,7 @@ def test_mistakes_get_one_line(spinney, table, folder, model, tmp_path):
     _refused(
         fit(file("latin.csv", "text,label\ncaf\xe9,x\nthe,y\n".encode("latin-1"))),
         "latin.csv:2",
-        "--encoding latin-1",
+        "the encoding latin-1",
     )
     _refused(fit(table, "--text", "body"), "body", "text")
     _refused(fit(file("nan.svm", "1 1:nan\n0 1:2\n")), "nan.svm")

@@ -586,7 +586,7 @@ def test_wrong_options_of_automata(refused, data, tmp_path, name):
 TREEBANKS = {
     "unbalanced": ("(S (NN a))\n(S (NP (NN a)\n(S (NN b))\n", ":2: 2 brackets are not closed"),
     "too many": ("(S (NN a)))\n", ":1: a closing bracket without an opening one"),
-    "no word": ("(S (NN a))\n(S (NP))\n", ":2: a bracket without a word"),
+    "no word": ("(S (NN a))\n(S (NP))\n", ":2: an empty pair of brackets"),
     "text": ("(S (NN a))\nhello\n", ":2: text outside brackets: 'hello'"),
     "nothing": ("", ": no trees"),
     "blank": ("\n\n", ": no trees"),

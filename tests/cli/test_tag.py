@@ -556,14 +556,14 @@ def fit(spinney, tmp_path):
 
 def test_mistakes_in_data(fit, data, tmp_path, file):
     near = ["--patterns", data / "near.tpl"]
-    _refused(fit(file("r.txt", "a B C\nb C\n"), *near), "r.txt:2", "2 columns", "3", "missing field")
+    _refused(fit(file("r.txt", "a B C\nb C\n"), *near), "r.txt:2", "2 columns", "3", "a field is missing")
     _refused(fit(data / "train.txt", file("two.txt", "a B\n"), *near), "two.txt:1", "2 columns")
     _refused(fit(file("one.txt", "a\nb\n"), *near), "one.txt", "no labels", "last column")
     _refused(fit(file("empty.txt", ""), *near), "empty.txt", "no sentences")
     _refused(fit(file("blank.txt", "\n \n"), *near), "blank.txt", "no sentences")
     _refused(fit(tmp_path / "nowhere.txt", *near), "nowhere.txt", "no such file")
     _refused(fit(tmp_path, *near), str(tmp_path), "folder")
-    _refused(fit(file("l.txt", b"a B C\ncaf\xe9 B C\n"), *near), "l.txt:2", "--encoding latin-1")
+    _refused(fit(file("l.txt", b"a B C\ncaf\xe9 B C\n"), *near), "l.txt:2", "the encoding latin-1")
     _refused(fit(file("cut.txt.gz", gzip.compress(b"a B C\n" * 99)[:-9]), *near), "cut.txt.gz", "truncated")
     train = data / "train.txt"
     _refused(fit(train, *near, "--dev", file("d.txt", "a B\n")), "d.txt", "2 columns", "3")

@@ -90,7 +90,7 @@ def test_ranks_of_frequency():
     assert words.transform(["aa dd cc cc"]).toarray().tolist() == [[0, 1]]
     with pytest.raises(InputError, match="lower skip_top"):
         FrequentWords(skip_top=9).fit_transform(["one two"])
-    with pytest.raises(OptionError, match="no word is left"):
+    with pytest.raises(OptionError, match="there is no word to learn from"):
         FrequentWords(min_count=2).fit_transform(["one", "two"])
     with pytest.raises(OptionError):
         FrequentWords("loud")
