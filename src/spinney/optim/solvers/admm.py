@@ -38,18 +38,35 @@ EVERY, BALANCE, FACTOR = (
 
 
 def admm(
-    problem: Problem, w: Vector, monitor: Monitor, *, rho: float | None = None, threads: int = 1
+    problem: Problem,
+    w: Vector,
+    monitor: Monitor,
+    *,
+    rho: float | None = None,
+    relaxation: float | None = None,
+    threads: int = 1,
 ) -> Vector:
     """Alternating direction method of multipliers, for overlapping groups and the trace Lasso.
 
-    ``threads`` share the groups among them.
+    Parameters
+    ----------
+    rho : float, optional
+        The penalty parameter, which then stays as it is, as in both theses; by default it follows the residuals.
+    relaxation : float, optional
+        Over-relaxation, from 1 (none) to less than 2 (Boyd et al. 2011, §3.4.3). By default 1.6, and with a ``rho`` none.
+    threads : int
+        How many threads share the groups among them.
     """
     if rho is not None and not 0 < rho < np.inf:
         raise OptionError(f"rho must be a finite number > 0, not {rho:g}")
+    if relaxation is None:
+        relaxation = RELAXATION if rho is None else 1.0
+    if not 1.0 <= relaxation < 2.0:
+        raise OptionError(f"relaxation must be from 1 to less than 2, not {relaxation:g}")
     if isinstance(problem.inner, OverlappingGroups):
         return admm_groups(problem, problem.inner, w, monitor, rho=rho, threads=threads)
     assert isinstance(problem.inner, TraceLasso)
-    return _trace(problem, problem.inner, w, monitor, rho)
+    return _trace(problem, problem.inner, w, monitor, rho, relaxation)
 
 
 def _pulled_minimiser(problem: Problem, monitor: Monitor) -> Callable[[Vector, Vector, Vector], Vector]:
@@ -88,7 +105,14 @@ def _pulled_least_squares(loss: SquaredLoss) -> Callable[[Vector, Vector, Vector
     return minimise
 
 
-def _trace(problem: Problem, penalty: TraceLasso, w: Vector, monitor: Monitor, rho: float | None) -> Vector:
+def _trace(
+    problem: Problem,
+    penalty: TraceLasso,
+    w: Vector,
+    monitor: Monitor,
+    rho: float | None,
+    relaxation: float,
+) -> Vector:
     k, P = problem.n_penalised, penalty.P
     columns = np.einsum("ij,ij->j", P, P)  # squared norms: 1 for unit columns
     minimise = _pulled_minimiser(problem, monitor)
@@ -112,7 +136,7 @@ def _trace(problem: Problem, penalty: TraceLasso, w: Vector, monitor: Monitor, r
         centre = np.einsum("ij,ij->j", M - Lam / rho, P) / np.maximum(columns, 1e-300)
         w = minimise(rho * columns, centre, w)
         before, image = M, P * w[:k]
-        relaxed = RELAXATION * image + (1.0 - RELAXATION) * before
+        relaxed = relaxation * image + (1.0 - relaxation) * before
         M = shrink_singular_values(relaxed + Lam / rho, penalty.lam / rho)
         Lam += rho * (relaxed - M)
         # P Diag(w) = M; in w, the change of M and the multipliers count as Pᵀ takes them there.
