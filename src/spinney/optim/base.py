@@ -252,7 +252,8 @@ class Solution:
 
     ``violation`` is the distance from ``-grad`` to the subdifferential in the ∞-norm, divided by the ∞-norm of
     the gradient of the loss at the null model: a pure number that means the same for every solver and data set.
-    ``grad`` is the gradient of the loss at ``w``. ``primal_dual`` are the last relative residuals of ADMM.
+    ``grad`` is the gradient of the loss at ``w``. ``primal_dual`` are the last relative residuals of ADMM, and
+    ``copy_norms`` the norms of its copies v_g of each group, which are 0 exactly for groups that it removed.
     """
 
     w: Vector
@@ -266,6 +267,7 @@ class Solution:
     interrupted: bool = False
     trace: list[Step] = field(default_factory=list)
     primal_dual: tuple[float, float] | None = None
+    copy_norms: Vector | None = None
 
 
 def checked_strength(name: str, value: float) -> float:

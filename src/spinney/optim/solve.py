@@ -123,6 +123,7 @@ def solve(
         interrupted,
         monitor.trace,
         monitor.primal_dual,
+        monitor.copy_norms,
     )
 
 

@@ -37,7 +37,10 @@ MOST_TIDYING, MOST_ATTEMPTS = 300, 4  # iterations near μ = 0, and how often to
 MOST_SETTLING, TIDYING = 300, 50  # iterations with a quadratic model of another loss, and near μ = 0
 TINY = 1e-5  # of the largest weight: what may be 0 for all that the tolerance shows
 ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
-INEXACT, SLOW = 0.1, 0.5  # models are solved to this share of the violation; a step that leaves more of it is slow
+INEXACT, SLOW = (
+    0.1,
+    0.5,
+)  # models are solved to this share of the violation; a step that leaves more of it is slow
 FLATTEST, SHORTEST = 1e-6, 1e-10  # least curvature of a model, as a share of the largest; shortest step
 FIRST_CHECK = 10
 LARGEST_FALL = 0.1  # a mixed iterate keeps this share of each weight: from 0, none comes back soon
@@ -145,9 +148,7 @@ def _pruned(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
     return w
 
 
-def report(
-    problem: Problem, monitor: Monitor, w: Vector, value: float, grad: Vector, iteration: int
-) -> bool:
+def report(problem: Problem, monitor: Monitor, w: Vector, value: float, grad: Vector, iteration: int) -> bool:
     """Tell the monitor; the residual of the trace Lasso, which costs more than many iterations, no better than needed."""
     k, inner = problem.n_penalised, problem.inner
     if not isinstance(inner, TraceLasso):
