@@ -348,11 +348,11 @@ def convergence_table(curves: dict[Any, list[tuple[Vector, Vector]]], runs: int,
     lines = [
         "### Convergence: seconds to a relative distance from the optimum (p = 256, n = 128, k = 16)",
         "",
-        f"Seconds of the processor, without those of looking at the objective; the median of {runs} draws of the "
-        f"noise. Each solver runs until it is within 1e-9 of the optimum, for {limit:g} seconds at most; the optimum is "
-        "that of IRLS run to 1e-10, or what is below it. IRLS is looked at after every iteration, ADMM after 10 and then "
-        "ever more rarely. Mixed: Anderson mixing of ten iterates. Relaxed: over-relaxation by 1.6 and a ρ that follows the "
-        "residuals.",
+        "Seconds of the processor, without those of looking at the objective; the median of "
+        f"{runs} draws of the noise. Each solver runs until it is within 1e-9 of the optimum, for {limit:g} seconds at "
+        "most; the optimum is that of IRLS run to 1e-10, or what is below it. IRLS is looked at after every iteration, "
+        "ADMM after 10 and then ever more rarely. Mixed: Anderson mixing of ten iterates. Relaxed: over-relaxation by "
+        "1.6 and a ρ that follows the residuals.",
         "",
         "| setting | regularisation | solver | " + " | ".join(f"{gap:.0e}" for gap in gaps) + " |",
         "|---|---|---|" + "---:|" * len(gaps),
@@ -478,8 +478,8 @@ def main() -> None:
             "support recovery (pairs of strengths for the elastic net). A grid whose best lay at its edge went on: by "
             + (", ".join(f"{n / problems:.1f} for {name}" for name, n in extra.items() if n) or "none")
             + f" strengths on average over the {problems} problems. All fits are to a tolerance of {TOLERANCE:g}: "
-            "relative to the gradient of the empty model, and for the trace Lasso, whose certificate was not taken, to the "
-            "largest weight.\n",
+            "relative to the gradient of the empty model, and for the trace Lasso, whose certificate was not taken, to "
+            "the largest weight.\n",
             study_table("Estimation error ‖ŵ − w‖²/‖w‖² (p = 1024, n = 256)", large, error, 3),
             study_table("Support recovery: Hamming distance (p = 512, n = 128)", small, support, 1),
             convergence_table(curves, again, limit),

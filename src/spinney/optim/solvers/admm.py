@@ -56,11 +56,11 @@ def admm(
     rho : float, optional
         The penalty parameter, which then stays as it is, as in both theses; by default it follows the residuals.
     relaxation : float, optional
-        For the trace Lasso: over-relaxation, from 1 (none) to less than 2 (Boyd et al. 2011, §3.4.3). By default 1.6, and
-        with a ``rho`` none.
+        For the trace Lasso: over-relaxation, from 1 (none) to less than 2 (Boyd et al. 2011, §3.4.3). By default 1.6,
+        and with a ``rho`` none.
     change_tol : float, optional
-        For groups: also stop when ‖w − w_before‖ is at most this share of ‖w_before‖. That is the rule of Yogatama 2015,
-        §5.3.3; it does not make the answer optimal, nor ``converged`` true.
+        For groups: also stop when ‖w − w_before‖ is below this share of ‖w_before‖. That is the rule of Yogatama
+        2015, §5.3.3; it does not make the answer optimal, nor ``converged`` true.
     threads : int
         How many threads share the groups among them.
     """

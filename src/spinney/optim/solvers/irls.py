@@ -149,7 +149,7 @@ def _pruned(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
 
 
 def report(problem: Problem, monitor: Monitor, w: Vector, value: float, grad: Vector, iteration: int) -> bool:
-    """Tell the monitor; the residual of the trace Lasso, which costs more than many iterations, no better than needed."""
+    """Tell the monitor; the residual of the trace Lasso, dearer than many iterations, no better than needed."""
     k, inner = problem.n_penalised, problem.inner
     if not isinstance(inner, TraceLasso):
         return monitor(w, value, grad, iteration=iteration)
@@ -207,14 +207,16 @@ def _settled(
 ) -> tuple[Vector, int]:
     """The solution of a least-squares problem, with exact zeros, and the number of iterations that it took."""
     start, mu, unit = _start(fit, given)
-    for i, (image, slope, smoothest) in enumerate(_iterate(fit, norm, start, mu, SMALLEST_MU * unit, how)):
+    spent = 0
+    for image, slope, smoothest in _iterate(fit, norm, start, mu, SMALLEST_MU * unit, how):
+        w, spent = image, spent + 1
         at_rest = smoothest and float(np.max(np.abs(slope), initial=0.0)) <= settled
-        if i + 1 >= most or at_rest or i >= MOST_SETTLING:
+        if at_rest or spent >= min(most, MOST_SETTLING):
             break
-    kept = _kept(norm, image, unit, attempts)
-    left = min((1 + attempts) * TIDYING, most - i - 1)
-    tidy, more = _tidied(fit, norm, image, kept, TINIEST_MU * unit, settled, how.memory, left)
-    return tidy, i + 1 + more
+    left = min((1 + attempts) * TIDYING, most - spent)
+    kept = _kept(norm, w, unit, attempts)
+    tidy, more = _tidied(fit, norm, w, kept, TINIEST_MU * unit, settled, how.memory, left)
+    return tidy, spent + more
 
 
 def is_due(iteration: int, check_every: int | None) -> bool:
@@ -268,7 +270,9 @@ def _tidied(
         return tidy, 0
     fit, norm = fit.on(kept), norm.on(kept)
     iterates = islice(_iterate(fit, norm, w[kept], mu, mu, How(1.0, memory)), most)
-    for spent, (image, slope, _) in enumerate(iterates, 1):
+    spent = 0
+    for image, slope, _ in iterates:
+        spent += 1
         restless = np.abs(slope) > 0.1 * tol
         gone = np.abs(image) <= NEARLY_ZERO * np.sqrt(mu)
         if not np.any(restless & ~gone):
