@@ -293,6 +293,24 @@ def test_plain_admm_gets_there_too():
     assert plain.objective == pytest.approx(solve(loss, penalty, tol=1e-9).objective, rel=1e-9)
 
 
+@pytest.mark.parametrize("logistic", [False, True])
+def test_the_bound_of_the_optimum_holds_and_closes(logistic):
+    X, loss = (_logistic(2, 30, 12, 0.7, intercept=False)) if logistic else _problem(2, 30, 12, 0.7)
+    penalty = TraceLasso(1.0, X)
+    penalty = penalty.with_lam(0.2 * lambda_max(loss, penalty))
+    best = solve(loss, penalty, tol=1e-9)
+    rng = np.random.default_rng(0)
+    for away in (1.0, 1e-2, 1e-4, 0.0):
+        w = best.w + away * rng.standard_normal(12)
+        value, grad = loss.value_and_grad(w)
+        loose = TraceLasso(penalty.lam, X).bound(value - grad @ w, grad)
+        penalty.residual(w, grad)
+        found = penalty.bound(value - grad @ w, grad)
+        assert loose <= found + 1e-12
+        assert found <= best.objective * (1 + 1e-9)
+    assert found == pytest.approx(best.objective, rel=1e-6)
+
+
 def test_where_the_certificate_cannot_hold_small_residuals_end_admm(monkeypatch):
     """And the answer is not said to have converged."""
     loss, penalty = _hard()

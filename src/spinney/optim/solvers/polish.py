@@ -26,6 +26,7 @@ Mask = NDArray[np.bool_]
 ROUNDS = 4  # how often weights that turn out to be 0 are given up
 STEPS, STEPS_WITHOUT_CURVATURE = 20, 100  # of Newton's method, and of L-BFGS
 FINER = 0.1  # of the tolerance: what is left on the support shall not spoil the certificate
+ROUNDING = 1e-14  # what no tolerance can be below
 NOTHING = 1e-9  # of the largest weight: a weight that Newton's method drives to 0
 
 
@@ -102,7 +103,7 @@ def polished_groups(problem: Problem, penalty: OverlappingGroups, w: Vector, mon
         smooth = OnSupport(problem.loss, penalty, w)
         curved = hasattr(problem.loss, "hess_vec")
         steps = STEPS if curved else STEPS_WITHOUT_CURVATURE
-        judge = Monitor(Problem(smooth, NoPenalty()), FINER * monitor.tol, steps, monitor.scale)
+        judge = Monitor(Problem(smooth, NoPenalty()), _finer(monitor), steps, monitor.scale)
         (newton if curved else lbfgs)(judge.problem, w[smooth.kept], judge)
         w = smooth.whole(judge.w)
         least = NOTHING * float(np.max(np.abs(w[:k]), initial=0.0))
@@ -124,7 +125,12 @@ def polished_trace(problem: Problem, penalty: TraceLasso, w: Vector, kept: Mask,
     smaller.X, smaller.p = loss.X[:, kept], int(kept.sum())
     where = np.append(kept, np.ones(loss.n_free, dtype=bool))
     of_kept = Problem(smaller, TraceLasso(penalty.lam, penalty.P[:, kept]))
-    judge = Monitor(of_kept, FINER * monitor.tol, STEPS_WITHOUT_CURVATURE, monitor.scale)
+    judge = Monitor(of_kept, _finer(monitor), STEPS_WITHOUT_CURVATURE, monitor.scale)
     irls(of_kept, w[where], judge)
     polished[where] = judge.w
     return polished
+
+
+def _finer(monitor: Monitor) -> float:
+    """The tolerance on the support: a share of what the solver works towards at the moment."""
+    return max(FINER * monitor.absolute_tol / monitor.scale, ROUNDING)
