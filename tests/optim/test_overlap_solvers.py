@@ -384,6 +384,25 @@ def test_admm_by_default_ends_optimal(shape, kind, l1):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("l1", [0.0, 0.4])
+def test_the_bound_of_the_optimum_holds_and_closes(kind, l1):
+    loss = loss_of(kind, intercept=False)
+    lists = LISTS if l1 else [*LISTS, [7, 8]]
+    penalty = OverlappingGroups(1.2, groups_of(9, lists), l1=l1, n_outputs=loss.n_outputs)
+    best = solve(loss, penalty, "cd", tol=1e-10)
+    rng = np.random.default_rng(0)
+    for away in (1.0, 1e-2, 1e-4, 0.0):
+        w = best.w + away * rng.standard_normal(len(best.w))
+        value, grad = loss.value_and_grad(w)
+        fresh = OverlappingGroups(1.2, penalty.groups, l1=l1, n_outputs=loss.n_outputs)
+        penalty.residual(w, grad)
+        bounds = [known.bound(value - grad @ w, grad) for known in (fresh, penalty)]
+        assert max(bounds) <= best.objective * (1 + 1e-9)
+    assert bounds[0] == pytest.approx(best.objective, rel=1e-4)  # by the prox, where groups are 0 by a hair
+    assert bounds[1] == pytest.approx(best.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("l1", "l2"), [(0.0, 0.0), (0.3, 0.2)])
 def test_the_smooth_function_on_a_support(kind, l1, l2):
     """Value, gradient and curvature against the penalty itself and finite differences."""
