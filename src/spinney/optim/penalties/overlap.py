@@ -15,7 +15,6 @@ from spinney.optim.penalties.elastic import soft_threshold
 from spinney.optim.penalties.groups import FlatGroups, GroupL2, checked_groups, labels
 
 MAX_BOUNDS = 50
-CLOSE = 1e-8  # a gradient that is outside of the dual ball by no more than this share is as good as inside
 
 
 class _Parts(NamedTuple):
@@ -78,12 +77,10 @@ class OverlappingGroups(Penalty):
         self._start: Vector | None = None  # the parts of the last prox, where the next one starts
         self._norms = (np.empty(0), np.zeros(self.groups.weights.size))  # of the last w asked for
         self._last = _Parts(np.empty(0, np.int64), np.empty(0))
-        self._in_ball: Vector | None = None  # a gradient at which w = 0 is optimal
 
     def with_lam(self, lam: float) -> Self:
         other = super().with_lam(lam)
         other._start = None if self._start is None else self._start.copy()
-        other._in_ball = None
         return other
 
     @property
@@ -159,28 +156,14 @@ class OverlappingGroups(Penalty):
         self._settle_zeros(
             smooth, np.flatnonzero(zero & (smooth != 0)), np.where(norms == 0, strengths, 0.0), accuracy
         )
-        self.remember(w, grad, smooth)
         return smooth
 
-    def remember(self, w: Vector, grad: Vector, residual: Vector) -> None:
-        """Keep what an element of ``grad + ∂λΩ(w)`` tells about the dual ball, for :meth:`bound`."""
-        self._in_ball = grad + self.l2 * w - residual
-
-    def bound(self, rest: float, grad: Vector) -> float:
-        """A lower bound on ``max_s s·rest − (λΩ)*(−s·grad)``, 0 ≤ s ≤ 1: what the optimum is never below.
-
-        s shrinks the gradient into the dual ball of the norms. The last residual left a point of the ball; where the
-        gradient is far from that, the prox finds the nearest one.
-        """
-        away = self._outside(grad if self._in_ball is None else grad - self._in_ball)
-        if away > CLOSE:
-            x = soft_threshold(grad, self.l1)
-            parts = np.zeros(self._flat.members.size)
-            nearest = grad - split(x, parts, self._flat, self.strengths, latent=False)
-            other = self._outside(grad - nearest)
-            if other < away:
-                away, self._in_ball = other, nearest
-        return max(0.0, rest / (1.0 + away)) if np.isfinite(away) else -np.inf
+    def bound(self, rest: float, grad: Vector, residual: Vector) -> float:
+        if self.l2 > 0:
+            return super().bound(rest, grad, residual)
+        # grad − residual is in the dual ball of the norms, so that the dual norm of the residual is enough.
+        outside = self._outside(residual)
+        return max(0.0, rest / (1.0 + outside)) if np.isfinite(outside) else -np.inf
 
     def _outside(self, u: Vector) -> float:
         """An upper bound of the dual norm of u, in which the ball has radius 1; infinite where none is known."""

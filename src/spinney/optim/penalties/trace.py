@@ -63,8 +63,6 @@ class TraceLasso(Penalty):
         # Prop. 3: any root of the Gram matrix serves, and a tall P has a smaller one.
         self._root: Matrix = np.asarray(np.linalg.qr(self.P, mode="r")) if k > n else self.P
         self._squares = np.einsum("ki,ki->i", self.P, self.P)
-        #: A point with Ω* ≤ λ near the gradient of the last residual, and that λ.
-        self._in_ball: tuple[float, Vector] | None = None
 
     @classmethod
     def from_gram(cls, lam: float, gram: ArrayLike) -> Self:
@@ -136,9 +134,7 @@ class TraceLasso(Penalty):
         U, V, U0, V0 = range_and_complement(self._root * w)
         fixed = grad + self.lam * _diagonal(self._root, U, V)
         curvature = float(self._squares.max(initial=0.0))
-        residual = _outside(fixed, U0.T @ self._root, V0, self.lam, curvature, accuracy)
-        self._in_ball = self.lam, grad - residual  # an element of −∂λΩ(w)
-        return residual
+        return _outside(fixed, U0.T @ self._root, V0, self.lam, curvature, accuracy)
 
     def dual_bounds(self, u: Vector) -> DualBounds:
         """Bounds of the dual norm Ω*_P(u), which has no closed form (Prop. 5, for columns of any norm).
@@ -157,18 +153,11 @@ class TraceLasso(Penalty):
             operator_norm(root) * float(np.max(np.abs(scaled), initial=0.0)),
         )
 
-    def bound(self, rest: float, grad: Vector) -> float:
-        """A lower bound on ``max_s s·rest − (λΩ)*(−s·grad)``, 0 ≤ s ≤ 1: what the optimum is never below.
-
-        s shrinks the gradient into the dual ball, whose norm has no closed form. The upper bound of Prop. 5 is loose; but
-        the last residual left a point of the ball, and for what the gradient is away from that the bound is good enough.
-        """
-        if np.any(grad[self._squares == 0] != 0):  # weights without a penalty: no bound
+    def bound(self, rest: float, grad: Vector, residual: Vector) -> float:
+        if self.lam == 0 or np.any(grad[self._squares == 0] != 0):  # weights without a penalty: no bound
             return -np.inf
-        largest = self.dual_bounds(grad).upper
-        if self._in_ball is not None and self._in_ball[0] == self.lam:
-            largest = min(largest, self.lam + self.dual_bounds(grad - self._in_ball[1]).upper)
-        return max(0.0, (1.0 if largest <= self.lam else self.lam / largest) * rest)
+        # The dual norm itself has no formula; but that of grad − residual is at most λ, so the residual's is enough.
+        return max(0.0, rest * self.lam / (self.lam + self.dual_bounds(residual).upper))
 
     def lambda_max(self, grad: Vector) -> float:
         """‖P Diag(grad)‖_op (for unit columns): an upper bound. w = 0 is optimal there, and perhaps already below."""

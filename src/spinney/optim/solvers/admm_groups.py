@@ -209,7 +209,6 @@ def _judged(problem: Problem, state: State, monitor: Monitor, w: Vector) -> Judg
             break
         other = state.penalty.residual(w[:k], grad[:k], accuracy=accuracy)
         held = min(held, other, key=largest)
-    state.penalty.remember(w[:k], grad[:k], held)
     return Judged(w, value, grad, np.concatenate([held, grad[k:]]))
 
 
