@@ -63,6 +63,7 @@ class Monitor:
     residual: Vector = field(default_factory=lambda: np.empty(0))
     unit: Vector | None = None
     primal_dual: tuple[float, float] | None = None
+    copy_norms: Vector | None = None
     started: float = field(default_factory=time.perf_counter)
     progress: Task | None = None
     certifies: bool = False
