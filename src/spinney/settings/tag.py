@@ -40,6 +40,7 @@ PENALTIES = (
 
 
 KIND = "Kind of model."
+_SOUNDS = "in the format cmudict, _ is a silent letter and K|S two sounds, and every letter has its label"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +83,7 @@ class Features(Settings):
     classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
     vectors: Annotated[tuple[Any, ...], Repeated, File, "Word vectors as features: NAME=FILE."] = ()
     min_count: Annotated[int, AtLeast(1), "Drop observations with fewer occurrences."] = 1
-    scheme: Annotated[Scheme | None, "Allow only valid label sequences of this scheme."] = None
+    scheme: Annotated[Scheme | None, "Give only valid label sequences, in this scheme."] = None
     encode: Annotated[Scheme | None, "Label scheme used internally."] = None
 
     def check(self) -> None:
@@ -112,6 +113,8 @@ class Training(Labelled, Features, PartialLabels):
         super().check()
         if self.preset is not None and self.patterns is not None:
             raise SettingError("{preset} and {patterns} both choose the features: give only one of them")
+        if self.partial and self.format == "cmudict":
+            raise SettingError("{partial}: " + _SOUNDS)
         if self.partial and self.encode is not None:
             raise SettingError(
                 "partial labels cannot be converted to another scheme: leave out {encode} or {partial}"
@@ -316,7 +319,7 @@ class Labelling(Decoded):
 
     panel = OUTPUT
     scheme: Annotated[
-        Scheme | None, "Allow only valid label sequences of this scheme, if not that of fit."
+        Scheme | None, "Give only valid label sequences, in this scheme (default: as in fit)."
     ] = None
 
 
@@ -331,6 +334,12 @@ class Apply(Sentences, Labelling, Common):
 
     def check(self) -> None:
         super().check()
+        if self.force and self.format in ("lines", "letters"):
+            raise SettingError(
+                "{force} needs a column of labels, which the format {given} lacks", given=self.format
+            )
+        if self.force and self.format == "cmudict":
+            raise SettingError("{force}: " + _SOUNDS)
         if self.nbest > 1 and self.proba:
             raise SettingError("{nbest} gives the probability of whole label sequences: leave out {proba}")
         if self.nbest > 1 and self.decoding == "posterior":

@@ -78,8 +78,8 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         each nat) or ``"self-training"`` (on those labelled with probability ``threshold``); see
         :func:`spinney.tagging.semisupervised.train_with_unlabelled`.
     scheme : str, optional
-        ``"iob1"``, ``"iob2"`` or ``"bioes"``: allow only valid label sequences. With ``encode``, the scheme of the
-        output.
+        ``"iob1"``, ``"iob2"`` or ``"bioes"``: give only valid label sequences, in this scheme. Labels that were learned
+        in another scheme are converted.
     encode : str, optional
         Learn phrase labels in this scheme, whatever that of the data; predicted labels are in the scheme of the data.
         The learned labels are those of ``labels_``, ``predict_marginals`` and the numbers that ``predict_kbest`` gives.
@@ -156,7 +156,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         best = None if watch is None else watch.best
         self.keep(problem, problem.penalty, solution, time.perf_counter() - started, best)
         self.settings = s
-        if watch is not None:
+        if watch is not None and watch.best is not None:
             self.facts_["dev_token_error"] = watch.lowest
         if solution.interrupted:
             raise KeyboardInterrupt
@@ -227,6 +227,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
             "tokens": data.n_tokens,
             "labels": len(self.labels_),
             "label_counts": dict(zip(self.labels_, counts.tolist())),
+            "label_scheme": problem.scheme,
             "observations": data.unigrams.n + data.bigrams.n,
             "observations_by_pattern": problem.seen,
             "parameters": problem.loss.n_params,
