@@ -18,6 +18,7 @@ import sokolovska_conll as conll
 import sokolovska_nettalk as nettalk
 import sokolovska_semisupervised as semisupervised
 from sokolovska_synthetic import synthetic
+from sokolovska_unlabelled import unlabelled
 from studies import keep
 
 from spinney.errors import SpinneyError
@@ -65,7 +66,8 @@ STUDIES: dict[str, Study] = {
     "blockwise": nettalk.blockwise,
     "chunking": lambda quick, seed: conll.sparsity(conll.chunking(), quick),
     "names": lambda quick, seed: conll.sparsity(conll.names(), quick),
-    "semisupervised": lambda quick, seed: counts(quick, seed) + "\n" + conll.unlabelled(quick),
+    "semisupervised": counts,
+    "unlabelled": unlabelled,
 }
 
 

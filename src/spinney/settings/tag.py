@@ -16,7 +16,6 @@ from spinney.settings import (
     TRAINING,
     Above,
     AtLeast,
-    AtMost,
     Below,
     Common,
     File,
@@ -26,6 +25,7 @@ from spinney.settings import (
     methods,
 )
 from spinney.settings.text import Decoding
+from spinney.settings.unlabelled import Criterion, Unlabelled
 
 LABELLED = giving("tagged")
 Preset = Literal["chunk", "ner", "pos", "g2p"]
@@ -214,41 +214,6 @@ class SolvingCrf(Solving):
             )
         if self.step is not None and self.solver not in ("auto", "lbfgs", "sgd", "adagrad"):
             raise SettingError("the solver {name} takes no {step}", name=self.solver)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Criterion(Settings):
-    """How sentences without labels are used."""
-
-    panel = TRAINING
-    criterion: Annotated[
-        Literal["weighted", "shift", "entropy", "self-training"] | None,
-        "How unlabelled sentences are used (default: weighted).",
-    ] = None
-    rho: Annotated[float | None, AtLeast(0), "Strength of the criterion entropy (default: 0.001)."] = None
-    threshold: Annotated[
-        float | None, AtLeast(0), AtMost(1), "Minimum probability for self-training (default: 0.9)."
-    ] = None  # fmt: skip
-
-    def check(self) -> None:
-        super().check()
-        if self.rho is not None and self.criterion != "entropy":
-            raise SettingError("{rho} is only for {criterion} entropy")
-        if self.threshold is not None and self.criterion != "self-training":
-            raise SettingError("{threshold} is only for {criterion} self-training")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unlabelled(Criterion):
-    """Sentences without labels."""
-
-    panel = DATA
-    unlabelled: Annotated[Any | None, File, "Unlabelled sentences to learn from as well."] = None
-
-    def check(self) -> None:
-        super().check()
-        if self.criterion is not None and self.unlabelled is None:
-            raise SettingError("{criterion} needs {unlabelled}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -133,7 +133,7 @@ def sentences_in(columns: Columns) -> dict[Scheme, int]:
     before[first] = len(labels)  # the start of a sentence
     found: dict[Scheme, int] = {}
     for scheme in SCHEMES:
-        usable = np.array([_is_in(label, scheme) for label in labels], np.bool_)
+        usable = np.array([is_label_of(label, scheme) for label in labels], np.bool_)
         kept = list(compress(labels, usable))
         rows = np.append(np.flatnonzero(usable), len(labels))
         allowed, ends = np.zeros((len(labels) + 1, len(labels)), np.bool_), usable.copy()
@@ -161,7 +161,8 @@ def scheme_of(columns: Columns) -> Scheme | None:
     return best if len(set(found.values())) > 1 and found[best] >= _LEAST * len(columns) else None
 
 
-def _is_in(label: str, scheme: Scheme) -> bool:
+def is_label_of(label: str, scheme: Scheme) -> bool:
+    """Whether a label has one of the prefixes of a scheme."""
     try:
         return bool(allowed_ends([label], scheme).size)
     except InputError:

@@ -17,7 +17,7 @@ from spinney.errors import InputError
 from spinney.evaluate import conlleval_report
 from spinney.model import Applied
 from spinney.tagging.columns import Columns
-from spinney.tagging.encoding import scheme_of
+from spinney.tagging.encoding import is_label_of, scheme_of
 from spinney.tagging.reading import is_pair, labelled_data, read_batches_of, read_conllu_batches
 from spinney.views import Extra, Facts, Lines, Table, View
 
@@ -115,7 +115,8 @@ def _set(tagger: Tagger, s: Any) -> Tagger:
     """The tagger, with the labelling settings applied."""
     wanted = {"decoding": s.decoding, "threads": s.threads} | ({"scheme": s.scheme} if s.scheme else {})
     changed: Tagger = copy.copy(tagger).set_params(**wanted)
-    if s.scheme and changed.encoding_ is None and changed.facts.get("label_scheme") is None:
+    unsure = s.scheme and changed.encoding_ is None and changed.facts.get("label_scheme") is None
+    if unsure and all(is_label_of(label, s.scheme) for label in changed.labels_):
         progress.log.warning(
             "the labels that the model learned follow no single scheme: it gives only those sequences of them "
             "that are valid in %s",
