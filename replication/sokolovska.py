@@ -28,7 +28,7 @@ Study = Callable[[bool, int], str]
 DIFFERENCES = """\
 ## What differs from the thesis, and why
 
-- The thesis calls its corpus NETtalk, of the Pascal challenge, with 53 phonemes. It is not the NETtalk dictionary, which
+- The thesis calls its corpus NETtalk, of the Pascal challenge, with 53 phonemes. It is not the NETtalk dictionary that
   is read here (51 symbols, 16,280 words drawn by a seed), nor an edition of it, but a non-rhotic British dictionary:
   its transcriptions are British, 8 of the 25 words that it quotes are absent from NETtalk, and it has 4,854 trigrams of
   letters where NETtalk has 5,177. That dictionary is not published. So the errors here are those of another dictionary:

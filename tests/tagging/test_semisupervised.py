@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spinney.errors import InputError, OptionError
-from spinney.inference.strata import effective_sample
+from spinney.inference.strata import effective_sample, flattened
 from spinney.optim import L2
 from spinney.tagging import Tagger
 from spinney.tagging.entropy import EntropyLoss
@@ -83,9 +83,9 @@ def test_self_training_uses_what_it_is_sure_of(data):
 @pytest.mark.parametrize("criterion", ["weighted", "shift"])
 def test_a_strength_flattens_the_weights(data, criterion):
     loss, unlabelled = data
-    samples = []
+    samples, raw = [], criterion_weights(criterion, loss.data, unlabelled)
     for strength in (1.0, 0.5, 0.25, 0.0):
-        weights = criterion_weights(criterion, strength, loss.data, unlabelled)
+        weights = flattened(raw, strength)
         assert weights.mean() == pytest.approx(1.0)
         samples.append(effective_sample(weights))
     assert samples == sorted(samples)
@@ -128,7 +128,7 @@ def test_a_criterion_with_its_strength_is_taken_as_it_is(data):
     loss, unlabelled = data
     use, tried = chosen_use(loss, L2(0.5), Plan(), unlabelled, criterion="shift", strength=1.0)
     assert (use.criterion, use.strength, len(tried)) == ("shift", 1.0, 1)
-    weights = criterion_weights("shift", 1.0, loss.data, unlabelled)
+    weights = criterion_weights("shift", loss.data, unlabelled)
     assert use.effective_sample == pytest.approx(effective_sample(weights))
 
 

@@ -229,6 +229,10 @@ class Crf(Unlabelled, HeldOut, SolvingCrf, Strength, Penalised, Support, Bigrams
             raise SettingError(
                 "the solver {name} has no penalty: leave out {penalty} and its strengths", name=self.solver
             )
+        if self.penalty == "none":
+            self.no_effect("lam", when="with {penalty} none")
+        if self.solver == "auto" and self.penalty not in ("l2", "none"):
+            self.no_effect("step", when="with {penalty} unless {solver} is sgd or adagrad")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +240,11 @@ class Memm(HeldOut, Solving, Strength, Penalised, Bigrams, Training, Kind, Commo
     """Maximum-entropy Markov models: each label given the one before."""
 
     method: Annotated[Literal["memm"], KIND] = "memm"
+
+    def check(self) -> None:
+        super().check()
+        if self.penalty == "none":
+            self.no_effect("lam", when="with {penalty} none")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -26,13 +26,14 @@ SUPERVISED = "supervised"
 #: The strengths that are tried for each criterion, if none is given.
 STRENGTHS: dict[str, tuple[float, ...]] = {
     "weighted": (0.5, 1.0),
-    "shift": (0.25, 0.5, 1.0),
+    "shift": (0.5, 1.0),
     "entropy": (0.1, 0.3),
-    "self-training": (0.9, 0.5),
+    "self-training": (0.9,),
 }
 CRITERIA = tuple(STRENGTHS)
+Way = tuple[str, float | None]
 PARTS = 5  # of the labelled sentences; each in turn is held out
-ENOUGH = 500  # held-out sentences
+ENOUGH = 300  # held-out sentences
 FEW = 0.5  # of the labelled sentences: a smaller effective sample is worth a warning
 
 
@@ -57,6 +58,7 @@ def train_with_unlabelled(
     unlabelled: Sequences,
     *,
     strength: float | None = None,
+    weights: Floats | None = None,
     w0: Vector | None = None,
     watch: Watch | None = None,
 ) -> Solution:
@@ -71,7 +73,8 @@ def train_with_unlabelled(
       sums being averaged (Grandvalet & Bengio 2004).
     - ``self-training``: sentences that it labels with a probability of at least ``strength`` are added.
 
-    The default is the largest strength in :data:`STRENGTHS`.
+    The default is the largest strength in :data:`STRENGTHS`. ``weights`` are those of :func:`criterion_weights`, if
+    they are known already.
     """
     if criterion == SUPERVISED:
         return train(loss, penalty, plan, w0, watch)
@@ -79,8 +82,9 @@ def train_with_unlabelled(
         raise unknown_choice("criterion must be", criterion, CRITERIA)
     strength = max(STRENGTHS[criterion]) if strength is None else strength
     if criterion in ("weighted", "shift"):
-        weights = criterion_weights(criterion, strength, loss.data, unlabelled, plan.seed)
-        return train(_reweighted(loss, weights), penalty, plan, w0, watch)
+        if weights is None:
+            weights = criterion_weights(criterion, loss.data, unlabelled, plan.seed)
+        return train(_reweighted(loss, flattened(weights, strength)), penalty, plan, w0, watch)
     if criterion == "entropy":
         start = train(loss, penalty, plan, w0)
         share = len(loss.data) / max(len(unlabelled), 1)
@@ -93,16 +97,12 @@ def train_with_unlabelled(
     return solution
 
 
-def criterion_weights(
-    criterion: str, strength: float, labelled: Sequences, unlabelled: Sequences, seed: int = 0
-) -> Floats:
-    """The weights of labelled sentences that a criterion gives, flattened by its strength, with mean 1."""
+def criterion_weights(criterion: str, labelled: Sequences, unlabelled: Sequences, seed: int = 0) -> Floats:
+    """The weights of labelled sentences that the criterion ``weighted`` or ``shift`` gives, with mean 1."""
     if criterion == "shift":
-        weights = shift_weights(labelled, unlabelled)
-    else:
-        clusters = min(10, len(labelled) + len(unlabelled))
-        weights = sequence_weights(labelled, unlabelled, n_clusters=clusters, random_state=seed)
-    return flattened(weights, strength)
+        return shift_weights(labelled, unlabelled)
+    clusters = min(10, len(labelled) + len(unlabelled))
+    return sequence_weights(labelled, unlabelled, n_clusters=clusters, random_state=seed)
 
 
 def chosen_use(
@@ -123,29 +123,30 @@ def chosen_use(
     difference: of several such, the one with the fewest.
     """
     if criterion is not None and strength is not None:
-        only = _described(criterion, strength, loss.data, unlabelled, plan.seed)
+        [only] = _described([(criterion, strength)], loss.data, unlabelled, plan.seed)
         return only, [only]
     names = CRITERIA if criterion is None else (criterion,)
     if criterion is not None and criterion not in CRITERIA:
         raise unknown_choice("criterion must be", criterion, CRITERIA)
-    ways = [(SUPERVISED, None), *((name, s) for name in names for s in STRENGTHS[name])]
+    ways: list[Way] = [(SUPERVISED, None), *((name, s) for name in names for s in STRENGTHS[name])]
     wrong: list[list[NDArray[np.int64]]] = [[] for _ in ways]
     tokens = 0
     for part, held_out in _held_out(loss, dev, plan.seed):
         assert held_out.labels is not None
         tokens += int(np.count_nonzero(held_out.labels >= 0))
         start = None
+        weights = _all_weights(names, part.data, unlabelled, plan.seed)
         for k, (name, s) in enumerate(ways):
             with progress.task(f"trying {name}" + ("" if s is None else f" at {s:g}")):
-                found = train_with_unlabelled(name, part, penalty, plan, unlabelled, strength=s, w0=start)
+                found = train_with_unlabelled(
+                    name, part, penalty, plan, unlabelled, strength=s, weights=weights.get(name), w0=start
+                )
             start = found.w if k == 0 else start
             wrong[k].append(_errors(part, found.w, held_out))
     errors = np.array([np.concatenate(parts) for parts in wrong])
     rates = errors.sum(axis=1) / max(tokens, 1)
-    tried = [
-        replace(_described(name, s, loss.data, unlabelled, plan.seed), error=float(rate))
-        for (name, s), rate in zip(ways, rates)
-    ]
+    described = _described(ways, loss.data, unlabelled, plan.seed)
+    tried = [replace(use, error=float(rate)) for use, rate in zip(described, rates)]
     return tried[clearly_best(errors)], tried
 
 
@@ -188,14 +189,19 @@ def report_use(use: Use, tried: Sequence[Use], labelled: int) -> None:
         )  # fmt: skip
 
 
-def _described(
-    criterion: str, strength: float | None, labelled: Sequences, unlabelled: Sequences, seed: int
-) -> Use:
-    if criterion not in ("weighted", "shift"):
-        return Use(criterion, strength)
-    assert strength is not None
-    weights = criterion_weights(criterion, strength, labelled, unlabelled, seed)
-    return Use(criterion, strength, effective_sample(weights))
+def _described(ways: Sequence[Way], labelled: Sequences, unlabelled: Sequences, seed: int) -> list[Use]:
+    weights = _all_weights({name for name, _ in ways}, labelled, unlabelled, seed)
+    return [
+        Use(name, s, effective_sample(flattened(weights[name], s or 0.0)) if name in weights else None)
+        for name, s in ways
+    ]
+
+
+def _all_weights(
+    names: Collection[str], labelled: Sequences, unlabelled: Sequences, seed: int
+) -> dict[str, Floats]:
+    weighing = [name for name in ("weighted", "shift") if name in names]
+    return {name: criterion_weights(name, labelled, unlabelled, seed) for name in weighing}
 
 
 def _held_out(loss: CRFLoss, dev: Sequences | None, seed: int) -> Iterator[tuple[CRFLoss, Sequences]]:
