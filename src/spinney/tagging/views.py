@@ -49,7 +49,7 @@ def _criteria(tagger: Tagger) -> list[View]:
         return []
     header = ["criterion", "strength", "effective sample", "token error, held out"]
     keys = ("criterion", "strength", "effective_sample", "error")
-    rows = [[one.get(key) for key in keys] for one in tried]
+    rows = [["–" if one.get(key) is None else one[key] for key in keys] for one in tried]
     return [Table("", "Uses of unlabelled sentences", header, rows)]
 
 
