@@ -40,8 +40,14 @@ def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
         if in_conllu:
             yield from _conllu_records(tagger, data, s, report)
         else:
+            lines: list[str] = []  # before the next sentence
             for columns in _batches(tagger, data, s, report):
-                yield from _records(tagger, columns, s)
+                lines += [_beside(line, tagger, s) for line in (columns.between or [[]])[0]]
+                if len(columns):
+                    yield from _records(tagger, columns, s, lines)
+                    lines = []
+            if lines:
+                yield {"columns": [], "labels": [], "before": lines}
         facts["skipped"] = report.skipped
         if report.skipped:
             progress.log.warning("%d sentences were skipped; the first: %s", report.skipped, report.errors[0])
@@ -49,14 +55,9 @@ def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
     return Applied("sentences", records(), _written_conllu if in_conllu else _written, facts)
 
 
-def _records(tagger: Tagger, columns: Columns, s: Any) -> Iterator[dict[str, Any]]:
+def _records(tagger: Tagger, columns: Columns, s: Any, before: list[str]) -> Iterator[dict[str, Any]]:
     """A record for each sentence of a batch; with the lines around it, where they are more than a blank line."""
-    between = iter(columns.between or ())
-    before = [_beside(line, tagger, s) for line in next(between, [])]
-    if not len(columns):
-        if before:
-            yield {"columns": [], "labels": [], "before": before}
-        return
+    between = iter(columns.between[1:] if columns.between else ())
     cells = [columns.strings(d) for d in range(columns.width)]
     bounds = pairwise(columns.offsets.tolist())
     for (a, b), record in zip(bounds, _labelled(tagger, columns, s)):
