@@ -105,7 +105,7 @@ def shift_weights(labelled: Sequences, unlabelled: Sequences, *, strength: float
     """
     from scipy.sparse import diags_array
 
-    from spinney.optim import L2, LogisticLoss, solve, warn_unless_converged
+    from spinney.optim import L2, LogisticLoss, gradient_scale, solve, warn_unless_converged
 
     _check_same_observations(labelled, unlabelled)
     bags = _stacked_bags(labelled, unlabelled)
@@ -117,7 +117,8 @@ def shift_weights(labelled: Sequences, unlabelled: Sequences, *, strength: float
     bags = diags_array(1.0 / np.where(norms > 0.0, norms, 1.0)) @ bags
     loss = LogisticLoss(bags.tocsr(), np.repeat([-1.0, 1.0], [n, m]), sample_weight)
     tol = 1e-4  # the weights are only rough estimates, and frequent observations slow convergence down
-    solution = solve(loss, L2(strength), tol=tol)
+    scale = max(gradient_scale(loss), 1e-6 * (n + m))  # not 0 where both are alike
+    solution = solve(loss, L2(strength), tol=tol, scale=scale)
     warn_unless_converged(solution, tol)
     odds = loss.margins(solution.w)[:n]
     return _mean_one(np.exp(odds - odds.max(initial=-np.inf)))
