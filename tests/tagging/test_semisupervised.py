@@ -1,12 +1,14 @@
 """Unlabelled sentences: each criterion does what it says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from spinney.errors import InputError, OptionError
 from spinney.inference.strata import effective_sample, flattened
 from spinney.optim import L2
-from spinney.tagging import Tagger
+from spinney.tagging import Tagger, semisupervised
 from spinney.tagging.entropy import EntropyLoss
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.semisupervised import (
@@ -108,12 +110,26 @@ def test_labels_alone_win_ties(data):
     loss, _ = data
     plan, penalty = Plan(tol=1e-6), L2(0.5)
     same = Sequences(loss.data.offsets, loss.data.unigrams, loss.data.bigrams)
-    use, tried = chosen_use(loss, penalty, plan, same, criterion="weighted")
+    use, tried = chosen_use(loss, penalty, plan, same, criterion="shift", dev=loss.data)
     assert (use.criterion, use.strength) == (SUPERVISED, None)
-    assert [one.strength for one in tried] == [None, *STRENGTHS["weighted"]]
+    assert [one.strength for one in tried] == [None, *STRENGTHS["shift"]]
     assert all(one.error is not None for one in tried)
     found = train_with_unlabelled(use.criterion, loss, penalty, plan, same)
     np.testing.assert_allclose(found.w, train(loss, penalty, plan).w)
+
+
+def test_parts_are_held_out_in_turn():
+    loss = CRFLoss(sentences(np.random.default_rng(2), 7, labelled=True), Y)
+    parts = list(semisupervised._held_out(loss, None, 0))
+    assert [(len(part.data), len(held_out)) for part, held_out in parts] == [
+        (5, 2),
+        (5, 2),
+        (6, 1),
+        (6, 1),
+        (6, 1),
+    ]
+    tokens = [tuple(held_out.unigrams.ids.tolist()) for _, held_out in parts]
+    assert sorted(sum(tokens, ())) == sorted(loss.data.unigrams.ids.tolist())
 
 
 def test_a_clear_gain_is_taken():
@@ -156,6 +172,20 @@ def test_dev_is_heard_in_self_training():
     tagger = Tagger("U:%x[0,0]\nB", criterion="self-training", criterion_strength=0.5)
     tagger.fit(X, y, unlabelled=X, dev=(X, y))
     assert tagger.facts_["dev_token_error"] == 0.0
+
+
+def test_an_interrupt_ends_the_comparison(data, monkeypatch):
+    loss, unlabelled = data
+
+    def interrupted(criterion, part, *rest, **more):
+        tried.append(criterion)
+        return replace(train(part, L2(0.5), Plan()), interrupted=True)
+
+    tried = []
+    monkeypatch.setattr(semisupervised, "train_with_unlabelled", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        chosen_use(loss, L2(0.5), Plan(), unlabelled)
+    assert tried == [SUPERVISED]
 
 
 def test_bad_options(data):

@@ -141,6 +141,8 @@ def chosen_use(
                 found = train_with_unlabelled(
                     name, part, penalty, plan, unlabelled, strength=s, weights=weights.get(name), w0=start
                 )
+            if found.interrupted:
+                raise KeyboardInterrupt
             start = found.w if k == 0 else start
             wrong[k].append(_errors(part, found.w, held_out))
     errors = np.array([np.concatenate(parts) for parts in wrong])
