@@ -14,8 +14,8 @@ DICTIONARY is one of
 
 Letters are aligned with sounds by EM, with at most two sounds for a letter. With ``--one-sound`` a letter has one sound
 or none: /ks/ and /ɡz/ of words with an x, and /j/ with the vowel after it, count as one sound, and a vowel stands at
-the first of the vowel letters that spell it. Words whose labels are among the 53 most frequent ones are kept, and 16,280 of
-them are drawn at random, as many as the thesis has; 1,628 are for testing.
+the first of the vowel letters that spell it. Words whose labels are among the 53 most frequent ones are kept, and
+16,280 of them are drawn at random, as many as the thesis has; 1,628 are for testing.
 """
 
 from __future__ import annotations

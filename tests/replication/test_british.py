@@ -4,7 +4,7 @@ import json
 import zipfile
 
 import pytest
-from sokolovska_british import read_dictionary
+from sokolovska_british import joined, moved, read_dictionary
 
 from spinney.errors import InputError
 
@@ -35,3 +35,11 @@ def test_the_dictionary_britfone(tmp_path):
     path = tmp_path / "britfone.main.csv"
     path.write_text("ABACK, ə b ˈa k\nCAR, k ˈɑː\nCAR(1), k a\nIT'S, ɪ t s\n", "utf-8")
     assert read_dictionary(path) == WANTED
+
+
+def test_one_sound_for_a_letter():
+    assert joined("axe", ["a", "k", "s"]) == ["a", "ks"]
+    assert joined("ask", ["a", "s", "k", "s"]) == ["a", "s", "k", "s"]
+    assert joined("use", ["j", "uː", "z"]) == ["juː", "z"]
+    assert moved("bead", ["b", "_", "iː", "d"]) == ["b", "iː", "_", "d"]
+    assert moved("lamb", ["l", "a", "_", "m"]) == ["l", "a", "_", "m"]
