@@ -256,9 +256,8 @@ def test_going_on_from_a_checkpoint_is_as_if_never_stopped(tmp_path, method, sav
         "passes": 3,
         "start": 2,
         "split_passes": 2,
-        "batch_tokens": 100,
         "threads": 1,
-    }
+    } | ({"batch_tokens": 100} if method == "online" else {})
     whole = HiddenMarkov(6, **options).fit(text, checkpoint=tmp_path / "whole.spinney")
     stopped = Stopping(6, **options)
     stopped.stop_after = saves

@@ -109,6 +109,13 @@ class HiddenMarkovSettings(Settings):
     patience: Annotated[int | None, AtLeast(1), "Stop after this many passes without progress on dev."] = None
     dtype: Annotated[Literal["float32", "float64"], "Precision of the statistics."] = "float32"
 
+    def check(self) -> None:
+        super().check()
+        if self.epsilon is not None and self.k_best != "none":
+            self.no_effect("k_best", when="with {epsilon}")
+        if self.em == "batch":
+            self.no_effect("batch_tokens", "gamma", "delay", "finish", when="with {em} batch")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Hidden(HiddenMarkovSettings, Words, Common):
@@ -148,6 +155,16 @@ class Hidden(HiddenMarkovSettings, Words, Common):
             raise SettingError(
                 "{typed} and {relation_groups} both say which relations share a matrix: give only one of them"
             )
+        if not self.typed and not self.relation_groups:
+            self.no_effect("backoff", "subtypes", when="without {typed} or {relation_groups}")
+        if self.init != "brown":
+            self.no_effect("refine", when="unless {init} is brown")
+        if self.init != "exchange":
+            self.no_effect("variant", when="unless {init} is exchange")
+        if self.init in ("random", "split"):
+            self.no_effect("root", when=f"with {{init}} {self.init}")
+        if self.start is None and self.init in ("brown", "exchange", "random"):
+            self.no_effect("split_passes", "noise", when="without {start}")
         if self.patience and self.dev is None:
             raise SettingError("{patience} waits for progress on held-out text: give {dev}")
         if self.resume and self.checkpoint is None:
@@ -169,6 +186,11 @@ class Apply(WordsOf, Common):
     ] = None
     top: Annotated[int, AtLeast(1), "Maximum number of classes per token, for posterior."] = 16
     before_label: Annotated[bool, "Put the new column before the last one."] = False
+
+    def check(self) -> None:
+        super().check()
+        if self.what != "posterior":
+            self.no_effect("top", when="unless {what} is posterior")
 
 
 @dataclass(frozen=True, kw_only=True)

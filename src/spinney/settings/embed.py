@@ -111,6 +111,11 @@ class _Svd(_Spectral):
     ] = "auto"
     power: Annotated[int, AtLeast(1), "Passes of the randomized SVD."] = 8
 
+    def check(self) -> None:
+        super().check()
+        if self.svd in ("exact", "lanczos"):
+            self.no_effect("power", when=f"with {{svd}} {self.svd}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Whitened(_Svd):

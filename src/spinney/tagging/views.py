@@ -20,6 +20,9 @@ NAMES = {
     "solver": "solver",
     "dev_token_error": "token error on dev",
     "chosen": "strength chosen",
+    "criterion": "use of unlabelled sentences",
+    "criterion_strength": "strength of that criterion",
+    "effective_sample": "effective sample",
 }
 
 
@@ -28,15 +31,26 @@ def facts_view(tagger: Tagger) -> Facts:
     known = {name: None if value != value else value for name, value in tagger.facts.items()}
     order = (
         "method", "sentences", "tokens", "labels", "observations", "parameters", "active", "penalty", "chosen",
-        "solver", "iterations", "objective", "gap", "violation", "converged", "dev_token_error", "skipped",
-        "interrupted", "seconds", "tokens_per_second",
+        "solver", "iterations", "objective", "gap", "violation", "converged", "dev_token_error", "criterion",
+        "criterion_strength", "effective_sample", "skipped", "interrupted", "seconds", "tokens_per_second",
     )  # fmt: skip
     return Facts("facts", "", known, {key: NAMES[key] for key in order})
 
 
 def summary_views(tagger: Tagger) -> list[View]:
     """What ``fit`` prints."""
-    return [facts_view(tagger)]
+    return [facts_view(tagger), *_criteria(tagger)]
+
+
+def _criteria(tagger: Tagger) -> list[View]:
+    """The uses of unlabelled sentences that were compared."""
+    tried = tagger.facts.get("criteria_tried") or []
+    if len(tried) < 2:
+        return []
+    header = ["criterion", "strength", "effective sample", "token error, held out"]
+    keys = ("criterion", "strength", "effective_sample", "error")
+    rows = [["–" if one.get(key) is None else one[key] for key in keys] for one in tried]
+    return [Table("", "Uses of unlabelled sentences", header, rows)]
 
 
 def inspection(tagger: Tagger, s: Any) -> list[View]:
