@@ -6,7 +6,7 @@ scikit-learn's ``C`` is 1/λ; the ``alpha`` of its Lasso is λ/n.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
@@ -157,13 +157,15 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         n: int = 50,
         ratio: float = 1e-2,
         sample_weight: ArrayLike | None = None,
+        tied: Mapping[str, float] | None = None,
     ) -> list[PathPoint]:
         """Fit along a grid of strengths with warm starts; by default ``n`` values from λ_max down to ``ratio`` of it.
 
-        The estimator itself is not changed.
+        ``tied`` are further strengths that are multiples of λ: ``{"l2": 1.0}``. The estimator itself is not changed.
         """
         X, y = self._checked(X, y)
         loss, penalty = self._problem(X, y, sample_weight)
+        penalty = penalty.tied(**tied) if tied else penalty
         grid = (
             lambda_grid(lambda_max(loss, penalty), n, ratio)
             if lams is None
@@ -257,6 +259,11 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
         return SquaredLoss(X, y.astype(np.float64), sample_weight, self.fit_intercept)
 
+    def _scorer(self, y: Any) -> Callable[[Vector], float]:
+        """R² of margins."""
+        spread = float(np.var(y)) or 1.0
+        return lambda margins: 1.0 - float(np.mean((margins - y) ** 2)) / spread
+
     def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(
             self, X, y, accept_sparse=["csc", "csr"], dtype=np.float64, reset=reset, y_numeric=True
@@ -303,6 +310,12 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         if len(self.classes_) == 2:
             return LogisticLoss(X, 2.0 * y - 1.0, sample_weight, self.fit_intercept)
         return MultinomialLoss(X, y, sample_weight, self.fit_intercept, len(self.classes_))
+
+    def _scorer(self, codes: Any) -> Callable[[Vector], float]:
+        """The accuracy of margins."""
+        return lambda margins: float(
+            np.mean((margins > 0 if margins.ndim == 1 else margins.argmax(axis=1)) == codes)
+        )
 
     def _store(self, coef: Vector, intercept: Vector) -> None:
         self.coef_, self.intercept_ = coef, intercept

@@ -75,6 +75,8 @@ class TextModel(Model):
         self.facts: dict[str, Any] = {}
         #: The trials of a search for strengths; not stored in files.
         self.tuned: Tuned | None = None
+        #: What ``fit`` has to say about its choices; not stored in files.
+        self.notes: list[str] = []
 
     @property
     def kind(self) -> str:  # type: ignore[override]

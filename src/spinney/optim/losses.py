@@ -232,8 +232,8 @@ class LogisticLoss(LinearLoss):
         return value, -s * y * against
 
     def curvature(self, m: Vector) -> Vector:
-        g: Vector = expit(m)
-        return self.sample_weight * g * (1.0 - g)
+        # Not g(1 − g): 1 − g is 0 from m = 37 on, and a weight that feels no curvature could never come back.
+        return np.asarray(self.sample_weight * expit(m) * expit(-m))
 
     def null_point(self) -> Vector:
         w = np.zeros(self.n_params)
