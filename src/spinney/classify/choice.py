@@ -30,7 +30,7 @@ from spinney.parallel import in_order
 PER_DECADE = 4
 RANGE = 100.0  # how far the path goes in any case
 BEYOND = 5.0  # how far below the best it goes on
-FARTHEST = 1e5  # where it ends in any case: where classes can be separated, held-out examples may never object
+FARTHEST = 1e4  # where it ends in any case: where classes can be separated, held-out examples may never object
 EQUAL = 1e-3  # losses that differ by less than this share are equally good
 ROUGH = 1e-3  # tolerance that suffices for comparing fits
 

@@ -30,7 +30,7 @@ def pair_curvatures(data, indices, indptr, features, classes, P, s):
         j, k = features[c], classes[c]
         for e in range(indptr[j], indptr[j + 1]):
             i = indices[e] if indices.size else e - indptr[j]
-            out[c] += data[e] * data[e] * s[i] * max(P[k, i] * (1.0 - P[k, i]), 1e-16)
+            out[c] += data[e] * data[e] * s[i] * max(P[k, i] * (1.0 - P[k, i]), 1e-100)
     return out
 
 
