@@ -154,6 +154,11 @@ class TextModel(Model):
         return self.estimator.predict_proba(self.matrix(inputs))
 
     @property
+    def has_probabilities(self) -> bool:
+        """Whether it gives class probabilities: a classifier that was not fitted with the squared hinge."""
+        return self.is_classifier and getattr(self.estimator, "loss", None) != "squared-hinge"
+
+    @property
     def is_classifier(self) -> bool:
         """Whether this predicts classes rather than numbers."""
         return isinstance(self.estimator, LinearClassifier | TreeClassifier)

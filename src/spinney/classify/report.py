@@ -63,7 +63,7 @@ def evidence(model: TextModel, inputs: Any, ids: Sequence[str], labels: Sequence
     """
     X = model.matrix(inputs)
     predicted = [str(value) for value in model.estimator.predict(X).tolist()]
-    proba = model.estimator.predict_proba(X) if model.is_classifier else None
+    proba = model.estimator.predict_proba(X) if model.has_probabilities else None
     scores = None if labels is None else scores_of(model, inputs, labels)
     return Evidence(inputs, ids, labels, predicted, proba, scores)
 
