@@ -6,7 +6,15 @@ from scipy import sparse
 from scipy.optimize import approx_fprime
 
 from spinney.errors import OptionError
-from spinney.optim import L2, LogisticLoss, MultinomialLoss, OneVsRestLoss, SquaredHingeLoss, SquaredLoss, solve
+from spinney.optim import (
+    L2,
+    LogisticLoss,
+    MultinomialLoss,
+    OneVsRestLoss,
+    SquaredHingeLoss,
+    SquaredLoss,
+    solve,
+)
 
 
 def _losses(intercept, as_sparse, weighted, rng):

@@ -30,7 +30,9 @@ from spinney.parallel import in_order
 PER_DECADE = 4
 RANGE = 100.0  # how far the path goes in any case
 BEYOND = 5.0  # how far below the best it goes on
-FARTHEST = 1e4  # where it ends in any case: where classes can be separated, held-out examples may never object
+FARTHEST = (
+    1e4  # where it ends in any case: where classes can be separated, held-out examples may never object
+)
 EQUAL = 1e-3  # losses that differ by less than this share are equally good
 ROUGH = 1e-3  # tolerance that suffices for comparing fits
 
@@ -86,7 +88,9 @@ class Choice:
         }
 
 
-def choose(folds: Sequence[Fold], penalty: Penalty, *, per_decade: int = PER_DECADE, threads: int = 1, **how: Any) -> Choice:
+def choose(
+    folds: Sequence[Fold], penalty: Penalty, *, per_decade: int = PER_DECADE, threads: int = 1, **how: Any
+) -> Choice:
     """Choose the strength of a penalty; ``how`` goes to :func:`spinney.optim.solve`.
 
     Examples
@@ -104,16 +108,18 @@ def choose(folds: Sequence[Fold], penalty: Penalty, *, per_decade: int = PER_DEC
     if smooth:
         start, step = 10.0 * mean_square_norm(folds[0].train), 10.0 ** (-2.0 / per_decade)
     else:
-        start, step = max(_emptying(fold.train, penalty) for fold in folds), 10.0 ** (-1.0 / per_decade)
+        start, step = max(emptying(fold.train, penalty) for fold in folds), 10.0 ** (-1.0 / per_decade)
     if not start > 0.0:
-        raise InputError("no feature has to do with the labels", remedy="check the documents and their labels")
+        raise InputError(
+            "no feature has to do with the labels", remedy="check the documents and their labels"
+        )
     walk.along(start, step)
     if smooth and walk.choice().best.lam == start:
         walk.along(start / step, 1.0 / step)
     return walk.choice()
 
 
-def _emptying(loss: LinearLoss, penalty: Penalty) -> float:
+def emptying(loss: LinearLoss, penalty: Penalty) -> float:
     """A strength from which on the model is empty; what is tied to λ does not count, so this may be more than enough."""
     alone = penalty.tied(**dict.fromkeys(penalty.times_lam, 0.0)) if penalty.times_lam else penalty
     return lambda_max(loss, alone)
@@ -199,7 +205,7 @@ def split(codes: Rows, k: int, seed: int) -> list[tuple[Rows, Rows]]:
     Examples
     --------
     >>> [test.tolist() for _, test in split(np.array([0, 0, 0, 1, 1, 2]), 2, seed=0)]
-    [[0, 2, 3], [1, 4]]
+    [[1, 2, 3], [0, 4]]
     """
     rng = np.random.default_rng(seed)
     part, placed = np.full(len(codes), -1), 0

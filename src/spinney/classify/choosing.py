@@ -90,5 +90,7 @@ def _line(found: Choice, by: str, classifier: bool) -> str:
 def _without_choice(estimator: Any, tied: Mapping[str, float], largest: float) -> Chosen:
     lam = WITHOUT_CHOICE * largest
     _give(estimator, tied, lam)
-    line = f"λ = {lam:.4g}, a tenth of the λ that empties the model: no class has two documents to choose it on"
+    line = (
+        f"λ = {lam:.4g}, a tenth of the λ that empties the model: no class has two documents to choose it on"
+    )
     return Chosen(line, {"by": "nothing: too few documents", "folds": 0, "strengths": 0, "tried": []})

@@ -43,7 +43,7 @@ def cross_validated(
     else:
         parts = list(check_cv(cv, targets, classifier=classifier).split(np.zeros(len(targets)), targets))
     if not parts:
-        raise OptionError("no class has two examples, so that one could be held out: give lam")
+        raise OptionError(f"of n_samples = {len(targets)} examples none can be held out: give lam")
     return choose(
         folds_of(model, X, targets, weights, parts),
         penalty,

@@ -5,17 +5,28 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from spinney.classify.choice import emptying
 from spinney.classify.choosing import Chosen, chosen
-from spinney.classify.documents import Data, classes_of, named, prepared, training_data
+from spinney.classify.documents import (
+    Data,
+    classes_of,
+    named,
+    prepared,
+    read_documents,
+    reading,
+    training_data,
+)
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor, PathPoint
 from spinney.classify.model import TextModel
 from spinney.classify.penalty import REMEDIES
 from spinney.classify.strengths import Search, default_penalty, ties, tuning_facts
+from spinney.classify.unlabelled import chosen_use, facts_of, fitted, said
 from spinney.classify.views import path_views, weight_path
 from spinney.corpus.labelled import renaming
 from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
@@ -42,9 +53,12 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     Examples
     --------
     >>> texts, labels = ["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"]
-    >>> model = fit((texts, labels), features="counts", lam=0.1)
+    >>> model = fit((texts, labels), features="counts", penalty="l1", lam=0.1)
     >>> model.facts["active"], model.predict(["such fun"]).tolist()
     (2, ['+'])
+    >>> model = fit((texts, labels), features="counts")  # λ is chosen by cross-validation
+    >>> model.facts["choice"]["by"], model.facts["active"] > 0
+    ('by 2-fold cross-validation', True)
     >>> model = fit((texts, labels), groups="sentence", dev=0.5, tune="grid", space="lam=0.01,0.1")
     >>> model.facts["tuning"]["trials"]
     2
@@ -63,6 +77,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     strengths = {name: getattr(s, name, None) for name in ("lam", "lam_ratio", "l1", "l2")}
     tied = {} if search else ties(kind, s.penalty is not None, data, strengths)
     estimator = (_tree_estimator if along_tree else _estimator)(s, kind, data, strengths, tied, workers)
+    if tied and strengths["lam_ratio"] is not None:
+        _set_by_ratio(estimator, tied, data)
     begun = time.perf_counter()
     model = TextModel(estimator, data.features)
     choice: Chosen | None = None
@@ -76,7 +92,10 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
                 raise KeyboardInterrupt
         elif not along_tree and strengths["lam"] is None and strengths["lam_ratio"] is None:
             choice = chosen(s, estimator, tied, data, workers)
-        model.fit_matrix(data.X, data.y, init=None if along_tree else _start(s.init))
+        if not along_tree and s.unlabelled is not None:
+            _fit_with_unlabelled(model, s, data)
+        else:
+            model.fit_matrix(data.X, data.y, init=None if along_tree else _start(s.init))
         interrupted = False
     except KeyboardInterrupt:
         if not hasattr(model.estimator, "coef_"):
@@ -102,6 +121,32 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     warn_if_empty(facts["active"], "lower lam, or leave it out: then it is chosen")
     model.settings = settings
     return model
+
+
+def _set_by_ratio(estimator: Any, tied: Mapping[str, float], data: Data) -> None:
+    """λ as a share of the λ that empties the model, and the strengths that are multiples of it."""
+    X, y = estimator._checked(data.X, data.y)
+    loss, penalty = estimator._problem(X, y, None)
+    lam = estimator.lam_ratio * emptying(loss, penalty.tied(**tied))
+    estimator.set_params(lam=lam, lam_ratio=None, **{name: times * lam for name, times in tied.items()})
+
+
+def _fit_with_unlabelled(model: TextModel, s: Any, data: Data) -> None:
+    """Fit with unlabelled documents in the way that does best on held-out labels, and say which that is."""
+    read = read_documents(s.unlabelled, reading(s), need_labels=False)
+    if read.is_text != (data.features is not None):
+        raise InputError(
+            "one of text and numbers, the labelled documents the other", path=named(s.unlabelled)
+        )
+    X = data.features.transform(read.inputs) if data.features else read.inputs
+    use, tried = chosen_use(model.estimator, data, X, s.criterion, s.criterion_strength, s.seed)
+    taught = fitted(model.estimator, use, data.X, data.y, X, s.seed)
+    if taught.sample_weight_ is not None:
+        use = replace(use, effective_sample=taught.effective_sample_)
+    model.estimator = taught.estimator_
+    model.note_facts(data.X)
+    model.facts |= facts_of(use, tried, X.shape[0])
+    model.notes.append(said(use, tried, data.X.shape[0], X.shape[0]))
 
 
 def _start(init: Any) -> TextModel | None:
@@ -134,7 +179,8 @@ def _estimator(
     s: Any, kind: Any, data: Data, given: Mapping[str, Any], tied: Mapping[str, float], threads: int
 ) -> Any:
     parameters = _parameters(s, kind, data, given, tied, threads)
-    return (LinearRegressor if s.regression else LinearClassifier)(**parameters, rho=s.rho)
+    kind_of = LinearRegressor if s.regression else LinearClassifier
+    return kind_of(**parameters, rho=s.rho, loss=s.loss)
 
 
 # ------------------------------------------------------------------------------------------- trees of classes
@@ -198,7 +244,7 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> list[Vie
     --------
     >>> from spinney.views import as_json
     >>> texts, labels = ["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"]
-    >>> [point["active"] for point in as_json(path((texts, labels), points=3))["points"]]
+    >>> [point["active"] for point in as_json(path((texts, labels), points=3, penalty="l1"))["points"]]
     [0, 2, 2]
     """
     s: Any = settings_or(Path, settings, given)

@@ -144,7 +144,7 @@ class Search:
         """The search that settings ask for; None where λ alone is chosen, along the path."""
         several = s.groups is not None and (s.penalty is None or len(_knobs(s.penalty)) > 1)
         asked = any(value is not None for value in (s.tune, s.trials, s.space))
-        if s.dev is None or not (several or asked) or (s.lam is not None and not asked and not several):
+        if s.dev is None or not (several or asked):
             return None
         method = s.tune or "grid"
         trials = None if method == "grid" else s.trials or _TRIALS

@@ -237,7 +237,9 @@ def _one_column(texts: Any) -> Any:
     if values is None:
         return texts
     if values.shape[1] != 1:
-        raise InputError(f"{values.shape[1]} columns of text", remedy="make features for each column by itself")
+        raise InputError(
+            f"{values.shape[1]} columns of text", remedy="make features for each column by itself"
+        )
     return values[:, 0]
 
 

@@ -365,7 +365,9 @@ class SquaredHingeLoss(LinearLoss):
     def null_point(self) -> Vector:
         w = np.zeros(self.n_params)
         if self.intercept:
-            w[-1] = np.average(self.y, weights=self.sample_weight)  # the root of Σ s(1 − yb)y, which lies within ±1
+            w[-1] = np.average(
+                self.y, weights=self.sample_weight
+            )  # the root of Σ s(1 − yb)y, which lies within ±1
         return w
 
 

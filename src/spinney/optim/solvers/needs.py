@@ -34,9 +34,7 @@ LOSSES = {
     ),
     "single": Need(
         "a loss with one output",
-        lambda loss: (
-            isinstance(loss, LinearLoss) and not isinstance(loss, MultinomialLoss | OneVsRestLoss)
-        ),
+        lambda loss: isinstance(loss, LinearLoss) and not isinstance(loss, MultinomialLoss | OneVsRestLoss),
     ),
     "squared": Need("a squared loss", lambda loss: isinstance(loss, SquaredLoss)),
     "hess_vec": Need("a loss with Hessian-vector products", lambda loss: hasattr(loss, "hess_vec")),
