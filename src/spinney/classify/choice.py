@@ -5,7 +5,7 @@ before, and all folds go together. They go over two powers of ten, and on until 
 the best is never at the edge of what was tried. A ridge has no strength that empties the model: its path starts at ten
 times the mean squared norm of the rows, and goes up from there, too, if that is where the best is.
 
-The best is the λ with the smallest *loss* on the held-out examples; of those within a thousandth of it, the largest. A λ
+The best is the λ with the smallest *loss* on held-out examples; of those within a thousandth of it, the largest. A λ
 that empties the model in every fold is not considered. Accuracy moves in steps of one example, so with few examples it
 chooses badly.
 """
@@ -120,7 +120,7 @@ def choose(
 
 
 def emptying(loss: LinearLoss, penalty: Penalty) -> float:
-    """A strength from which on the model is empty; what is tied to λ does not count, so this may be more than enough."""
+    """A strength from which on the model is empty; perhaps more than enough, since what is tied to λ does not count."""
     alone = penalty.tied(**dict.fromkeys(penalty.times_lam, 0.0)) if penalty.times_lam else penalty
     return lambda_max(loss, alone)
 

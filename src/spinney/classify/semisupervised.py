@@ -93,7 +93,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         By default :class:`LinearClassifier` with an ℓ2 penalty of strength 1. Penalties are left to the estimator.
     criterion : str
         ``weighted``: labelled examples are weighted by the share of such examples among the unlabelled ones
-        (:func:`semi_supervised_weights`). ``shift``: by Shimodaira's ratio of the test to the training distribution, where
+        (:func:`semi_supervised_weights`). ``shift``: by Shimodaira's ratio of test to training distribution, where
         the unlabelled rows are the test distribution (``q_train`` in :meth:`fit`, else :func:`density_ratio`).
         ``entropy``: adds ρ·n times the mean entropy at the unlabelled examples; a :class:`LinearClassifier` only,
         started at its supervised solution, since the criterion is not convex. ``self-training``: uses its own confident

@@ -1,8 +1,8 @@
 """How ``fit`` uses unlabelled documents: the use that does best on held-out labels, unless labels alone do as well.
 
-The criteria are those of :class:`~spinney.classify.SemiSupervisedClassifier`. Most of them hurt as often as they help, so
-supervised training is always among the candidates, and another must make fewer errors on held-out documents by more than
-the standard error of the difference.
+The criteria are those of :class:`~spinney.classify.SemiSupervisedClassifier`. Most of them hurt as often as they help,
+so supervised training is always among the candidates, and another must make fewer errors on held-out documents by more
+than the standard error of the difference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """L-BFGS for a ridge on more features than examples, on coordinates of the examples.
 
-The gradient of a linear loss is a combination of the rows of X, and that of a ridge is a multiple of w. So every point and
-every gradient of L-BFGS is w = Xᵀa + α·w₀: n + 1 numbers per output where w has p, and the vectors of the method shrink
+The gradient of a linear loss is a combination of the rows of X, and that of a ridge is a multiple of w. So every point
+and every gradient of L-BFGS is w = Xᵀa + α·w₀: n + 1 numbers per output where w has p. The vectors of the method shrink
 by p/n, whereas its steps stay the same. Next to its coordinates, each vector keeps its *image*, the inner products with
 the rows of X and with w₀. Images give inner products of vectors and, since they are linear, the margins at each trial
 of the line search, which then costs no product with X. An iteration takes two: Xᵀr and X·g.
