@@ -129,7 +129,7 @@ def mean_square_norm(loss: LinearLoss) -> float:
     """The mean of ‖xᵢ‖², 1 for tf-idf: what the strength of a ridge is measured in."""
     X = loss.X
     squares = X.multiply(X).sum() if sparse.issparse(X) else float(np.vdot(X, X))
-    return float(squares) / max(loss.n, 1)
+    return float(squares / max(loss.n, 1))
 
 
 @dataclass

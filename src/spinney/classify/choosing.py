@@ -42,9 +42,9 @@ def chosen(s: Any, estimator: Any, tied: Mapping[str, float], data: Data, thread
         folds, by = [train._replace(held_out=judge.held_out, score=judge.score)], "on the held-out documents"
     else:
         parts, by = _parts(s, estimator, X, y, loss.n_outputs, len(y))
-        if not parts:
-            return _without_choice(estimator, tied, lambda_max(loss, penalty))
         folds = folds_of(estimator, X, y, None, parts)
+    if not any(lambda_max(fold.train, penalty) > 0 for fold in folds):
+        return _without_choice(estimator, tied, lambda_max(loss, penalty))
     found = choose(
         folds,
         penalty,
@@ -88,9 +88,7 @@ def _line(found: Choice, by: str, classifier: bool) -> str:
 
 
 def _without_choice(estimator: Any, tied: Mapping[str, float], largest: float) -> Chosen:
-    lam = WITHOUT_CHOICE * largest
+    lam = WITHOUT_CHOICE * largest if largest > 0 else 1.0
     _give(estimator, tied, lam)
-    line = (
-        f"λ = {lam:.4g}, a tenth of the λ that empties the model: no class has two documents to choose it on"
-    )
+    line = f"λ = {lam:.4g}, a tenth of the λ that empties the model: there are too few documents to choose it on"
     return Chosen(line, {"by": "nothing: too few documents", "folds": 0, "strengths": 0, "tried": []})

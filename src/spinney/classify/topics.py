@@ -62,7 +62,7 @@ def lda_topics(
         raise OptionError("n_topics, iterations and threads must be at least 1")
     counts = _checked_counts(X)
     document_prior = min(0.1, 50 / n_topics)
-    learn = _by_scikit_learn if method == "sklearn" else _by_tomotopy
+    learn: Any = _by_scikit_learn if method == "sklearn" else _by_tomotopy
     weights = learn(counts, n_topics, document_prior, iterations, random_state, threads or 1)
     totals = weights.sum(axis=1, keepdims=True)
     return np.asarray(weights / np.where(totals > 0, totals, 1.0), dtype=np.float64)
