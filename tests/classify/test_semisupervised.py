@@ -207,7 +207,7 @@ def test_entropy_with_sparse_penalties(counts, penalty):
 def test_self_training_is_scikit_learns(counts):
     X, y, unlabelled = counts
     model = SemiSupervisedClassifier(criterion="self-training", strength=0.8).fit(X, y, unlabelled)
-    peer = SelfTrainingClassifier(LogisticRegression(C=1.0, tol=1e-8), strength=0.8, max_iter=None)
+    peer = SelfTrainingClassifier(LogisticRegression(C=1.0, tol=1e-8), threshold=0.8, max_iter=None)
     targets = np.append((y == "spam").astype(int), np.full(400, -1))
     peer.fit(np.vstack([X, unlabelled]), targets)
     np.testing.assert_array_equal(model.predict(unlabelled) == "spam", peer.predict(unlabelled) == 1)

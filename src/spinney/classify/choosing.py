@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spinney.classify.choice import ROUGH, Choice, Rows, choose, split
+from spinney.classify.choice import ROUGH, Choice, Rows, choose, emptying, split
 from spinney.classify.crossval import folds_of
 from spinney.classify.documents import Data
 from spinney.classify.linear import LinearClassifier
-from spinney.optim import Penalty, PenaltySpec, lambda_max
+from spinney.optim import Penalty, PenaltySpec
 
 FOLDS = 5
 #: From so many non-zero entries times outputs on, a fifth of the documents is held out once instead of five times.
@@ -43,8 +43,8 @@ def chosen(s: Any, estimator: Any, tied: Mapping[str, float], data: Data, thread
     else:
         parts, by = _parts(s, estimator, X, y, loss.n_outputs, len(y))
         folds = folds_of(estimator, X, y, None, parts)
-    if not any(lambda_max(fold.train, penalty) > 0 for fold in folds):
-        return _without_choice(estimator, tied, lambda_max(loss, penalty))
+    if not any(emptying(fold.train, penalty) > 0 for fold in folds):
+        return _without_choice(estimator, tied, emptying(loss, penalty))
     found = choose(
         folds,
         penalty,

@@ -58,7 +58,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     (2, ['+'])
     >>> model = fit((texts, labels), features="counts")  # λ is chosen by cross-validation
     >>> model.facts["choice"]["by"], model.facts["active"] > 0
-    ('by 2-fold cross-validation', True)
+    ('by 4-fold cross-validation', True)
     >>> model = fit((texts, labels), groups="sentence", dev=0.5, tune="grid", space="lam=0.01,0.1")
     >>> model.facts["tuning"]["trials"]
     2
@@ -92,6 +92,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
                 raise KeyboardInterrupt
         elif not along_tree and strengths["lam"] is None and strengths["lam_ratio"] is None:
             choice = chosen(s, estimator, tied, data, workers)
+            model.notes += [] if choice is None else [choice.line]
         if not along_tree and s.unlabelled is not None:
             _fit_with_unlabelled(model, s, data)
         else:
@@ -110,7 +111,6 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
         facts["tuning"] = tuning_facts(search, model.tuned, data)
     if choice is not None:
         facts["choice"] = choice.facts
-        model.notes.append(choice.line)
     facts |= {"skipped": data.read.skipped, "dropped": data.read.dropped, "interrupted": interrupted}
     facts |= {"labels": renaming(s.labels)} if s.labels else {}
     if along_tree:

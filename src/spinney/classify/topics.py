@@ -76,8 +76,8 @@ def topical(X: Any, words: Sequence[str] = (), share: float = _COMMON) -> NDArra
 
     Examples
     --------
-    >>> topical(np.eye(12)[:, :3] + [1, 0, 0], ["film", "with", "fun"]).tolist()
-    [False, False, True]
+    >>> topical(np.eye(12)[:, :4] + [1, 0, 0, 0], ["film", "with", "fun", "plot"]).tolist()
+    [False, False, True, True]
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
