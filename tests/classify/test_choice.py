@@ -188,7 +188,9 @@ def test_unlabelled_documents_are_not_used_unless_they_help():
     assert chosen["error"] <= tried[0]["error"]
     if model.facts["criterion"] == "supervised":
         np.testing.assert_allclose(model.coef, alone.coef, atol=1e-6)
-    given = fit((texts, labels), unlabelled=more, criterion="shift", criterion_strength=0.5, features="counts")
+    given = fit(
+        (texts, labels), unlabelled=more, criterion="shift", criterion_strength=0.5, features="counts"
+    )
     assert 0 < given.facts["effective_sample"] <= 60
     assert "effective sample" in given.notes[-1]
     with pytest.raises(SettingError, match="unlabelled"):

@@ -30,9 +30,8 @@ from spinney.parallel import in_order
 PER_DECADE = 4
 RANGE = 100.0  # how far the path goes in any case
 BEYOND = 5.0  # how far below the best it goes on
-FARTHEST = (
-    1e4  # where it ends in any case: where classes can be separated, held-out examples may never object
-)
+# Where it ends in any case: where classes can be separated, held-out examples may never object.
+FARTHEST, FARTHEST_SMOOTH = 1e5, 1e7
 EQUAL = 1e-3  # losses that differ by less than this share are equally good
 ROUGH = 1e-3  # tolerance that suffices for comparing fits
 
@@ -146,7 +145,8 @@ class _Walk:
         """Visit start, start·step, … until λ is far beyond the best."""
         paths = [path(fold.train, self.penalty, _geometric(start, step), **self.how) for fold in self.folds]
         gone = 1.0
-        while gone < FARTHEST * 0.999:
+        farthest = FARTHEST_SMOOTH if hasattr(self.penalty, "grad") else FARTHEST
+        while gone < farthest * 0.999:
             lam = self._visit(paths)
             gone = _factor(start, lam)
             if min(_factor(self.choice().best.lam, lam) / BEYOND, gone / RANGE) >= 0.999:

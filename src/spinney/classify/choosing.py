@@ -81,14 +81,17 @@ def _give(estimator: Any, tied: Mapping[str, float], lam: float) -> None:
 def _line(found: Choice, by: str, classifier: bool) -> str:
     best, tried = found.best, found.tried
     score = f"accuracy {best.score:.3f}" if classifier else f"R² {best.score:.3f}"
+    edge = ", the end of the path" if best.lam == tried[-1].lam else ""
     return (
-        f"λ = {best.lam:.4g} chosen {by} among {len(tried)} strengths from {tried[0].lam:.3g} to {tried[-1].lam:.3g} "
-        f"({score} there)"
+        f"λ = {best.lam:.4g}{edge} chosen {by} among {len(tried)} strengths from {tried[0].lam:.3g} to "
+        f"{tried[-1].lam:.3g} ({score} there)"
     )
 
 
 def _without_choice(estimator: Any, tied: Mapping[str, float], largest: float) -> Chosen:
     lam = WITHOUT_CHOICE * largest if largest > 0 else 1.0
     _give(estimator, tied, lam)
-    line = f"λ = {lam:.4g}, a tenth of the λ that empties the model: there are too few documents to choose it on"
+    line = (
+        f"λ = {lam:.4g}, a tenth of the λ that empties the model: there are too few documents to choose it on"
+    )
     return Chosen(line, {"by": "nothing: too few documents", "folds": 0, "strengths": 0, "tried": []})
