@@ -126,3 +126,15 @@ def test_the_null_points_of_squared_hinges():
         null = loss.null_point()
         free = loss.value_and_grad(null)[1][-loss.n_free :]
         np.testing.assert_allclose(free, 0.0, atol=1e-10)
+
+
+def test_a_gap_certifies_squared_hinges():
+    """Intercepts are fitted, and the bound on the optimum holds."""
+    rng = np.random.default_rng(6)
+    for loss in _losses(True, False, True, rng)[3:]:
+        fitted = loss.fit_free(rng.standard_normal(loss.n_params))
+        np.testing.assert_allclose(loss.value_and_grad(fitted)[1][-loss.n_free :], 0.0, atol=1e-9)
+        exact, rough = (solve(loss, L2(0.5), "lbfgs", tol=tol) for tol in (1e-9, 1e-2))
+        assert exact.converged
+        assert rough.gap is not None
+        assert rough.objective - exact.objective <= rough.gap * rough.objective + 1e-9

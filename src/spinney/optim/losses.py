@@ -454,6 +454,9 @@ class OneVsRestLoss(SeveralOutputs):
         inside = np.where(self._signs(self.y) * m < 1.0, 1.0, FLAT)
         return np.asarray(2.0 * self.sample_weight[:, None] * inside)
 
+    def _newton_step(self, m: Vector, slope: Vector) -> Vector:
+        return np.asarray(slope / np.maximum(self.curvature(m).sum(axis=0), 1e-300))
+
     def hess_vec(self, w: Vector) -> Callable[[Vector], Vector]:
         h = 2.0 * self.sample_weight[:, None] * (self._signs(self.y) * self.margins(w) < 1.0)
         return lambda v: self.pull_back(h * self.margins(v))
