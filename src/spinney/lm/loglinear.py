@@ -282,6 +282,7 @@ def fit_loglinear_path(
         raise OptionError("a path needs at least one strength and one α")
     spec = trie_spec(penalty, lams[0])
     best: LogLinearModel | None = None
+    of_best: Solution | None = None
     table: list[dict[str, float]] = []
     lowest = np.inf
     for alpha in alphas:
@@ -302,7 +303,7 @@ def fit_loglinear_path(
                  "seconds": solution.seconds}
             )  # fmt: skip
             if best is None or perplexity < lowest:
-                best, lowest = model, perplexity
+                best, of_best, lowest = model, solution, perplexity
             if solution.interrupted:
                 best.facts["interrupted"] = True
                 return best, table
@@ -310,7 +311,8 @@ def fit_loglinear_path(
             before = min(before, perplexity)
             if worse == 2:
                 break
-    assert best is not None
+    assert best is not None and of_best is not None
+    warn_unless_converged(of_best, tol)
     best.facts["held_out_perplexity"] = lowest
     return best, table
 

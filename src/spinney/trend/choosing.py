@@ -24,7 +24,7 @@ _STEP = math.sqrt(10.0)  # between strengths
 _FLOOR_STEP = 10.0
 _FLOORS = (1e-8, 1.0, 10.0, 100.0)  # the first is as good as Jeffreys' prior
 _FARTHEST = 12  # steps, up or down
-_ROUNDS = 100  # of a fit that is only to be compared with others
+_ROUNDS, _PRECISE = 100, 1e-4  # iterations and tolerance of a fit that is only to be compared with others
 #: Where the adaptive prior may begin. Series that begin at zero stay there, so one of the starts has none of them.
 _STARTS = {"text": ("ridge-ts", "lasso-one")}
 _OTHER_STARTS = ("ridge-ts", "lasso-all")
@@ -95,7 +95,7 @@ class _Search:
     def fitted(self, **settings: Any) -> Any:
         """A model of the times before."""
         model = clone(self.series).set_params(**settings)
-        model.set_params(max_iter=min(model.max_iter, _ROUNDS))
+        model.set_params(max_iter=min(model.max_iter, _ROUNDS), tol=max(model.tol, _PRECISE))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is only compared need not be exact, or may be empty
             return model.fit(*self.train, self.times)
