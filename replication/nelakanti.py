@@ -2,8 +2,8 @@
 
     python replication/nelakanti.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
 
-Studies: subsets, starts, orders, breakdown, parameters, prox, union; of taxonomies synthetic, policies, splits, newsgroups,
-words. The data sets are looked for under SPINNEY_DATA. A run of all studies is kept in ``results/nelakanti.md``, as
+Studies: subsets, starts, orders, breakdown, parameters, prox, union; of taxonomies synthetic, policies, splits,
+newsgroups, words. The data sets are looked for under SPINNEY_DATA. A run of all studies is kept in ``results/nelakanti.md``, as
 far as it has come; a run of some is kept only where ``--out`` says.
 """
 
@@ -56,15 +56,16 @@ DIFFERENCES = """\
   10,000 to choose weights of mixtures by, and 20,000 to test. PTB came with its own preparation (no capitals, rare
   words `<unk>`); proper nouns are found by the tags of Brown, an automatic tagger in Reuters, and capitals in speeches.
 - λ and α are chosen on 30,000 and 10,000 words from the end of each corpus, as in the thesis, but from a small grid
-  around its values, which goes on while its best is at an edge, and kept for all orders and subsets. Its λ belong to a mean of losses: here they are times 100,000.
+  around its values, which goes on while its best λ is at an edge (a quick run has the thesis's α), and kept for all
+  orders and subsets. Its λ belong to a mean of losses: here they are times 100,000.
 - The thesis reads its mixture's rule off the test set. Here weights are learnt on held-out text, by the length of the
   matched context; the rule with its threshold chosen there is told beside.
 - Perplexity does not score ends of sentences, and scores `<unknown>` as a word.
 - Kneser-Ney is Spinney's own, with one discount an order, as SRILM's `-ukndiscount -interpolate` with all n-grams
   kept; the modified one is equal to KenLM's.
 - Fits begin at modified Kneser-Ney and end at a violation of 1e-4 (those that choose λ and α: 1e-3), however many
-  iterations that takes. The thesis begins at zero and does not say when it stops: the table of starts tells what that is
-  worth.
+  iterations that takes. The thesis begins at zero and does not say when it stops: the table of starts tells what
+  that is worth.
 """
 
 
@@ -150,7 +151,11 @@ def starts(setting: Setting) -> str:
                 alone = perplexity(model, part.test)
                 both = perplexity(mixed(model, corpus, i), part.test)
                 name = ("w" if alpha != 1 else "") + NAMES[penalty]
-                facts = (f"{model.facts['objective']:,.1f}", f"{model.facts['violation']:.1g}", f"{model.facts['active']:,}")
+                facts = (
+                    f"{model.facts['objective']:,.1f}",
+                    f"{model.facts['violation']:.1g}",
+                    f"{model.facts['active']:,}",
+                )
                 changes = (alone, per_cent(alone, base), both, per_cent(both, base))
                 rows.append([f"{name}, {start}", stop, *facts, *changes])
     return (
@@ -158,7 +163,17 @@ def starts(setting: Setting) -> str:
         f"The first subset of Brown, 7-grams, the thesis's λ and α; Kneser-Ney has {base:.1f}. The problem is convex: "
         "both starts lead to the same optimum.\n\n"
         + table(
-            ["model, start", "stopped at", "objective", "violation", "active", "perplexity", "to KN", "mixture", "to KN"],
+            [
+                "model, start",
+                "stopped at",
+                "objective",
+                "violation",
+                "active",
+                "perplexity",
+                "to KN",
+                "mixture",
+                "to KN",
+            ],
             rows,
         )
         + "\n\nThe thesis: wℓT2 alone -1.7 %, in the mixture -6.1 %.\n"
@@ -176,7 +191,10 @@ def orders(setting: Setting) -> str:
     for weighted in (False, True):
         for penalty in THESIS:
             lam, alpha = tuned(setting, corpus, penalty, weighted)
-            values = [perplexity(of_subset(setting, corpus, i, penalty, weighted, order), part.test) for order in some]
+            values = [
+                perplexity(of_subset(setting, corpus, i, penalty, weighted, order), part.test)
+                for order in some
+            ]
             rows.append([("w" if weighted else "") + NAMES[penalty], f"{lam:.2f}, {alpha:g}", *values])
     return (
         "## Perplexity by order\n\nThe first subset of Brown.\n\n"
@@ -197,7 +215,9 @@ def breakdown(setting: Setting) -> str:
     counts = np.append(part.train.vocabulary.counts, 0)[stream.ids[stream.events][scored]]
     losses = {"KN": -base.event_logprobs(stream)[scored]}
     for penalty in THESIS:
-        losses["w" + NAMES[penalty]] = -of_subset(setting, corpus, i, penalty, True).event_logprobs(stream)[scored]
+        losses["w" + NAMES[penalty]] = -of_subset(setting, corpus, i, penalty, True).event_logprobs(stream)[
+            scored
+        ]
     by_depth = [(f"{k}" if k < 4 else "4 or more", (depths == k) if k < 4 else depths >= 4) for k in range(5)]
     edges = (3, 10, 100, 1000, 10**9)
     by_count = [

@@ -100,7 +100,9 @@ def kneser_ney(corpus: str, i: int, order: int = ORDER, method: str = "kneser-ne
 
 def mixed(model: LanguageModel, corpus: str, i: int, by: Any = "depth") -> LanguageModel:
     """A model and Kneser-Ney, weighted by the length of the matched context on held-out text."""
-    return fit_linear({"kneser-ney": kneser_ney(corpus, i), "log-linear": model}, parts(corpus)[i].held_out, by=by)
+    return fit_linear(
+        {"kneser-ney": kneser_ney(corpus, i), "log-linear": model}, parts(corpus)[i].held_out, by=by
+    )
 
 
 def mixed_with_classes(model: LanguageModel, seed: int, corpus: str, i: int) -> LanguageModel:

@@ -155,9 +155,7 @@ def synthetic(setting: Setting) -> str:
     for kind in ("WS50", "PO50", "no hierarchy"):
         rng = np.random.default_rng(setting.seed)
         parts = thirds(synthetic_samples(kind, *_sizes(setting), rng), rng)
-        found = compared(
-            parts, (None,) if setting.quick else (1, 2, 3, None), LAMS
-        )
+        found = compared(parts, (None,) if setting.quick else (1, 2, 3, None), LAMS)
         last = deepest(found)
         flat, rand, conf = (last[name].greedy for name in ("flat", "rand", "conf"))
         good, n = [last[name].greedy for name in PRINCIPLED], len(parts[2].y)
@@ -179,7 +177,11 @@ def synthetic(setting: Setting) -> str:
         note = (
             f"50 classes of {per_class} samples, {dim} features; a third each to train, to choose λ, to test."
         )
-        told = verdict(claims) if kind != "no hierarchy" else "There is no tree to find, and trees cost accuracy."
+        told = (
+            verdict(claims)
+            if kind != "no hierarchy"
+            else "There is no tree to find, and trees cost accuracy."
+        )
         text += section(f"Synthetic classes, {kind}", note, HEADER, rows(found)) + told + "\n"
     return text
 

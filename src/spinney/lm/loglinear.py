@@ -311,7 +311,8 @@ def fit_loglinear_path(
             before = min(before, perplexity)
             if worse == 2:
                 break
-    assert best is not None and of_best is not None
+    assert best is not None
+    assert of_best is not None
     warn_unless_converged(of_best, tol)
     best.facts["held_out_perplexity"] = lowest
     return best, table

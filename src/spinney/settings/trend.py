@@ -143,7 +143,9 @@ class _Stopping(_Strength):
 class _Stiffness(_Stopping):
     panel = PENALTY
     alpha: Annotated[
-        float | None, AtLeast(0), "Stiffness α of ridge-ts (default: chosen by forecasts; of an initial fit, 1)."
+        float | None,
+        AtLeast(0),
+        "Stiffness α of ridge-ts (default: chosen by forecasts; of an initial fit, 1).",
     ] = None
 
 
@@ -169,9 +171,7 @@ class _Prior(_Stiffness):
 @dataclass(frozen=True, kw_only=True)
 class _Started(_Prior):
     panel = TRAINING
-    init: Annotated[
-        Start | None, "Method of the initial fit (default: chosen by forecasts)."
-    ] = None
+    init: Annotated[Start | None, "Method of the initial fit (default: chosen by forecasts)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from spinney import progress
+from spinney.errors import InputError
 from spinney.optim.base import Vector
 from spinney.trend.words import FrequentWords
 
@@ -87,7 +89,14 @@ def climb(score: Callable[[float], float], start: float, step: float) -> float:
 class _Search:
     """Losses of settings on held-out documents, each computed once."""
 
-    def __init__(self, series: Any, train: Sequence[Any], times: NDArray[Any], test: Sequence[Any], words: Vector | None):
+    def __init__(
+        self,
+        series: Any,
+        train: Sequence[Any],
+        times: NDArray[Any],
+        test: Sequence[Any],
+        words: Vector | None,
+    ):
         self.series, self.train, self.times, self.test = series, train, times, test
         self.n = float(words.sum()) if words is not None else float(test[0].shape[0])
         self.known: dict[tuple[tuple[str, Any], ...], float] = {}
@@ -140,20 +149,27 @@ def choose_strengths(model: Any, documents: Any, given: Mapping[str, Any]) -> Ch
     test = known.data(after)
     words = np.asarray(test[0].sum(axis=1)) if model.task == "text" else None
     search = _Search(known.series, train, before.times, test, words)
-    with progress.task("choosing strengths") as search.done:
-        starts: dict[str, float] = {}
-        if model.series.method in ("adaptive", "sparse"):
-            settings, starts = _of_prior(search, model, free, given)
-        else:
-            settings = _of_baseline(search, model.series.method, free)
-        loss = search.loss(**settings)
+    starts: dict[str, float] = {}
+    try:
+        with progress.task("choosing strengths") as search.done:
+            if model.series.method in ("adaptive", "sparse"):
+                settings, starts = _of_prior(search, model, free, given)
+            else:
+                settings = _of_baseline(search, model.series.method, free)
+            loss = search.loss(**settings)
+    except InputError:  # the times before are too poor for this method: one class at the last of them, say
+        return None
     chosen = {name: value for name, value in settings.items() if name != "method"}
     return Choice(chosen, loss, starts, len(search.known), held_out, len(after))
 
 
 def _free(method: str, given: Mapping[str, Any]) -> set[str]:
     """What can be chosen for a method."""
-    names = {"adaptive": {"init", "lam", "floor"}, "sparse": {"init", "lam", "floor"}, "ridge-ts": {"lam", "alpha"}}
+    names = {
+        "adaptive": {"init", "lam", "floor"},
+        "sparse": {"init", "lam", "floor"},
+        "ridge-ts": {"lam", "alpha"},
+    }
     return {name for name in names.get(method, {"lam"}) if given.get(name) is None}
 
 
@@ -185,15 +201,20 @@ def _of_prior(
         alone[start] = search.loss(**begun)
         settings = begun | {"method": model.series.method, "init": start}
         if model.task == "regression" and given.get("noise_variance") is None:
-            settings["noise_variance"] = alone[start]
+            settings["noise_variance"] = min(max(alone[start], 1e-12), 1e300)
         if "floor" in free:
             settings = _best_floor(search, settings)
         if not best or search.loss(**settings) < search.loss(**best):
             best = settings
     for name in ("lam", "noise_variance"):
         if name in best:
-            best[name] = climb(lambda value, name=name: search.loss(**best | {name: value}), best[name], _STEP)  # type: ignore[misc]
+            score = partial(_loss_with, search, dict(best), name)
+            best[name] = climb(score, best[name], _STEP)
     return best, alone
+
+
+def _loss_with(search: _Search, settings: dict[str, Any], name: str, value: float) -> float:
+    return search.loss(**settings | {name: value})
 
 
 def _best_floor(search: _Search, settings: dict[str, Any]) -> dict[str, Any]:

@@ -39,11 +39,13 @@ def choice_notes(facts: Mapping[str, Any]) -> list[View]:
     settings = ", ".join(f"{name} {_setting(value)}" for name, value in choice["settings"].items())
     measure, loss = choice["measure"], f"{choice['loss']:.4g}"
     text = (
-        f"Chosen by the forecasts of {choice['held_out']} ({choice['documents']:,} documents, held out; {choice['tried']} "
-        f"settings tried): {settings}; {measure} {loss}"
+        f"Chosen by the forecasts of {choice['held_out']} ({choice['documents']:,} documents, held out; "
+        f"{choice['tried']} settings tried): {settings}; {measure} {loss}"
     )
     if choice["starts"]:
-        text += " (" + ", ".join(f"{name} {score:.4g}" for name, score in choice["starts"].items()) + " alone)"
+        text += (
+            " (" + ", ".join(f"{name} {score:.4g}" for name, score in choice["starts"].items()) + " alone)"
+        )
     notes: list[View] = [Note(text + ".")]
     if choice["better"] is not None:
         notes.append(Note(f"The method {choice['better']} by itself forecasts these times better: try it."))
