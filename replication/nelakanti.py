@@ -3,8 +3,8 @@
     python replication/nelakanti.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
 
 Studies: subsets, starts, orders, breakdown, parameters, prox, union; of taxonomies synthetic, policies, splits,
-newsgroups, words. The data sets are looked for under SPINNEY_DATA. A run of all studies is kept in ``results/nelakanti.md``, as
-far as it has come; a run of some is kept only where ``--out`` says.
+newsgroups, words. The data sets are looked for under SPINNEY_DATA. A run of all studies is kept in
+``results/nelakanti.md``, as far as it has come; a run of some is kept only where ``--out`` says.
 """
 
 from __future__ import annotations
