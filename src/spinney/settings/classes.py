@@ -86,7 +86,7 @@ class HiddenMarkovSettings(Settings):
         int | Literal["auto", "none"], AtLeast(1), "Entries of a message to keep; none keeps all."
     ] = "auto"
     epsilon: Annotated[
-        float | None, AtLeast(0), Below(1), "Keep all but this share of a message instead."
+        float | None, AtLeast(0), Below(1), "Keep all but this share of a message, at most k_best entries."
     ] = None
     batch_tokens: Annotated[int, AtLeast(1), "Online EM: number of tokens in a batch."] = 8192
     gamma: Annotated[
@@ -180,6 +180,7 @@ class Evaluate(WordTests, WordsOf, Common):
     composition: Annotated[
         tuple[str, ...], Repeated, File, "File of clause pairs with scores, such as ELLDIS or ELLSIM."
     ] = ()
+    second_subjects: Annotated[bool, "Composition: keep second subjects (and fans do too)."] = False
     measure: Annotated[Comparing, "How two words are compared."] = "hellinger"
 
 
