@@ -47,7 +47,9 @@ class Clusters(Words):
     """Classes of words that do not depend on the context."""
 
     panel = TRAINING
-    classes: Annotated[int, AtLeast(2), "Number of classes."] = 256
+    classes: Annotated[
+        int | None, AtLeast(2), "Number of classes (default: by the size of the text, at most 256)."
+    ] = None
     root: Annotated[bool | None, "Count the start of a sentence as a word (default: only in trees)."] = None
 
 
@@ -119,7 +121,7 @@ class Hidden(HiddenMarkovSettings, Words, Common):
     method: Annotated[Literal["hmm"], "How classes are learned."] = "hmm"
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 2
     classes: Annotated[
-        int | None, AtLeast(2), "Number of classes (default: 256, or that of the initial model)."
+        int | None, AtLeast(2), "Number of classes (default: by the text, or as in the initial model)."
     ] = None
     init: Annotated[
         Literal["brown", "exchange", "random", "split"] | str | Any,
