@@ -58,10 +58,10 @@ def categorisation(setting: Setting) -> str:
         header += [f"{structure} {n}, thesis", "ours"]
     note = (
         "Purity (higher is better) / entropy (lower is better), Hellinger, complete linkage, cut at the number of "
-        "categories. The concrete nouns of ESSLLI are those that the thesis prints. Its set of concrete and abstract nouns "
-        "is printed only in part, so Table 3.8 is not measured. AP, Battig (its ten largest categories of common "
-        "nouns) and the concepts of BLESS have no published numbers. Words without a vector of the right part of speech "
-        "are left out (of the concrete nouns the thesis left out 6, so its sample has 38)."
+        "categories. The concrete nouns of ESSLLI are those that the thesis prints. Its set of concrete and abstract "
+        "nouns is printed only in part, so Table 3.8 is not measured. AP, Battig (its ten largest categories of common "
+        "nouns) and the concepts of BLESS have no published numbers. Words without a vector of the right part of "
+        "speech are left out (of the concrete nouns the thesis left out 6, so its sample has 38)."
     )
     claims = [
         (

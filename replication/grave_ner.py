@@ -85,7 +85,7 @@ def ner(setting: Setting) -> str:
         )
         for structure in STRUCTURES
     }
-    # The thesis compares representations of a tree; without a parser only those that need no tree can stand beside them.
+    # The thesis compares representations of a tree; without a parser only two can stand beside them.
     of_tree = list(REPRESENTATIONS) if heads[0] is not None else ["Brown", "Posterior-Type"]
     wanted: list[tuple[Structure, str]] = [("tree", name) for name in (NOTHING, *of_tree)]
     wanted += [("chain", name) for name in ("Brown", "Posterior-Type", "Posterior-Both")]
@@ -105,9 +105,7 @@ def ner(setting: Setting) -> str:
     if setting.quick:
         note += " Quick: 128 classes for 256 and 512, 5,000 of 14,041 sentences."
     header = ["", "unlexicalised, thesis", "ours", "lexicalised, thesis", "ours"]
-    rows = [
-        [f"{name}, tree {n}", *_beside(REPRESENTATIONS[name], scores, "tree", name)] for name in of_tree
-    ]
+    rows = [[f"{name}, tree {n}", *_beside(REPRESENTATIONS[name], scores, "tree", name)] for name in of_tree]
     rows.append([NOTHING, *_beside((None, None), scores, "tree", NOTHING)])
     result = section("Names: representations (chapter 4; thesis: tree 256 on MUC7)", note, header, rows)
     if heads[0] is not None:

@@ -33,7 +33,7 @@ MODELS: dict[tuple[Structure, str], tuple[str, str | None]] = {
     ("tree", "Posterior-Token"): ("66.8 / 53.1 / 62.6", None),
 }
 KINDS = {False: "unlexicalised", True: "lexicalised"}
-#: Whole documents, or single examples at random: then most test words stand in training sentences of their own document.
+#: Whole documents, or single examples at random: then most test words are known from the same document.
 FOLDINGS = ("documents", "random")
 HEADER = ["", *(f"{kind}, {whose}" for kind in KINDS.values() for whose in ("thesis", *FOLDINGS))]
 _FOLDS = 5
@@ -91,8 +91,8 @@ def supersense(setting: Setting) -> str:
     note = (
         "Accuracy of nouns / verbs / both on the fully tagged documents of sections A, B and C of the Brown corpus: "
         f"{len(examples.labels):,} examples, {100 * examples.nouns.mean():.0f} % nouns. The thesis does not say how it "
-        f"split them: here they are in {_FOLDS} folds, of whole documents or of single examples at random. Random folds "
-        "give the thesis's level; but then a word of the test fold has mostly been seen with its sense in the same "
+        f"split them: here they are in {_FOLDS} folds, of whole documents or of single examples at random. Random "
+        "folds give the thesis's level; but then a word of the test fold has mostly been seen with its sense in the same "
         "document, which is worth most to the word itself. One linear machine on square roots for nouns, one for "
         "verbs (C = 1, one class against the rest, squared hinge: the plain one was weaker on the nouns of one "
         f"fold). Tree, {first} classes, Brown start; the word is lemma and part of speech. The text that the models "
@@ -103,7 +103,11 @@ def supersense(setting: Setting) -> str:
         claim
         for folding in FOLDINGS
         for claim in _claims(
-            {(name, lex): every["tree", first, name, lex, folding] for name in REPRESENTATIONS for lex in KINDS},
+            {
+                (name, lex): every["tree", first, name, lex, folding]
+                for name in REPRESENTATIONS
+                for lex in KINDS
+            },
             folding,
         )
     )
@@ -171,9 +175,7 @@ def _all_documents(setting: Setting) -> str:
         blocks = _blocks(setting, examples, structure, setting.sizes[0])
         for name in ("Brown", "Posterior-Both"):
             cells = [
-                _scored(examples, blocks, name, lexical, folding)
-                for lexical in KINDS
-                for folding in FOLDINGS
+                _scored(examples, blocks, name, lexical, folding) for lexical in KINDS for folding in FOLDINGS
             ]
             rows.append([f"{structure} {setting.sizes[0]}, {name}", *cells])
     note = f"\n### All fully tagged documents of SemCor: {len(examples.labels):,} examples\n\nNothing published.\n\n"

@@ -263,7 +263,7 @@ def _tried(setting: Setting, learn: Callable[[], NDArray[Any]]) -> Learnt:
 
 
 def centred_similarity(setting: Setting, one: Learnt) -> float:
-    """The mean coefficient of the ten sets after the mean of all codes is subtracted from each (which then is dense)."""
+    """The mean coefficient of the ten sets after the mean of all codes is subtracted from each."""
     text, tests = material(setting).text, material(setting).tests
     rows = (one.matrix - one.matrix.mean(axis=0)).astype(np.float32)
     found = WordVectors(text.vocabulary.words, rows, lowercase=True)

@@ -15,7 +15,9 @@ from spinney.settings import settings_of
 
 ROOT = Path(__file__).parent.parent
 BUILT = {"_build", "generated"}  # of Sphinx
-FOREIGN = {"coming-from.md"}  # has options of other programs in its prose and in the first cells of its tables
+FOREIGN = {
+    "coming-from.md"
+}  # has options of other programs in its prose and in the first cells of its tables
 PAGES = [
     ROOT / "README.md",
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if not BUILT & set(page.relative_to(ROOT).parts)),

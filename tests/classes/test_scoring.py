@@ -5,7 +5,7 @@ import pytest
 from spinney.classes import fit
 
 TEXT = [
-    [f"the|DET", f"{noun}|NOUN", f"{verb}|VERB", f"{other}|NOUN"]
+    ["the|DET", f"{noun}|NOUN", f"{verb}|VERB", f"{other}|NOUN"]
     for noun in ("fan", "dog", "walk")
     for verb in ("buy", "sell", "walk")
     for other in ("ticket", "bone")
@@ -41,7 +41,9 @@ def test_second_subjects_are_dropped_unless_asked_for(model, tmp_path):
     rows = ["participant\tsent1\tsent2\tscore"]
     for other in ("dog", "stranger"):
         for verb, score in (("sell", 5), ("walk", 2)):
-            rows.append(f"p\tfan buy ticket and {other} does too\tfan {verb} ticket and {other} does too\t{score}")
+            rows.append(
+                f"p\tfan buy ticket and {other} does too\tfan {verb} ticket and {other} does too\t{score}"
+            )
     file.write_text("\n".join(rows) + "\n")
     for keep, items, n in ((False, 2, 2), (True, 4, 2)):
         found = _found(model, composition=(str(file),), second_subjects=keep)["composition"][str(file)]

@@ -103,7 +103,8 @@ def test_words_are_of_the_part_of_speech_of_their_set():
     vectors = WordVectors(words, [[1, 0], [0.1, 1], [1, 0.1], [0, 1], [0.5, 0.5], [1, 0]])
     result = categorise(vectors, ["fly", "walk", "say", "shout"], ["move", "move", "talk", "talk"])
     assert (result.words, result.missing) == (["fly", "walk", "say"], ["shout"])
-    assert result.clusters.tolist() == [0, 0, 1] and result.purity == 1
+    assert result.clusters.tolist() == [0, 0, 1]
+    assert result.purity == 1
     plain = WordVectors(["fly", "walk"], np.eye(2))
     assert categorise(plain, ["fly", "walk"], ["move", "stay"]).missing == []
 

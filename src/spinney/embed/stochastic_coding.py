@@ -3,9 +3,10 @@
     minimise Σ_seen ω_vc (x_vc − x̂_vc)² + ω₀ Σ_unseen x̂_vc² + λ Σ_v Ω(a_v) + τ ‖D‖²,    x̂_vc = a_v·d_c + b_v + b_c
 
 The ridge on the dictionary stands where `SparseCoding` bounds the norms of its atoms (Yogatama 2015, ch. 4). ω is 1, or
-with sampling by |PMI| the size of an entry over the mean size. The thesis has neither the second sum nor the terms b: then
-nothing holds the pairs down that were never seen, and what all entries have in common (seen pairs have a positive mean)
-becomes a direction that all codes share. There is no guarantee of convergence: the error on held-out entries is watched.
+with sampling by |PMI| the size of an entry over the mean size. The thesis has neither the second sum nor the terms b:
+then nothing holds the pairs down that were never seen, and what all entries have in common (seen pairs have a positive
+mean) becomes a direction that all codes share. There is no guarantee of convergence: the error on held-out entries is
+watched.
 """
 
 from __future__ import annotations
@@ -114,7 +115,9 @@ class StochasticCoding(CodingSettings):
         threads = self.threads or default_threads()
         blocks = _blocks(entries, X.shape, threads, rng)
         learning = _Learning(self, forest, entries, X, rng)
-        learning.epoch([[_Block(*[np.empty(0, np.int64)] * 3)]], 1, threads=1)  # compiles, and does nothing else
+        learning.epoch(
+            [[_Block(*[np.empty(0, np.int64)] * 3)]], 1, threads=1
+        )  # compiles, and does nothing else
         with task("sparse coding", self.epochs) as bar:
             for epoch in range(1, self.epochs + 1):
                 error = learning.epoch(blocks, epoch, threads)
@@ -205,9 +208,7 @@ def _split(X: Any, share: float, by_size: bool, rng: np.random.Generator) -> tup
     return entries.take(np.sort(order[n:])), entries.take(np.sort(order[:n]))
 
 
-def _blocks(
-    entries: Entries, shape: tuple[int, int], n: int, rng: np.random.Generator
-) -> list[list[_Block]]:
+def _blocks(entries: Entries, shape: tuple[int, int], n: int, rng: np.random.Generator) -> list[list[_Block]]:
     """The entries in n × n blocks: lists of n that share no row and no column (Gemulla et al. 2011)."""
     of_row, of_column = (rng.permutation(size) % n for size in shape)
     i, j = of_row[entries.rows], of_column[entries.columns]
@@ -275,7 +276,9 @@ class _Learning:
         self.A[np.bincount(entries.rows, minlength=V) == 0] = 0.0  # nothing would ever move them
         self.D[np.bincount(entries.columns, minlength=C) == 0] = 0.0
         self.of_word, self.of_context = np.zeros(V), np.zeros(C)
-        self.seen = [np.full(size, 1e-12) for size in (V, C, V, C)]  # squared gradients of A, D and both biases
+        self.seen = [
+            np.full(size, 1e-12) for size in (V, C, V, C)
+        ]  # squared gradients of A, D and both biases
         self.unseen = Unseen(X, entries)
         # ω₀: how often an unseen pair is visited in an epoch
         self.rate = settings.zeros * len(entries.values) / max(self.unseen.number, 1)
