@@ -3,8 +3,8 @@
     python replication/yogatama_embed.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
 
 Studies: vectors, sparsity, matched, trees, stochastic, times, meanings. The data sets are looked for under
-SPINNEY_DATA. A run of all studies is kept in ``results/yogatama_embed.md``, as far as it has come; a run of some is kept only where
-``--out`` says.
+SPINNEY_DATA. A run of all studies is kept in ``results/yogatama_embed.md``, as far as it has come; a run
+of some is kept only where ``--out`` says.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def vectors(setting: Setting) -> str:
     note = (
         f"{text.n_tokens / 1e6:.1f} M tokens of IMDB film reviews, lower case, numbers as #number#, all but "
         f"{len(text.vocabulary) - 1:,} words as #rare#; signed PMI over five words on either side, {X.nnz:,} entries. "
-        f"λ = {LAM} as in the thesis, for SC too: for both at equal sparsity see below. Similarity: Spearman's coefficient "
-        "of cosines, mean of the thesis's ten sets, "
+        f"λ = {LAM} as in the thesis, for SC too: for both at equal sparsity see below. Similarity: Spearman's "
+        "coefficient of cosines, mean of the thesis's ten sets, "
         f"and of their {pairs:,} known pairs pooled (scores as shares of the highest of the set). Analogies: offset, "
         f"query words excluded, {syntactic:,} syntactic and {semantic:,} semantic questions. SST: logistic regression "
         "on mean vectors. PCA: U·s of the same matrix. A row of ours more: positive PMI, rows of U·s^¼ of length one. "
@@ -346,8 +346,8 @@ def stochastic(setting: Setting) -> str:
     note = (
         "Algorithm B of the thesis samples entries by |PMI|: nothing holds the pairs down that were never seen, and "
         "all codes share a direction that says that seen pairs have a positive mean. “Zeros”: an unseen pair is "
-        "visited for each that was seen; “biases”: a constant for each word and context. “Centred” is the similarity after "
-        f"the mean code is subtracted from all. Pairs seen {MIN_PAIR} times or more, “frequent” below, are "
+        "visited for each that was seen; “biases”: a constant for each word and context. “Centred” is the similarity "
+        f"after the mean code is subtracted from all. Pairs seen {MIN_PAIR} times or more, “frequent” below, are "
         f"{of_often:.0%} of all. The penalty is applied once an epoch, but for “per visit”, a proximal step at each "
         "entry, λ times its step, and “as printed”, which shrinks by λ at each entry (the thesis's text, in which the "
         "step is missing). Steps are AdaGrad's; the thesis tells neither its steps nor τ (here 0.1). Five epochs of "

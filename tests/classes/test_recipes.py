@@ -111,9 +111,7 @@ def test_prose_that_is_read_as_lines_is_told(tmp_path, caplog):
         'Once there was a tulip, and she lived in a house. "Who is that?" she said, and rose.\n' * 5
     )
     fit(str(prose), classes=3)
-    assert (
-        "end in a punctuation mark: if the text is not yet split into words, give format prose" in caplog.text
-    )
+    assert "end in a punctuation mark: if the text is not split into words, give format prose" in caplog.text
     caplog.clear()
     fit(str(prose), classes=3, format="prose")
     fit(str(prose), classes=3, format="lines")  # as asked

@@ -105,8 +105,8 @@ def number_of_classes(arrays: TokenArrays) -> int:
     """How many classes a text can support: √tokens / 4, from 4 to 256, and no more than there are words.
 
     C² transitions are then learned from 16 C² tokens. On held-out text this is near the best number: 55 for 49,274
-    tokens of stories (perplexity 99; 32 classes have 104, 64 have 104, 256 have 162), 236 for 887,521 tokens of the Penn
-    Treebank (128 classes have 310, 256 have 292, 512 have 326).
+    tokens of stories (perplexity 99; 32 classes have 104, 64 have 104, 256 have 162), 236 for 887,521 tokens of the
+    Penn Treebank (128 classes have 310, 256 have 292, 512 have 326).
 
     Examples
     --------

@@ -282,7 +282,7 @@ def warn_of_prose(vocabulary: Vocabulary) -> None:
     share = float(vocabulary.counts[glued].sum()) / max(int(vocabulary.counts.sum()), 1)
     if share > _GLUED:
         progress.log.warning(
-            "%.0f %% of the words end in a punctuation mark: if the text is not yet split into words, give format prose",
+            "%.0f %% of the words end in a punctuation mark: if the text is not split into words, give format prose",
             100 * share,
         )
 
