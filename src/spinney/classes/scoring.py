@@ -101,8 +101,8 @@ def vector_tests(vectors: WordVectors, s: Evaluate, measure: Any) -> list[View]:
         views += _scores("similarity", "Word similarity", found, keys)
     if s.categories:
         found = {file: category_scores(vectors, file, measure, s.level, s.pos) for file in s.categories}
-        keys = ("purity", "entropy", "clusters", "n", "words", "pos")
-        views += _scores("categories", "Categorisation", found, keys)
+        of_categories = ("purity", "entropy", "clusters", "n", "words", "pos")
+        views += _scores("categories", "Categorisation", found, of_categories)
     return views
 
 

@@ -317,10 +317,11 @@ class _Learning:
             return np.array([error, len(some.values)])
 
         scaled = entries._replace(scales=self.scales)
-        error, steps = sum(
+        found = [
             map_reduce(visit, enumerate(apart, k * len(apart)), threads=threads)
             for k, apart in enumerate(blocks)
-        )
+        ]
+        error, steps = np.sum(found, axis=0)
         return float(error / max(steps, 1))
 
     def _draw(self, block: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
