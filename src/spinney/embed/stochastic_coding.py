@@ -310,9 +310,11 @@ class _Learning:
             if n_zeros:
                 some = some.and_zeros(*self.unseen.draw(n_zeros, block.rows, block.columns, rng))
                 some = some.take(rng.permutation(len(some.values)))
+            seen_a, seen_d, seen_of_word, seen_of_context = self.seen
             error = visit_entries(
-                *some, self.A, self.D, self.of_word, self.of_context, *self.seen, eta, adaptive, settings.bias,
-                self.strength, settings.prox_scale != "paper", self.tau, forest.node, forest.parent, forest.weights,
+                some.rows, some.columns, some.values, some.scales, self.A, self.D, self.of_word, self.of_context,
+                seen_a, seen_d, seen_of_word, seen_of_context, eta, adaptive, settings.bias, self.strength,
+                settings.prox_scale != "paper", self.tau, forest.node, forest.parent, forest.weights,
             )  # fmt: skip
             return np.array([error, len(some.values)])
 
