@@ -92,9 +92,9 @@ def supersense(setting: Setting) -> str:
         "Accuracy of nouns / verbs / both on the fully tagged documents of sections A, B and C of the Brown corpus: "
         f"{len(examples.labels):,} examples, {100 * examples.nouns.mean():.0f} % nouns. The thesis does not say how it "
         f"split them: here they are in {_FOLDS} folds, of whole documents or of single examples at random. With the "
-        "word, random folds give the thesis's level, because a word of the test fold has mostly been seen with its sense "
-        "in the same document; without it, both are below the thesis. One linear machine on square roots for nouns, one for "
-        "verbs (C = 1, one class against the rest, squared hinge: the plain one was weaker on the nouns of one "
+        "word, random folds give the thesis's level, because a word of the test fold has mostly been seen with its "
+        "sense in the same document; without it, both are below the thesis. One linear machine on square roots for "
+        "nouns, one for verbs (C = 1, one class against the rest, squared hinge: the plain one was weaker on the nouns of one "
         f"fold). Tree, {first} classes, Brown start; the word is lemma and part of speech. The text that the models "
         "were learnt from contains the Brown corpus, these documents too, without labels."
     )

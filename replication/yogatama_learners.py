@@ -38,6 +38,9 @@ SHAPES: dict[str, tuple[int, ...] | None] = {
     "lasso": (),
 }
 MIN_PAIR = 5
+#: All pairs, those seen MIN_PAIR times or more, or those with the most frequent contexts.
+Pairs = Literal["all", "often", "few"]
+_FEW_CONTEXTS = 500
 _QUICK_TOKENS, _QUICK_WORDS = 4_500_000, 10_000
 _NOT_IN_THESIS = ("SimVerb-3500", "VERB-143")
 TEN_SETS = [i for i, name in enumerate(PAIRS) if name not in _NOT_IN_THESIS]
@@ -158,7 +161,7 @@ def _codes(
 ) -> NDArray[Any]:
     options: dict[str, Any] = {"penalty": "lasso"} if shape == "lasso" else {"forest": parents(M, shape)}
     model = SparseCoding(M, lam=lam, rounds=rounds, random_state=setting.seed + start, **options)
-    return model.fit(_matrix(setting, often)).codes_
+    return model.fit(_matrix(setting, "often" if often else "all")).codes_
 
 
 @cache
@@ -167,11 +170,12 @@ def by_entries(
     M: int,
     prox_scale: ProxScale,
     epochs: int,
-    often: bool,
+    which: Pairs,
     lam: float = 0.1,
     zeros: float = 1.0,
     bias: bool = True,
     start: int = 0,
+    threads: int | None = None,
 ) -> Learnt:
     """Algorithm B: stochastic steps on single entries; the thesis has neither zeros nor biases."""
 
@@ -183,15 +187,18 @@ def by_entries(
             epochs=epochs,
             zeros=zeros,
             bias=bias,
+            threads=threads,
             random_state=setting.seed + start,
         )
-        return model.fit(_matrix(setting, often)).codes_
+        return model.fit(_matrix(setting, which)).codes_
 
     return _tried(setting, learn)
 
 
-def _matrix(setting: Setting, often: bool) -> Any:
-    return material(setting).X_often if often else material(setting).X
+def _matrix(setting: Setting, which: Pairs) -> Any:
+    if which == "few":
+        return material(setting).X[:, :_FEW_CONTEXTS]
+    return material(setting).X_often if which == "often" else material(setting).X
 
 
 @cache
