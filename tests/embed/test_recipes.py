@@ -72,7 +72,7 @@ def test_mistakes(text):
     with pytest.raises(SettingError, match="zeros needs coding stochastic"):
         fit(text, method="lasso", zeros=2)
     with pytest.raises(SettingError, match="bias needs coding stochastic"):
-        fit(text, method="sparse", bias=False)
+        fit(text, method="sparse", bias=True)
     with pytest.raises(SettingError, match="passes needs coding stochastic"):
         fit(text, method="sparse", passes=3)
     with pytest.raises(SettingError, match="window must be one number, or two"):

@@ -192,7 +192,7 @@ class _Codes(_Vectors, _Places, _Pmi):
         float | None, AtLeast(0), "With stochastic: unseen pairs visited for each seen one (default: 1)."
     ] = None
     bias: Annotated[
-        bool | None, "With stochastic: learn a constant for each word and context (default: yes)."
+        bool | None, "With stochastic: learn a constant for each word and context (default: no)."
     ] = None
 
     def check(self) -> None:
