@@ -95,8 +95,8 @@ def supersense(setting: Setting) -> str:
         "word, random folds give the thesis's level, because a word of the test fold has mostly been seen with its "
         "sense in the same document; without it, both are below the thesis. One linear machine on square roots for "
         "nouns, one for verbs (C = 1, one class against the rest, squared hinge: the plain one was weaker on the nouns "
-        f"of one fold). Tree, {first} classes, Brown start; the word is lemma and part of speech. The text that the models "
-        "were learnt from contains the Brown corpus, these documents too, without labels."
+        f"of one fold). Tree, {first} classes, Brown start; the word is lemma and part of speech. The text that the "
+        "models were learnt from contains the Brown corpus, these documents too, without labels."
     )
     result = section("Supersenses: representations (chapter 4; thesis: tree 128)", note, HEADER, rows)
     result += verdict(

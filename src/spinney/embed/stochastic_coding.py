@@ -44,7 +44,7 @@ class StochasticCoding(CodingSettings):
     zeros
         How many unseen pairs are visited for each that was seen. They are drawn afresh in each epoch, uniformly among
         those where X is zero, with x = 0 and weight 1: ω₀ is ``zeros`` times the number of seen pairs over that of
-        unseen ones. With 0, as in the thesis, unseen pairs exert no pull.
+        unseen ones, at most 1. With 0, as in the thesis, unseen pairs exert no pull.
     bias
         Learn the terms b_v and b_c, without a penalty. They are no part of the codes, and take the direction away that
         all codes share. By default, as in the thesis, they are zero: beside ``zeros`` they did not help in the mean.
@@ -281,7 +281,7 @@ class _Learning:
         ]  # squared gradients of A, D and both biases
         self.unseen = Unseen(X, entries)
         # ω₀: how often an unseen pair is visited in an epoch
-        self.rate = settings.zeros * len(entries.values) / max(self.unseen.number, 1)
+        self.rate = min(1.0, settings.zeros * len(entries.values) / max(self.unseen.number, 1))
         self.strength, self.tau = np.full(V, float(settings.lam)), np.full(C, float(settings.tau))
         self.by_pmi = settings.sampling == "pmi"
         # ω of the loss: drawn as often as that, or each once and scaled by it
