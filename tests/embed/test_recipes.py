@@ -69,6 +69,10 @@ def test_what_a_model_does(method):
 def test_mistakes(text):
     with pytest.raises(SettingError, match="transform is a setting of the methods cca and tscca, not of pmi"):
         fit(text, method="pmi", transform="log")
+    with pytest.raises(SettingError, match="zeros needs coding stochastic"):
+        fit(text, method="lasso", zeros=2)
+    with pytest.raises(SettingError, match="bias needs coding stochastic"):
+        fit(text, method="sparse", bias=True)
     with pytest.raises(SettingError, match="passes needs coding stochastic"):
         fit(text, method="sparse", passes=3)
     with pytest.raises(SettingError, match="window must be one number, or two"):

@@ -52,7 +52,8 @@ class Embedding(EmbedModel):
         (``floor``, ``shift``, ``min_pair``), of :func:`~spinney.embed.lrmvl.lrmvl` (``variant``, ``rates``,
         ``passes``), of :func:`spinney.linalg.truncated_svd` (``svd``, ``power``), and of
         :class:`~spinney.embed.sparse_coding.SparseCoding` or, with ``coding="stochastic"``,
-        :class:`~spinney.embed.stochastic_coding.StochasticCoding` (``lam``, ``branching``, ``passes``). The vectors
+        :class:`~spinney.embed.stochastic_coding.StochasticCoding` (``lam``, ``branching``, ``passes``,
+        ``zeros``, ``bias``). The vectors
         are rows of U·s^exponent, ``"plain"``, made ``"unit"`` length, or ``"canonical"``: times the whitening of the
         words (``rows``).
 
@@ -205,8 +206,10 @@ class Embedding(EmbedModel):
             learner = SparseCoding(how.dimensions, penalty, how.lam, **common).fit(X)
             self.facts["gap"] = float(learner.gap_)
         else:
-            epochs = how.passes or 20
-            learner = StochasticCoding(how.dimensions, penalty, how.lam, epochs=epochs, **common).fit(X)
+            given = {"epochs": how.passes, "zeros": how.zeros, "bias": how.bias}
+            common |= {name: value for name, value in given.items() if value is not None}
+            learner = StochasticCoding(how.dimensions, penalty, how.lam, **common).fit(X)
+            self.facts["held_out_error"] = float(learner.trace_[-1]["held_out"])
         self.vectors_ = scipy.sparse.csr_array(learner.codes_.astype(np.float32))
         if self.method == "sparse":
             trees = how.dimensions // len(code_forest(1, how.branching))

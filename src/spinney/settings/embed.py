@@ -193,11 +193,18 @@ class _Codes(_Vectors, _Places, _Pmi):
         Literal["dictionary", "stochastic"], "Learn with the whole matrix, or entry by entry."
     ] = "dictionary"
     passes: Annotated[int | None, AtLeast(1), "With stochastic: visits to each entry (default: 20)."] = None
+    zeros: Annotated[
+        float | None, AtLeast(0), "With stochastic: unseen pairs visited for each seen one (default: 1)."
+    ] = None
+    bias: Annotated[
+        bool | None, "With stochastic: learn a constant for each word and context (default: no)."
+    ] = None
 
     def check(self) -> None:
         super().check()
-        if self.passes is not None and self.coding != "stochastic":
-            raise SettingError("{passes} needs {coding} stochastic")
+        for name in ("passes", "zeros", "bias"):
+            if getattr(self, name) is not None and self.coding != "stochastic":
+                raise SettingError(f"{{{name}}} needs {{coding}} stochastic")
 
 
 @dataclass(frozen=True, kw_only=True)
