@@ -14,7 +14,7 @@ from spectral_text import UNKNOWN, words_text
 
 from spinney.corpus import TokenArrays
 from spinney.embed import Embedding, count_contexts, window
-from spinney.embed.eigenwords import Decomposition, Learnt, one_step_cca
+from spinney.embed.eigenwords import Decomposition, Learned, one_step_cca
 from spinney.embed.weighting import Transform
 from spinney.parallel import default_threads
 from spinney.structure import WordVectors
@@ -124,9 +124,9 @@ def _of_embedding(embedding: Embedding, text: TokenArrays) -> WordVectors:
     return embedding.fit(text, reading={"lowercase": True}).word_vectors()
 
 
-def _first(learnt: Learnt, size: int, text: TokenArrays) -> WordVectors:
+def _first(learnt: Learned, size: int, text: TokenArrays) -> WordVectors:
     """Vectors of the first dimensions alone: those of a smaller decomposition are the same."""
-    fewer = Learnt(learnt.U[:, :size], learnt.s[:size], learnt.whitening, ())
+    fewer = Learned(learnt.U[:, :size], learnt.s[:size], learnt.whitening, ())
     return WordVectors(text.vocabulary.words, fewer.vectors("unit", 0.25), lowercase=True)
 
 

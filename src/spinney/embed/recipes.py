@@ -10,7 +10,7 @@ import numpy as np
 
 from spinney.corpus import ReadReport, TokenArrays
 from spinney.corpus.text import Reading, training_arrays, training_files
-from spinney.embed.documents import learn_bags
+from spinney.embed.documents import document_words, learn_bags
 from spinney.embed.embedding import Embedding
 from spinney.embed.model import EmbedModel
 from spinney.embed.scoring import evaluated, load_any
@@ -67,7 +67,8 @@ def _of_words(train: Any, s: Any, report: ReadReport) -> EmbedModel:
         model = SpectralHMM(s.states, **_own(s, embed_settings.SpectralSettings), **common)
     else:
         model = Embedding(**_own(s, embed_settings.VECTORS[s.method]), **common)
-    with training_arrays(train, s, reading, report) as arrays:
+    text = document_words(train, s, report) if getattr(s, "reset", "sentence") == "document" else train
+    with training_arrays(text, s, reading, report) as arrays:
         _refuse_few_words(arrays)
         model.fit(arrays, reading=reading.facts())
         model.facts |= {
