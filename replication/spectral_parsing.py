@@ -33,7 +33,7 @@ PUBLISHED_SPECTRAL = {8: 85.60, 16: 87.77, 24: 88.53, 32: 88.82}
 PUBLISHED_SPEEDUP = {8: 0.85, 16: 4.9, 24: 12.9, 32: 19.0}
 PUBLISHED_SIMPLE = {"rule above, rule below": 88.07, "parent and sibling annotation": 82.59}
 
-NO_BACKOFF = Backoff(rules=0.0, words=1.0)
+NO_BACKOFF = Backoff(rules=0.0, words=0.0)
 
 DIFFERENCES = """\
 ## What differs from the tutorial, and why

@@ -11,14 +11,24 @@ import numpy as np
 from spinney.corpus.brackets import Tree
 from spinney.errors import InputError
 from spinney.parsing.binarising import Binarisation
+from spinney.parsing.choosing import choose_each
 from spinney.parsing.em import Sample, Smoothing, random_grammar, run_em
 from spinney.parsing.grammar import Grammar, RuleCounts, Rules, pcfg_counts
+from spinney.parsing.moments import Backoff
 from spinney.parsing.splitmerge import Schedule, run_split_merge
 from spinney.parsing.treearrays import TreeArrays
 from spinney.progress import log
 
 #: The F1 of a grammar on held-out trees.
 Judge = Callable[[Grammar], float]
+
+#: Strengths of spectral learning: without held-out trees, and what is tried with them.
+_STRENGTHS = {"rule_smoothing": Backoff().rules, "word_smoothing": Backoff().words, "cutoff": 1e-6}
+_TRIED = {
+    "rule_smoothing": (3.0, 10.0, 30.0),
+    "word_smoothing": (0.5, 2.0, 8.0),
+    "cutoff": (1e-6, 0.01, 0.05),
+}
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,7 @@ def learn(
         Seed.
     judge
         The F1 of a grammar on held-out trees: EM keeps the best of every fifth iteration and split-merge the best
-        cycle; otherwise they keep the last.
+        cycle; otherwise they keep the last. Spectral learning chooses by it the strengths that settings leave open.
     """
     learner = {
         "pcfg": _pcfg,
@@ -167,19 +177,39 @@ def _split_merge(
 def _spectral(
     training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
-    from spinney.parsing.spectral import fit_spectral
+    from spinney.parsing.spectral import SpectralFit, fit_spectral
 
     arguments = _of_nodes(training, s, seed)
-    found = fit_spectral(training.sample.trees, training.rules, s.states, **arguments)
-    return found.grammar, {"seconds_by_step": found.seconds}
+
+    def fit(rule_smoothing: float, word_smoothing: float, cutoff: float) -> SpectralFit:
+        backoff = Backoff(rule_smoothing, word_smoothing)
+        how = {**arguments, "backoff": backoff, "cutoff": cutoff}
+        return fit_spectral(training.sample.trees, training.rules, s.states, **how)
+
+    given = {name: getattr(s, name) for name in _STRENGTHS}
+    values = {name: default if given[name] is None else given[name] for name, default in _STRENGTHS.items()}
+    opened = {name: _TRIED[name] for name in values if judge is not None and given[name] is None}
+    if not opened or judge is None:
+        found = fit(**values)
+        return found.grammar, {"seconds_by_step": found.seconds}
+    chosen = choose_each(values, opened, fit, lambda one: judge(one.grammar))
+    facts = {name: chosen.values[name] for name in opened}
+    return chosen.model.grammar, {
+        "seconds_by_step": chosen.model.seconds, "chosen": facts, "trace": chosen.trace,
+    }  # fmt: skip
 
 
 def _clustering(
     training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
-    from spinney.parsing.clustering import fit_clusters
+    from spinney.parsing.clustering import CLUSTERS, fit_clusters
 
-    arguments = _of_nodes(training, s, seed)
+    usual = CLUSTERS
+    backoff = usual._replace(
+        rules=usual.rules if s.rule_smoothing is None else s.rule_smoothing,
+        words=usual.words if s.word_smoothing is None else s.word_smoothing,
+    )
+    arguments = {**_of_nodes(training, s, seed), "backoff": backoff}
     found = fit_clusters(training.sample.trees, training.rules, s.states, **arguments)
     return _polished(training, found.grammar, s, s.polish, judge)
 
