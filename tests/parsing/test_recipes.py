@@ -86,3 +86,31 @@ def test_a_product_knows_the_settings_of_its_parts():
     settings = Parser("spectral+clustering", polish=2).settings
     assert isinstance(settings, Product)
     assert settings.polish == 2
+
+
+def test_held_out_trees_choose_the_strengths_of_moments_that_are_left_open(bank):
+    dev = str(bank / "train.mrg")
+    how = {"method": "spectral", "states": 2, "rare": 0}
+    free = fit(TREES, dev=(dev,), **how)
+    assert set(free.facts["chosen"]) == {"rule_smoothing", "word_smoothing", "cutoff"}
+    trials = free.facts["learning"][0]["trace"]
+    assert len(trials) == 7  # three values each, the first of all counted once
+    chosen = {**free.facts["chosen"], "score": max(one["score"] for one in trials)}
+    assert chosen in trials
+    assert "chosen on held-out trees" in free.summary()[0].shown()
+    bound = fit(TREES, dev=(dev,), rule_smoothing=5.0, cutoff=0.01, **how)
+    assert list(bound.facts["chosen"]) == ["word_smoothing"]
+    again = fit(TREES, **how, **free.facts["chosen"])  # the same grammar without held-out trees
+    assert again.facts["chosen"] is None
+    np.testing.assert_array_equal(again.grammars_[0].lexical, free.grammars_[0].lexical)
+
+
+def test_held_out_trees_choose_the_shrinkage_of_head_automata(bank):
+    file = str(bank / "train.conllu")
+    how = {"method": "automata", "column": "xpos", "states": 2}
+    free = fit(file, dev=(file,), **how)
+    assert set(free.facts["chosen"]) == {"shrinkage", "cutoff"}
+    assert free.facts["dev_uas"] == max(one["score"] for one in free.facts["trials"])
+    assert "chosen on held-out trees" in free.summary()[0].shown()
+    assert "chosen" not in fit(file, **how).facts
+    assert "chosen" not in fit(file, dev=(file,), shrinkage=10.0, cutoff=0.05, **how).facts

@@ -245,10 +245,10 @@ def sampled_pieces(text: TokenArrays, limit: int) -> list[TokenArrays]:
 
 
 def second_moment(
-    text: TokenArrays, states: tuple[WindowStates, ...], threads: int | None
+    text: TokenArrays, states: tuple[WindowStates, ...], threads: int | None, sample: int = SAMPLE
 ) -> NDArray[np.float64]:
-    """S'S of the states of tokens, as if summed over the whole text."""
-    pieces = sampled_pieces(text, SAMPLE)
+    """S'S of the states of tokens, as if summed over the whole text; of ``sample`` tokens at most."""
+    pieces = sampled_pieces(text, sample)
 
     def moment(piece: TokenArrays) -> NDArray[np.float64]:
         S = np.hstack([view(piece) for view in states])

@@ -72,7 +72,7 @@ def lrmvl(
     Three things differ from that program: canonical directions of contexts are not rescaled in the same manner, which
     would turn them; contexts that fade are centred before their correlations are taken; and the first token of a
     sentence has nothing before it, where there its own vector stands. Covariances of contexts are taken from about a
-    million tokens (windows: four million), evenly spread; the sums that make the vectors from all.
+    million tokens, evenly spread; the sums that make the vectors from all.
     """
     if variant not in VARIANTS:
         raise unknown_choice("variant must be", variant, VARIANTS)
@@ -177,7 +177,7 @@ class _Sides:
         """The words against the states that the dictionary gives their tokens."""
         k = dictionary.shape[1]
         contexts = self._states([dictionary, dictionary])
-        moment = second_moment(self.text, contexts, self.threads)
+        moment = second_moment(self.text, contexts, self.threads, _SAMPLE)
         left, right, correlations = _canonical_contexts(moment, k, ridge)
         states = self._states([dictionary @ left, dictionary @ right])
         projection = _beside(left, right)

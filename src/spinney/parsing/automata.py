@@ -114,10 +114,10 @@ class HeadAutomata(Model):
             "tags": len(self.tags_),
             "nonprojective": sum(not is_projective(one) for one in heads),
         }
+        self.unigram_: Floats = np.append(sequences.frequencies, 1.0) / (sequences.frequencies.sum() + 1.0)
         with one_blas_thread():
             self.fallback_ = deterministic(sequences, max(self.settings.smoothing, 1.0), floor=1e-6)
             self.automata_ = self._learn(sequences, dev)
-        self.unigram_: Floats = np.append(sequences.frequencies, 1.0) / (sequences.frequencies.sum() + 1.0)
         seconds = time.perf_counter() - started
         self.facts |= {
             "states": self.automata_.start.shape[1],
