@@ -159,7 +159,7 @@ class Embedding(EmbedModel):
             learned = lrmvl(
                 text, how.dimensions, variant=how.variant, rates=how.rates or (0.1, 0.5, 0.9),
                 places=window(around[0], around[-1], weighting=how.weighting or "harmonic"),
-                transform=how.transform or "sqrt", passes=how.passes,
+                transform=how.transform or ("sqrt" if how.variant == "I" else "raw"), passes=how.passes,
                 random_state=self.random_state, threads=self.threads,
             )  # fmt: skip
         else:

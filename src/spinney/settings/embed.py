@@ -155,10 +155,10 @@ class LowRankMultiView(_Spectral):
     variant: Annotated[
         Literal["I", "II", "mean"],
         "Contexts: windows (I), fading with distance (II); mean: fading, vectors are means of states.",
-    ] = "II"
+    ] = "I"
     transform: Annotated[
         Literal["raw", "sqrt", "log", "two-thirds"] | None,
-        "Transformation of the counts (II: of those that whiten words; default: sqrt).",
+        "Transformation of the counts; II: of those that whiten words (default: sqrt; II: raw).",
     ] = None
     window: Annotated[
         tuple[int, ...] | None,
