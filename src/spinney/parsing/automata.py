@@ -43,7 +43,7 @@ _FAR = 1e200  # totals above this, or below its inverse, are computed again with
 _ATTEMPTS = 8
 
 #: Strengths of moments: without held-out trees, and what is tried with them.
-_STRENGTHS = {"shrinkage": 10.0, "cutoff": 0.05}
+_STRENGTHS = {"shrinkage": 300.0, "cutoff": 0.05}
 _TRIED = {"shrinkage": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0), "cutoff": (0.01, 0.05, 0.1)}
 
 

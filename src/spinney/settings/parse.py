@@ -281,7 +281,7 @@ class Automata(_Signed, _AutomatonStates):
     shrinkage: Annotated[
         float | None,
         AtLeast(0),
-        "Tokens of a modifier at which half of its history counts (default: 10, or chosen on dev).",
+        "Tokens of a modifier at which half of its history counts (default: 300, or chosen on dev).",
     ] = None
     boundaries: Annotated[bool, "Treat the ends of a sequence of modifiers as symbols."] = True
     pseudo_count: Annotated[float | None, AtLeast(0), "Pseudo-count in the scaling before the SVD."] = 0.01
