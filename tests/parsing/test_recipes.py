@@ -114,3 +114,12 @@ def test_held_out_trees_choose_the_shrinkage_of_head_automata(bank):
     assert "chosen on held-out trees" in free.summary()[0].shown()
     assert "chosen" not in fit(file, **how).facts
     assert "chosen" not in fit(file, dev=(file,), shrinkage=10.0, cutoff=0.05, **how).facts
+
+
+def test_held_out_trees_may_prefer_clusters_without_em(bank):
+    parser = fit(TREES, dev=(str(bank / "train.mrg"),), method="clustering", states=2, rare=0, polish=5)
+    (learning,) = parser.facts["learning"]
+    assert [row["step"] for row in learning["trace"]] == [0, 5]
+    best = max(row["f1"] for row in learning["trace"])
+    assert parser.facts["dev_f1"] == best
+    assert learning["iterations"] == next(row["step"] for row in learning["trace"] if row["f1"] == best)

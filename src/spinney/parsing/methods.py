@@ -128,19 +128,21 @@ def _pcfg(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tu
 
 def _em(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tuple[Grammar, dict[str, Any]]:
     start = random_grammar(training.rules, training.pcfg, s.states, np.random.default_rng(seed))
-    grammar, facts = _polished(training, start, s, s.max_iter, judge)
+    grammar, facts = _polished(training, start, s, s.max_iter, judge, judge_start=False)
     if facts.get("interrupted") and not facts["iterations"]:
         raise KeyboardInterrupt  # a random start is not worth keeping
     return grammar, facts
 
 
 def _polished(
-    training: TrainingTrees, start: Grammar, s: Any, iterations: int, judge: Judge | None
+    training: TrainingTrees, start: Grammar, s: Any, iterations: int, judge: Judge | None, judge_start: bool = True
 ) -> tuple[Grammar, dict[str, Any]]:
-    """EM from a grammar; an interrupt ends it early."""
+    """EM from a grammar, which is kept if held-out trees find it better; an interrupt ends EM early."""
     if not iterations:
         return start, {}
     best, facts = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
+    if judge is not None and judge_start:
+        best.watch(0, start)
     try:
         run_em(training.sample, start, iterations, Smoothing(), threads=s.threads, watch=best.watch)
     except KeyboardInterrupt:
