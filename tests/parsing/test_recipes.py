@@ -117,9 +117,12 @@ def test_held_out_trees_choose_the_shrinkage_of_head_automata(bank):
 
 
 def test_held_out_trees_may_prefer_clusters_without_em(bank):
-    parser = fit(TREES, dev=(str(bank / "train.mrg"),), method="clustering", states=2, rare=0, polish=5)
+    parser = fit(TREES, dev=(str(bank / "train.mrg"),), method="clustering", states=2, rare=0)
     (learning,) = parser.facts["learning"]
     assert [row["step"] for row in learning["trace"]] == [0, 5]
     best = max(row["f1"] for row in learning["trace"])
     assert parser.facts["dev_f1"] == best
     assert learning["iterations"] == next(row["step"] for row in learning["trace"] if row["f1"] == best)
+    alone = fit(TREES, method="clustering", states=2, rare=0)  # too few trees for EM
+    assert "iterations" not in alone.facts["learning"][0]
+    assert fit(TREES, method="clustering", states=2, rare=0, polish=2).facts["learning"][0]["iterations"] == 2

@@ -22,6 +22,11 @@ from spinney.progress import log
 #: The F1 of a grammar on held-out trees.
 Judge = Callable[[Grammar], float]
 
+#: Iterations of EM after clusters and pivots, and how many trees they need: EM fits the frequencies of few trees too
+#: closely. F1 of clusters with 0 and 5 on held-out trees: 79.2 and 74.7 from 300 trees, 82.6 and 82.1 from 1,000, 86.9
+#: and 87.3 from 3,396.
+_POLISH, _ENOUGH = 5, 2000
+
 #: Strengths of spectral learning: without held-out trees, and what is tried with them.
 _STRENGTHS = {"rule_smoothing": Backoff().rules, "word_smoothing": Backoff().words, "cutoff": 1e-6}
 _TRIED = {
@@ -213,7 +218,9 @@ def _clustering(
     )
     arguments = {**_of_nodes(training, s, seed), "backoff": backoff}
     found = fit_clusters(training.sample.trees, training.rules, s.states, **arguments)
-    return _polished(training, found.grammar, s, s.polish, judge)
+    enough = judge is not None or training.sample.trees.n_trees >= _ENOUGH
+    usual_polish = _POLISH if enough else 0
+    return _polished(training, found.grammar, s, usual_polish if s.polish is None else s.polish, judge)
 
 
 def _of_nodes(training: TrainingTrees, s: Any, seed: int) -> dict[str, Any]:
@@ -235,4 +242,4 @@ def _pivots(
     found = fit_pivots(
         training.sample.trees, training.rules, s.states, uses=training.sample.uses, random_state=seed
     )
-    return _polished(training, found, s, s.polish, judge)
+    return _polished(training, found, s, _POLISH if s.polish is None else s.polish, judge)

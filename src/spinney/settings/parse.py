@@ -155,7 +155,11 @@ class _Iterated(Settings):
 @dataclass(frozen=True, kw_only=True)
 class _Polished(Settings):
     panel = TRAINING
-    polish: Annotated[int, AtLeast(0), "Number of EM iterations afterwards."] = 5
+    polish: Annotated[
+        int | None,
+        AtLeast(0),
+        "Number of EM iterations afterwards (default: 5; clustering of fewer than 2000 trees without dev: 0).",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
