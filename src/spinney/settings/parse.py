@@ -158,7 +158,7 @@ class _Polished(Settings):
     polish: Annotated[
         int | None,
         AtLeast(0),
-        "Number of EM iterations afterwards (default: 5; clustering of fewer than 2000 trees without dev: 0).",
+        "Number of EM iterations afterwards (default: 5; clustering of fewer than 3000 trees without dev: 0).",
     ] = None
 
 
