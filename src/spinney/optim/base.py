@@ -148,6 +148,9 @@ class Penalty:
     clips_to_nonnegative: ClassVar[bool] = True
     #: Ω is a sum over coordinates, and ``prox`` also takes a step for each.
     separable: ClassVar[bool] = False
+    #: Whether λΩ has a kink at 0, so that λ is a yardstick for gradients; a ridge has none.
+    makes_zeros: bool = True
+    convex: ClassVar[bool] = True
 
     lam: float
 
@@ -191,6 +194,35 @@ class Penalty:
     def lambda_max(self, grad: Vector) -> float:
         """The smallest λ for which ``w = 0`` is optimal, given the gradient of the loss there."""
         raise NotImplementedError
+
+    @property
+    def ridge(self) -> float:
+        """The strength of its squared ℓ2 part, over all coordinates."""
+        return float(vars(self).get("l2", 0.0))
+
+    def bound(self, rest: float, grad: Vector, residual: Vector) -> float:
+        """A lower bound on ``max_s s·rest − (λΩ)*(−s·grad)``, 0 ≤ s ≤ 1; −∞ where none is known.
+
+        With ``rest`` = L(w) − grad·w it bounds the optimum from below (:mod:`spinney.optim.certificate`). This one
+        shrinks the gradient until 0 is optimal for it, where the conjugate is 0. ``residual`` is that of the point.
+        """
+        if not self.convex:
+            return -np.inf
+        shrink, x = 1.0, -grad
+        for _ in range(20):
+            # x − prox(x) is the nearest point for which 0 is optimal; so x shrinks until it is no longer than that.
+            moved = x.copy()
+            self.prox(moved, 1.0)
+            outside = np.flatnonzero(moved)
+            if not outside.size:
+                return max(0.0, shrink * rest)
+            moved = moved[outside] * (1.0 + self.ridge)
+            share = (1.0 - 1e-13) * float(np.min(1.0 - moved / x[outside]))
+            if not 0.0 < share < 1.0:
+                return -np.inf
+            shrink *= share
+            x *= share
+        return -np.inf
 
     def with_lam(self, lam: float) -> Self:
         """The same penalty at another strength (other parameters, such as ``l2``, stay)."""
@@ -250,9 +282,11 @@ class Step(NamedTuple):
 class Solution:
     """What a solver found, with its certificate.
 
-    ``violation`` is the distance from ``-grad`` to the subdifferential in the ∞-norm, divided by the ∞-norm of
-    the gradient of the loss at the null model: a pure number that means the same for every solver and data set.
-    ``grad`` is the gradient of the loss at ``w``. ``primal_dual`` are the last relative residuals of ADMM.
+    ``gap`` bounds how far the objective is above the optimum, relative to the objective: 0.01 means at most 1 %. It is
+    infinite where no bound is known. ``violation`` is the distance from ``-grad`` to the subdifferential in the ∞-norm,
+    relative to λ or, under a ridge or no penalty, to the gradient of the null model. Both are pure numbers that mean
+    the same for every solver and data set. ``grad`` is the gradient of the loss at ``w``. ``primal_dual`` are the last
+    relative residuals of ADMM.
     """
 
     w: Vector
@@ -266,6 +300,7 @@ class Solution:
     interrupted: bool = False
     trace: list[Step] = field(default_factory=list)
     primal_dual: tuple[float, float] | None = None
+    gap: float = np.inf
 
 
 def checked_strength(name: str, value: float) -> float:

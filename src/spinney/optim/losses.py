@@ -149,6 +149,36 @@ class LinearLoss:
         """The optimum when all penalised coordinates are 0: only the intercept is fitted."""
         raise NotImplementedError
 
+    def fit_free(self, w: Vector) -> Vector:
+        """``w`` with the intercepts that are optimal for the other coordinates: Newton's method on the margins."""
+        fitted = np.array(w, dtype=np.float64)
+        if not self.intercept:
+            return fitted
+        free = fitted[-self.n_outputs :]
+        m = self.margins(fitted)
+        value, r = self.pointwise(m, self.y, self.sample_weight)
+        for _ in range(50):
+            slope = r.sum(axis=0).reshape(-1)
+            if np.max(np.abs(slope)) <= 1e-13 * self.n:
+                break
+            move = self._newton_step(m, slope)
+            step = 1.0
+            while step > 1e-6:
+                new = m - step * (move if self.n_outputs > 1 else move[0])
+                new_value, new_r = self.pointwise(new, self.y, self.sample_weight)
+                if new_value <= value:
+                    break
+                step /= 2
+            else:
+                break  # rounding has the last word
+            free -= step * move
+            m, value, r = new, new_value, new_r
+        return fitted
+
+    def _newton_step(self, m: Vector, slope: Vector) -> Vector:
+        """The Hessian of the loss in the intercepts, inverted, times the slope."""
+        return np.asarray(slope / max(float(self.curvature(m).sum()), 1e-300))
+
     def minibatches(
         self, size: int, rng: np.random.Generator
     ) -> Iterator[Callable[[Vector], tuple[float, Vector]]]:
@@ -300,6 +330,14 @@ class MultinomialLoss(LinearLoss):
         P: Vector = softmax(m, axis=1)
         return self.sample_weight[:, None] * P * (1.0 - P)
 
+    def _newton_step(self, m: Vector, slope: Vector) -> Vector:
+        P: Vector = softmax(m, axis=1)
+        weighted = self.sample_weight[:, None] * P
+        H = np.diag(weighted.sum(axis=0)) - P.T @ weighted
+        return np.asarray(
+            np.linalg.pinv(H, rcond=1e-12, hermitian=True) @ slope
+        )  # adding to all changes nothing
+
     def hess_vec(self, w: Vector) -> Callable[[Vector], Vector]:
         P = softmax(self.margins(w), axis=1)
 
@@ -341,6 +379,8 @@ class EntropyRegularised:
     >>> round(EntropyRegularised(loss, [[2.0]], rho=1.0).value_and_grad(np.zeros(1))[0], 4)  # three coins
     2.0794
     """
+
+    convex = False
 
     def __init__(
         self,

@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spinney.optim.base import Loss, Penalty, Step, Vector
+from spinney.optim.certificate import fitted_bound, has_bound, lower_bound
 from spinney.optim.penalties import Partial
+from spinney.optim.penalties.elastic import squared_norm
 from spinney.progress import Task
+
+FINEST = 1e-3  # of the gradient of the null model: a smaller λ is no yardstick, for rounding
 
 Callback = Callable[[Step, Vector], bool | None]
 
@@ -41,6 +45,11 @@ class Monitor:
     when the answer is true. One that knows the residual and will not change ``w`` afterwards gives it along, and saves
     two large arrays; one that does not look at every iteration says which this is. ``residual`` is the smallest
     element of the subdifferential at the last iterate. ``unit`` is what each coordinate of it is measured in.
+
+    An iterate is optimal when no condition is violated by more than ``tol`` times ``scale``, the gradient of the null
+    model, **and** the objective is within ``tol`` of the optimum by the bound of :mod:`spinney.optim.certificate`.
+    Where there is no such bound, violations are compared with λ. For an inner problem of a solver
+    (``certifies=False``), only the violation counts.
     """
 
     problem: Problem
@@ -56,9 +65,20 @@ class Monitor:
     primal_dual: tuple[float, float] | None = None
     started: float = field(default_factory=time.perf_counter)
     progress: Task | None = None
+    certifies: bool = False
+    #: The highest lower bound on the optimum so far, and the objective minus it, relative to the objective.
+    bound: float = -np.inf
+    gap: float = np.inf
+    violation: float = np.inf
 
     def __post_init__(self) -> None:
         self.penalty = self.problem.penalty
+        self.absolute_tol = self.tol * self.scale
+        lam = float(getattr(self.problem.inner, "lam", 0.0))
+        zeros = self.certifies and self.problem.inner.makes_zeros and lam > 0
+        self.yardstick = lam if zeros else self.scale
+        #: Whether there is a lower bound on the optimum, as far as is known.
+        self.bounded = self.certifies and has_bound(self.problem.loss)
 
     def __call__(
         self,
@@ -70,36 +90,67 @@ class Monitor:
     ) -> bool:
         self.grad = grad
         self.residual = self.penalty.residual(w, grad) if residual is None else residual
-        of_unit = self.residual if self.unit is None else self.residual / self.unit
-        violation = largest(of_unit) / self.scale
+        self.violation = largest(self.residual if self.unit is None else self.residual / self.unit)
         step = Step(
             len(self.trace) if iteration is None else iteration,
             time.perf_counter() - self.started,
             value + self.penalty.value(w),
-            violation,
+            self.violation / self.yardstick,
         )
         self.trace.append(step)
         self.w = w.copy() if residual is None else w
+        self.gap = np.inf
+        if self.bounded and self.violation <= self.tol * self.scale:
+            self.measure_gap(value, residual is grad)
+        if self.violation <= self.absolute_tol and not self.converged:
+            # Solvers work towards this; it must fall for them to go on.
+            self.absolute_tol = max(0.1 * self.violation, 1e-16 * self.scale)
         if self.progress:
             done = step.iteration - (self.trace[-2].iteration if len(self.trace) > 1 else 0)
-            self.progress.update(done, note=f"objective {step.objective:.6g}, violation {violation:.1e}")
+            known = f"gap {self.gap:.1%}, " if np.isfinite(self.gap) else ""
+            note = f"objective {step.objective:.6g}, {known}violation {step.violation:.1e}"
+            self.progress.update(done, note=note)
         wants_stop = bool(self.callback(step, self.w)) if self.callback else False
         return wants_stop or self.converged or step.iteration >= self.max_iter
 
-    @property
-    def absolute_tol(self) -> float:
-        """The tolerance in the units of the gradient."""
-        return self.tol * self.scale
+    def measure_gap(self, value: float, whole: bool = False, *, prove: bool = False) -> None:
+        """Set ``gap`` for the last iterate, where the loss is ``value``.
 
-    @property
-    def violation(self) -> float:
-        """The violation at the last iterate, in the units of the gradient."""
-        return self.trace[-1].violation * self.scale
+        ``whole``: what the solver gave as the gradient is that of the whole, smooth objective. Where there are free
+        coordinates, a bound is proven only with these fitted, which costs another gradient: that is done when the bound
+        would be good enough, or to ``prove`` it whatever it is.
+        """
+        k, inner, loss = self.problem.n_penalised, self.problem.inner, self.problem.loss
+        objective = self.trace[-1].objective
+        if whole:
+            found = (
+                objective - 0.5 * squared_norm(self.residual[:k]) / inner.ridge if inner.ridge else -np.inf
+            )
+        else:
+            found = lower_bound(inner, self.w[:k], value, self.grad[:k], self.residual[:k])
+        self.bounded = bool(np.isfinite(found))
+        self.gap = self._gap_to(found)
+        if not self.bounded:
+            return
+        if loss.n_free:
+            if self.gap > self.tol and not prove:
+                return
+            found = fitted_bound(loss, inner, self.w)
+        self.bound = max(self.bound, found)
+        self.gap = self._gap_to(self.bound)
+
+    def _gap_to(self, bound: float) -> float:
+        objective = self.trace[-1].objective
+        return max(objective - bound, 0.0) / max(abs(objective), 1e-300)
 
     @property
     def converged(self) -> bool:
         """Whether the last iterate is optimal to the tolerance."""
-        return bool(self.trace) and self.trace[-1].violation <= self.tol
+        if not self.trace:
+            return False
+        if self.bounded:
+            return self.violation <= self.tol * self.scale and self.gap <= self.tol
+        return self.violation <= self.tol * max(self.yardstick, FINEST * self.scale)
 
 
 def largest(x: Vector) -> float:

@@ -41,6 +41,7 @@ def solve(
     scale: float | None = None,
     metric: Vector | None = None,
     unit: Vector | None = None,
+    certify: bool = True,
     **options: Any,
 ) -> Solution:
     """Minimise ``loss(w) + penalty(w)``.
@@ -53,7 +54,9 @@ def solve(
     solver : str or callable
         A name in :data:`spinney.optim.SOLVERS`, ``"auto"``, or a function with the signature of those.
     tol : float
-        Stop when the violation of optimality, relative to the gradient of the null model, is at most this.
+        Stop when the objective is proven to be within this of the optimum, relative to the objective, and no
+        optimality condition is violated by more than this times the gradient of the null model. Where no bound on the
+        optimum is known, stop when none is violated by more than this times λ.
     max_iter : int
         Maximum number of iterations (passes, for stochastic solvers).
     w0 : array, optional
@@ -67,13 +70,15 @@ def solve(
         divided by.
     unit : array, optional
         What the residual of each coordinate, and ``scale``, is measured in: √metric where there is a metric, else 1.
+    certify : bool
+        If false, only the violation relative to ``scale`` counts: for inner problems of a larger one.
     **options
         Passed on to the solver.
 
     Returns
     -------
     Solution
-        With the certificate ``violation``. An interrupted solver (Ctrl-C) returns its last iterate.
+        With its certificate: ``gap`` and ``violation``. An interrupted solver (Ctrl-C) returns its last iterate.
 
     Examples
     --------
@@ -88,15 +93,16 @@ def solve(
         unit = np.sqrt(metric) if unit is None else unit
     if isinstance(penalty, pen.LatentGroups):
         return _solve_on_copies(
-            loss, penalty, solver, tol=tol, max_iter=max_iter, callback=callback, scale=scale, **options
-        )
+            loss, penalty, solver, tol=tol, max_iter=max_iter, callback=callback, scale=scale,
+            certify=certify, **options
+        )  # fmt: skip
     problem = Problem(loss, penalty)
     name = choose_solver(loss, penalty) if solver == "auto" else solver
     if isinstance(name, str):
         _check(name, loss, penalty, options)
     function = SOLVERS[name].run if isinstance(name, str) else name
     scale = gradient_scale(loss, unit) if scale is None else scale
-    monitor = Monitor(problem, tol, max_iter, scale, callback, unit=unit)
+    monitor = Monitor(problem, tol, max_iter, scale, callback, unit=unit, certifies=certify)
     label = name if isinstance(name, str) else getattr(name, "__name__", "custom")
     # Solvers do not change their starting point, so it need not be copied, which could take much memory.
     w = _null_point(loss) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
@@ -111,6 +117,10 @@ def solve(
             raise
         interrupted = True
     last = monitor.trace[-1]
+    if monitor.bounded and not monitor.converged:
+        # What was not good enough to stop is to be known all the same.
+        monitor.residual = problem.penalty.residual(monitor.w, monitor.grad)
+        monitor.measure_gap(last.objective - problem.penalty.value(monitor.w), prove=True)
     return Solution(
         monitor.w.copy() if monitor.w is w0 else monitor.w,
         last.objective,
@@ -123,6 +133,7 @@ def solve(
         interrupted,
         monitor.trace,
         monitor.primal_dual,
+        monitor.gap,
     )
 
 
@@ -228,11 +239,17 @@ def warn_unless_converged(solution: Solution, tol: float) -> None:
     """Warn if a solver stopped before it converged."""
     if not solution.converged and not solution.interrupted:
         warnings.warn(
-            f"solver {solution.solver!r} stopped after {solution.n_iter} iterations at violation "
-            f"{solution.violation:.2g} (tolerance {tol:g}): raise max_iter, or choose another solver",
+            f"solver {solution.solver!r} stopped after {solution.n_iter} iterations {_how_far(solution)} "
+            f"(tolerance {tol:g}): raise max_iter, or choose another solver",
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def _how_far(solution: Solution) -> str:
+    if np.isfinite(solution.gap):
+        return f"at most {solution.gap:.2g} of the objective above the optimum"
+    return f"at violation {solution.violation:.2g}"
 
 
 class EmptyModelWarning(UserWarning):
@@ -275,6 +292,11 @@ class _OnCopies:
         value, grad = self.loss.value_and_grad(self.gather(v))
         k = self.loss.n_params - self.n_free
         return value, np.append(grad[:k][self.members], grad[k:])
+
+    def fit_free(self, v: Vector) -> Vector:
+        k = self.loss.n_params - self.n_free
+        fitted: Vector = self.loss.fit_free(self.gather(v))  # type: ignore[attr-defined]
+        return np.append(v[: len(self.members)], fitted[k:])
 
     def null_point(self) -> Vector:
         return np.append(

@@ -2,61 +2,163 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney import progress
 from spinney.errors import OptionError
 from spinney.optim import ElasticNet, solve
 from spinney.optim.base import Vector
 from spinney.optim.problem import Monitor, Problem
+from spinney.tagging.loss import CRFLoss
+from spinney.tagging.merging import leaders
+from spinney.tagging.newton import MOST, State, newton
 from spinney.tagging.support import Support
 
-GROWTH = 2.0  # in one round the set grows by at most this multiple of its size,
-LEAST = 1000  # or by this many weights
+GROWTH = 1.0  # in one round the set grows by at most this multiple of its size,
+LEAST = 200  # or by this many weights
+FALL = 0.3  # from one strength to the next on the way down to the given one
+ROUGHLY = 0.3  # of λ: the violation at which the way goes on
+ROUNDS = 10  # for one strength on the way
 
 
 def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 10) -> Vector:
     """Minimise a CRF's loss + l1·‖w‖₁ + ½l2‖w‖² over a growing set of weights; the others stay at zero.
 
-    A round solves the problem on the set by OWL-QN, drops what became zero, computes the gradient of *all* weights and
-    takes in those that violate the optimality conditions most. It ends when none does, so the certificate is that of
-    the full problem. Works for a loss with ``restricted(support)``.
+    From the empty model, the strength first falls from where the first weight enters to the given one, so that the set
+    is never much larger than the solution. A round solves the problem on the set, by Newton steps with the exact
+    Hessian or, where the set is large or the loss is no plain CRF, by OWL-QN with ``memory``; drops what became zero;
+    computes the gradient of *all* weights; and takes in those that violate the optimality conditions most. It ends when
+    the certificate of the full problem is good enough. Works for a loss with ``restricted(support)``.
     """
     if not hasattr(problem.inner, "l1_l2"):
         raise OptionError(
             f"the solver active-set needs an elastic-net penalty: use fista for {problem.inner.describe()}"
         )
-    loss = problem.loss
+    loss: Any = problem.loss
     l1, l2 = problem.inner.l1_l2(loss.n_params)
     if not np.any(l1):
         raise OptionError("without an ℓ1 penalty every weight is active: use the solver lbfgs or owlqn")
-    weights = None if np.ndim(l1) == 0 else np.asarray(l1)
-    support = loss.support  # type: ignore[attr-defined]
-    of_full = np.arange(loss.n_params) if support is None else support.places(loss.shape)  # type: ignore[attr-defined]
-    w = w.copy()
-    value, grad = loss.value_and_grad(w)
-    while not monitor(w, value, grad):
-        places = np.union1d(np.flatnonzero(w), _worst(monitor.residual, w, monitor))
-        restricted = loss.restricted(Support.of(of_full[places], loss.shape))  # type: ignore[attr-defined]
-        penalty = ElasticNet(1.0, l2, weights[places]) if weights is not None else ElasticNet(float(l1), l2)
-        # The inner problem need not be solved more precisely than the set is complete.
-        tol = max(0.5 * monitor.absolute_tol, 0.1 * monitor.violation)
+    l1 = np.broadcast_to(np.asarray(l1, np.float64), (loss.n_params,))
+    at = State(w.copy(), *loss.value_and_grad(w))
+    on = Sets(loss, l1, l2, _eligible(loss, l1, l2), memory)
+    if not np.any(w):
+        at = on.descend(at)
+    while not monitor(*at):
+        goal = max(0.5 * monitor.absolute_tol, 0.1 * monitor.violation)
+        try:
+            at = on.solved(at, goal)
+        except Interrupted as stopped:
+            monitor(*stopped.at)
+            raise KeyboardInterrupt from None
+    return at.w
+
+
+class Interrupted(Exception):
+    """An interrupt, with what was reached."""
+
+    def __init__(self, at: State) -> None:
+        super().__init__()
+        self.at = at
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Problems on sets of weights: those that are active, and those that violate their conditions most."""
+
+    loss: Any
+    l1: Vector
+    l2: float
+    eligible: NDArray[np.bool_]
+    memory: int
+
+    def descend(self, at: State) -> State:
+        """Rough solutions at falling multiples of the strength, from the one at which the first weight enters."""
+        if not np.all(self.l1 > 0):
+            return at  # weights that ℓ1 does not hold are in every model: there is no empty one to start from
+        multiple = FALL * float(np.max(np.abs(at.grad) / self.l1, initial=0.0))
+        if multiple <= 1:
+            return at
+        steps = int(np.ceil(np.log(multiple) / -np.log(FALL)))
+        with progress.task("lowering the strength", steps) as task:
+            while multiple > 1:
+                stronger = replace(self, l1=multiple * self.l1)
+                goal = ROUGHLY * multiple * float(self.l1.min())
+                for _ in range(ROUNDS):
+                    if np.max(residual(at, stronger.l1, self.l2)) <= goal:
+                        break
+                    try:
+                        at = stronger.solved(at, 0.5 * goal)
+                    except Interrupted:
+                        raise KeyboardInterrupt from None
+                multiple *= FALL
+                task.update(1)
+        return at
+
+    def solved(self, at: State, goal: float) -> State:
+        """Solve the problem on the set, and compute the gradient of all weights there."""
+        loss, l1 = self.loss, self.l1
+        of_full = np.arange(loss.n_params) if loss.support is None else loss.support.places(loss.shape)
+        places = np.union1d(np.flatnonzero(at.w), self._worst(at))
+        restricted = loss.restricted(Support.of(of_full[places], loss.shape))
+        w, start = at.w.copy(), State(at.w[places], at.value, at.grad[places])
+        if has_hessian(loss) and len(places) <= MOST:
+            w[places] = newton(restricted, start, l1[places], self.l2, goal).w
+            return State(w, *loss.value_and_grad(w))
         inner = solve(
-            restricted, penalty, "owlqn", tol=tol, scale=1.0, w0=w[places], max_iter=200, memory=memory
-        )
+            restricted, ElasticNet(1.0, self.l2, l1[places]), "owlqn",
+            tol=goal, scale=1.0, certify=False, w0=start.w, max_iter=200, memory=self.memory,
+        )  # fmt: skip
         w[places] = inner.w
+        reached = State(w, *loss.value_and_grad(w))
         if inner.interrupted:
-            monitor(w, *loss.value_and_grad(w))
-            raise KeyboardInterrupt
-        value, grad = loss.value_and_grad(w)
-    return w
+            raise Interrupted(reached)
+        return reached
+
+    def _worst(self, at: State) -> NDArray[np.int64]:
+        """The zero weights that violate their conditions most, at most as many as the set may grow by."""
+        violated = residual(at, self.l1, self.l2)
+        outside = np.flatnonzero((violated > 0) & (at.w == 0) & self.eligible)
+        most = int(max(LEAST, GROWTH * np.count_nonzero(at.w)))
+        if len(outside) > most:
+            outside = outside[np.argpartition(-violated[outside], most)[:most]]
+        return outside
 
 
-def _worst(residual: Vector, w: Vector, monitor: Monitor) -> NDArray[np.int64]:
-    """The zero weights that violate the conditions most, at most as many as the set may grow by."""
-    size = np.abs(residual)
-    outside = np.flatnonzero((size > monitor.absolute_tol) & (w == 0))
-    most = int(max(LEAST, GROWTH * np.count_nonzero(w)))
-    if len(outside) > most:
-        outside = outside[np.argpartition(-size[outside], most)[:most]]
-    return outside
+def residual(at: State, l1: Vector, l2: float) -> Vector:
+    """How much the condition of each weight is violated."""
+    smooth = at.grad + l2 * at.w if l2 else at.grad
+    found = np.abs(smooth) - l1
+    np.maximum(found, 0.0, out=found)
+    active = np.flatnonzero(at.w)
+    found[active] = np.abs(smooth[active] + l1[active] * np.sign(at.w[active]))
+    return found
+
+
+def has_hessian(loss: Any) -> bool:
+    """Whether the loss is that of a plain CRF, with one label for each token: then it is convex, too."""
+    return isinstance(loss, CRFLoss) and loss.convex
+
+
+def _eligible(loss: Any, l1: Vector, l2: float) -> NDArray[np.bool_]:
+    """The weights that may become active.
+
+    Of observations that occur at exactly the same tokens, ℓ1 alone does not say how they share their weight: every way
+    is optimal. The sparsest is chosen: the first of them, the one whose pattern comes first, has it all.
+    """
+    if l2 or not isinstance(loss, CRFLoss) or np.ptp(l1) > 0:
+        return np.ones(loss.n_params, np.bool_)
+    leader, shape = leaders(loss.data.unigrams), loss.shape
+    first = np.repeat(leader == np.arange(shape.unigrams), shape.labels)
+    whole = np.concatenate([first, np.ones(shape.n_params - shape.n_mu, np.bool_)])
+    if loss.support is None:
+        return whole
+    places = loss.support.places(shape)
+    of_leader = places.copy()
+    unigram = places < shape.n_mu
+    o, y = np.divmod(places[unigram], shape.labels)
+    of_leader[unigram] = leader[o] * shape.labels + y
+    return np.asarray(whole[places] | ~np.isin(of_leader, places))

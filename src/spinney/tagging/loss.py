@@ -188,6 +188,11 @@ class CRFLoss:
         """The number of unigram weights, which come first."""
         return self.support.n_unigrams if self.support else self.shape.n_mu
 
+    @property
+    def convex(self) -> bool:
+        """Whether the loss is convex: each token has one label."""
+        return not bool(np.any(self.data.is_partial))
+
     def restricted(self, support: Support | None) -> CRFLoss:
         """The same loss with fewer weights; what was prepared for the data is shared."""
         other = CRFLoss(

@@ -45,10 +45,29 @@ def merge(seen: Observations) -> Merged:
     >>> merged.group.tolist(), merged.root.round(3).tolist(), merged.observations.ids.tolist()
     ([0, 1, 0], [1.414, 1.0], [0, 1, 1])
     """
+    if seen.values is not None:
+        return Merged(seen, np.arange(seen.n), np.ones(seen.n))
+    leader = leaders(seen)
+    kept_ones, group = np.unique(leader, return_inverse=True)
+    root = np.sqrt(np.bincount(group))
+    kept = leader[seen.ids] == seen.ids
+    ids = group[seen.ids[kept]].astype(np.int32)
+    starts = np.concatenate([[0], np.cumsum(kept)])[seen.ptr]
+    return Merged(Observations(starts, ids, len(kept_ones), root[ids]), group, root)
+
+
+def leaders(seen: Observations) -> NDArray[np.int64]:
+    """For each observation, the first of those that occur at exactly the same tokens; itself, if they have values.
+
+    Examples
+    --------
+    >>> leaders(Observations(np.array([0, 3, 4]), np.array([0, 1, 2, 1], np.int32), n=3)).tolist()
+    [0, 1, 0]
+    """
     from scipy.sparse import csr_array
 
     if seen.values is not None:
-        return Merged(seen, np.arange(seen.n), np.ones(seen.n))
+        return np.arange(seen.n)
     columns = csr_array(
         (np.ones(len(seen.ids), np.int8), seen.ids, seen.ptr), shape=(seen.n_tokens, seen.n)
     ).tocsc()
@@ -65,11 +84,4 @@ def merge(seen: Observations) -> Merged:
     owner = np.repeat(np.arange(seen.n), np.diff(ptr))[entries]
     differs = tokens[entries] != tokens[np.flatnonzero(entries) - ptr[owner] + ptr[leader[owner]]]
     same[owner[differs]] = False
-    leader = np.where(same, leader, np.arange(seen.n))
-
-    leaders, group = np.unique(leader, return_inverse=True)
-    root = np.sqrt(np.bincount(group))
-    kept = leader[seen.ids] == seen.ids
-    ids = group[seen.ids[kept]].astype(np.int32)
-    starts = np.concatenate([[0], np.cumsum(kept)])[seen.ptr]
-    return Merged(Observations(starts, ids, len(leaders), root[ids]), group, root)
+    return np.where(same, leader, np.arange(seen.n))

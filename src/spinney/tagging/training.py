@@ -88,9 +88,8 @@ def train(
     elif solver == "lbfgs" and hasattr(penalty, "grad") and hasattr(penalty, "l1_l2") and _has_room(loss):
         solution = _smooth(loss, penalty, plan, w0, watch)
     else:
-        w = _start(loss, penalty, plan) if w0 is None and solver == "active-set" else w0
         solution = solve(
-            loss, penalty, _function(solver), tol=plan.tol, max_iter=plan.max_iter, w0=w, callback=watch,
+            loss, penalty, _function(solver), tol=plan.tol, max_iter=plan.max_iter, w0=w0, callback=watch,
             **_options(solver, plan),
         )  # fmt: skip
     return replace(solution, solver=solver, seconds=time.perf_counter() - started)
@@ -140,20 +139,6 @@ def _options(solver: str, plan: Plan) -> dict[str, Any]:
             some = f"; it takes {', '.join(known)}" if known else "; it takes none"
             raise OptionError(f"the solver {solver} has no option {name!r}{some}", given=name, known=known)
     return {"mode": "coordinate"} | options if solver == "cd" else options
-
-
-def _start(loss: CRFLoss, penalty: Any, plan: Plan) -> Vector | None:
-    """A few stochastic passes: each costs as much as one gradient, and they save many more."""
-    if not _has_room(loss) or loss.support is not None or not hasattr(penalty, "l1_l2"):
-        return None
-    l1, l2 = penalty.l1_l2(loss.n_params)
-    if np.ndim(l1) > 0:
-        return None
-    with progress.task("initialising by stochastic descent", START_PASSES) as task:
-        return adagrad(
-            loss, np.zeros(loss.n_params), l1=float(l1), l2=float(l2), step=0.5, passes=START_PASSES, seed=plan.seed,
-            after_pass=lambda number, w: task.update(1),
-        )  # fmt: skip
 
 
 def _smooth(loss: CRFLoss, penalty: Any, plan: Plan, w0: Vector | None, watch: Watch | None) -> Solution:

@@ -143,8 +143,9 @@ def _group_lasso(
     groups = FlatGroups(np.arange(m + 1, dtype=np.int64) * size, members, weights[working] / s, size * m)
     start = whitened.whiten(point.W[:, kept.series])
     solution = solve(
-        whitened, GroupL2(1.0, groups), "fista", tol=0.1 * tol, max_iter=_PROXIMAL_STEPS, w0=start, scale=1.0
-    )
+        whitened, GroupL2(1.0, groups), "fista",
+        tol=0.1 * tol, max_iter=_PROXIMAL_STEPS, w0=start, scale=1.0, certify=False,
+    )  # fmt: skip
     if solution.interrupted:
         raise KeyboardInterrupt
     W = np.zeros_like(point.W)

@@ -60,6 +60,12 @@ def checked_weights(weights: ArrayLike, n: int | None = None, what: str = "weigh
     return checked
 
 
+def ridge_bound(rest: float, square: float) -> float:
+    """max over s in [0, 1] of s·rest − ½s²·square."""
+    s = 1.0 if rest >= square else max(rest, 0.0) / square
+    return s * rest - 0.5 * s * s * square
+
+
 class NoPenalty(Penalty):
     """No penalty at all: λΩ = 0.
 
@@ -72,6 +78,7 @@ class NoPenalty(Penalty):
     name: ClassVar[str] = "no penalty"
     key: ClassVar[str] = "none"
     separable: ClassVar[bool] = True
+    makes_zeros = False
 
     def __init__(self, lam: float = 0.0) -> None:
         if lam != 0:
@@ -125,6 +132,7 @@ class L2(Penalty):
     name: ClassVar[str] = "ℓ2²"
     key: ClassVar[str] = "l2"
     separable: ClassVar[bool] = True
+    makes_zeros = False
 
     def __init__(self, lam: float) -> None:
         self.lam = checked_strength("lam", lam)
@@ -141,6 +149,13 @@ class L2(Penalty):
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
         return grad + self.lam * w
+
+    @property
+    def ridge(self) -> float:
+        return self.lam
+
+    def bound(self, rest: float, grad: Vector, residual: Vector) -> float:
+        return ridge_bound(rest, squared_norm(grad) / self.lam) if self.lam else -np.inf
 
     def lambda_max(self, grad: Vector) -> float:
         """Where a path may start: ‖grad‖∞. No finite strength makes w = 0 optimal unless the gradient is 0."""
@@ -163,6 +178,7 @@ class WeightedL2(Penalty):
     name: ClassVar[str] = "weighted ℓ2²"
     key: ClassVar[str] = "l2"
     separable: ClassVar[bool] = True
+    makes_zeros = False
 
     def __init__(self, lam: float, weights: ArrayLike) -> None:
         self.lam = checked_strength("lam", lam)
@@ -180,6 +196,14 @@ class WeightedL2(Penalty):
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
         return grad + self.grad(w)
+
+    @property
+    def ridge(self) -> float:
+        return self.lam * float(np.min(self.weights, initial=np.inf))
+
+    def bound(self, rest: float, grad: Vector, residual: Vector) -> float:
+        strengths = self.lam * self.weights
+        return ridge_bound(rest, float(np.sum(grad * grad / strengths))) if np.all(strengths > 0) else -np.inf
 
     def lambda_max(self, grad: Vector) -> float:
         """Where a path may start: ‖grad‖∞. No finite strength makes w = 0 optimal unless the gradient is 0."""
@@ -250,6 +274,27 @@ class ElasticNet(Penalty):
         held = self.weights > 0
         return float(np.max(np.abs(grad[held]) / self.weights[held], initial=0.0))
 
+    def bound(self, rest: float, grad: Vector, residual: Vector) -> float:
+        if not self.l2:
+            return super().bound(rest, grad, residual)
+        size = np.abs(grad)
+        over = np.flatnonzero(size > self._l1)  # of the others the conjugate is 0
+        size = size[over]
+        l1 = self.lam if self.weights is None else self.lam * self.weights[over]
+
+        def slope(s: float) -> float:
+            return rest - float(size @ np.maximum(s * size - l1, 0.0)) / self.l2
+
+        low, high = 0.0, 1.0
+        if slope(1.0) >= 0:
+            low = 1.0
+        else:
+            for _ in range(50):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+        above = np.maximum(low * size - l1, 0.0)
+        return low * rest - 0.5 * squared_norm(above) / self.l2
+
     def l1_l2(self, n: int) -> tuple[float | Vector, float]:
         """(λ·weights, l2)."""
         return self._l1, self.l2
@@ -303,6 +348,8 @@ class L0(Penalty):
     name: ClassVar[str] = "ℓ0"
     key: ClassVar[str] = "l0"
     separable: ClassVar[bool] = True
+    makes_zeros = False
+    convex: ClassVar[bool] = False
 
     def __init__(self, lam: float) -> None:
         self.lam = checked_strength("lam", lam)

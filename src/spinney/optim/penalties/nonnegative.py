@@ -36,6 +36,11 @@ class NonNegative(Penalty):
                 "under the constraint"
             )
         self.penalty = penalty
+        self.makes_zeros = penalty.makes_zeros
+
+    @property
+    def ridge(self) -> float:
+        return self.penalty.ridge
 
     @property
     def lam(self) -> float:  # type: ignore[override]

@@ -36,6 +36,7 @@ class TimeSeries(Penalty):
 
     name: ClassVar[str] = "time series"
     key: ClassVar[str] = "timeseries"
+    makes_zeros = False
     knobs: ClassVar[tuple[str, ...]] = ("lam", "alpha")
     own_structure = "times"
     clips_to_nonnegative: ClassVar[bool] = False  # the times are coupled with signs

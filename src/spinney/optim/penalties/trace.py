@@ -147,6 +147,11 @@ class TraceLasso(Penalty):
             operator_norm(root) * float(np.max(np.abs(scaled), initial=0.0)),
         )
 
+    def bound(self, rest: float, grad: Vector, residual: Vector) -> float:
+        # The dual norm itself has no formula; but that of grad − residual is at most λ, so the residual's is enough.
+        excess = self.dual_bounds(residual).upper
+        return max(0.0, rest * self.lam / (self.lam + excess)) if self.lam > 0 else -np.inf
+
     def lambda_max(self, grad: Vector) -> float:
         """‖P Diag(grad)‖_op (for unit columns): an upper bound. w = 0 is optimal there, and perhaps already below."""
         return self.dual_bounds(grad).upper

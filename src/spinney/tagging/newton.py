@@ -1,0 +1,181 @@
+"""Proximal Newton steps for a CRF with an elastic net on few weights: the exact Hessian, then coordinate descent.
+
+The weights of a sparse CRF are badly conditioned: thousands of rare observations that explain the same few tokens.
+Quasi-Newton methods need thousands of gradients there. But few weights are active, and few of those at any token, so
+that their *exact* Hessian costs little more than a gradient; with it some dozen gradients are enough.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from spinney.optim.base import Vector
+from spinney.tagging.loss import CRFLoss, DenseEdges, pair_scores, unigram_scores
+
+MOST = 6000  # weights whose Hessian is kept
+TINY, FADE = 1e-5, 1e-2  # what the Hessian leaves out while violations are as large as λ: see chain_hessian
+SWEEPS, TURNS = 200, 4  # of coordinate descent on a model, and how often it and the linear system take turns
+DAMPING = 1e-3  # of the tolerance, added to the diagonal of the Hessian
+STEPS = 12  # of Newton's method on a set of weights
+STALE = 0.5  # a Hessian is used again while it reduces the violation to this
+ARMIJO = 1e-3
+
+
+class State(NamedTuple):
+    """Weights, and the loss and its gradient there."""
+
+    w: Vector
+    value: float
+    grad: Vector
+
+
+class Incidence(NamedTuple):
+    """Which weights of a support each token has: those of token t are ptr[t] to ptr[t+1]."""
+
+    ptr: NDArray[np.int64]
+    which: NDArray[np.int64]
+    value: Vector
+
+
+def incidence(seen: Any, row: NDArray[np.int64]) -> Incidence:
+    """The weights of the observations of each token; those of observation o are row[o] to row[o+1]."""
+    width = np.diff(row)[seen.ids]
+    ends = np.cumsum(width)
+    which = np.arange(ends[-1] if len(ends) else 0) + np.repeat(row[seen.ids] - ends + width, width)
+    values = np.ones(len(seen.ids)) if seen.values is None else seen.values
+    return Incidence(np.concatenate([[0], ends])[seen.ptr], which, np.repeat(values, width))
+
+
+class Hessian:
+    """The Hessian of a CRF's loss on its support; tokens are matched with weights once."""
+
+    def __init__(self, loss: CRFLoss) -> None:
+        assert loss.support is not None
+        self.loss = loss
+        data, support = loss.data, loss.support
+        self.unigrams = incidence(data.unigrams, support.row)
+        self.pairs = incidence(data.bigrams, support.pair_row)
+        self.before, self.here = np.divmod(support.pairs[self.pairs.which], np.int32(loss.shape.labels))
+
+    def __call__(self, w: Vector, accuracy: float) -> Vector:
+        """The matrix at ``w``, but for what is tiny; the smaller ``accuracy`` is, the less is left out."""
+        from spinney.tagging._newton_kernels import chain_hessian
+
+        loss, support = self.loss, self.loss.support
+        assert support is not None
+        H = np.zeros((loss.n_params, loss.n_params))
+        scores = pair_scores(loss.shape, support, w)
+        ones = np.ones(len(loss.data))
+        weights = ones if loss.data.weights is None else loss.data.weights
+        first = 0
+        for shard in loss.shards:
+            data, stop = shard.data, shard.first + shard.data.n_tokens
+            psi = np.empty((data.n_tokens, loss.shape.labels))
+            unigram_scores(data.unigrams, loss.shape, support, w, psi)
+            psi -= psi.max(axis=1, keepdims=True)
+            np.exp(psi, out=psi)
+            of_kinds = shard.kinds.sums @ scores
+            edges = DenseEdges.of(loss, shard.kinds, getattr(of_kinds, "toarray", lambda s=of_kinds: s)())
+            tokens = slice(shard.first, stop + 1)
+            u, b = self.unigrams, self.pairs
+            chain_hessian(
+                data.offsets, shard.kinds.of, psi, edges.M,
+                u.ptr[tokens], u.which, support.labels[u.which], u.value,
+                b.ptr[tokens], b.which + support.n_unigrams, self.before, self.here, b.value,
+                weights[first : first + len(data)], accuracy * TINY, accuracy * FADE, H,
+            )  # fmt: skip
+            first += len(data)
+        return H
+
+
+def newton(loss: CRFLoss, at: State, l1: Vector, l2: float, goal: float) -> State:
+    """Minimise loss + Σ l1_j|w_j| + ½l2‖w‖² on the support of the loss, to violations of at most ``goal``.
+
+    It stops earlier after some steps, or when rounding ends the descent.
+    """
+    hessian, strength = Hessian(loss), float(l1.max(initial=0.0))
+    H: Vector | None = None
+    violation = violated(at, l1, l2)
+    for _ in range(STEPS):
+        if violation <= goal:
+            break
+        if H is None:
+            H = hessian(at.w, min(1.0, violation / strength))
+        new = _model_minimum(H, at, l1, l2, 0.05 * violation)
+        found = _searched(loss, at, new, l1, l2)
+        if found is None:
+            break
+        at, before = found, violation
+        violation = violated(at, l1, l2)
+        if violation > STALE * before:
+            H = None
+    return at
+
+
+def _model_minimum(H: Vector, at: State, l1: Vector, l2: float, tol: float) -> Vector:
+    """The minimum of the quadratic model of the loss at a point, plus the penalty.
+
+    Coordinate descent finds which weights are zero, and is slow about the others where they explain each other; for
+    these, as long as they keep their signs, it is a linear system. The two take turns.
+    """
+    from spinney.tagging._newton_kernels import minimise_model
+
+    new = at.w.copy()
+    damping = DAMPING * min(float(l1.max(initial=0.0)), tol)
+    for _ in range(TURNS):
+        if minimise_model(H, at.grad, at.w, l1, l2, damping, new, tol, SWEEPS) < SWEEPS:
+            break
+        active = np.flatnonzero(new)
+        slope = (at.grad + H @ (new - at.w))[active] + damping * (new - at.w)[active]
+        slope += l1[active] * np.sign(new[active]) + l2 * new[active]
+        own = H[np.ix_(active, active)]
+        own[np.diag_indices_from(own)] += damping + l2
+        move = -linalg.solve(own, slope, assume_a="pos", check_finite=False)
+        here, length = new[active], 1.0
+        reached = _model(H, at, new, l1, l2)
+        while length > 1e-4:
+            ahead = np.zeros_like(new)
+            ahead[active] = np.where(here * (here + length * move) > 0, here + length * move, 0.0)
+            if _model(H, at, ahead, l1, l2) < reached:
+                new = ahead
+                break
+            length /= 4
+        else:
+            break
+    return new
+
+
+def _model(H: Vector, at: State, new: Vector, l1: Vector, l2: float) -> float:
+    move = new - at.w
+    return float(at.grad @ move + 0.5 * move @ (H @ move) + l1 @ np.abs(new) + 0.5 * l2 * new @ new)
+
+
+def violated(at: State, l1: Vector, l2: float) -> float:
+    """The largest violation of the optimality conditions, in the ∞-norm."""
+    smooth = at.grad + l2 * at.w
+    held = np.where(at.w != 0, smooth + l1 * np.sign(at.w), np.maximum(np.abs(smooth) - l1, 0.0))
+    return float(np.max(np.abs(held), initial=0.0))
+
+
+def _searched(loss: CRFLoss, at: State, new: Vector, l1: Vector, l2: float) -> State | None:
+    """A point between ``at`` and ``new`` where the objective is lower by as much as the model promises, in part."""
+
+    def penalty(w: Vector) -> float:
+        return float(l1 @ np.abs(w)) + 0.5 * l2 * float(w @ w)
+
+    move, objective = new - at.w, at.value + penalty(at.w)
+    promised = float(at.grad @ move) + penalty(new) - penalty(at.w)
+    if promised >= 0:
+        return None
+    step = 1.0
+    while step > 1e-8:
+        w = new if step == 1.0 else at.w + step * move
+        value, grad = loss.value_and_grad(w)
+        if value + penalty(w) <= objective + ARMIJO * step * promised + 1e-13 * abs(objective):
+            return State(w, value, grad)
+        step /= 2
+    return None
