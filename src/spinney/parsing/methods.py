@@ -140,7 +140,12 @@ def _em(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tupl
 
 
 def _polished(
-    training: TrainingTrees, start: Grammar, s: Any, iterations: int, judge: Judge | None, judge_start: bool = True
+    training: TrainingTrees,
+    start: Grammar,
+    s: Any,
+    iterations: int,
+    judge: Judge | None,
+    judge_start: bool = True,
 ) -> tuple[Grammar, dict[str, Any]]:
     """EM from a grammar, which is kept if held-out trees find it better; an interrupt ends EM early."""
     if not iterations:
