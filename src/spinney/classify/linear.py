@@ -67,6 +67,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
     lam_ratio: float | None = None
     warm_start: bool = False
     rho: float | None = None
+    change_tol: float | None = None
     threads: int = 1
 
     def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
@@ -119,9 +120,13 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
 
     def _solver_options(self) -> dict[str, Any]:
         if self.solver == "admm":
-            return {"rho": self.rho, "threads": self.threads}
-        if self.rho is not None:
-            raise OptionError(f"rho is only for the solver 'admm': give solver='admm', not {self.solver!r}")
+            given = {"rho": self.rho, "change_tol": self.change_tol, "threads": self.threads}
+            return {name: value for name, value in given.items() if value is not None}
+        for name in ("rho", "change_tol"):
+            if getattr(self, name) is not None:
+                raise OptionError(
+                    f"{name} is only for the solver 'admm': give solver='admm', not {self.solver!r}"
+                )
         return {}
 
     def _warm_point(self, loss: LinearLoss) -> Vector | None:
@@ -144,6 +149,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         self.n_active_ = int(np.count_nonzero(coef))
         self.converged_ = solution.converged
         self.trace_ = solution.trace
+        self.copy_norms_ = solution.copy_norms
 
     def _store(self, coef: Vector, intercept: Vector) -> None:
         raise NotImplementedError
@@ -238,6 +244,9 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
         For the solver ``admm``: a fixed penalty parameter; by default it adapts to the residuals. With overlapping
         groups and a fixed value, the solver is that of Yogatama 2015, which always stops after ``max_iter`` iterations
         (100 in the thesis).
+    change_tol : float, optional
+        For the solver ``admm`` with groups: also stop when the weights change by less than this share of their norm, as
+        in Yogatama 2015. That is no certificate.
     threads : int
         For the solver ``admm``: the number of threads among which groups are divided.
 
@@ -245,6 +254,7 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     ----------
     coef_, intercept_ : the model.
     lam_, objective_, violation_, n_iter_, n_active_, solver_, converged_ : facts about the fit.
+    copy_norms_ : of the solver ``admm`` with groups: the norms of the copies v_g, 0 for a group that is removed.
 
     Examples
     --------

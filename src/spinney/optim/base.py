@@ -286,7 +286,8 @@ class Solution:
     infinite where no bound is known. ``violation`` is the distance from ``-grad`` to the subdifferential in the ∞-norm,
     relative to λ or, under a ridge or no penalty, to the gradient of the null model. Both are pure numbers that mean
     the same for every solver and data set. ``grad`` is the gradient of the loss at ``w``. ``primal_dual`` are the last
-    relative residuals of ADMM.
+    relative residuals of ADMM, and ``copy_norms`` the norms of its copies v_g of each group, which are 0 exactly for
+    groups that it removed.
     """
 
     w: Vector
@@ -301,6 +302,7 @@ class Solution:
     trace: list[Step] = field(default_factory=list)
     primal_dual: tuple[float, float] | None = None
     gap: float = np.inf
+    copy_norms: Vector | None = None
 
 
 def checked_strength(name: str, value: float) -> float:

@@ -134,6 +134,7 @@ def solve(
         monitor.trace,
         monitor.primal_dual,
         monitor.gap,
+        monitor.copy_norms,
     )
 
 

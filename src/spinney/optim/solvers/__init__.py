@@ -35,7 +35,7 @@ SOLVERS: dict[str, Solver] = {
     "fista": Solver(fista, (("any", "prox"),)),
     "ista": Solver(ista, (("any", "prox"),)),
     "admm": Solver(admm, (("any", "overlapping"), ("any", "trace"))),
-    "irls": Solver(irls, (("squared", "elastic-net"), ("squared", "trace"))),
+    "irls": Solver(irls, (("single", "elastic-net"), ("single", "trace"))),
     "lars": Solver(lars, (("squared", "l1"),)),
     "sgd": Solver(sgd, (_ELASTIC,)),
     "adagrad": Solver(adagrad, (_ELASTIC,)),
