@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.corpus.text import Reading
 from spinney.embed.counts import ContextCounts, Window, count_contexts, window
-from spinney.embed.eigenwords import Decomposition, Learned, one_step_cca, plain_svd, pmi_svd, two_step_cca
+from spinney.embed.eigenwords import (
+    Decomposition,
+    Learned,
+    one_step_cca,
+    plain_svd,
+    pmi_svd,
+    rescaled_svd,
+    two_step_cca,
+)
 from spinney.embed.lrmvl import lrmvl
 from spinney.embed.model import EmbedModel, Said, rows_of_tokens
 from spinney.embed.states import SmoothedStates, WindowStates
@@ -148,8 +156,11 @@ class Embedding(EmbedModel):
         how = self.how
         learned: Learned
         if self.method == "lrmvl":
+            around = how.window or (5,)
             learned = lrmvl(
-                text, how.dimensions, variant=how.variant, rates=how.rates, passes=how.passes,
+                text, how.dimensions, variant=how.variant, rates=how.rates or (0.1, 0.5, 0.9),
+                places=window(around[0], around[-1], weighting=how.weighting or "harmonic"),
+                transform=how.transform or ("sqrt" if how.variant == "I" else "raw"), passes=how.passes,
                 random_state=self.random_state, threads=self.threads,
             )  # fmt: skip
         else:
@@ -177,7 +188,9 @@ class Embedding(EmbedModel):
             )  # fmt: skip
         if self.method == "pmi":
             return pmi_svd(counts, places, decomposition, **self._pmi())
-        return plain_svd(counts, places, decomposition, rescaled=self.method == "rescaled")
+        if self.method == "rescaled":
+            return rescaled_svd(counts, places, decomposition, pseudo=how.pseudo)
+        return plain_svd(counts, places, decomposition)
 
     def _pmi(self) -> dict[str, Any]:
         how = self.how
