@@ -18,7 +18,9 @@ from spinney.tagging.loss import CRFLoss, DenseEdges, pair_scores, unigram_score
 
 MOST = 6000  # weights whose Hessian is kept
 TINY, FADE = 1e-5, 1e-2  # what the Hessian leaves out while violations are as large as λ: see chain_hessian
-FINEST = 1e-8  # of that: where a Hessian from which less is left out does not help, rounding has the last word
+FINEST = (
+    1e-8  # of that: where a Hessian from which less is left out does not help, rounding has the last word
+)
 SWEEPS, TURNS = 200, 4  # of coordinate descent on a model, and how often it and the linear system take turns
 DAMPING = 1e-3  # of the tolerance, added to the diagonal of the Hessian
 STEPS = 12  # of Newton's method on a set of weights
@@ -107,7 +109,9 @@ def newton(loss: CRFLoss, at: State, l1: Vector, l2: float, goal: float) -> Stat
             break
         if H is None:
             H = hessian(at.w, finer * min(1.0, violation / strength))
-        with np.errstate(over="ignore", invalid="ignore"):  # what was left out may have left it without a minimum
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # what was left out may have left it without a minimum
             new = _model_minimum(H, at, l1, l2, 0.05 * violation)
         found = _searched(loss, at, new, l1, l2) if np.all(np.isfinite(new)) else None
         if found is None and finer < FINEST:
