@@ -1,0 +1,95 @@
+"""The Hessian of a CRF against finite differences, and sparse CRFs at their optimum."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spinney.optim import L1, ElasticNet, solve
+from spinney.tagging.active import active_set
+from spinney.tagging.loss import CRFLoss
+from spinney.tagging.merging import leaders
+from spinney.tagging.newton import Hessian, State, newton, violated
+from spinney.tagging.sequences import Observations, Sequences
+from spinney.tagging.support import Support
+
+
+def make_data(seed=0, n=12, unigrams=6, bigrams=2, labels=3, valued=False, weighted=False):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 6, n)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    tokens = int(offsets[-1])
+    ids = np.stack([rng.choice(unigrams, 3, replace=False) for _ in range(tokens)]).astype(np.int32)
+    values = rng.random(3 * tokens) + 0.5 if valued else None
+    seen = Observations(np.arange(tokens + 1) * 3, ids.ravel(), unigrams, values)
+    pairs = Observations(np.arange(tokens + 1), rng.integers(0, bigrams, tokens).astype(np.int32), bigrams)
+    weights = rng.random(n) + 0.2 if weighted else None
+    return Sequences(offsets, seen, pairs, rng.integers(0, labels, tokens).astype(np.int32), None, weights)
+
+
+@pytest.mark.parametrize("how", [{}, {"valued": True}, {"weighted": True}], ids=str)
+@pytest.mark.parametrize("start", [True, False])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_hessian_is_the_derivative_of_the_gradient(how, start, threads):
+    loss = CRFLoss(make_data(**how), 3, start=start, threads=threads)
+    rng = np.random.default_rng(1)
+    places = np.flatnonzero(rng.random(loss.n_params) < 0.6)
+    loss = loss.restricted(Support.of(places, loss.shape))
+    w = rng.standard_normal(loss.n_params)
+    H = Hessian(loss)(w, accuracy=1e-12)
+    step = 1e-5
+    for j in range(loss.n_params):
+        ahead, behind = (
+            loss.value_and_grad(w + sign * step * np.eye(loss.n_params)[j])[1] for sign in (1, -1)
+        )
+        np.testing.assert_allclose(H[j], (ahead - behind) / (2 * step), atol=1e-7)
+
+
+def test_what_the_hessian_leaves_out_is_small():
+    loss = CRFLoss(make_data(n=40), 3, threads=1)
+    loss = loss.restricted(Support.of(np.arange(loss.n_params), loss.shape))
+    w = 2 * np.random.default_rng(2).standard_normal(loss.n_params)
+    whole, part = (Hessian(loss)(w, accuracy) for accuracy in (1e-12, 1.0))
+    assert np.linalg.norm(whole - part) < 0.03 * np.linalg.norm(whole)
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.1])
+@pytest.mark.parametrize("lam", [0.03, 0.3, 3.0])
+def test_newton_reaches_the_optimum_of_owlqn(lam, l2):
+    loss = CRFLoss(make_data(n=60), 3, threads=1)
+    penalty = ElasticNet(lam, l2)
+    reference = solve(loss, penalty, "owlqn", tol=1e-9, max_iter=20_000)
+    found = solve(loss, penalty, active_set, tol=1e-9, max_iter=200)
+    assert found.converged
+    assert found.gap <= 1e-9
+    assert found.objective == pytest.approx(reference.objective, rel=1e-8)
+    if l2:
+        np.testing.assert_allclose(found.w, reference.w, atol=1e-3)
+
+
+def test_newton_on_a_set_stops_at_its_goal():
+    loss = CRFLoss(make_data(n=60), 3, threads=1)
+    loss = loss.restricted(Support.of(np.arange(loss.n_params), loss.shape))
+    l1, zero = np.full(loss.n_params, 0.2), np.zeros(loss.n_params)
+    start = State(zero, *loss.value_and_grad(zero))
+    end = newton(loss, start, l1, 0.0, 1e-6)
+    assert violated(start, l1, 0.0) > 1.0
+    assert violated(end, l1, 0.0) <= 1e-6
+
+
+def test_of_observations_that_always_occur_together_the_first_has_the_weight():
+    data = make_data(n=40, unigrams=6)
+    ids = data.unigrams.ids.reshape(-1, 3)
+    doubled = np.concatenate([ids, ids + 6], axis=1).astype(np.int32)  # every observation twice
+    seen = Observations(np.arange(len(ids) + 1) * 6, doubled.ravel(), 12)
+    assert leaders(seen).tolist() == [*range(6), *range(6)]
+    single = solve(CRFLoss(data, 3, threads=1), L1(0.2), active_set, tol=1e-6)
+    loss = CRFLoss(replace(data, unigrams=seen), 3, threads=1)
+    double = solve(loss, L1(0.2), active_set, tol=1e-6)
+    assert double.converged
+    assert double.objective == pytest.approx(single.objective, rel=1e-5)
+    assert np.count_nonzero(double.w) == np.count_nonzero(single.w)
+    assert not np.any(loss.shape.mu(double.w)[6:])
+    # A ridge makes them share it.
+    shared = solve(loss, ElasticNet(0.2, 0.1), active_set, tol=1e-6)
+    np.testing.assert_allclose(loss.shape.mu(shared.w)[6:], loss.shape.mu(shared.w)[:6], atol=1e-3)

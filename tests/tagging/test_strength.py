@@ -1,0 +1,79 @@
+"""The strength that a tagger chooses when none is given."""
+
+import numpy as np
+import pytest
+
+from spinney.tagging import Tagger, fit, labelled_columns
+from spinney.tagging.strength import FALL, MOST, choose_strength, taken
+
+PATTERNS = "U0:%x[0,0]\nB"
+
+
+def make_sentences(n=40, seed=0):
+    """Words and chunk labels: nouns begin or go on in a phrase, verbs are outside."""
+    rng = np.random.default_rng(seed)
+    nouns, verbs, dets = ["cat", "dog", "tree", "bird"], ["runs", "sleeps", "sings"], ["the", "a", "every"]
+    X, y = [], []
+    for _ in range(n):
+        words, labels = [], []
+        for _ in range(rng.integers(1, 4)):
+            words += [str(rng.choice(dets)), str(rng.choice(nouns)), str(rng.choice(verbs))]
+            labels += ["B-NP", "I-NP", "O"]
+            if rng.random() < 0.3:
+                words.append(str(rng.choice(nouns)))
+                labels.append("B-NP")
+        X.append(words)
+        y.append(labels)
+    return X, y
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_a_bare_fit_chooses_and_says_so(penalty):
+    X, Y = make_sentences(60, 1)
+    tagger = fit((X, Y), patterns=PATTERNS, penalty=penalty)
+    tried = tagger.facts["tried"]
+    errors = [row["token_error"] for row in tried]
+    assert tagger.lam == pytest.approx(tried[int(np.argmin(errors))]["lam"], rel=1e-2)
+    assert 3 <= len(tried) <= MOST
+    assert f"λ = {tagger.lam:.3g}" in tagger.facts["chosen"]
+    assert "6 held-out sentences after training on 54" in tagger.facts["chosen"]
+    assert tagger.facts["sentences"] == 60  # the last fit is of all of them
+
+
+def test_a_given_strength_is_used_as_it_is():
+    X, Y = make_sentences(30, 1)
+    tagger = fit((X, Y), patterns=PATTERNS, lam=0.7)
+    assert tagger.lam == 0.7
+    assert "chosen" not in tagger.facts
+
+
+def test_the_estimator_has_a_fixed_strength():
+    assert Tagger().lam == 1.0
+
+
+def test_the_best_is_not_at_the_edge_of_what_was_tried():
+    X, Y = make_sentences(80, 2)
+    rng = np.random.default_rng(0)
+    noisy = [[label if rng.random() > 0.3 else "O" for label in labels] for labels in Y]
+    choice = choose_strength(
+        Tagger(PATTERNS), labelled_columns(X, noisy), labelled_columns(*make_sentences(40, 3))
+    )
+    errors = [row["token_error"] for row in choice.tried]
+    best = int(np.argmin(errors))
+    assert best < len(errors) - 1 or len(errors) == MOST
+    lams = [row["lam"] for row in choice.tried]
+    np.testing.assert_allclose(np.divide(lams[1:], lams[:-1]), FALL)
+
+
+def test_too_few_sentences_leave_the_usual_strength():
+    X, Y = make_sentences(2, 1)
+    assert choose_strength(Tagger(PATTERNS), labelled_columns(X, Y)) is None
+    assert fit((X, Y), patterns=PATTERNS).lam == 1.0
+
+
+def test_some_sentences_are_taken_whole():
+    X, Y = make_sentences(10, 1)
+    columns = labelled_columns(X, Y)
+    part = taken(columns, np.array([7, 2]))
+    assert part.strings(0) == [*X[7], *X[2]]
+    assert part.strings(1) == [*Y[7], *Y[2]]
