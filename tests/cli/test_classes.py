@@ -559,7 +559,7 @@ def test_long_sentences(facts, refused, data, tmp_path):
 def test_too_few_words(refused, data, tmp_path):
     for method in ("brown", "exchange", "hmm"):
         for init in ([], ["--init", "random"] if method == "hmm" else []):
-            options = ["--model", tmp_path / "m", "--method", method, *init]
+            options = ["--model", tmp_path / "m", "--method", method, "--classes", 256, *init]
             assert "256 classes" in refused("fit", data / "train.txt", *options)
 
 

@@ -340,7 +340,7 @@ def test_words_of_a_class_stand_or_fall_together():
     sentences = [["the", "cat"], ["the", "dog"], ["cat", "dog"], ["the", "owl"], ["owl", "cat"]]
     labels = [["D" if word == "the" else "N" for word in words] for words in sentences]
     patterns = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%prefix[0,0,2]\nU3:%x[0,0]/%x[1,0]\nB"
-    tagger = Tagger(patterns, classes={"c": classes}, penalty="group-class", lam=1e-3).fit(sentences, labels)
+    tagger = Tagger(patterns, classes={"c": classes}, penalty="group-class", lam=1e-5).fit(sentences, labels)
     class_of = dict(zip(tagger.extractor_.names("u"), tagger.extractor_.class_of("u").tolist()))
     # Only what one pattern sees as a whole word has its class: neither a prefix that is spelt like a word, nor pairs.
     assert {name: c for name, c in class_of.items() if c >= 0} == {

@@ -127,7 +127,7 @@ _COMMANDS: Final = """
     embed fit text.txt --model vectors.spinney --dimensions 6 --min-count 3
     embed apply vectors.spinney few.txt
     embed fit text.txt --model x --dimensions 6 --min-count 3 --method tscca
-    embed fit text.txt --model x --dimensions 6 --min-count 3 --method lrmvl --passes 2
+    embed fit text.txt --model x --dimensions 6 --min-count 3 --method lrmvl --variant II --passes 2
     embed fit text.txt --model x --dimensions 6 --min-count 3 --method pmi
     embed fit text.txt --model x --dimensions 13 --min-count 3 --method sparse
     embed fit text.txt --model x --dimensions 13 --min-count 3 --method lasso

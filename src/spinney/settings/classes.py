@@ -47,7 +47,9 @@ class Clusters(Words):
     """Classes of words that do not depend on the context."""
 
     panel = TRAINING
-    classes: Annotated[int, AtLeast(2), "Number of classes."] = 256
+    classes: Annotated[
+        int | None, AtLeast(2), "Number of classes (default: by the size of the text, at most 256)."
+    ] = None
     root: Annotated[bool | None, "Count the start of a sentence as a word (default: only in trees)."] = None
 
 
@@ -86,7 +88,7 @@ class HiddenMarkovSettings(Settings):
         int | Literal["auto", "none"], AtLeast(1), "Entries of a message to keep; none keeps all."
     ] = "auto"
     epsilon: Annotated[
-        float | None, AtLeast(0), Below(1), "Keep all but this share of a message instead."
+        float | None, AtLeast(0), Below(1), "Keep all but this share of a message, at most k_best entries."
     ] = None
     batch_tokens: Annotated[int, AtLeast(1), "Online EM: number of tokens in a batch."] = 8192
     gamma: Annotated[
@@ -126,7 +128,7 @@ class Hidden(HiddenMarkovSettings, Words, Common):
     method: Annotated[Literal["hmm"], "How classes are learned."] = "hmm"
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 2
     classes: Annotated[
-        int | None, AtLeast(2), "Number of classes (default: 256, or that of the initial model)."
+        int | None, AtLeast(2), "Number of classes (default: by the text, or as in the initial model)."
     ] = None
     init: Annotated[
         Literal["brown", "exchange", "random", "split"] | str | Any,
@@ -202,6 +204,7 @@ class Evaluate(WordTests, WordsOf, Common):
     composition: Annotated[
         tuple[str, ...], Repeated, File, "File of clause pairs with scores, such as ELLDIS or ELLSIM."
     ] = ()
+    second_subjects: Annotated[bool, "Composition: keep second subjects (and fans do too)."] = False
     measure: Annotated[Comparing, "How two words are compared."] = "hellinger"
 
 

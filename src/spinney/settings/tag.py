@@ -138,7 +138,9 @@ class Strength(Settings):
     """The strength of the penalty."""
 
     panel = PENALTY
-    lam: Annotated[float, AtLeast(0), "Strength λ, for a loss summed over sentences."] = 1.0
+    lam: Annotated[
+        float | None, AtLeast(0), "Strength λ of the penalty (default: chosen on held-out sentences)."
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +175,7 @@ class Solving(Settings):
         str, OneOf(["auto", "lbfgs", "owlqn", "fista"]), "Solver; auto chooses by the penalty."
     ] = "auto"
     solver_options: Annotated[tuple[Any, ...], Repeated, "Option of the solver, such as kappa2=1.2."] = ()
-    tol: Annotated[float, AtLeast(0), "Violation of optimality at which to stop."] = 1e-3
+    tol: Annotated[float, AtLeast(0), "Distance from the optimum at which to stop (0.01: 1 %)."] = 1e-2
     max_iter: Annotated[int | None, AtLeast(1), "Maximum number of iterations (default: 500)."] = None
 
     def check(self) -> None:
@@ -224,7 +226,7 @@ class Crf(Unlabelled, HeldOut, SolvingCrf, Strength, Penalised, Support, Bigrams
 
     def check(self) -> None:
         super().check()
-        given = (self.lam, self.l1, self.l2) != (1.0, 0.0, 0.0) or self.penalty not in ("l2", "none")
+        given = (self.lam, self.l1, self.l2) != (None, 0.0, 0.0) or self.penalty not in ("l2", "none")
         if self.solver in UNPENALISED and given:
             raise SettingError(
                 "the solver {name} has no penalty: leave out {penalty} and its strengths", name=self.solver
@@ -284,6 +286,7 @@ class Estimator(
     """The parameters of :class:`spinney.tagging.Tagger`: everything that does not come with the sentences."""
 
     panel = TRAINING
+    lam: Annotated[float, AtLeast(0), "Strength λ, for a loss summed over sentences."] = 1.0  # type: ignore[assignment]
     patience: Annotated[int | None, AtLeast(1), "Checks on dev without improvement before stopping."] = None
 
 

@@ -248,6 +248,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
             "solver": solution.solver,
             "iterations": solution.n_iter,
             "objective": solution.objective,
+            "gap": solution.gap,
             "violation": solution.violation,
             "converged": solution.converged,
             "interrupted": solution.interrupted,
