@@ -157,7 +157,8 @@ def test_logistic_loss_by_irls_and_admm_to_1e_8():
     penalty = penalty.with_lam(0.1 * lambda_max(loss, penalty))
     irls = solve(loss, penalty, "irls", tol=1e-8)
     admm = solve(loss, penalty, "admm", tol=1e-8, max_iter=5000)
-    assert irls.converged and admm.converged
+    assert irls.converged
+    assert admm.converged
     assert irls.objective == pytest.approx(admm.objective, rel=1e-11)
     np.testing.assert_allclose(irls.w, admm.w, atol=1e-6)
 

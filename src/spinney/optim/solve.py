@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -189,7 +189,7 @@ def lambda_grid(largest: float, n: int = 50, ratio: float = 1e-2) -> Vector:
 def path(
     loss: Loss,
     penalty: Penalty,
-    lams: Sequence[float] | Vector | None = None,
+    lams: Iterable[float] | Vector | None = None,
     *,
     w0: Vector | None = None,
     **how: Any,
