@@ -118,6 +118,8 @@ class Weights(Monitor):
     the first look that may stop, the smoothing is at its end.
     """
 
+    wants_residuals = False
+
     def __call__(
         self, w: Vector, value: float, grad: Vector, residual: Any = None, iteration: Any = None
     ) -> bool:
@@ -311,11 +313,14 @@ def convergence(runs: int, seed: int, seconds: float) -> dict[Any, list[tuple[Ve
 class Timed(Monitor):
     """Stops within 1e-9 of the optimum, or after a time of the processor, without that of the looks."""
 
+    wants_residuals = False
+
     def __init__(
         self, problem: Problem, tol: float, max_iter: int, scale: float, limit: float, optimum: float
     ) -> None:
         super().__init__(problem, tol, max_iter, scale)
         self.limit, self.enough = limit, optimum + 1e-9 * abs(optimum)
+        self.absolute_tol = 1e-7 * scale  # what IRLS takes for rest, before it tells small weights from zeros
         self.looking, self.began = 0.0, time.process_time()
 
     def __call__(
@@ -328,11 +333,6 @@ class Timed(Monitor):
         self.w, self.grad = w.copy(), grad
         self.looking += time.process_time() - now
         return seconds > self.limit or self.trace[-1].objective <= self.enough
-
-    @property
-    def absolute_tol(self) -> float:
-        """What IRLS takes for rest, before it tells small weights from zeros."""
-        return 1e-7 * self.scale
 
 
 def seconds_to(curves: list[tuple[Vector, Vector]], gap: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -51,6 +52,9 @@ class Monitor:
     Where there is no such bound, violations are compared with λ. For an inner problem of a solver
     (``certifies=False``), only the violation counts.
     """
+
+    #: Whether it asks for residuals. Where these are dear, solvers leave them out for one that only watches objectives.
+    wants_residuals: ClassVar[bool] = True
 
     problem: Problem
     tol: float

@@ -166,6 +166,9 @@ def _best(
     k, best = problem.n_penalised, None
     tidy = w.copy()
     tidy[:k][~kept] = 0.0
+    if not monitor.wants_residuals:
+        value, grad = problem.loss.value_and_grad(tidy)
+        return tidy, value, grad, np.empty(0)
     for candidate in _candidates(problem, penalty, w, tidy, kept, residuals, monitor):
         value, grad = problem.loss.value_and_grad(candidate)
         held = penalty.residual(candidate[:k], grad[:k], ROUGHLY * monitor.absolute_tol)

@@ -151,7 +151,7 @@ def _pruned(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
 def report(problem: Problem, monitor: Monitor, w: Vector, value: float, grad: Vector, iteration: int) -> bool:
     """Tell the monitor; the residual of the trace Lasso, dearer than many iterations, no better than needed."""
     k, inner = problem.n_penalised, problem.inner
-    if not isinstance(inner, TraceLasso):
+    if not isinstance(inner, TraceLasso) or not monitor.wants_residuals:
         return monitor(w, value, grad, iteration=iteration)
     held = inner.residual(w[:k], grad[:k], ROUGHLY * monitor.absolute_tol)
     return monitor(w, value, grad, np.append(held, grad[k:]), iteration)
