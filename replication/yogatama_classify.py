@@ -116,8 +116,8 @@ def by_letter(setting: Setting) -> str:
         "The objective without a ridge, ADMM with a fixed ρ from the grid, from zero, at most 100 iterations; the "
         f"w-step is solved to {W_STEP:g}, as the thesis says, and ADMM stops when w changes by less than {CHANGE:g} of "
         "its norm: the thesis has this rule, but does not give its tolerance. Groups are not merged, sentences weigh "
-        f"the same; ties go to the smaller model. Unfinished: cells that are not optimal to {W_STEP:g}. Removed: groups "
-        "whose copy v_g is 0, as the thesis reads it / all of whose weights are 0. Beside it the optima of the "
+        f"the same; ties go to the smaller model. Unfinished: cells that are not optimal to {W_STEP:g}. Removed: "
+        "groups whose copy v_g is 0, as the thesis reads it / all of whose weights are 0. Beside it the optima of the "
         "objective, without and with a ridge, from the first study."
     )
     note += (

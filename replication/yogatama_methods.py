@@ -230,7 +230,7 @@ def structured(setting: Setting, name: str, kind: str, ridge: bool) -> Outcome:
 
 @cache
 def letter(setting: Setting, name: str, kind: str) -> Outcome:
-    """As the thesis did: ADMM, ρ from the grid, its stopping rule, at most 100 iterations, ties to the smaller model."""
+    """As the thesis did: ADMM, ρ from the grid, its stopping rule, 100 iterations at most, ties to the smaller model."""
     data, groups = task(setting, name), unmerged(setting, name, kind)
     estimator = LinearClassifier(
         "overlap", groups=groups, solver="admm", tol=W_STEP, change_tol=CHANGE, max_iter=100

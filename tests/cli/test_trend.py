@@ -361,7 +361,18 @@ def test_interrupting_saves_what_was_learnt(table, tmp_path):
         "--every",
         "1",
     ]
-    command += ["--method", "ridge-ts", "--tol", "1e-300", "--max-iter", "100000000"]
+    command += [
+        "--method",
+        "ridge-ts",
+        "--lam",
+        "1",
+        "--alpha",
+        "1",
+        "--tol",
+        "1e-300",
+        "--max-iter",
+        "100000000",
+    ]
     # A shell that runs the tests in the background lets its children ignore interrupts.
     listen = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

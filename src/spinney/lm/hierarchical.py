@@ -148,7 +148,7 @@ def fit_hierarchical(
     collapse: bool | None = None,
     start: Literal["kneser-ney", "zero"] = "kneser-ney",
     tol: float = 1e-4,
-    max_iter: int = 500,
+    max_iter: int = 5000,
     **options: Any,
 ) -> HierarchicalModel:
     """Learn a hierarchical log-linear model from text.

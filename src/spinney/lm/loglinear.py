@@ -198,7 +198,7 @@ def fit_loglinear(
     collapse: bool | None = None,
     start: Literal["kneser-ney", "zero"] = "kneser-ney",
     tol: float = 1e-4,
-    max_iter: int = 500,
+    max_iter: int = 5000,
     **options: Any,
 ) -> LogLinearModel:
     """Learn a log-linear model from text.
@@ -228,7 +228,7 @@ def fit_loglinear(
         Whether contexts that always occur together share a weight (Nelakanti's M_v). By default where that loses
         nothing: for ``tree-linf``, ``l1`` and ``l2`` with ``alpha=1`` and the solver ``words``.
     start
-        Where training begins; the optimum is the same.
+        Where training begins. The problem is convex, so the optimum is the same; a fit that is stopped early is not.
     tol, max_iter
         When to stop: see :func:`spinney.optim.solve`. The violation of ``"words"`` is that of each gram over √D of its
         word (:func:`spinney.lm.suffixloss.word_scale`), relative to the largest at w = 0.
@@ -270,7 +270,7 @@ def fit_loglinear_path(
     collapse: bool | None = None,
     start: Literal["kneser-ney", "zero"] = "kneser-ney",
     tol: float = 1e-4,
-    max_iter: int = 500,
+    max_iter: int = 5000,
     **options: Any,
 ) -> tuple[LogLinearModel, list[dict[str, float]]]:
     """Try strengths from the strongest down, each starting from the last solution, and keep the best on held-out text.
@@ -282,6 +282,7 @@ def fit_loglinear_path(
         raise OptionError("a path needs at least one strength and one α")
     spec = trie_spec(penalty, lams[0])
     best: LogLinearModel | None = None
+    of_best: Solution | None = None
     table: list[dict[str, float]] = []
     lowest = np.inf
     for alpha in alphas:
@@ -302,7 +303,7 @@ def fit_loglinear_path(
                  "seconds": solution.seconds}
             )  # fmt: skip
             if best is None or perplexity < lowest:
-                best, lowest = model, perplexity
+                best, of_best, lowest = model, solution, perplexity
             if solution.interrupted:
                 best.facts["interrupted"] = True
                 return best, table
@@ -311,6 +312,8 @@ def fit_loglinear_path(
             if worse == 2:
                 break
     assert best is not None
+    assert of_best is not None
+    warn_unless_converged(of_best, tol)
     best.facts["held_out_perplexity"] = lowest
     return best, table
 

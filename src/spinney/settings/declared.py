@@ -198,6 +198,12 @@ class Settings:
     def check(self) -> None:
         """Raise a :class:`~spinney.errors.SettingError` where two settings do not go together."""
 
+    def no_effect(self, *names: str, when: str) -> None:
+        """Refuse these settings, where they are not as by default, because they have no effect ``when``."""
+        for setting in settings_of(type(self)):
+            if setting.name in names and getattr(self, setting.name) != setting.default:
+                raise SettingError(f"{{{setting.name}}} has no effect {when}: leave it out")
+
     def replace(self, **changes: Any) -> Self:
         """The same settings but for these."""
         return type(self).of(self.values() | changes)

@@ -189,7 +189,7 @@ class _OnTrie(_Penalised):
     tol: Annotated[
         float | None, AtLeast(0), "Stop when the optimality conditions are violated by no more than this."
     ] = None
-    max_iter: Annotated[int | None, AtLeast(1), "Maximum number of iterations."] = None
+    max_iter: Annotated[int | None, AtLeast(1), "Maximum number of iterations (default: 5000)."] = None
     collapse: Annotated[
         bool | None,
         "Let contexts that always occur together share a weight (default: if the model stays the same).",

@@ -128,7 +128,7 @@ class _Words(_Dated):
 class _Strength(Settings):
     panel = PENALTY
     lam: Annotated[
-        float | None, AtLeast(0), "Strength λ, also of the initial fit (default: from the data)."
+        float | None, AtLeast(0), "Strength λ, also of the initial fit (default: chosen by forecasts)."
     ] = None
 
 
@@ -142,7 +142,11 @@ class _Stopping(_Strength):
 @dataclass(frozen=True, kw_only=True)
 class _Stiffness(_Stopping):
     panel = PENALTY
-    alpha: Annotated[float, AtLeast(0), "Stiffness α of ridge-ts."] = 1.0
+    alpha: Annotated[
+        float | None,
+        AtLeast(0),
+        "Stiffness α of ridge-ts (default: chosen by forecasts; of an initial fit, 1).",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,16 +164,14 @@ class _Prior(_Stiffness):
     floor: Annotated[
         float | None,
         Above(0),
-        "Floor ε of the prior, as a fraction of the initial fit (default: 1e-8; sparse: 0.01).",
+        "Floor ε of the prior, as a fraction of the initial fit (default: chosen by forecasts).",
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Started(_Prior):
     panel = TRAINING
-    init: Annotated[
-        Start | None, "Method of the initial fit (default: lasso-one; for classes, lasso-all)."
-    ] = None
+    init: Annotated[Start | None, "Method of the initial fit (default: chosen by forecasts)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +186,8 @@ class Series(_Alternating):
     """What every estimator of series takes: the settings of all methods, for whichever it uses."""
 
     method: Annotated[Method, "Method."] = "adaptive"
-    init: Annotated[Start, "Method of the initial fit."] = "lasso-one"
+    alpha: Annotated[float, AtLeast(0), "Stiffness α of ridge-ts."] = 1.0
+    init: Annotated[Start, "Method of the initial fit."] = "ridge-ts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +224,7 @@ class _Noisy(_Words):
     noise_variance: Annotated[
         float | Literal["residual"] | None,
         Above(0),
-        "Noise variance σ² (default: residual, from the initial fit).",
+        "Noise variance σ² (default: the squared error of the initial fit on held-out times).",
     ] = None
 
     def check(self) -> None:
@@ -237,6 +240,11 @@ class Adaptive(_Noisy, _Alternating, Common):
     panel = TRAINING
     method: Annotated[Literal["adaptive"], "Method."] = "adaptive"
 
+    def check(self) -> None:
+        super().check()
+        if self.init != "ridge-ts":
+            self.no_effect("alpha", when="unless {init} or {method} is ridge-ts")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sparse(_Noisy, _Started, Common):
@@ -244,6 +252,11 @@ class Sparse(_Noisy, _Started, Common):
 
     panel = TRAINING
     method: Annotated[Literal["sparse"], "Method."] = "sparse"
+
+    def check(self) -> None:
+        super().check()
+        if self.init != "ridge-ts":
+            self.no_effect("alpha", when="unless {init} or {method} is ridge-ts")
 
 
 @dataclass(frozen=True, kw_only=True)

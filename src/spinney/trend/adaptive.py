@@ -20,6 +20,7 @@ from spinney.trend.likelihoods import restricted
 from spinney.trend.newton import Newton, SeriesPoint, at
 from spinney.trend.prior import AdaptivePrior
 
+_VANISHED = 1e-8  # Q of a series on its way to zero, as a fraction of the largest
 _FORCING = 0.1  # of the linear systems of the alternating solver, which will be others in the next round
 
 
@@ -96,8 +97,9 @@ def alternate(
     """Fix E[1/λ] and E[A], take a Newton step in the series, find the best κ, and so on.
 
     With E[1/λ] fixed, ½E[1/λ]·Q lies above the logarithm of the bound and touches it, so each round decreases the
-    objective. ``prune`` sets a group to zero permanently when its Q is below the floor and that decreases the
-    objective.
+    objective. ``prune`` sets groups to zero permanently when their Q is below the floor and that decreases the
+    objective: on the way only those whose Q has all but vanished, for a series that is small now may yet grow; all
+    others once the series have converged.
     """
     started = time.perf_counter()
     trace: list[Step] = []
@@ -115,24 +117,29 @@ def alternate(
             converged = violation <= tol
             trace.append(Step(len(trace), time.perf_counter() - started, objective, violation))
             task.update(1, note=f"objective {objective:.6g}, {len(kept.groups)} series")
-            if converged or len(trace) > max_iter:
+            if len(trace) > max_iter:
                 break
-            point = newton.step(point, R, _FORCING)
-            kappa = prior.updated_kappa(point.W, kappa)
-            if prune:
-                fewer = _pruned(loss, kept, point, kappa)
-                if fewer is not None:
-                    kept, point, kappa = fewer
-                    newton = Newton(kept.loss)
+            if converged:
+                fewer = _pruned(loss, kept, point, kappa, prior.floor) if prune else None
+                if fewer is None:
+                    break
+            else:
+                point = newton.step(point, R, _FORCING)
+                kappa = prior.updated_kappa(point.W, kappa)
+                vanished = min(prior.floor, _VANISHED * float(np.max(Q, initial=0.0)))
+                fewer = _pruned(loss, kept, point, kappa, vanished) if prune else None
+            if fewer is not None:
+                kept, point, kappa = fewer
+                newton = Newton(kept.loss)
     return Fit(*kept.whole(point.W, kappa), objective, violation, converged, trace, stop.interrupted)
 
 
 def _pruned(
-    loss: Any, kept: Kept, point: SeriesPoint, kappa: Vector
+    loss: Any, kept: Kept, point: SeriesPoint, kappa: Vector, below: float
 ) -> tuple[Kept, SeriesPoint, Vector] | None:
-    """Without the groups whose Q is below the floor, if that does not increase the objective."""
+    """Without the groups whose Q is at most ``below``, if that does not increase the objective."""
     prior = kept.prior
-    stays = prior.norms(point.W, kappa) > prior.floor
+    stays = prior.norms(point.W, kappa) > below
     if np.all(stays):
         return None
     fewer = Kept(loss, prior, kept.groups[stays], kept.n_groups)

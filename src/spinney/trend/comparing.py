@@ -40,13 +40,12 @@ def built_in_grid(task: Task, method: str) -> dict[str, list[Any]]:
         return {"lam": strengths, "alpha": [0.1, 1.0, 10.0]}
     if method not in ("adaptive", "sparse"):
         return {"lam": strengths}
-    # Series that are zero in the initial fit stay zero, so its method and strength matter more than τ.
-    grid: dict[str, list[Any]] = {"tau": [0.001, 1.0], "lam": strengths}
-    if task == "classification":  # a few documents of the last time may all be of the same class
-        return grid | {"init": ["lasso-all", "ridge-all"]}
-    if task == "regression":
-        return grid | {"noise_variance": [0.5, "residual"]}
-    return grid | {"init": ["lasso-one", "ridge-ts"]}
+    # Series that are zero in the initial fit stay zero, so its method and strength, and the floor, matter more than τ.
+    grid: dict[str, list[Any]] = {"floor": [1e-8, 1.0, 100.0], "lam": strengths}
+    if task == "text":
+        return grid | {"init": ["lasso-one", "ridge-ts"]}
+    grid |= {"init": ["lasso-all", "ridge-ts"]}
+    return grid | {"noise_variance": [0.5, "residual"]} if task == "regression" else grid
 
 
 class TimeScores(NamedTuple):

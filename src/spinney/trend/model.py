@@ -357,9 +357,9 @@ class TrendModel(Model):
 
     def summary(self) -> list[View]:
         """What ``fit`` prints."""
-        from spinney.trend.views import fit_facts
+        from spinney.trend.views import choice_notes, fit_facts
 
-        return [fit_facts(self.facts)]
+        return [fit_facts(self.facts), *choice_notes(self.facts)]
 
     def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
         """What ``inspect`` shows: the strongest series, those that changed most, and how stiff they are."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import time as clock
+import warnings
 from typing import Any
 
 from spinney.errors import InputError, SettingError, about
-from spinney.optim import warn_if_empty
+from spinney.optim import EmptyModelWarning, warn_if_empty
 from spinney.settings import Settings, choose, settings_of, settings_or
 from spinney.settings.trend import FIT, Compare, LinearSeries, NumberSeries, WordSeries
+from spinney.trend.choosing import choose_strengths
 from spinney.trend.comparing import Comparison, built_in_grid, compare
-from spinney.trend.dates import binned, parse_time
-from spinney.trend.model import Documents, TrendModel
+from spinney.trend.dates import bin_label, binned, parse_time
+from spinney.trend.model import MEASURES, Documents, TrendModel
 from spinney.trend.regression import TimeSeriesClassifier, TimeSeriesRegressor
 from spinney.trend.sources import Columns, Read, paths_of, read_dated
 from spinney.trend.text import TimeSeriesTextModel
@@ -27,7 +29,8 @@ _SERIES: dict[str, tuple[Any, type[Settings]]] = {
     "text": (TimeSeriesTextModel, WordSeries),
 }
 #: Defaults for dated documents that work better than those of the estimators.
-_BETTER = {"regression": {"noise_variance": "residual"}, "classification": {"init": "lasso-all"}}
+_BETTER = {"regression": {"noise_variance": "residual"}}
+_FEW = 2  # documents per time
 
 
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendModel:
@@ -57,6 +60,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendMode
     ready = clock.perf_counter()
     with about(", ".join(paths_of(train) or ["the documents"])):
         try:
+            _choose(model, read.documents, s)
             model.fit(read.documents)
         except KeyboardInterrupt:
             if "objective" not in model.facts:
@@ -70,10 +74,49 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendMode
         "reading_seconds": ready - started,
         "entries_per_second": model.facts["entries"] / max(seconds, 1e-9),
     }
-    if "active" in model.facts:
-        warn_if_empty(model.facts["active"], "lower lam, or take another method, such as ridge-ts")
+    _warn_if_of_no_use(model)
     model.settings = s
     return model
+
+
+def _choose(model: TrendModel, documents: Documents, s: Any) -> None:
+    """Set what is left open to what forecasts the last times best, and keep with the model what that was."""
+    if documents.times is None:
+        return
+    found = choose_strengths(model, documents, s.values())
+    if found is None:
+        return
+    model.series.set_params(**found.settings)
+    labels = [bin_label(time, s.every) for time in found.times]
+    times = labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
+    model.facts["choice"] = {
+        "settings": found.settings, "held_out": times, "documents": found.documents, "tried": found.tried,
+        "loss": found.loss, "measure": MEASURES[model.task], "starts": found.starts,
+        "better": found.better_start,
+    }  # fmt: skip
+
+
+def _warn_if_of_no_use(model: TrendModel) -> None:
+    """Say so, with a remedy, when a model is empty, or times have hardly a document each."""
+    facts = model.facts
+    if "active" not in facts:
+        return
+    wider = "group times into wider bins with every"
+    if not facts["active"] and "choice" in facts:
+        warnings.warn(
+            f"the model is empty: no series forecasts {facts['choice']['held_out']} better than none; {wider}, or "
+            "take a method without this prior, such as ridge-all",
+            EmptyModelWarning,
+            stacklevel=3,
+        )
+        return
+    warn_if_empty(facts["active"], f"lower lam, raise floor, or {wider}")
+    if facts["documents"] < _FEW * facts["times"]:
+        warnings.warn(
+            f"{facts['documents']:,} documents in {facts['times']:,} times: hardly one each, so that series are mostly "
+            f"prior ({wider})",
+            stacklevel=3,
+        )
 
 
 def _read(data: Any, s: Any, task: str) -> Read:

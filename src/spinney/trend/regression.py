@@ -150,7 +150,7 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
     lam : float, optional
         Of the other methods, and of the start: λ in ½Σ(y − ŷ)² + λ‖w‖₁, or + ½λ‖w‖², or + ½λ Σ w_t² +
         ½λα Σ (w_{t+1} − w_t)². By default a 20th of the λ from which on a Lasso is empty; of a ridge, the
-        average curvature of a coefficient.
+        average curvature of a coefficient. (``spinney.trend.fit`` chooses it by forecasts.)
     alpha : float
         α of ``ridge-ts``.
     noise_variance : float or "residual"
@@ -163,9 +163,11 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
         Of ``adaptive``. The thesis used L-BFGS; alternating reaches a better objective in less time.
     init : str
         The method of the initial fit, on which the result depends: the objective is not convex, and a series that
-        starts at zero stays there.
+        starts at zero stays there. ``ridge-ts`` sees all times and has no zeros; the thesis starts at ``lasso-one``.
     floor : float, optional
-        ε in ln(Q + ε), as a fraction of the median Q of the initial fit; by default 1e-8, for ``sparse`` 1e-2.
+        ε in ln(Q + ε), as a fraction of the median Q of the initial fit; by default 1e-8, for ``sparse`` 1e-2. A series
+        that is not zero needs evidence in proportion to the number of times under a small floor (ŵ²/v ≥ 4T); a large
+        one makes the prior a ridge in which each series has a stiffness of its own.
     prune : bool
         Whether the alternating solver sets series to zero when they fall below the floor.
     fit_intercept : bool

@@ -31,6 +31,31 @@ def fit_facts(facts: Mapping[str, Any]) -> Facts:
     return Facts("facts", "", facts, _NAMES)
 
 
+def choice_notes(facts: Mapping[str, Any]) -> list[View]:
+    """What was chosen by forecasts of held-out times, in a line, and a remark where a plain method is better."""
+    choice = facts.get("choice")
+    if choice is None:
+        return []
+    settings = ", ".join(f"{name} {_setting(value)}" for name, value in choice["settings"].items())
+    measure, loss = choice["measure"], f"{choice['loss']:.4g}"
+    text = (
+        f"Chosen by the forecasts of {choice['held_out']} ({choice['documents']:,} documents, held out; "
+        f"{choice['tried']} settings tried): {settings}; {measure} {loss}"
+    )
+    if choice["starts"]:
+        text += (
+            " (" + ", ".join(f"{name} {score:.4g}" for name, score in choice["starts"].items()) + " alone)"
+        )
+    notes: list[View] = [Note(text + ".")]
+    if choice["better"] is not None:
+        notes.append(Note(f"The method {choice['better']} by itself forecasts these times better: try it."))
+    return notes
+
+
+def _setting(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
 # ---------------------------------------------------------------------------------------------- inspect
 
 

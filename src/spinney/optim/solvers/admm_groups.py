@@ -135,7 +135,7 @@ def admm_groups(
             if done or residuals.exhausted():
                 return monitor.w
         mu = (sum_v + sum_u / rho) / np.maximum(times, 1.0)
-        inner_tol = monitor.tol
+        inner_tol = min(monitor.tol, monitor.absolute_tol / monitor.scale)
         if adapts:  # roughly: that changes the way, not the optimum
             inner_tol = min(max(FINEST * monitor.tol, INNER_TOLERANCE * moved / monitor.scale), 1e-2)
         before, w = w, minimise(rho * times, mu, w, inner_tol)
