@@ -95,7 +95,7 @@ def test_families_from_files(fit, tmp_path):
 
 
 def test_penalties_by_default(fit):
-    assert fit()[0]["penalty"].startswith("ℓ1")
+    assert fit()[0]["penalty"].startswith("elastic net")
     assert fit("--groups", "lda:3", "--penalty", "latent")[0]["penalty"].startswith("latent")
     said = fit("--groups", "sentence", "--lam", 0.02, "--l1", 0.2, "--l2", 0)[0]["penalty"]
     assert "λ = 0.02, ℓ1 = 0.2" in said

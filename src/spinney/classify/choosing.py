@@ -11,6 +11,7 @@ from spinney.classify.choice import ROUGH, Choice, Rows, choose, emptying, split
 from spinney.classify.crossval import folds_of
 from spinney.classify.documents import Data
 from spinney.classify.linear import LinearClassifier
+from spinney.errors import SettingError
 from spinney.optim import Penalty, PenaltySpec
 
 FOLDS = 5
@@ -31,6 +32,9 @@ class Chosen(NamedTuple):
 def chosen(s: Any, estimator: Any, tied: Mapping[str, float], data: Data, threads: int) -> Chosen | None:
     """Choose λ for an estimator, which gets it; None for penalties that have none, or bring their own."""
     if isinstance(estimator.penalty, Penalty | PenaltySpec) or estimator.penalty == "none":
+        if data.dev_X is not None and s.unlabelled is None:
+            what = "the penalty {name} has no strengths left to tune: leave out {dev}"
+            raise SettingError(what, name=PenaltySpec.of(estimator.penalty).name)
         return None
     X, y = estimator._checked(data.X, data.y)
     loss, penalty = estimator._problem(X, y, None)
@@ -55,7 +59,9 @@ def chosen(s: Any, estimator: Any, tied: Mapping[str, float], data: Data, thread
         **estimator._solver_options(),
     )
     _give(estimator, tied, found.best.lam)
-    return Chosen(_line(found, by, _classifies(estimator)), {"by": by, **found.facts()})
+    facts = {"by": by, **found.facts()}
+    facts |= {} if data.dev_X is None else {"dev_documents": len(data.dev_y)}
+    return Chosen(_line(found, by, _classifies(estimator)), facts)
 
 
 def _classifies(estimator: Any) -> bool:

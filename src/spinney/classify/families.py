@@ -260,6 +260,7 @@ class _Builder:
         else:
             found = lda_topics(counts, n, random_state=self.seed)
         every = topic_groups(distinctive(found, counts), words, features, merge=False, **self._how)
+        every = every if len(every) else topic_groups(found, words, features, merge=False, **self._how)
         groups = every.merged()
         told = f"{family.name}: {len(groups)} groups of {n} topics"
         if len(groups) < n:

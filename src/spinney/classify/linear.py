@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from spinney.classify.choice import emptying
 from spinney.classify.penalty import Penalised
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim import (
@@ -176,7 +177,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         loss, penalty = self._problem(X, y, sample_weight)
         penalty = penalty.tied(**tied) if tied else penalty
         grid = (
-            lambda_grid(lambda_max(loss, penalty), n, ratio)
+            lambda_grid(emptying(loss, penalty), n, ratio)
             if lams is None
             else np.asarray(lams, dtype=np.float64)
         )

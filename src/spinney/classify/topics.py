@@ -16,7 +16,7 @@ _ITERATIONS: dict[str, int | None] = {"sklearn": None, "tomotopy": 100}
 _WORD_PRIOR = 0.01
 _MOST_PASSES, _SETTLED = 100, 1e-3  # until a pass improves the bound by less than this share
 _JUDGES = 300  # held-out documents
-_COMMON = 0.1
+_COMMON, _MANY = 0.1, 50
 
 
 def lda_topics(
@@ -72,18 +72,19 @@ def topical(X: Any, words: Sequence[str] = (), share: float = _COMMON) -> NDArra
     """Which words may make up topics: those in at most a tenth of the documents, without English function words.
 
     More common words are function words too, or words that the whole collection is about; they would lead every topic.
-    The function words are those of scikit-learn's list. If fewer than two words are left, all may.
+    The function words are those of scikit-learn's list. Fewer than 50 documents do not tell which words are common; if
+    fewer than two words are left, all may be used.
 
     Examples
     --------
-    >>> topical(np.eye(12)[:, :4] + [1, 0, 0, 0], ["film", "with", "fun", "plot"]).tolist()
+    >>> topical(np.eye(60)[:, :4] + [1, 0, 0, 0], ["film", "with", "fun", "plot"]).tolist()
     [False, False, True, True]
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     counts = _checked_counts(X)
     containing = np.bincount(counts.indices, minlength=counts.shape[1])
-    some = containing <= max(share * counts.shape[0], 1)
+    some = containing <= (share * counts.shape[0] if counts.shape[0] >= _MANY else counts.shape[0])
     if len(words):
         some &= np.array([word.lower() not in ENGLISH_STOP_WORDS for word in words])
     return np.asarray(some if (some & (containing > 0)).sum() >= 2 else np.ones(len(some), dtype=bool))
