@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 from grave_common import LOST, STRUCTURES, Setting, section, short, verdict
 from grave_models import vectors
 
-from spinney.evaluate import CategorisationResult, categorise, read_categories
-from spinney.structure import WordVectors
+from spinney.evaluate import CategorisationResult, categorise, lookup, read_categories
 
 SIZES = (128, 256, 512)
 #: Purity/entropy, 128, 256 and 512 classes, trees before chains.
 PUBLISHED = {
+    "ESSLLI concrete nouns, 6 classes": (LOST, ".71/.28", LOST, ".58/.51", ".58/.47", ".71/.42"),
+    "ESSLLI concrete nouns, 3 classes": (".55/.72", ".87/.29", LOST, ".50/.87", ".63/.62", ".87/.34"),
     "ESSLLI verbs, 9 classes": (".51/.45", ".55/.43", LOST, ".37/.66", ".51/.45", ".51/.49"),
     "ESSLLI verbs, 5 classes": (".57/.58", ".53/.62", LOST, ".42/.82", ".48/.65", ".53/.65"),
+}
+#: The 44 concrete nouns of ESSLLI 2008, as the thesis prints them: 38 in Table 3.7, sorted into their classes by
+#: Table 3.6 and section 3.3.1, and the six that it left out (peacock, snail, pineapple, scissors, kettle, chisel).
+CONCRETE = {
+    "bird-animal": "chicken duck eagle owl peacock penguin swan",
+    "ground-animal": "cat cow dog elephant lion pig snail turtle",
+    "fruit-vegetable": "banana cherry pear pineapple",
+    "green-vegetable": "corn lettuce mushroom onion potato",
+    "tool-artifact": "bottle bowl chisel cup hammer kettle knife pen pencil scissors screwdriver spoon telephone",
+    "vehicle-artifact": "boat car helicopter motorcycle rocket ship truck",
 }
 #: Battig has 56 categories, many of proper names and multiword items; of the largest ones, so many.
 _LARGEST = 10
@@ -34,7 +44,7 @@ def categorisation(setting: Setting) -> str:
         for structure, n in models:
             found = vectors(setting, structure, n)
             words, gold = zip(*pairs)
-            result = categorise(found, words, gold, find=_finder(found, pos))
+            result = categorise(found, words, gold, find=lookup(found, pos))
             results[name, structure, n] = result
             place = STRUCTURES.index(structure) * len(SIZES) + SIZES.index(n)
             cells += [
@@ -48,9 +58,10 @@ def categorisation(setting: Setting) -> str:
         header += [f"{structure} {n}, thesis", "ours"]
     note = (
         "Purity (higher is better) / entropy (lower is better), Hellinger, complete linkage, cut at the number of "
-        "categories. The noun sets of ESSLLI are not in the collection; AP, Battig (its ten largest categories of "
-        "common nouns) and the concepts of BLESS stand in for them, without published numbers. Words without a "
-        "vector of the right part of speech are left out."
+        "categories. The concrete nouns of ESSLLI are those that the thesis prints. Its set of concrete and abstract "
+        "nouns is printed only in part, so Table 3.8 is not measured. AP, Battig (its ten largest categories of common "
+        "nouns) and the concepts of BLESS have no published numbers. Words without a vector of the right part of "
+        "speech are left out (of the concrete nouns the thesis left out 6, so its sample has 38)."
     )
     claims = [
         (
@@ -61,10 +72,11 @@ def categorisation(setting: Setting) -> str:
     ]
     for name, numbers in PUBLISHED.items():
         n = setting.sizes[0]
-        ours, theirs = results[name, "tree", n].purity, float(numbers[0].split("/")[0])
-        claims.append(
-            (f"tree {n} on {name} is within .07 of the published purity", abs(ours - theirs) <= 0.07)
-        )
+        if numbers[0] != LOST:
+            ours, theirs = results[name, "tree", n].purity, float(numbers[0].split("/")[0])
+            claims.append(
+                (f"tree {n} on {name} is within .07 of the published purity", abs(ours - theirs) <= 0.07)
+            )
     return section("Categorisation (chapter 3)", note, header, rows) + verdict(claims)
 
 
@@ -76,20 +88,13 @@ def _sets(folder: Path) -> dict[str, tuple[list[tuple[str, str]], str]]:
         if not any(proper in category for proper in ("name", "college", "city", "country", "state"))
     ]
     largest = {name for name, _ in Counter(category for _, category in battig).most_common(_LARGEST)}
+    concrete = [(word, both.split("-")) for both, words in CONCRETE.items() for word in words.split()]
     return {
+        "ESSLLI concrete nouns, 6 classes": ([(word, classes[0]) for word, classes in concrete], "NOUN"),
+        "ESSLLI concrete nouns, 3 classes": ([(word, classes[1]) for word, classes in concrete], "NOUN"),
         "ESSLLI verbs, 9 classes": (read_categories(verbs, level=0), "VERB"),
         "ESSLLI verbs, 5 classes": (read_categories(verbs, level=1), "VERB"),
         "AP": (read_categories(folder / "ap.csv"), "NOUN"),
         "Battig, largest": ([pair for pair in battig if pair[1] in largest], "NOUN"),
         "BLESS concepts": (read_categories(folder / "bless.csv"), "NOUN"),
     }
-
-
-def _finder(found: WordVectors, pos: str) -> Callable[[str], str | None]:
-    """Words of that part of speech alone: the verb "fly" is not the insect."""
-
-    def find(word: str) -> str | None:
-        key = f"{word.lower()}|{pos}"
-        return key if key in found else None
-
-    return find

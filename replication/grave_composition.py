@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from grave_common import STRUCTURES, Setting, section, short, verdict
 from grave_models import transition, vectors
 
-from spinney.evaluate import composition_correlation, read_composition, transitive
+from spinney.evaluate import composition_correlation, read_composition
 from spinney.evaluate.composition import Operator
 
 #: Pearson on the pairs of Grefenstette and Sadrzadeh 2011, 512 classes.
@@ -36,7 +36,7 @@ def composition(setting: Setting) -> str:
         found = vectors(setting, structure, n)
         T = transition(setting, structure, n)
         for name, second in SETS.items():
-            pairs = transitive(read_composition(setting.data / "composition" / f"{name}.txt.xz"))
+            pairs = read_composition(setting.data / "composition" / f"{name}.txt.xz")
             for operator in operators:
                 scores[structure, name, operator] = composition_correlation(
                     found,

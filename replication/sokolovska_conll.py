@@ -1,4 +1,4 @@
-"""Sokolovska (2010), Tables 3.6, 6.1, 6.2 and 7.3 to 7.4: sparse models for chunks and names, and unlabelled text."""
+"""Sokolovska (2010), Tables 3.6, 6.1, 6.2 and 7.3 to 7.4: sparse models for chunks and names."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import zipfile
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from sokolovska_common import data_folder, error, fitted, markdown, thresholded
+from sokolovska_common import data_folder, fitted, markdown, thresholded
 
 from spinney.tagging.columns import Columns, read_all
 from spinney.tagging.tagger import Tagger
 
-LABELLED = 300
 FAMILIES = {"*w:%x[0,0]": "word", "*p:%x[0,1]": "POS", "*c:%x[0,2]": "chunk"}
 TAU = (None, 0.25, 0.5, 1.0)
 Published = tuple[int | None, float | None, float | None]  # active weights, token error, F1
@@ -115,22 +114,3 @@ def sparsity(task: Task, quick: bool) -> str:
         )
     header = ["model", "set", "active, thesis", "ours", "error %, thesis", "ours", "F1, thesis", "ours"]
     return markdown(f"{task.title}: sparse models", note, [*header, "active by family", "s"], rows)
-
-
-def unlabelled(quick: bool) -> str:
-    """What the thesis leaves open: its weights, and their rivals, for sequences."""
-    train, test = conll2000()
-    known = first(train, LABELLED)
-    rest = first(train, 1000 if quick else len(train) - LABELLED, LABELLED)
-    more = Columns(rest.offsets, rest.symbols[:-1], rest.pool)
-    rows = []
-    for criterion in (None, "weighted", "shift", "entropy", "self-training"):
-        tagger = Tagger("Uw:%x[0,0]\nUp:%x[0,1]\nUq:%x[-1,1]\nUr:%x[1,1]\nB", criterion=criterion)
-        tagger.fit_columns(known, unlabelled=None if criterion is None else more)
-        rows.append([criterion or "supervised", None, f"{error(tagger, test):.2f}", tagger.facts_["seconds"]])
-    note = (
-        f"{LABELLED} labelled sentences of CoNLL-2000, {len(more):,} without labels, tested on the test set; words, "
-        "parts of speech around, label pairs; λ = 1. The thesis names sequences as an open question: nothing published."
-    )
-    header = ["criterion", "error %, thesis", "ours", "s"]
-    return markdown("Unlabelled sentences: CoNLL-2000", note, header, rows)

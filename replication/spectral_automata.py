@@ -17,6 +17,7 @@ from methods.latent_trees import LatentTrees
 from spinney.corpus import read_conllu
 from spinney.corpus.conllu import Sentence
 from spinney.parsing import HeadAutomata
+from spinney.parsing.choosing import said
 from spinney.parsing.modifiers import tags_of
 
 
@@ -27,12 +28,14 @@ def automata(setting: Any) -> str:
         "",
         "Shares of words with the right head (all words), from tags: what is learnt are the sequences of modifiers on "
         "each side of a head. Seconds of learning. There are no published figures to set beside: only that moments do "
-        "better than deterministic automata and as well as EM in a fraction of its time. Then ten close trees of the "
-        "8 spectral states, re-ranked by latent dependency trees (8 states).",
+        "better than deterministic automata and as well as EM in a fraction of its time. “Chosen”: the strengths are "
+        "chosen by the UAS of held-out sentences. Then ten close trees of the 8 spectral states, re-ranked by latent "
+        "dependency trees (8 states), with a weight of 0.5 that was not tuned.",
         "",
     ]
-    for name, (train, test, column) in _treebanks(setting.quick).items():
-        lines += [f"### {name}", "", "| model | states | s | UAS |", "|---|---:|---:|---:|"]
+    for name, (train, dev, test, column) in _treebanks().items():
+        sizes = f"{len(train):,} sentences to learn from, {len(dev):,} held out, {len(test):,} to test on."
+        lines += [f"### {name}", "", sizes, "", "| model | states | s | UAS |", "|---|---:|---:|---:|"]
         grid = [("deterministic", 1), ("bigram", 1)]
         grid += [
             (method, m) for method in ("em", "spectral") for m in ((4, 8) if setting.quick else (2, 4, 8, 16))
@@ -45,6 +48,10 @@ def automata(setting: Any) -> str:
             seconds = time.perf_counter() - started
             shown = str(m) if method in ("em", "spectral") else ""
             lines.append(f"| {method} | {shown} | {seconds:.1f} | {100 * model.score(test):.2f} |")
+        started = time.perf_counter()
+        model = HeadAutomata(states=8, column=column, seed=setting.seed).fit(train, dev=dev)
+        seconds, chosen = time.perf_counter() - started, said(model.facts["chosen"])
+        lines.append(f"| spectral, chosen: {chosen} | 8 | {seconds:.1f} | {100 * model.score(test):.2f} |")
         lines += _reranked(train, test, column, setting.seed)
         lines.append("")
     return "\n".join(lines)
@@ -71,20 +78,21 @@ def _reranked(train: list[Sentence], test: list[Sentence], column: Any, seed: in
     return lines
 
 
-def _treebanks(quick: bool) -> dict[str, tuple[list[Sentence], list[Sentence], Any]]:
-    """Training and test sentences, and the column of their tags."""
+def _treebanks() -> dict[str, tuple[list[Sentence], list[Sentence], list[Sentence], Any]]:
+    """Sentences to learn from, held out and to test on, and the column of their tags."""
     data = Path(os.environ["SPINNEY_DATA"])
     with zipfile.ZipFile(data / "nltk" / "dependency_treebank.zip") as archive:
         names = sorted(name for name in archive.namelist() if name.endswith(".dp"))
         files = [list(_dependencies(archive.read(name).decode("latin-1"))) for name in names]
     first, second = int(0.8 * len(files)), int(0.9 * len(files))
     found = {
-        "The sample of the Penn Treebank": (list(chain(*files[:first])), list(chain(*files[second:])), "xpos")
-    }
-    if not quick:
-        parts = (data / "ud_english_ewt" / f"en_ewt-ud-{part}.conllu.xz" for part in ("train", "test"))
-        train, test = (list(read_conllu(part)) for part in parts)
-        found["UD English EWT"] = train, test, "upos"
+        "The sample of the Penn Treebank": (
+            list(chain(*files[:first])), list(chain(*files[first:second])), list(chain(*files[second:])), "xpos",
+        )
+    }  # fmt: skip
+    parts = (data / "ud_english_ewt" / f"en_ewt-ud-{part}.conllu.xz" for part in ("train", "dev", "test"))
+    train, dev, test = (list(read_conllu(part)) for part in parts)
+    found["UD English EWT"] = train, dev, test, "upos"
     return found
 
 

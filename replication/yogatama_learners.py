@@ -21,7 +21,7 @@ from spinney.embed.code_trees import code_forest
 from spinney.embed.sparse_coding import SparseCoding
 from spinney.embed.stochastic_coding import ProxScale, StochasticCoding
 from spinney.embed.weighting import pmi
-from spinney.evaluate import paired_bootstrap, spearman_of_pairs
+from spinney.evaluate import paired_bootstrap, spearman_of_pairs, word_similarity
 from spinney.evaluate.significance import accuracy
 from spinney.linalg import truncated_svd
 from spinney.structure import WordVectors
@@ -38,6 +38,9 @@ SHAPES: dict[str, tuple[int, ...] | None] = {
     "lasso": (),
 }
 MIN_PAIR = 5
+#: All pairs, those seen MIN_PAIR times or more, or those with the most frequent contexts.
+Pairs = Literal["all", "often", "few"]
+_FEW_CONTEXTS = 500
 _QUICK_TOKENS, _QUICK_WORDS = 4_500_000, 10_000
 _NOT_IN_THESIS = ("SimVerb-3500", "VERB-143")
 TEN_SETS = [i for i, name in enumerate(PAIRS) if name not in _NOT_IN_THESIS]
@@ -143,12 +146,22 @@ def coded(
 ) -> Learnt:
     """Algorithm A: dictionary learning, with trees of some shape or ℓ1; of all pairs, or of those seen often."""
 
-    def learn() -> NDArray[Any]:
-        options: dict[str, Any] = {"penalty": "lasso"} if shape == "lasso" else {"forest": parents(M, shape)}
-        model = SparseCoding(M, lam=lam, rounds=rounds, random_state=setting.seed + start, **options)
-        return model.fit(_matrix(setting, often)).codes_
+    return _tried(setting, lambda: _codes(setting, M, lam, shape, rounds, often, start))
 
-    return _tried(setting, learn)
+
+@cache
+def nonzero_share(setting: Setting, M: int, lam: float, shape: str, rounds: int) -> float:
+    """The share of numbers that are not zero by Algorithm A, without trying the vectors on anything."""
+    codes = _codes(setting, M, lam, shape, rounds, False, 0)
+    return float(np.count_nonzero(codes) / codes.size)
+
+
+def _codes(
+    setting: Setting, M: int, lam: float, shape: str, rounds: int, often: bool, start: int
+) -> NDArray[Any]:
+    options: dict[str, Any] = {"penalty": "lasso"} if shape == "lasso" else {"forest": parents(M, shape)}
+    model = SparseCoding(M, lam=lam, rounds=rounds, random_state=setting.seed + start, **options)
+    return model.fit(_matrix(setting, "often" if often else "all")).codes_
 
 
 @cache
@@ -157,12 +170,14 @@ def by_entries(
     M: int,
     prox_scale: ProxScale,
     epochs: int,
-    often: bool,
+    which: Pairs,
     lam: float = 0.1,
-    rate: float = 0.1,
+    zeros: float = 1.0,
+    bias: bool = True,
     start: int = 0,
+    threads: int | None = None,
 ) -> Learnt:
-    """Algorithm B: stochastic steps on single entries."""
+    """Algorithm B: stochastic steps on single entries; the thesis has neither zeros nor biases."""
 
     def learn() -> NDArray[Any]:
         model = StochasticCoding(
@@ -170,16 +185,20 @@ def by_entries(
             lam=lam,
             prox_scale=prox_scale,
             epochs=epochs,
-            learning_rate=rate,
+            zeros=zeros,
+            bias=bias,
+            threads=threads,
             random_state=setting.seed + start,
         )
-        return model.fit(_matrix(setting, often)).codes_
+        return model.fit(_matrix(setting, which)).codes_
 
     return _tried(setting, learn)
 
 
-def _matrix(setting: Setting, often: bool) -> Any:
-    return material(setting).X_often if often else material(setting).X
+def _matrix(setting: Setting, which: Pairs) -> Any:
+    if which == "few":
+        return material(setting).X[:, :_FEW_CONTEXTS]
+    return material(setting).X_often if which == "often" else material(setting).X
 
 
 @cache
@@ -248,6 +267,15 @@ def _tried(setting: Setting, learn: Callable[[], NDArray[Any]]) -> Learnt:
     seconds, of_processors = time.perf_counter() - started, time.process_time() - started_cpu
     vectors = WordVectors(text.vocabulary.words, matrix.astype(np.float32), lowercase=True)
     return Learnt(matrix, scored(vectors, tests), seconds, of_processors)
+
+
+def centred_similarity(setting: Setting, one: Learnt) -> float:
+    """The mean coefficient of the ten sets after the mean of all codes is subtracted from each."""
+    text, tests = material(setting).text, material(setting).tests
+    rows = (one.matrix - one.matrix.mean(axis=0)).astype(np.float32)
+    found = WordVectors(text.vocabulary.words, rows, lowercase=True)
+    sets = [pairs for i, pairs in enumerate(tests.pairs.values()) if i in TEN_SETS]
+    return float(np.mean([word_similarity(found, pairs, "cosine")["spearman"] for pairs in sets]))
 
 
 def mean_of_sets(cosines: NDArray[Any]) -> float:

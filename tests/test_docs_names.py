@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 
 from spinney.cli.tasks import TASKS, every_verb
-from spinney.cli.verbs import names_of
+from spinney.cli.verbs import Command, names_of
+from spinney.errors import SettingError
+from spinney.settings import settings_of
 
 ROOT = Path(__file__).parent.parent
 BUILT = {"_build", "generated"}  # of Sphinx
-FOREIGN = {"coming-from.md"}  # has options of other programs in its spans
+FOREIGN = {
+    "coming-from.md"
+}  # has options of other programs in its prose and in the first cells of its tables
 PAGES = [
     ROOT / "README.md",
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if not BUILT & set(page.relative_to(ROOT).parts)),
@@ -24,14 +28,24 @@ SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
 NAME = re.compile(r"(?<![\w./~-])~?(spinney(?:\.[A-Za-z_]\w*)+)(?![\w/-])")
 FILE = re.compile(r"(?<![\w./-])((?:benchmarks|docs|replication|src|tests)/[\w./-]*\w\.\w+)(?!\w)")
 PLACEHOLDER = re.compile(r"[A-Z]+|…|\.\.\.")
+UNREAD = re.compile(r"[A-Z…·/λρσ]|^c[12]$")  # values that stand for others: FILE, 2C, 1/C, ρ₁, c1
 CONTINUED = re.compile(r"\\\n[> ]*")
 SHELL = re.compile(r"\s*(?:\\?\||&&|;|<<|\n)\s*(?:[>$] )?")
 
 
 def _spans(page):
     """The code spans of the page's prose."""
-    prose = FENCED.sub("", page.read_text(encoding="utf-8"))
+    return _spans_of(FENCED.sub("", page.read_text(encoding="utf-8")))
+
+
+def _spans_of(prose):
     return [" ".join(span.split()) for _, span in SPAN.findall(prose)]
+
+
+def _last_cells(page):
+    """The last cell of each row of the page's tables."""
+    rows = re.findall(r"^\|.*\|$", page.read_text(encoding="utf-8"), re.M)
+    return "\n".join(re.split(r"(?<!\\)\|", row)[-2] for row in rows)
 
 
 def _commands(page):
@@ -42,8 +56,9 @@ def _commands(page):
             yield from (words for words in _split(block) if language == "console" or words[0] == "spinney")
     for line in re.findall(r"^    (spinney .*?)(?:  +#.*)?$", FENCED.sub("", text), re.M):
         yield from _split(line)
-    for span in _spans(page):
-        yield from (words for words in _split(span) if page.name not in FOREIGN or words[0] == "spinney")
+    ours = _spans_of(_last_cells(page)) if page.name in FOREIGN else _spans(page)
+    for span in [*ours, *(span for span in _spans(page) if span.startswith("spinney "))]:
+        yield from _split(span)
 
 
 def _split(text):
@@ -97,11 +112,13 @@ def _problem(words):
         is_group = any(name and name[:-1] == path for name in _tree())
         if is_group and rest and not rest[0].startswith("-") and not PLACEHOLDER.fullmatch(rest[0]):
             return f"no such command: {rest[0]}"
+        if path in every_verb():
+            return _refused(path, rest)
         return _unknown(
             rest, set().union(*(known for name, known in _tree().items() if name[: len(path)] == path))
         )
     if first.startswith("--"):
-        return _unknown(words, _all_options())
+        return _unknown(words, _all_options()) or _wrong_values(words, _every_option())
     verb = set().union(*(options for path, options in _tree().items() if path and path[-1] == first))
     if verb:
         return _unknown(rest, verb)
@@ -113,6 +130,53 @@ def _problem(words):
         ]
         return f"no such benchmark: {missing}" if missing else None
     return None
+
+
+def _refused(path, words):
+    """What a verb would not take: an option that its method does not have, or a value that an option refuses."""
+    verb = every_verb()[path]
+    try:
+        # The configuration may name the method: then it may be any.
+        command = Command(path[-1], verb, None if "--config" in words else words)
+    except SettingError as error:
+        return str(error)
+    known = {name: [one] for one in (*verb.output, *command.settings) for name in names_of(one)}
+    return _unknown(words, {*known, *_tree()[()]}) or _wrong_values(words, known)
+
+
+def _wrong_values(words, known):
+    """The values that no setting of that option would take; the methods of parse may be joined by +."""
+    wrong = []
+    for place, word in enumerate(words):
+        name, given, value = word.partition("=")
+        if name not in known or any(one.kind is bool for one in known[name]):
+            continue
+        value = value if given else " ".join(words[place + 1 : place + 2])
+        if value and not value.startswith("--") and not UNREAD.search(value):
+            parts = value.split("+") if name == "--method" else [value]
+            wrong += [f"{name} {part}" for part in parts if not any(_takes(one, part) for one in known[name])]
+    return f"no such value: {', '.join(wrong)}" if wrong else None
+
+
+def _takes(setting, value):
+    try:
+        setting.parse(value)
+    except SettingError:
+        return False
+    return True
+
+
+@cache
+def _every_option():
+    """All settings that an option may belong to, by its name: those of every verb and method."""
+    found = {}
+    for verb in every_verb().values():
+        classes = [verb.settings] if isinstance(verb.settings, type) else verb.settings.values()
+        for one in (*verb.output, *(setting for cls in classes for setting in settings_of(cls))):
+            for name in names_of(one):
+                found.setdefault(name, []).append(one)
+    found.pop("--only")  # names a study of a script in most places
+    return found
 
 
 def _unknown(words, known):
@@ -184,6 +248,12 @@ def test_what_is_missing_is_found():
     assert _problem(["spinney", "tag", "fit", "x", "--lam=1"]) is None
     assert _problem(["spinney", "tag", "fit", "x", "--sparsity", "1"]) == "no such option: --sparsity"
     assert _problem(["spinney", "tag", "learn"]) == "no such command: learn"
+    assert _problem(["spinney", "classes", "fit", "x", "--typed", "3"]) == "no such option: --typed"
+    assert _problem(["spinney", "classes", "fit", "x", "--method", "hmm", "--typed", "3"]) is None
+    assert _problem(["spinney", "classes", "fit", "--method", "brwn"]).startswith("method must be one of")
+    assert _problem(["classes", "apply", "--what", "vitrbi"]) == "no such value: --what vitrbi"
+    assert _problem(["--em", "sometimes"]) == "no such value: --em sometimes"
+    assert _problem(["--em", "batch", "--passes", "N"]) is None
     assert _problem(["tag", "fit", "--sparsity"]) == "no such option: --sparsity"
     assert _problem(["--sparsity"]) == _problem(["apply", "--sparsity"]) == "no such option: --sparsity"
     assert _problem(["spinney", "TASK", "VERB", "--json"]) is None

@@ -5,6 +5,7 @@ import math
 import pkgutil
 import tomllib
 from dataclasses import FrozenInstanceError, dataclass
+from importlib import import_module
 from typing import Annotated, Literal
 
 import pytest
@@ -179,3 +180,19 @@ def test_every_declared_setting_is_sound(name):
             assert "--" not in setting.help, f"{where}: help speaks of settings, not of flags"
             if setting.default is not REQUIRED:
                 assert setting.check(setting.default) == setting.default, where
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "message"),
+    [
+        ("tag", {"penalty": "none", "lam": 0.5}, "lam has no effect with penalty none"),
+        ("tag", {"penalty": "l1", "step": 0.1}, "step has no effect with penalty"),
+        ("classes", {"method": "hmm", "epsilon": 0.1, "k_best": 3}, "k_best has no effect with epsilon"),
+        ("embed", {"svd": "exact", "power": 3}, "power has no effect with svd exact"),
+        ("trend", {"alpha": 3.0}, "alpha has no effect unless init or method is ridge-ts"),
+    ],
+)
+def test_settings_without_effect_are_refused(task, given, message):
+    methods = import_module(f"spinney.settings.{task}").FIT
+    with pytest.raises(SettingError, match=message):
+        choose(methods, given)

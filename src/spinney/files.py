@@ -115,7 +115,7 @@ def write_model(
     # Widest first, so that every tensor is aligned; then by name, so that equal models are equal files.
     ordered = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0]))
 
-    layout: dict[str, Any] = {"__metadata__": {"spinney": json.dumps(facts, default=_plain)}}
+    layout: dict[str, Any] = {"__metadata__": {"spinney": _strict_json(facts)}}
     end = 0
     for name, array in ordered:
         begin, end = end, end + array.nbytes
@@ -423,10 +423,24 @@ def _header_text(path: Path, raw: NDArray[np.uint8]) -> bytes:
     return raw[8 : 8 + length].tobytes()
 
 
+def _strict_json(facts: dict[str, Any]) -> str:
+    """JSON that every program reads: NaN and infinity, which JSON does not have, become null."""
+    text = json.dumps(facts, default=_plain)
+    return json.dumps(json.loads(text, parse_constant=_no_number), allow_nan=False)
+
+
+def _no_number(name: str) -> None:
+    """What NaN and infinity become."""
+
+
 def _json_object(path: Path, text: str | bytes) -> dict[str, Any]:
-    """Strict JSON: UTF-8, an object at the top, no key twice."""
+    """Strict JSON: UTF-8, an object at the top, no key twice; NaN and infinity are read as null."""
     try:
-        value = json.loads(text if isinstance(text, str) else text.decode(), object_pairs_hook=_unique)
+        value = json.loads(
+            text if isinstance(text, str) else text.decode(),
+            object_pairs_hook=_unique,
+            parse_constant=_no_number,
+        )
     except (ValueError, RecursionError):
         _damaged(path, "the header is not JSON")
     if not isinstance(value, dict):

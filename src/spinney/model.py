@@ -21,7 +21,7 @@ from spinney.views import Facts, View
 #: What the same fact is called everywhere, with its name for people.
 _NAMES = (
     "model", "method", "sentences", "documents", "tokens", "words", "skipped", "parameters", "active", "objective",
-    "violation", "iterations", "converged", "interrupted", "seconds", "tokens_per_second",
+    "gap", "violation", "iterations", "converged", "interrupted", "seconds", "tokens_per_second",
 )  # fmt: skip
 FACTS = {**{name: name.replace("_", " ") for name in _NAMES}, "train": "training data"}
 

@@ -7,6 +7,7 @@ import pytest
 
 import spinney
 from spinney.classes import HiddenMarkov, brown, fit, pair_counts
+from spinney.classes.recipes import number_of_classes
 from spinney.cli.main import run
 from spinney.corpus import sentence_arrays
 from spinney.errors import InputError, OptionError, SettingError
@@ -87,6 +88,39 @@ def test_what_a_model_does():
     assert {row["word"] for row in near} <= set(NOUNS)
     assert "Classes" in model._repr_html_()
     assert fit(arrays := sentence_arrays(TEXT), classes=4).facts["tokens"] == arrays.n_tokens
+
+
+def test_the_number_of_classes_goes_with_the_size_of_the_text():
+    """√tokens / 4, at most 256: what held-out text of stories and of newspapers likes best."""
+    model = fit(TEXT * 4)
+    tokens = model.facts["tokens"]
+    expected = min(len(model.word_classes().words), max(4, round(tokens**0.5 / 4)))
+    assert model.facts["classes"] == expected
+    assert fit(TEXT * 4, method="hmm", passes=1, min_count=1).facts["classes"] == expected
+    assert fit(TEXT * 4, method="exchange").facts["classes"] == expected
+    start = fit(TEXT, classes=5)
+    assert fit(TEXT, method="exchange", init=start).facts["classes"] == 5
+    assert fit(TEXT, method="hmm", passes=1, init=start.word_classes()).facts["classes"] == 5
+    large = sentence_arrays([["a", "b"] * 1000] * 1500 + [[str(i)] for i in range(300)])
+    assert number_of_classes(large) == 256
+
+
+def test_prose_that_is_read_as_lines_is_told(tmp_path, caplog):
+    prose = tmp_path / "story.txt"
+    prose.write_text(
+        'Once there was a tulip, and she lived in a house. "Who is that?" she said, and rose.\n' * 5
+    )
+    fit(str(prose), classes=3)
+    assert "end in a punctuation mark: if the text is not split into words, give format prose" in caplog.text
+    caplog.clear()
+    fit(str(prose), classes=3, format="prose")
+    fit(str(prose), classes=3, format="lines")  # as asked
+    assert not caplog.text
+
+
+def test_a_class_for_each_word_is_told(caplog):
+    fit([["a", "b", "c"]] * 5)
+    assert "is a class of its own" in caplog.text
 
 
 def test_training_goes_on_from_a_checkpoint(tmp_path, text):

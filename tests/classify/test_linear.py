@@ -21,8 +21,8 @@ from spinney.structure import Groups
         LinearRegressor("l2", tol=1e-11),
         LinearClassifier("l1", lam=0.1, tol=1e-11),
         LinearClassifier("l2", tol=1e-11),
-        LinearClassifierCV("l1", cv=3, n_lams=5, tol=1e-11),
-        LinearRegressorCV("l1", cv=3, n_lams=5, tol=1e-11),
+        LinearClassifierCV("l1", cv=3, per_decade=2, tol=1e-11),
+        LinearRegressorCV("l1", cv=3, per_decade=2, tol=1e-11),
     ]
 )
 def test_scikit_learn_conventions(estimator, check):
@@ -161,14 +161,14 @@ def test_sample_weights_repeat_examples(iris):
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
 
 
-def test_cross_validation_prefers_the_sparser_of_equals(cancer):
+def test_cross_validation_takes_the_smallest_held_out_loss(cancer):
     X, y = cancer
-    model = LinearClassifierCV("l1", cv=3, n_lams=8, threads=2).fit(X, y)
-    assert model.scores_.shape == (3, 8)
-    means = model.scores_.mean(axis=0)
-    assert model.lam_ == pytest.approx(model.lams_[np.flatnonzero(means == means.max())[0]])
-    assert model.score_ == means.max()
-    again = LinearClassifierCV("l1", cv=3, n_lams=8, threads=1).fit(X, y)
+    model = LinearClassifierCV("l1", cv=3, threads=2).fit(X, y)
+    assert model.scores_.shape == (3, len(model.lams_))
+    best = int(np.argmin(model.losses_))
+    assert model.lam_ == model.lams_[best]
+    assert model.score_ == model.scores_.mean(axis=0)[best]
+    again = LinearClassifierCV("l1", cv=3, threads=1).fit(X, y)
     np.testing.assert_array_equal(model.scores_, again.scores_)
 
 

@@ -122,6 +122,18 @@ def test_size_and_weights_of_two_classes_and_of_more(model):
 # ---------------------------------------------------------------------------------------- groups
 
 
+def test_group_status_by_the_copies_of_admm():
+    """Before the optimum, a group with v_g = 0 is removed though its weights are not 0 (Yogatama 2015)."""
+    groups = Groups.from_lists([[0, 1], [1, 2]], 3)
+    coef = np.array([[1.0, 0.1, 2.0]])
+    status = group_status(coef, groups, list("uvw"), ["no", "yes"], copy_norms=np.array([0.0, 2.0]))
+    assert (status.n_selected, status.n_removed) == (1, 1)
+    assert status.removed[0].words[0].word == "u"
+    assert group_status(coef, groups, list("uvw"), ["no", "yes"]).n_removed == 0
+    with pytest.raises(OptionError, match="3 norms"):
+        group_status(coef, groups, list("uvw"), ["no", "yes"], copy_norms=np.ones(3))
+
+
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_group_status_is_that_of_a_naive_loop(data):

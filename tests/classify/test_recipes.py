@@ -118,7 +118,10 @@ def test_names_of_penalties_and_solvers_are_those_of_optim():
 def test_slope_by_its_name():
     model = fit((TEXTS, LABELS), penalty="slope", lam=0.1, features="counts")
     assert 0 < model.facts["active"] < model.facts["parameters"]
-    assert fit((TEXTS, LABELS), penalty="slope", dev=0.4).facts["tuning"]["chosen"].keys() == {"lam"}
+    assert fit((TEXTS, LABELS), penalty="slope", dev=0.4).facts["choice"]["by"] == "on the held-out documents"
+    assert fit((TEXTS, LABELS), penalty="slope", dev=0.4, tune="grid").facts["tuning"]["chosen"].keys() == {
+        "lam"
+    }
 
 
 def test_what_does_not_go_together_is_said_in_the_words_of_python():

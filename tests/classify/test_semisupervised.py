@@ -154,7 +154,7 @@ def test_weighted_fit_is_scikit_learns_with_the_same_weights(counts):
 def test_shimodaira_with_a_known_law(counts):
     X, y, unlabelled = counts
     q_train = np.random.default_rng(4).random(40) + 0.1
-    model = SemiSupervisedClassifier(criterion="shimodaira").fit(X, y, unlabelled, q_train=q_train)
+    model = SemiSupervisedClassifier(criterion="shift").fit(X, y, unlabelled, q_train=q_train)
     share = np.array([(unlabelled == x).all(axis=1).mean() for x in X])
     np.testing.assert_allclose(model.sample_weight_, share / q_train * 40 / (share / q_train).sum())
     # With the training law estimated by counts, Shimodaira's estimator is the weighted one.
@@ -172,7 +172,7 @@ def test_entropy_fit_is_that_of_a_general_optimiser(classes):
     rows = rng.permutation(len(y))
     labelled, rest = rows[:20], rows[20:]
     base = LinearClassifier("l2", lam=1.0, tol=1e-8)
-    model = SemiSupervisedClassifier(base, "entropy", rho=0.05).fit(X[labelled], y[labelled], X[rest])
+    model = SemiSupervisedClassifier(base, "entropy", strength=0.05).fit(X[labelled], y[labelled], X[rest])
     K = 1 if classes == 2 else classes
 
     def probabilities(Z, W):
@@ -199,14 +199,14 @@ def test_entropy_fit_is_that_of_a_general_optimiser(classes):
 def test_entropy_with_sparse_penalties(counts, penalty):
     X, y, unlabelled = counts
     base = LinearClassifier(penalty, lam=2.0, l2=0.1)
-    model = SemiSupervisedClassifier(base, "entropy", rho=0.01).fit(X, y, sparse.csr_array(unlabelled))
+    model = SemiSupervisedClassifier(base, "entropy", strength=0.01).fit(X, y, sparse.csr_array(unlabelled))
     assert model.estimator_.converged_
     assert 0 < model.estimator_.n_active_ < 4
 
 
 def test_self_training_is_scikit_learns(counts):
     X, y, unlabelled = counts
-    model = SemiSupervisedClassifier(criterion="self-training", threshold=0.8).fit(X, y, unlabelled)
+    model = SemiSupervisedClassifier(criterion="self-training", strength=0.8).fit(X, y, unlabelled)
     peer = SelfTrainingClassifier(LogisticRegression(C=1.0, tol=1e-8), threshold=0.8, max_iter=None)
     targets = np.append((y == "spam").astype(int), np.full(400, -1))
     peer.fit(np.vstack([X, unlabelled]), targets)
@@ -227,10 +227,10 @@ def test_bad_options_are_refused(counts):
     X, y, unlabelled = counts
     with pytest.raises(OptionError, match="criterion must be"):
         SemiSupervisedClassifier(criterion="magic").fit(X, y)
-    with pytest.raises(OptionError, match="shimodaira"):
+    with pytest.raises(OptionError, match="shift"):
         SemiSupervisedClassifier().fit(X, y, unlabelled, q_train=np.ones(40))
     with pytest.raises(OptionError, match="40 numbers > 0"):
-        SemiSupervisedClassifier(criterion="shimodaira").fit(X, y, unlabelled, q_train=np.zeros(40))
+        SemiSupervisedClassifier(criterion="shift").fit(X, y, unlabelled, q_train=np.zeros(40))
     with pytest.raises(ValueError, match="features"):
         SemiSupervisedClassifier().fit(X, y, unlabelled[:, :3])
     with pytest.raises(OptionError, match="features"):

@@ -128,7 +128,8 @@ def test_factsof_a_hidden_markov_model(facts, data, tmp_path):
 )
 def test_ways_to_learn_a_hidden_markov_model(facts, data, tmp_path, options):
     command = ["fit", data / "train.txt", "--method", "hmm", "--classes", 4, "--passes", 3]
-    found = facts(*command, "--model", tmp_path / "m", "--batch-tokens", 300, *options)
+    online = [] if "--em" in options else ["--batch-tokens", 300]
+    found = facts(*command, "--model", tmp_path / "m", *online, *options)
     assert found["classes"] == 4
     assert found["perplexity"] < 13.5
 
@@ -558,7 +559,7 @@ def test_long_sentences(facts, refused, data, tmp_path):
 def test_too_few_words(refused, data, tmp_path):
     for method in ("brown", "exchange", "hmm"):
         for init in ([], ["--init", "random"] if method == "hmm" else []):
-            options = ["--model", tmp_path / "m", "--method", method, *init]
+            options = ["--model", tmp_path / "m", "--method", method, "--classes", 256, *init]
             assert "256 classes" in refused("fit", data / "train.txt", *options)
 
 
@@ -642,3 +643,20 @@ def test_real_text(facts, tmp_path):
     assert {"monday", "thursday", "friday", "wednesday"} & {row["word"] for row in near}
     pairs = f"{root}/word_similarity/mfaruqui/EN-WS-353-SIM.txt"
     assert facts("eval", tmp_path / "m", "--similarity", pairs)["similarity"][pairs]["spearman"] > 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--k-best", 2, "--epsilon", 0.01], "--k-best has no effect with --epsilon"),
+        (["--em", "batch", "--delay", 2], "--delay has no effect with --em batch"),
+        (["--noise", 0.2], "--noise has no effect without --start"),
+        (["--backoff", 0.5], "--backoff has no effect without --typed or --relation-groups"),
+        (["--init", "random", "--refine", 2], "--refine has no effect unless --init is brown"),
+        (["--variant", "predictive"], "--variant has no effect unless --init is exchange"),
+    ],
+)
+def test_settings_without_effect_are_refused(spinney, data, tmp_path, options, message):
+    code, _, err = spinney("fit", data / "train.txt", "--method", "hmm", "--model", tmp_path / "m", *options)
+    assert code == 2
+    assert message in err

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from spinney.cli.main import run
-from spinney.evaluate import allowed_transitions
+from spinney.evaluate import allowed_transitions, convert
 from spinney.files import write_model
 
 TASK = "tag"
@@ -300,7 +300,7 @@ def test_a_scheme_gives_valid_sequences_only(facts, data, file, scheme):
     rng = random.Random(3)
     tokens = [row[:2] for sentence in grammar(30, 4) for row in sentence]
     jumbled = file("jumbled.txt", as_text([rng.choices(tokens, k=6) for _ in range(40)], 2))
-    names = ["B-NP", "B-VP", "I-NP", "O"]
+    names = ["B-NP", "B-VP", "I-NP", "I-VP", "O"]
     allowed = allowed_transitions(names, scheme)
     assert not all(
         _valid(s["labels"], names, allowed) for s in facts("apply", data / "model", jumbled)["sentences"]
@@ -319,6 +319,73 @@ def test_a_scheme_of_fit_stays_with_the_model(facts, data, tmp_path, file):
     facts(*command, "--scheme", "iob2")
     odd = file("odd.txt", "old JJ\ndog NN\n")
     assert facts("apply", tmp_path / "m", odd)["sentences"][0]["labels"][0] != "I-NP"
+
+
+@pytest.mark.parametrize("scheme", ["iob1", "iob2", "bioes"])
+def test_a_scheme_other_than_that_of_the_labels_converts_them(facts, data, tmp_path, file, scheme):
+    """It is not a set of rules that none of the model's labellings can keep."""
+    gold = [convert([row[2] for row in sentence], "iob1") for sentence in grammar(30, 1)]
+    rows = [
+        [(*row[:2], label) for row, label in zip(sentence, labels)]
+        for sentence, labels in zip(grammar(30, 1), gold)
+    ]
+    train = file("iob1.txt", as_text(rows))
+    fit = facts("fit", train, "--patterns", data / "near.tpl", "--lam", 0.1, "--model", tmp_path / "m")
+    assert fit["label_scheme"] == "iob1"
+    scores = facts("eval", tmp_path / "m", train, "--scheme", scheme)
+    assert (scores["f1"], scores["accuracy"], scores["unseen_labels"]) == (1.0, 1.0, [])
+    found = facts("apply", tmp_path / "m", train, "--scheme", scheme)["sentences"]
+    assert [sentence["labels"] for sentence in found] == [convert(labels, scheme) for labels in gold]
+    other = file("iob2.txt", as_text(grammar(30, 1)))  # a file in another scheme than the model's
+    scores = facts("eval", tmp_path / "m", other)
+    assert (scores["f1"], scores["accuracy"], scores["unseen_labels"]) == (1.0, 1.0, [])
+
+
+def test_labels_of_no_single_scheme_are_warned_of(spinney, data, tmp_path, file):
+    mixed = file("mixed.txt", "a D B-X\nb D I-X\n\na D I-X\nb D I-X\n\n")
+    spinney("fit", mixed, "--patterns", data / "near.tpl", "--model", tmp_path / "m")
+    _, _, err = spinney("eval", tmp_path / "m", mixed, "--scheme", "iob2")
+    assert "no single scheme" in err
+
+
+def test_lines_of_the_output_match_those_of_the_input(spinney, data, file):
+    text = "\n\n-DOCSTART- -X-\n\nthe DT\ndog NN\n\n\n-DOCSTART-\nthis DT\n-DOCSTART- -X-\na DT\n\n-DOCSTART- -X-\n"
+    _, out, _ = spinney("apply", data / "model", file("docs.txt", text))
+    first = [line.split("\t")[0] for line in out.split("\n")]
+    assert first == [line.split(" ")[0] for line in text.split("\n")]
+    assert "-DOCSTART-\t-X-\tO\n" in out
+    _, out, _ = spinney("apply", data / "model", file("docs.txt", text), "--proba")
+    assert "-DOCSTART-\t-X-\tO\t_\n" in out
+    _, out, _ = spinney("apply", data / "model", file("end.txt", "the DT\ndog NN"))
+    assert out.count("\n") == 3
+
+
+def test_conllu_keeps_everything_but_the_tags(spinney, facts, tmp_path, file):
+    whole = (
+        "# sent_id = 1\n# text = vámonos al mar\n1-2\tvámonos\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+        "1\tvamos\tir\tVERB\tV\tMood=Imp\t0\troot\t_\t_\n2\tnos\tnosotros\tPRON\tP\t_\t1\tobj\t_\t_\n"
+        "2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n3\tmar\tmar\tNOUN\tN\tGender=Masc\t1\tobl\t1:obl\tA=b\n\n"
+    )
+    path = file("c.conllu", whole)
+    facts("fit", path, "--format", "conllu", "--model", tmp_path / "m", "--lam", 0.01)
+    _, out, _ = spinney("apply", tmp_path / "m", path, "--format", "conllu")
+    assert out == whole
+    blank = whole.replace("VERB", "_").replace("PRON", "X").replace("NOUN", "_")
+    _, out, _ = spinney("apply", tmp_path / "m", file("b.conllu", blank), "--format", "conllu")
+    assert out == whole
+    _, out, _ = spinney("apply", tmp_path / "m", path, "--format", "conllu", "--proba")
+    assert "A=b|UposProb=" in out
+    _, out, _ = spinney("apply", tmp_path / "m", path, "--format", "conllu", "--nbest", 2)
+    assert out.count("# sent_id = 1\n") == 2
+    assert "# nbest = 2 score" in out
+
+
+def test_sounds_are_not_choices(spinney, file, tmp_path):
+    words = file("d.dict", "AX  AE1 K S\nTAX  T AE1 K S\nAT  AE1 T\nTEA  T IY1\n")
+    fit = ["fit", words, "--format", "cmudict", "--model", tmp_path / "m"]
+    _refused(spinney(*fit, "--partial"), "--partial", "cmudict", "K|S")
+    spinney(*fit)
+    _refused(spinney("apply", tmp_path / "m", words, "--format", "cmudict", "--force"), "--force", "K|S")
 
 
 def test_an_encoding_stays_inside_the_model(facts, data, tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import subspace_angles
 
-from spinney.corpus import TokenArrays, Vocabulary
+from spinney.corpus import TokenArrays, Vocabulary, sentence_arrays
 from spinney.embed import eigenwords as module
 from spinney.embed.counts import count_contexts, window
 from spinney.embed.eigenwords import (
@@ -19,6 +19,7 @@ from spinney.embed.eigenwords import (
     one_step_cca,
     plain_svd,
     pmi_svd,
+    rescaled_svd,
     sampled_pieces,
     two_step_cca,
 )
@@ -186,13 +187,46 @@ def test_the_first_correlation_of_plain_counts_is_trivial_and_centring_takes_it_
         assert same_span(centred.U, raw.U[:, 1:])
 
 
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize(("pseudo", "exponent"), [(0.0, 1.0), (2.0, 0.75)])
+def test_centring_subtracts_the_margins_of_what_is_decomposed(transform, pseudo, exponent):
+    """Dense: the transformed counts less the product of their own margins, then scaled."""
+    counts, around, _ = counted()
+    N, g = counts.matrix.toarray().astype(float), G[transform]
+    rows, columns = g(N.sum(axis=1)) + pseudo, g(N.sum(axis=0) ** exponent) + pseudo
+    r, c = (np.where(x > 0, 1 / np.sqrt(np.where(x > 0, x, 1)), 0) for x in (rows, columns))
+    T = g(N)
+    centred = T - np.outer(T.sum(axis=1), T.sum(axis=0)) / T.sum()
+    U, s, _ = np.linalg.svd(r[:, None] * centred * c)
+    for method in ("exact", "randomized"):
+        learned = one_step_cca(
+            counts, around, Decomposition(4, method, power=50), transform=transform, pseudo=pseudo,
+            context_exponent=exponent, center=True,
+        )  # fmt: skip
+        np.testing.assert_allclose(learned.s, s[:4], rtol=1e-4)
+        assert same_span(learned.U, U[:, :4])
+    margins = (learned.U / r[:, None]).sum(axis=0)  # what is left sums to 0 over words
+    np.testing.assert_allclose(margins, 0, atol=1e-2)
+
+
 def test_rescaled_counts_are_cca_of_plain_ones():
     counts, around, _ = counted()
-    rescaled = plain_svd(counts, around, Decomposition(4), rescaled=True)
-    cca = one_step_cca(counts, around, Decomposition(4), transform="raw")
+    rescaled = rescaled_svd(counts, around, Decomposition(4), pseudo=7.0)
+    cca = one_step_cca(counts, around, Decomposition(4), transform="raw", pseudo=7.0)
     np.testing.assert_array_equal(rescaled.U, cca.U)
     np.testing.assert_array_equal(rescaled.s, cca.s)
     np.testing.assert_array_equal(rescaled.whitening, cca.whitening)
+
+
+def test_a_pseudo_count_keeps_pairs_of_rare_words_down():
+    """Two words that only occur together, once: without it they are a singular vector of their own, of value 1."""
+    rng = np.random.default_rng(0)
+    sentences = [["abcde"[i] for i in rng.integers(5, size=6)] for _ in range(100)] + [["odd", "pair"]]
+    text, around = sentence_arrays(sentences), window(0, 1)
+    counts, odd = count_contexts(text, around), text.vocabulary["odd"]
+    plain, kept_down = (rescaled_svd(counts, around, Decomposition(2), pseudo=p) for p in (0.0, 50.0))
+    assert np.abs(plain.U[odd]).max() > 0.5
+    assert np.abs(kept_down.U[odd]).max() < 0.1
 
 
 def test_cca_of_words_and_the_next_word_is_that_of_one_hot_views():
@@ -225,7 +259,7 @@ def test_plain_and_pmi_decompositions():
 
 def naive_two_step(sentences, around, k, n_words, n_contexts, size, whitening="full"):
     """Token by token, dense: CCA of left and right bags, then of words and the states that it gives."""
-    left, right = module._side(around, -1), module._side(around, +1)
+    left, right = module.one_side(around, -1), module.one_side(around, +1)
     L, R = bag(sentences, left, n_contexts), bag(sentences, right, n_contexts)
     W = one_hot(sentences, size)[:, :n_words]
     C = L.T @ R
@@ -272,7 +306,7 @@ def test_lags_count_left_against_right_contexts_of_every_token():
     sentences = sentences_of(2, 40, 9)
     for weighting in ("flat", "harmonic", "linear"):
         around = window(3, 2, weighting=weighting)
-        left, right = module._side(around, -1), module._side(around, +1)
+        left, right = module.one_side(around, -1), module.one_side(around, +1)
         expected = bag(sentences, left, 9).T @ bag(sentences, right, 9)
         found = count_contexts(as_arrays(sentences, 9), module._lags(left, right)).matrix.toarray()
         np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -7,8 +7,9 @@ import pytest
 
 import spinney
 from spinney.cli.main import run
+from spinney.corpus import sentence_arrays
 from spinney.embed import fit
-from spinney.errors import SettingError
+from spinney.errors import OptionError, SettingError
 
 WORDS = [f"w{i}" for i in range(12)]
 RNG = random.Random(0)
@@ -67,9 +68,40 @@ def test_what_a_model_does(method):
 
 
 def test_mistakes(text):
-    with pytest.raises(SettingError, match="transform is a setting of the methods cca and tscca, not of pmi"):
+    with pytest.raises(
+        SettingError, match="transform is a setting of the methods cca, tscca and lrmvl, not of pmi"
+    ):
         fit(text, method="pmi", transform="log")
+    with pytest.raises(SettingError, match="zeros needs coding stochastic"):
+        fit(text, method="lasso", zeros=2)
+    with pytest.raises(SettingError, match="bias needs coding stochastic"):
+        fit(text, method="sparse", bias=True)
     with pytest.raises(SettingError, match="passes needs coding stochastic"):
         fit(text, method="sparse", passes=3)
     with pytest.raises(SettingError, match="window must be one number, or two"):
         fit(text, window=(1, 2, 3))
+
+
+def test_contexts_may_cross_the_sentences_of_a_document(tmp_path):
+    """A row of a table is a document of several sentences: one sequence with ``reset="document"``, several without."""
+    rows = ["A cat sat. It ran.", "A dog sat. It ran."] * 20
+    (tmp_path / "docs.csv").write_text("text\n" + "\n".join(rows) + "\n")
+    how = {"method": "lrmvl", "dimensions": 2, "passes": 1, "min_count": 1}
+    by_sentence = fit(str(tmp_path / "docs.csv"), **how)
+    by_document = fit(str(tmp_path / "docs.csv"), reset="document", **how)
+    assert (by_sentence.facts["sentences"], by_document.facts["sentences"]) == (80, 40)
+    assert by_sentence.facts["tokens"] == by_document.facts["tokens"]
+    assert not np.allclose(by_sentence.vectors_, by_document.vectors_)
+    with pytest.raises(OptionError, match="no documents"):
+        fit(sentence_arrays([["a", "b"]] * 9), reset="document", **how)
+
+
+def test_raw_text_that_is_read_as_lines_is_said(tmp_path, caplog):
+    raw, done = tmp_path / "book.txt", tmp_path / "tokens.txt"
+    raw.write_text("The dog, a friend, ran home. The cat slept.\n" * 30)
+    done.write_text("The dog , a friend , ran home .\nMr. Cat slept .\n" * 30)
+    fit(str(done), dimensions=2, min_count=1)
+    fit(str(raw), dimensions=2, min_count=1, format="prose")
+    assert "prose" not in caplog.text
+    fit(str(raw), dimensions=2, min_count=1)
+    assert "22 % of the words end in a comma or the like: for raw text, give the format prose" in caplog.text

@@ -177,6 +177,23 @@ def test_original_layout(tmp_path):
     ]
 
 
+def test_words_of_another_part_of_speech_are_not_taken():
+    """A concept is a noun, an event a verb: what the vocabulary has only as something else has no vector."""
+    words = ["saw|NOUN", "cut|VERB", "cut|NOUN", "hammer|VERB", "sharp|ADV", "law|NOUN", "soon|ADV"]
+    vectors = WordVectors(words, np.random.default_rng(1).dirichlet(np.ones(3), len(words)))
+    pairs = [
+        Related("saw", "cut", "event", "VERB"),
+        Related("saw", "hammer", "coord", "NOUN"),
+        Related("saw", "sharp", "attri", "ADJ"),
+        Related("saw", "law", "random"),
+        Related("saw", "soon", "random"),
+        Related("hammer", "law", "random"),
+    ]
+    boxes = bless_boxes(vectors, pairs)
+    assert list(boxes["scores"]) == ["event", "random-n"]
+    assert (boxes["concepts"], boxes["coverage"]) == (1, 2 / 6)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -89,13 +89,24 @@ def test_words_without_a_vector_and_words_twice():
         ["run|NOUN", "run|VERB", "walk|VERB", "cat|NOUN"], [[1, 0], [0, 1], [0.1, 1], [1, 0.1]]
     )
     words, gold = ["run", "walk", "cat", "owl", "cat"], ["move", "move", "animal", "animal", "pet"]
-    result = categorise(vectors, words, gold, n_clusters=2, find=lookup(vectors, "VERB"))
+    result = categorise(vectors, words, gold, n_clusters=2, find=lookup(vectors))
     assert result.missing == ["owl"]
     assert (result.words, result.gold) == (["run", "walk", "cat", "cat"], ["move", "move", "animal", "pet"])
-    assert result.clusters.tolist() == [0, 0, 1, 1]
-    assert result.confusion.tolist() == [[2, 0, 0], [0, 1, 1]]
-    assert result.purity == 0.75
-    assert categorise(vectors, words[:3], gold[:3]).clusters.tolist() == [0, 1, 0]  # run|NOUN comes first
+    assert result.clusters.tolist() == [0, 1, 0, 0]  # run|NOUN comes first
+    assert result.confusion.tolist() == [[1, 1, 1], [1, 0, 0]]
+    assert result.purity == 0.5
+
+
+def test_words_are_of_the_part_of_speech_of_their_set():
+    """As most verbs are nouns as well, a set of verbs must not be looked up as nouns, nor word by word."""
+    words = ["fly|NOUN", "fly|VERB", "walk|NOUN", "walk|VERB", "say|VERB", "ox|NOUN"]
+    vectors = WordVectors(words, [[1, 0], [0.1, 1], [1, 0.1], [0, 1], [0.5, 0.5], [1, 0]])
+    result = categorise(vectors, ["fly", "walk", "say", "shout"], ["move", "move", "talk", "talk"])
+    assert (result.words, result.missing) == (["fly", "walk", "say"], ["shout"])
+    assert result.clusters.tolist() == [0, 0, 1]
+    assert result.purity == 1
+    plain = WordVectors(["fly", "walk"], np.eye(2))
+    assert categorise(plain, ["fly", "walk"], ["move", "stay"]).missing == []
 
 
 def test_what_is_refused(tmp_path):

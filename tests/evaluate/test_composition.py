@@ -207,9 +207,11 @@ def test_bad_files(tmp_path, line, message):
     [("ELLDIS", 9167, 398, 199), ("ELLSIM", 9842, 432, 108)],
 )
 def test_real_sets(data, name, judgements, pairs, clauses):
-    comparisons = read_composition(data / "composition" / f"{name}.txt.xz")
+    path = data / "composition" / f"{name}.txt.xz"
+    comparisons = read_composition(path, second_subjects=True)
     assert (len(comparisons), sum(c.raters for c in comparisons)) == (pairs, judgements)
-    plain = transitive(comparisons)
+    plain = read_composition(path)
+    assert plain == transitive(comparisons)
     assert (len(plain), sum(c.raters for c in plain)) == (clauses, judgements)
     assert all(1 <= c.score <= 7 for c in plain)
     total = sum(c.score * c.raters for c in comparisons)

@@ -87,7 +87,8 @@ def test_lookup():
     assert lookup(vectors, "NOUN")("Run") == "run|NOUN"
     assert lookup(vectors, "PROPN")("May") == "May|PROPN"
     assert lookup(vectors, "AUX")("may") == "may|AUX"
-    assert lookup(vectors, "ADV")("red") == "red|ADJ"
+    assert lookup(vectors, "ADV")("red") is None  # known, but as another part of speech
+    assert lookup(vectors, "VERB")("red-j") == "red|ADJ"  # the word says so itself
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -149,7 +149,7 @@ def test_projected_messages_bound_the_likelihood_from_below(seed, k):
 @given(st.integers(0, 10**6), st.integers(1, 300), st.integers(1, 80))
 @settings(max_examples=150, deadline=None)
 def test_projections_keep_what_they_promise(seed, n, k):
-    from spinney.inference._forest_kernels import k_largest, most_of
+    from spinney.inference._forest_kernels import _project, k_largest, most_of
 
     rng = np.random.default_rng(seed)
     x = rng.random(n) ** 4
@@ -162,6 +162,12 @@ def test_projections_keep_what_they_promise(seed, n, k):
     assert sorted(x[chosen[:m]]) == sorted(x)[n - m :]
     x += 1e-6
     epsilon = float(rng.random()) * 0.5
+    m = _project(x, k, epsilon, room, chosen)
+    order = np.sort(x)[::-1]
+    enough = 1 + int(np.searchsorted(np.cumsum(order), (1 - epsilon) * x.sum(), side="right"))
+    assert m == min(k, enough, n)
+    assert sorted(x[chosen[:m]]) == sorted(x)[n - m :]
+    assert len(set(chosen[:m].tolist())) == m
     m = most_of(x, epsilon, room, chosen)
     assert sorted(x[chosen[:m]]) == sorted(x)[n - m :]
     assert x[chosen[:m]].sum() > (1 - epsilon) * x.sum() - 1e-12

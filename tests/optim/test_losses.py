@@ -6,7 +6,15 @@ from scipy import sparse
 from scipy.optimize import approx_fprime
 
 from spinney.errors import OptionError
-from spinney.optim import LogisticLoss, MultinomialLoss, SquaredLoss
+from spinney.optim import (
+    L2,
+    LogisticLoss,
+    MultinomialLoss,
+    OneVsRestLoss,
+    SquaredHingeLoss,
+    SquaredLoss,
+    solve,
+)
 
 
 def _losses(intercept, as_sparse, weighted, rng):
@@ -18,6 +26,8 @@ def _losses(intercept, as_sparse, weighted, rng):
         SquaredLoss(X, rng.standard_normal(12), s, intercept),
         LogisticLoss(X, signs, s, intercept),
         MultinomialLoss(X, np.arange(12) % 3, s, intercept),
+        SquaredHingeLoss(X, signs, s, intercept),
+        OneVsRestLoss(X, np.arange(12) % 3, s, intercept),
     ]
 
 
@@ -39,7 +49,9 @@ def test_derivatives_by_finite_differences(intercept, as_sparse, weighted):
             ]
         )
         np.testing.assert_allclose(H, numeric, atol=1e-6)
-        np.testing.assert_allclose(loss.hess_diag(w), np.diag(H), atol=1e-10)
+        # A squared hinge keeps a trace of curvature where there is none.
+        hinge = isinstance(loss, SquaredHingeLoss | OneVsRestLoss)
+        np.testing.assert_allclose(loss.hess_diag(w), np.diag(H), atol=1e-4 if hinge else 1e-10)
 
 
 def test_lipschitz_bounds_the_hessian():
@@ -87,3 +99,42 @@ def test_bad_input_is_refused():
         SquaredLoss(X, [1.0, 2.0])
     with pytest.raises(OptionError, match="labels"):
         MultinomialLoss(X, [0, 1, 5], n_classes=3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_the_objective_of_linear_svc(n_classes, C):
+    """Without an intercept, which liblinear penalises and Spinney does not."""
+    from sklearn.svm import LinearSVC
+
+    rng = np.random.default_rng(4)
+    X, labels = rng.standard_normal((60, 8)), rng.integers(n_classes, size=60)
+    if n_classes == 2:
+        loss = SquaredHingeLoss(X, 2.0 * labels - 1.0, intercept=False)
+    else:
+        loss = OneVsRestLoss(X, labels, intercept=False)
+    theirs = LinearSVC(C=C, fit_intercept=False, tol=1e-10, max_iter=10**6).fit(X, labels)
+    ours = solve(loss, L2(1 / C), tol=1e-10)
+    w = theirs.coef_.T.ravel()
+    assert ours.objective == pytest.approx(loss.value_and_grad(w)[0] + L2(1 / C).value(w), rel=1e-6)
+    np.testing.assert_allclose(ours.w, w, atol=1e-4)
+
+
+def test_the_null_points_of_squared_hinges():
+    rng = np.random.default_rng(5)
+    for loss in _losses(True, False, True, rng)[3:]:
+        null = loss.null_point()
+        free = loss.value_and_grad(null)[1][-loss.n_free :]
+        np.testing.assert_allclose(free, 0.0, atol=1e-10)
+
+
+def test_a_gap_certifies_squared_hinges():
+    """Intercepts are fitted, and the bound on the optimum holds."""
+    rng = np.random.default_rng(6)
+    for loss in _losses(True, False, True, rng)[3:]:
+        fitted = loss.fit_free(rng.standard_normal(loss.n_params))
+        np.testing.assert_allclose(loss.value_and_grad(fitted)[1][-loss.n_free :], 0.0, atol=1e-9)
+        exact, rough = (solve(loss, L2(0.5), "lbfgs", tol=tol) for tol in (1e-9, 1e-2))
+        assert exact.converged
+        assert rough.gap is not None
+        assert rough.objective - exact.objective <= rough.gap * rough.objective + 1e-9

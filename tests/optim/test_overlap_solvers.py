@@ -31,6 +31,7 @@ from spinney.optim import (
 )
 from spinney.optim.penalties import FlatGroups
 from spinney.optim.solvers import admm_groups
+from spinney.optim.solvers.polish import OnSupport
 from spinney.structure import Groups
 
 SOLVERS = ("cd", "admm", "fista")
@@ -326,8 +327,9 @@ def test_admm_with_a_rho_stops_at_its_limit():
 def test_admm_counts_its_iterations(monkeypatch, max_iter):
     times, step = [], admm_groups.State.step
     monkeypatch.setattr(admm_groups.State, "step", lambda *a: times.append(1) or step(*a))
-    solution = solve(loss_of(), OverlappingGroups(1.2, groups_of()), "admm", max_iter=max_iter, tol=1e-14)
-    assert len(times) == solution.n_iter == max_iter
+    solution = solve(loss_of(), OverlappingGroups(1.2, groups_of()), "admm", max_iter=max_iter, tol=1e-15)
+    assert len(times) == solution.n_iter <= max_iter
+    assert solution.converged or solution.n_iter == max_iter
 
 
 def test_small_residuals_end_admm_without_a_certificate(monkeypatch):
@@ -340,6 +342,115 @@ def test_small_residuals_end_admm_without_a_certificate(monkeypatch):
     assert solution.n_iter < 1000
     assert not solution.converged
     assert solution.objective == pytest.approx(best.objective, rel=1e-6)
+
+
+def hard(shape, kind):
+    """Many groups that are nearly, but not quite, 0: problems on which ADMM did not end in 1,000 iterations."""
+    n, p, lists = shape
+    rng = np.random.default_rng(0)
+    X = np.sqrt(0.3) * rng.standard_normal((n, 1)) + np.sqrt(0.7) * rng.standard_normal((n, p))
+    w = np.zeros(p)
+    w[: p // 4] = rng.standard_normal(p // 4)
+    y = X @ w + 0.5 * rng.standard_normal(n)
+    loss = SquaredLoss(X, y) if kind == "squared" else LogisticLoss(X, np.sign(y))
+    return loss, FlatGroups.of(lists, n_features=p)
+
+
+def _random_lists(p, m):
+    rng = np.random.default_rng(1)
+    return [sorted(rng.choice(p, rng.integers(2, 8), replace=False).tolist()) for _ in range(m)]
+
+
+@pytest.mark.parametrize("kind", ["squared", "logistic"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (50, 30, [list(range(i, min(i + 5, 30))) for i in range(0, 29, 3)]),
+        (60, 40, _random_lists(40, 60)),
+        (200, 100, [list(range(i, min(i + 10, 100))) for i in range(0, 99, 2)]),
+    ],
+)
+@pytest.mark.parametrize("l1", [0.0, 0.05])
+def test_admm_by_default_ends_optimal(shape, kind, l1):
+    loss, groups = hard(shape, kind)
+    penalty = OverlappingGroups(1.0, groups, l1=l1 * loss.n)
+    largest = lambda_max(loss, penalty)
+    for ratio in (0.5, 0.1, 0.01):
+        penalty = penalty.with_lam(ratio * largest)
+        solution, best = solve(loss, penalty, "admm"), solve(loss, penalty, "cd", tol=1e-10, max_iter=20_000)
+        assert solution.converged
+        assert solution.objective == pytest.approx(best.objective, rel=1e-11)
+        np.testing.assert_array_equal(solution.w != 0, best.w != 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("l1", [0.0, 0.4])
+def test_the_bound_of_the_optimum_holds_and_closes(kind, l1):
+    loss = loss_of(kind, intercept=False)
+    lists = LISTS if l1 else [*LISTS, [7, 8]]
+    penalty = OverlappingGroups(1.2, groups_of(9, lists), l1=l1, n_outputs=loss.n_outputs)
+    best = solve(loss, penalty, "cd", tol=1e-10)
+    rng = np.random.default_rng(0)
+    for away in (1.0, 1e-2, 1e-4, 0.0):
+        w = best.w + away * rng.standard_normal(len(best.w))
+        value, grad = loss.value_and_grad(w)
+        found = penalty.bound(value - grad @ w, grad, penalty.residual(w, grad))
+        assert found <= best.objective * (1 + 1e-9)
+    assert found == pytest.approx(best.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("l1", "l2"), [(0.0, 0.0), (0.3, 0.2)])
+def test_the_smooth_function_on_a_support(kind, l1, l2):
+    """Value, gradient and curvature against the penalty itself and finite differences."""
+    loss = loss_of(kind)
+    K = loss.n_outputs
+    penalty = OverlappingGroups(1.2, groups_of(), l1=l1, l2=l2, n_outputs=K)
+    rng = np.random.default_rng(3)
+    w = rng.standard_normal(loss.n_params)
+    w[: 3 * K] = 0.0  # the first group
+    smooth = OnSupport(loss, penalty, w)
+    x = w[smooth.kept]
+    value, grad = smooth.value_and_grad(x)
+    k = loss.n_params - loss.n_free
+    assert value == pytest.approx(loss.value_and_grad(w)[0] + penalty.value(w[:k]))
+    v, step = rng.standard_normal(len(x)), 1e-5
+    ahead, behind = (smooth.value_and_grad(x + sign * step * v) for sign in (1, -1))
+    assert grad @ v == pytest.approx((ahead[0] - behind[0]) / (2 * step), rel=1e-6)
+    np.testing.assert_allclose(
+        smooth.hess_vec(x)(v), (ahead[1] - behind[1]) / (2 * step), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_the_rule_of_the_thesis_stops_when_weights_no_longer_change():
+    loss, penalty = loss_of(), OverlappingGroups(1.2, groups_of(), l1=0.3)
+    seen = {}
+    for change_tol in (1e-1, 1e-2, 1e-3):
+        solution = solve(loss, penalty, "admm", rho=20.0, change_tol=change_tol, tol=1e-9, max_iter=100)
+        seen[change_tol] = solution.n_iter
+        before, last = (naive_admm(loss, penalty, 20.0, solution.n_iter - back) for back in (1, 0))
+        assert np.linalg.norm(last - before) < change_tol * np.linalg.norm(before)
+        assert not solution.converged  # it says nothing about the optimum
+        np.testing.assert_allclose(solution.w, last, atol=1e-5)
+    assert 1 < seen[1e-1] < seen[1e-2] < seen[1e-3] <= 100
+    with pytest.raises(OptionError, match="change_tol"):
+        solve(loss, penalty, "admm", change_tol=-1.0)
+    with pytest.raises(OptionError, match="relaxation"):
+        solve(loss, penalty, "admm", relaxation=1.5)
+
+
+def test_copies_tell_which_groups_are_removed():
+    """v_g, which the thesis reads, is 0 long before the weights of its members are."""
+    loss = loss_of()
+    penalty = OverlappingGroups(
+        0.9 * lambda_max(loss, OverlappingGroups(1.0, groups_of())), groups_of(), l1=0.5
+    )
+    solution = solve(loss, penalty, "admm", rho=5.0, max_iter=40, tol=1e-10)
+    np.testing.assert_array_equal(solution.copy_norms == 0, [True, False, False, True])
+    assert np.all(penalty.group_norms(solution.w[: loss.p]) > 1e-3)
+    best = solve(loss, penalty, "admm", tol=1e-8)
+    np.testing.assert_array_equal(best.copy_norms == 0, penalty.group_norms(best.w[: loss.p]) == 0)
+    assert solve(loss, penalty, "cd").copy_norms is None
 
 
 @given(st.integers(0, 10_000), st.floats(1e-3, 1e3), st.integers(1, 3))
@@ -660,7 +771,8 @@ def test_a_certificate_can_be_trusted(problem, solver):
     loss, penalty = problem
     rough = solve(loss, penalty, solver, tol=1e-2, max_iter=5_000)
     fine = solve(loss, penalty, "fista", tol=1e-9, max_iter=50_000)
-    allowed = rough.violation * gradient_scale(loss) * np.abs(rough.w - fine.w).sum()
+    allowed = rough.violation * penalty.lam * np.abs(rough.w - fine.w).sum()
+    assert rough.objective - fine.objective <= rough.gap * rough.objective
     assert rough.objective - fine.objective <= allowed * (1 + 1e-6) + 1e-9 * max(1.0, abs(fine.objective))
 
 

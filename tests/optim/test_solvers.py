@@ -325,7 +325,7 @@ def test_callback_can_stop():
         (L1(1.0), "lbfgs", "smooth"),
         (L1(1.0), "admm", "overlapping"),
         (L1(1.0), "magic", "there is no solver"),
-        (L1(1.0), "irls", "squared"),
+        (TreeL2(1.0, np.full(12, -1)), "irls", "logistic loss with an elastic-net"),
         (L1(1.0), "lars", "squared"),
         (TreeL2(1.0, np.full(12, -1)), "sgd", "rda"),
     ],
@@ -453,3 +453,17 @@ def test_a_metric_is_constant_on_each_tree():
     other = np.array([3.0, 4.0, 5.0])
     TreeL2(1.0, [-1, 0, -1], weights=[0.5, 0.5, 0.25]).prox(other, 1.0)
     np.testing.assert_allclose(w, other)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_weight_that_went_too_far_comes_back(n_classes):
+    """Its examples are certain, so that 1 − p is 0 to the last bit; descent used to leave it there for ever."""
+    X, y = np.eye(n_classes).repeat(2, axis=0), np.arange(n_classes).repeat(2)
+    if n_classes == 2:
+        loss, w0 = LogisticLoss(X, 2.0 * y - 1.0, intercept=False), np.array([-200.0, 200.0])
+    else:
+        loss, w0 = MultinomialLoss(X, y, intercept=False), 200.0 * np.eye(3).ravel()
+    far = solve(loss, L1(0.1), "cd", w0=w0, tol=1e-8, max_iter=200)
+    near = solve(loss, L1(0.1), "cd", tol=1e-8)
+    assert far.converged
+    np.testing.assert_allclose(far.w, near.w, atol=1e-6)

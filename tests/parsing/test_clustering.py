@@ -95,7 +95,7 @@ def test_hard_counts_count(sample):
 def test_without_smoothing_they_are_relative_frequencies(sample):
     state, n_states = some_states(sample)
     expected = hard_counts(sample, state, n_states).grammar()
-    found = grammar_of_states(sample, state, n_states, Backoff(0.0, 1.0))
+    found = grammar_of_states(sample, state, n_states, Backoff(0.0, 0.0))
     assert not found.signed
     for name in ("root", "binary", "unary", "lexical"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-12)
@@ -103,7 +103,7 @@ def test_without_smoothing_they_are_relative_frequencies(sample):
 
 @pytest.mark.parametrize("C", [0.0, 3.0])
 def test_states_have_proper_laws(sample, C):
-    grammar = fit_clusters(sample.trees, sample.rules, 3, backoff=Backoff(C, 0.7)).grammar
+    grammar = fit_clusters(sample.trees, sample.rules, 3, backoff=Backoff(C, 1.5)).grammar
     layout, rules = grammar.layout, grammar.rules
     assert layout.n_states.max() > 1
     total = np.zeros(layout.state_start[-1])

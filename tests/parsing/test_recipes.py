@@ -86,3 +86,43 @@ def test_a_product_knows_the_settings_of_its_parts():
     settings = Parser("spectral+clustering", polish=2).settings
     assert isinstance(settings, Product)
     assert settings.polish == 2
+
+
+def test_held_out_trees_choose_the_strengths_of_moments_that_are_left_open(bank):
+    dev = str(bank / "train.mrg")
+    how = {"method": "spectral", "states": 2, "rare": 0}
+    free = fit(TREES, dev=(dev,), **how)
+    assert set(free.facts["chosen"]) == {"rule_smoothing", "word_smoothing", "cutoff"}
+    trials = free.facts["learning"][0]["trace"]
+    assert len(trials) == 7  # three values each, the first of all counted once
+    chosen = {**free.facts["chosen"], "score": max(one["score"] for one in trials)}
+    assert chosen in trials
+    assert "chosen on held-out trees" in free.summary()[0].shown()
+    bound = fit(TREES, dev=(dev,), rule_smoothing=5.0, cutoff=0.01, **how)
+    assert list(bound.facts["chosen"]) == ["word_smoothing"]
+    again = fit(TREES, **how, **free.facts["chosen"])  # the same grammar without held-out trees
+    assert again.facts["chosen"] is None
+    np.testing.assert_array_equal(again.grammars_[0].lexical, free.grammars_[0].lexical)
+
+
+def test_held_out_trees_choose_the_shrinkage_of_head_automata(bank):
+    file = str(bank / "train.conllu")
+    how = {"method": "automata", "column": "xpos", "states": 2}
+    free = fit(file, dev=(file,), **how)
+    assert set(free.facts["chosen"]) == {"shrinkage", "cutoff"}
+    assert free.facts["dev_uas"] == max(one["score"] for one in free.facts["trials"])
+    assert "chosen on held-out trees" in free.summary()[0].shown()
+    assert "chosen" not in fit(file, **how).facts
+    assert "chosen" not in fit(file, dev=(file,), shrinkage=10.0, cutoff=0.05, **how).facts
+
+
+def test_held_out_trees_may_prefer_clusters_without_em(bank):
+    parser = fit(TREES, dev=(str(bank / "train.mrg"),), method="clustering", states=2, rare=0)
+    (learning,) = parser.facts["learning"]
+    assert [row["step"] for row in learning["trace"]] == [0, 5]
+    best = max(row["f1"] for row in learning["trace"])
+    assert parser.facts["dev_f1"] == best
+    assert learning["iterations"] == next(row["step"] for row in learning["trace"] if row["f1"] == best)
+    alone = fit(TREES, method="clustering", states=2, rare=0)  # too few trees for EM
+    assert "iterations" not in alone.facts["learning"][0]
+    assert fit(TREES, method="clustering", states=2, rare=0, polish=2).facts["learning"][0]["iterations"] == 2

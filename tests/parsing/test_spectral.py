@@ -19,7 +19,7 @@ from spinney.parsing.projection import Projection, project
 from spinney.parsing.spectral import fit_spectral
 from spinney.parsing.treearrays import TreeArrays
 
-EXACT = Backoff(0.0, 1.0, 0.0)
+EXACT = Backoff(0.0, 0.0, 0.0)
 
 
 def every_tree() -> list[Tree]:
@@ -122,7 +122,8 @@ def test_too_few_states_are_not_exact(world):
     assert np.abs(tree_values(trees, fit.grammar) - p).max() > 1e-5
 
 
-def test_error_falls_with_the_root_of_the_sample(world):
+def errors_by_size(world, backoff: Backoff) -> np.ndarray:
+    """The L1 distance of the grammars of samples from the truth, over all trees, a hundred times as many each time."""
     trees, rules, _, p = world
     rng = np.random.default_rng(0)
 
@@ -130,12 +131,43 @@ def test_error_falls_with_the_root_of_the_sample(world):
         found = []
         for _ in range(4):
             weight = rng.multinomial(size, p).astype(float)
-            fit = fit_spectral(trees, rules, 2, backoff=EXACT, weight=weight)
+            fit = fit_spectral(trees, rules, 2, backoff=backoff, weight=weight)
             found.append(np.abs(tree_values(trees, fit.grammar) - p).sum())
         return float(np.mean(found))
 
-    errors = np.array([error(size) for size in (10**4, 10**6, 10**8)])
+    return np.array([error(size) for size in (10**4, 10**6, 10**8)])
+
+
+def test_error_falls_with_the_root_of_the_sample(world):
+    errors = errors_by_size(world, EXACT)
     np.testing.assert_allclose(errors[:-1] / errors[1:], 10, rtol=0.6)
+
+
+def test_default_smoothing_is_consistent(world):
+    """All of it fades with the sample: the error is not held up by a share of the mean that never goes away."""
+    errors = errors_by_size(world, Backoff())
+    assert errors[0] > 5 * errors[1] > 25 * errors[2]
+    assert errors[2] < 0.002
+
+
+def test_words_back_off_to_their_tag(world):
+    """A word seen n times with a tag: √n / (C + √n) of its own mean, the rest of the mean of the tag."""
+    trees, rules, _, p = world
+    sample = Sample.of(trees, rules)
+    weight = np.round(p * 1e4) + 1
+    found = project(node_features(trees), 2, weight=weight[trees.tree])
+    grammar = grammar_of_moments(sample, found, Backoff(0.0, 3.0, 0.0), weight=weight)
+    w = weight[trees.tree]
+    for entry, tag in enumerate(rules.lexicon.tag.tolist()):
+        nodes = trees.leaves[sample.uses.rule[trees.leaves] == entry]
+        if not len(nodes):
+            continue
+        same = np.flatnonzero(trees.label == tag)
+        n, m = w[nodes].sum(), found.n_states[tag]
+        own, mean = (np.average(found.outside[x], axis=0, weights=w[x]) for x in (nodes, same))
+        lam = np.sqrt(n) / (3.0 + np.sqrt(n))
+        expected = n / w[same].sum() * (lam * own + (1 - lam) * mean)[:m]
+        np.testing.assert_allclose(grammar.vector(entry), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_inside_and_outside_vectors_are_each_others_inverse(world):
@@ -242,6 +274,8 @@ def test_bad_options(world):
         fit_spectral(trees, rules, 2, kappa=-1)
     with pytest.raises(OptionError, match="smoothing"):
         fit_spectral(trees, rules, 2, backoff=Backoff(-1))
+    with pytest.raises(OptionError, match="smoothing"):
+        fit_spectral(trees, rules, 2, backoff=Backoff(words=-1))
     with pytest.raises(OptionError, match="no feature set"):
         fit_spectral(trees, rules, 2, features="everything")
     with pytest.raises(OptionError, match="no inside feature"):

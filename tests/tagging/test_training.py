@@ -340,7 +340,7 @@ def test_words_of_a_class_stand_or_fall_together():
     sentences = [["the", "cat"], ["the", "dog"], ["cat", "dog"], ["the", "owl"], ["owl", "cat"]]
     labels = [["D" if word == "the" else "N" for word in words] for words in sentences]
     patterns = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%prefix[0,0,2]\nU3:%x[0,0]/%x[1,0]\nB"
-    tagger = Tagger(patterns, classes={"c": classes}, penalty="group-class", lam=1e-3).fit(sentences, labels)
+    tagger = Tagger(patterns, classes={"c": classes}, penalty="group-class", lam=1e-5).fit(sentences, labels)
     class_of = dict(zip(tagger.extractor_.names("u"), tagger.extractor_.class_of("u").tolist()))
     # Only what one pattern sees as a whole word has its class: neither a prefix that is spelt like a word, nor pairs.
     assert {name: c for name, c in class_of.items() if c >= 0} == {
@@ -519,3 +519,21 @@ def test_what_a_tagger_cannot_offer_is_refused_before_any_work():
     ):
         with pytest.raises(OptionError, match=what):
             Tagger("no such file", penalty=name).fit([["a"]], [["A"]])
+
+
+@pytest.mark.parametrize("l2", [0.0, 2.0])
+def test_steps_of_stochastic_descent(l2):
+    """τ₀/(1 + decay·k/n): one sentence of one token, whose gradient can be written down."""
+    seen = Observations(np.array([0, 1]), np.array([0], np.int32), n=1)
+    none = Observations(np.array([0, 0]), np.empty(0, np.int32), n=0)
+    loss = CRFLoss(Sequences(np.array([0, 1]), seen, none, np.array([1], np.int32)), 2, threads=1)
+    for decay, rate in ((None, 0.5 * l2 or 1.0), (1.0, 1.0), (0.0, 0.0)):
+        w = np.zeros(2)
+        for k in range(4):
+            step = 0.5 / (1.0 + rate * k)
+            p = np.exp(w) / np.exp(w).sum()
+            w = w / (1.0 + step * l2) - step * (p - [0.0, 1.0])
+        found = sgd(loss, np.zeros(2), l2=l2, passes=4, step=0.5, decay=decay)
+        np.testing.assert_allclose(found, w, rtol=1e-10)
+    with pytest.raises(OptionError, match="decay must be"):
+        sgd(loss, np.zeros(2), decay=-1.0)

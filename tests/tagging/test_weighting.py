@@ -58,6 +58,7 @@ def test_shift_weights_are_the_odds_of_a_logistic_regression():
         [np.bincount(part.unigrams.ids[a:b], minlength=10)
          for part in (labelled, unlabelled) for a, b in zip(part.offsets[:-1], part.offsets[1:])]
     )  # fmt: skip
+    bags = bags / np.linalg.norm(bags, axis=1, keepdims=True)
     peer = LogisticRegression(C=0.5, tol=1e-10, max_iter=10_000).fit(bags, np.repeat([0, 1], [80, 120]))
     odds = np.exp(peer.decision_function(bags[:80]))
     np.testing.assert_allclose(w, odds / odds.mean(), rtol=1e-4)

@@ -54,13 +54,13 @@ class HiddenMarkov(WordClassModel):
     **how
         How it learns: the settings of :class:`spinney.settings.classes.HiddenMarkovSettings`. ``em`` is ``"online"``
         (Cappé and Moulines 2009) or ``"batch"``; ``passes`` are made over the text after the last split. ``k_best``
-        keeps the k largest entries of each message, or ``epsilon`` those that have all but ε of its mass. Steps of
-        online EM are α_t = 1 / (delay + t)^gamma; ``gamma="search"`` tries the six of the thesis on part of the text
-        and keeps the one with the best likelihood of held-out sentences. ``finish`` ends with one pass of batch EM, so
-        that rare words are counted over the whole text. ``start`` begins with fewer classes and splits all of them,
-        repeatedly, until there are ``n_classes``. ``smoothing`` is the share of each distribution that is given
-        to the uniform one: with 0, a text with a word that was never seen has likelihood 0. With ``typed``, ``backoff``
-        is the weight of the shared matrix in each, in masses of a mean column.
+        keeps the k largest entries of each message, ``epsilon`` those that have all but ε of its mass, both together
+        the fewer. Steps of online EM are α_t = 1 / (delay + t)^gamma; ``gamma="search"`` tries the six of the thesis
+        on part of the text and keeps the one with the best likelihood of held-out sentences. ``finish`` ends with one
+        pass of batch EM, so that rare words are counted over the whole text. ``start`` begins with fewer classes and
+        splits all of them, repeatedly, until there are ``n_classes``. ``smoothing`` is the share of each distribution
+        that is given to the uniform one: with 0, a text with a word that was never seen has likelihood 0. With
+        ``typed``, ``backoff`` is the weight of the shared matrix in each, in masses of a mean column.
 
     Examples
     --------
@@ -182,11 +182,10 @@ class HiddenMarkov(WordClassModel):
 
     @property
     def _messages(self) -> Messages:
-        if self.how.epsilon is not None:
-            return Messages(None, self.how.epsilon)
-        if self.how.k_best == "auto":
-            return Messages(_FEW_ENTRIES if self.statistics_.n_classes >= _MANY_CLASSES else None)
-        return Messages(None if self.how.k_best == "none" else int(self.how.k_best))
+        k, epsilon = self.how.k_best, self.how.epsilon
+        if k == "auto" and epsilon is None:
+            k = _FEW_ENTRIES if self.statistics_.n_classes >= _MANY_CLASSES else "none"
+        return Messages(None if k in ("auto", "none") else int(k), epsilon)
 
     @property
     def _learner(self) -> Learner:

@@ -53,7 +53,7 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Messages:
-    """How messages are passed: exactly, or projected to their k largest entries or to 1 - ε of their mass."""
+    """How messages are passed: exactly, or projected to their k largest entries, to 1 - ε of their mass, or both."""
 
     k: int | None = None
     epsilon: float | None = None

@@ -82,33 +82,27 @@ def evaluated(model: WordClassModel, data: Any, s: Evaluate) -> list[View]:
     views: list[View] = []
     if s.similarity or s.categories or s.bless or s.composition:
         vectors = model.comparable_vectors()
-        views += vector_tests(vectors, s.similarity, s.categories, s.level, measure)
+        views += vector_tests(vectors, s, measure)
     if s.bless:
         views += _bless(model, vectors, s.bless, measure)
     if s.composition:
-        views += _composition(model, vectors, s.composition, measure)
+        views += _composition(model, vectors, s, measure)
     if data is not None:
         views.append(Facts("facts", "Held-out text", _likelihood(model, data, s), NAMES))
     return views
 
 
-def vector_tests(
-    vectors: WordVectors,
-    similarity: Sequence[str],
-    categories: Sequence[str],
-    level: int | None,
-    measure: Any,
-) -> list[View]:
+def vector_tests(vectors: WordVectors, s: Evaluate, measure: Any) -> list[View]:
     """A table for word similarity and one for categorisation, as far as they are asked for."""
     views: list[View] = []
-    if similarity:
-        found = {file: similarity_scores(vectors, file, measure) for file in similarity}
+    if s.similarity:
+        found = {file: similarity_scores(vectors, file, measure) for file in s.similarity}
         keys = ("pearson", "spearman", "n", "pairs", "coverage")
         views += _scores("similarity", "Word similarity", found, keys)
-    if categories:
-        found = {file: category_scores(vectors, file, measure, level) for file in categories}
-        keys = ("purity", "entropy", "clusters", "n", "words")
-        views += _scores("categories", "Categorisation", found, keys)
+    if s.categories:
+        found = {file: category_scores(vectors, file, measure, s.level, s.pos) for file in s.categories}
+        of_categories = ("purity", "entropy", "clusters", "n", "words", "pos")
+        views += _scores("categories", "Categorisation", found, of_categories)
     return views
 
 
@@ -145,9 +139,7 @@ def _bless(model: WordClassModel, vectors: WordVectors, file: str, measure: Any)
     return [Table("", title, ["relation", *transforms], rows), Extra("bless", "", found)]
 
 
-def _composition(
-    model: WordClassModel, vectors: WordVectors, files: Sequence[str], measure: Any
-) -> list[View]:
+def _composition(model: WordClassModel, vectors: WordVectors, s: Evaluate, measure: Any) -> list[View]:
     """All operators. Clauses that differ in their verbs alone are compared with the bare second verb."""
     matrix = model.head_transitions()
     operators = ["baseline", "add", "mult", *(["t-add", "t-mult"] if matrix is not None else [])]
@@ -156,9 +148,9 @@ def _composition(
         how |= {"T": matrix, "structure": "tree" if model.is_tree else "chain"}
     all_found: dict[str, Any] = {}
     views: list[View] = []
-    for file in files:
+    for file in s.composition:
         with about(file):
-            items = read_composition(file)
+            items = read_composition(file, second_subjects=s.second_subjects)
             same = all(one._replace(verb="") == two._replace(verb="") for one, two, *_ in items)
             how["second"] = "bare" if same else "composed"
             found = {

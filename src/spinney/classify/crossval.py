@@ -1,4 +1,4 @@
-"""Choice of the strength by cross-validation along the regularisation path."""
+"""Linear models that choose their strength by cross-validation along the regularisation path."""
 
 from __future__ import annotations
 
@@ -10,59 +10,80 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_sample_weight
 
+from spinney.classify.choice import PER_DECADE, ROUGH, Choice, Fold, Rows, choose, split
 from spinney.classify.linear import LinearClassifier, LinearRegressor, LinearSettings
 from spinney.errors import OptionError
-from spinney.optim import lambda_grid, lambda_max
-from spinney.optim.base import Penalty, PenaltySpec, Vector
-from spinney.parallel import map_reduce
+from spinney.optim.base import Penalty, PenaltySpec
+
+
+def folds_of(model: Any, X: Any, targets: Any, weights: Any, parts: list[tuple[Rows, Rows]]) -> list[Fold]:
+    """The losses of a linear model over parts of checked data: to fit, and to judge."""
+    rows = X.tocsr() if hasattr(X, "tocsr") else X
+
+    def loss(some: Rows) -> Any:
+        return model._loss(rows[some], targets[some], None if weights is None else weights[some])
+
+    return [Fold(loss(train), loss(test), model._scorer(targets[test])) for train, test in parts]
+
+
+def cross_validated(
+    model: Any, X: Any, y: Any, sample_weight: Any, cv: Any, *, per_decade: int, threads: int, tie: Any = None
+) -> Choice:
+    """The strength of the penalty of a linear model, chosen by cross-validation.
+
+    ``cv`` is a number of folds or a splitter; ``tie`` are strengths that are multiples of λ.
+    """
+    X, targets = model._checked(X, y)
+    weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+    _, penalty = model._problem(X, targets, weights)
+    penalty = penalty.tied(**tie) if tie else penalty
+    classifier = isinstance(model, LinearClassifier)
+    if isinstance(cv, int):
+        parts = split(targets if classifier else np.zeros(len(targets), np.intp), cv, seed=0)
+    else:
+        parts = list(check_cv(cv, targets, classifier=classifier).split(np.zeros(len(targets)), targets))
+    if not parts:
+        raise OptionError(f"of n_samples = {len(targets)} examples none can be held out: give lam")
+    return choose(
+        folds_of(model, X, targets, weights, parts),
+        penalty,
+        per_decade=per_decade,
+        threads=threads,
+        solver=model.solver,
+        tol=max(model.tol, ROUGH),
+        max_iter=model.max_iter,
+        **model._solver_options(),
+    )
 
 
 @dataclass(eq=False, repr=False)
 class _CrossValidated(LinearSettings):
-    """Adds the choice of λ to a linear model: the best mean score over folds, ties going to the larger λ."""
+    """Adds the choice of λ to a linear model: the smallest loss on held-out examples, ties going to the larger λ."""
 
     penalty: str | PenaltySpec | Penalty = "l1"
     _: KW_ONLY
-    n_lams: int = 20
-    lam_min_ratio: float = 1e-2
+    per_decade: int = PER_DECADE
     cv: Any = 5
     threads: int = 1
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Choose λ by cross-validation, then fit at that λ on all data."""
-        checked_X, codes = self._checked(X, y)  # type: ignore[attr-defined]
-        weights = (
-            None
-            if sample_weight is None
-            else _check_sample_weight(sample_weight, checked_X, dtype=np.float64)
+        if self.per_decade < 1:
+            raise OptionError("per_decade must be at least 1")
+        self._checked(X, y)  # type: ignore[attr-defined]  # notes the number and the names of the features
+        model = self._plain()
+        choice = cross_validated(
+            model, X, y, sample_weight, self.cv, per_decade=self.per_decade, threads=self.threads
         )
-        loss, penalty = self._problem(checked_X, codes, weights)  # type: ignore[attr-defined]
-        if self.n_lams < 1 or not 0 < self.lam_min_ratio < 1:
-            raise OptionError("n_lams must be at least 1, and lam_min_ratio between 0 and 1")
-        self.lams_ = lambda_grid(lambda_max(loss, penalty), self.n_lams, self.lam_min_ratio)
-        rows = checked_X.tocsr() if hasattr(checked_X, "tocsr") else checked_X
-        y = np.asarray(y)
-        folds = list(
-            check_cv(self.cv, codes, classifier=isinstance(self, LinearClassifier)).split(rows, codes)
-        )
-
-        def scores(fold: tuple[Any, Any]) -> Vector:
-            train, test = fold
-            model = self._plain()
-            train_weights = None if weights is None else weights[train]
-            points = model.path(rows[train], y[train], self.lams_, sample_weight=train_weights)
-            held_out = np.full(self.n_lams, -np.inf)
-            for i, point in enumerate(points):
-                held_out[i] = model.at(point).score(rows[test], y[test])
-            return held_out[None, :]
-
-        self.scores_ = map_reduce(scores, folds, threads=self.threads, reduce=lambda a, b: np.vstack([a, b]))
-        best = int(np.argmax(self.scores_.mean(axis=0)))  # the first, as λ decreases along the grid
-        final = self._plain().set_params(lam=float(self.lams_[best])).fit(X, y, sample_weight)
+        best = choice.best
+        final = model.set_params(lam=best.lam).fit(X, y, sample_weight)
         for name, value in vars(final).items():
             if name.endswith("_"):
                 setattr(self, name, value)
-        self.score_ = float(self.scores_.mean(axis=0)[best])
+        self.lams_ = np.array([tried.lam for tried in choice.tried])
+        self.losses_ = np.array([tried.loss for tried in choice.tried])
+        self.scores_ = choice.scores
+        self.score_ = best.score
         return self
 
     def _plain(self) -> Any:
@@ -72,14 +93,15 @@ class _CrossValidated(LinearSettings):
 
 
 class LinearClassifierCV(_CrossValidated, LinearClassifier):
-    """A :class:`LinearClassifier` whose λ is chosen by cross-validated accuracy.
+    """A :class:`LinearClassifier` whose λ is chosen by cross-validation: the smallest log-loss on held-out examples.
 
     Parameters
     ----------
     penalty, l1, l2, groups, feature_weights, solver, fit_intercept, tol, max_iter
         As in :class:`LinearClassifier`.
-    n_lams, lam_min_ratio : int, float
-        The grid: this many strengths from λ_max down to this fraction of it.
+    per_decade : int
+        The number of strengths per power of ten; half as many for a ridge, which varies less. The path ends where λ
+        is a fifth of the best one, so that the best is never at its edge.
     cv : int or splitter
         Folds.
     threads : int
@@ -87,8 +109,9 @@ class LinearClassifierCV(_CrossValidated, LinearClassifier):
 
     Attributes
     ----------
-    lam_, score_ : the chosen strength and its mean score over folds.
-    lams_, scores_ : the grid and the score of each fold (rows) at each strength (columns).
+    lam_, score_ : the chosen strength and its mean score (accuracy) over folds.
+    lams_, losses_ : the strengths that were tried, and the mean loss of a held-out example at each.
+    scores_ : the score of each fold (rows) at each strength (columns).
 
     Examples
     --------
@@ -102,4 +125,7 @@ class LinearClassifierCV(_CrossValidated, LinearClassifier):
 
 
 class LinearRegressorCV(_CrossValidated, LinearRegressor):
-    """A :class:`LinearRegressor` whose λ is chosen by cross-validated R²; see :class:`LinearClassifierCV`."""
+    """A :class:`LinearRegressor` whose λ is chosen by the squared error on held-out examples; ``score_`` is R².
+
+    Everything else is as in :class:`LinearClassifierCV`.
+    """

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+import numpy as np
+
+from spinney import progress
 from spinney.classify.grouping import (
     cluster_groups,
     combined,
@@ -17,7 +20,7 @@ from spinney.classify.grouping import (
     sentence_groups,
     topic_groups,
 )
-from spinney.classify.topics import lda_topics
+from spinney.classify.topics import distinctive, lda_topics, topical
 from spinney.corpus import Tree, tokenize
 from spinney.corpus.labelled import InputOptions, Inputs, read_parses
 from spinney.corpus.text_features import TextFeatures
@@ -245,16 +248,29 @@ class _Builder:
     def _topics(self, features: TextFeatures, family: Family) -> Groups:
         n = family.number or _NUMBERED[family.kind]
         counts = features.occurrences(self.read.inputs)
+        some = np.flatnonzero(topical(counts, features.names))
+        counts, words = counts[:, some], [features.names[j] for j in some]
         if family.kind == "moments":
             from spinney.embed import MomentTopics
 
             learned = MomentTopics(n, polish=20, threads=self.threads, random_state=self.seed)
-            found = learned.fit(counts, words=features.names).components_
+            found = learned.fit(counts, words=words).components_
         elif family.kind == "tomotopy":  # on one thread, so that the same seed gives the same topics
             found = lda_topics(counts, n, method="tomotopy", random_state=self.seed)
         else:
             found = lda_topics(counts, n, random_state=self.seed)
-        return topic_groups(found, features.names, features, **self._how)
+        every = topic_groups(distinctive(found, counts), words, features, merge=False, **self._how)
+        groups = every.merged()
+        told = f"{family.name}: {len(groups)} groups of {n} topics"
+        if len(groups) < n:
+            told += (
+                f" ({len(every) - len(groups)} merged with one of the same words, {n - len(every)} dropped)"
+            )
+        common = len(features.names) - len(some)
+        progress.log.info(
+            "%s; %d function words and words in more than a tenth of the documents left out", told, common
+        )
+        return groups
 
     def _topics_of_file(self, features: TextFeatures, family: Family) -> Groups:
         found = topics(str(family.file))

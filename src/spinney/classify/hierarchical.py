@@ -6,7 +6,7 @@ model scores K classes, and its nodes are fitted independently, since the path t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args
@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from spinney import progress
+from spinney.classify.choice import Fold, choose
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import Penalised
 from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
@@ -47,13 +48,16 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
     lam : float
         The strength λ of the penalty, in the units of the sum of losses of a node.
     policy : {"single", "indep", "gamma"}
-        The strengths of nodes: ``"single"``, λ for all; ``"indep"``, each by cross-validated log-loss over ``lams``;
+        The strengths of nodes: ``"single"``, λ for all; ``"indep"``, each by cross-validated log-loss;
         ``"gamma"``, each with a Gamma prior, alternating with the weights of its node (penalty ``"l2"`` only).
     gamma : pair of floats
         policy gamma: the shape a > 1 and the rate b > 0 of the prior. In the thesis's convention, where the penalty is
         λ‖w‖² and its prior has no normaliser, λ = (a − 1)/(b + ‖w‖²); here, where it is ½λ‖w‖², twice that.
     lams : sequence of floats, optional
-        policy indep: the grid; by default λ times 0.01, 0.1, 1, 10 and 100.
+        policy indep: the grid; by default the path of :class:`~spinney.classify.LinearClassifierCV`, which goes on
+        until the best is not at its edge.
+    tied : mapping, optional
+        policy indep: further strengths that are multiples of λ at each node: ``{"l2": 1.0}``.
     folds : int
         policy indep: number of folds of cross-validation. A node with a branch of fewer than two samples uses λ itself.
     penalty, l1, l2, groups
@@ -92,6 +96,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
     policy: Policy = "single"
     gamma: tuple[float, float] = (2.0, 1.0)
     lams: Sequence[float] | None = None
+    tied: Mapping[str, float] | None = None
     folds: int = 3
     greedy: bool = False
     threads: int = 1
@@ -240,18 +245,26 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         return solution
 
     def _penalty(self, loss: LinearLoss, lam: float) -> Penalty:
-        return self.made_penalty(loss.X, loss.n_outputs, lam)
+        made = self.made_penalty(loss.X, loss.n_outputs, lam)
+        return made.tied(**self.tied) if self.tied else made
 
     def _best_lam(self, samples: NodeSamples) -> float:
         """The λ with the smallest held-out loss; among equals, the largest."""
-        grid = sorted(self.lam * np.logspace(-2, 2, 5) if self.lams is None else self.lams, reverse=True)
+        parts = [
+            [samples.loss(self.fit_intercept, rows) for rows in pair] for pair in samples.folds(self.folds)
+        ]
+        how: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
+        if not parts:
+            return self.lam
+        if self.lams is None:
+            folds = [Fold(train, held_out, lambda margins: 0.0) for train, held_out in parts]
+            return choose(folds, self._penalty(folds[0].train, self.lam), **how).best.lam
+        grid = sorted(self.lams, reverse=True)
         totals = np.zeros(len(grid))
-        for train, test in samples.folds(self.folds):
-            loss, held_out = (samples.loss(self.fit_intercept, rows) for rows in (train, test))
-            how: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
+        for loss, held_out in parts:
             for i, (_, solution) in enumerate(path(loss, self._penalty(loss, grid[0]), grid, **how)):
                 totals[i] += held_out.value_and_grad(solution.w)[0]
-        return float(grid[int(np.argmin(totals))]) if totals.any() else self.lam
+        return float(grid[int(np.argmin(totals))])
 
     # -- predicting -------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ scikit-learn's ``C`` is 1/λ; the ``alpha`` of its Lasso is λ/n.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
@@ -19,13 +19,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from spinney.classify.penalty import Penalised
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim import (
     LogisticLoss,
     MultinomialLoss,
+    OneVsRestLoss,
     Penalty,
     PenaltySpec,
     Solution,
+    SquaredHingeLoss,
     SquaredLoss,
     lambda_grid,
     lambda_max,
@@ -55,6 +57,7 @@ class LinearSettings(Penalised):
 
     penalty: str | PenaltySpec | Penalty = "l2"  # may be given by position
     _: KW_ONLY
+    loss: str | None = None
     feature_weights: ArrayLike | None = None
 
 
@@ -67,6 +70,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
     lam_ratio: float | None = None
     warm_start: bool = False
     rho: float | None = None
+    change_tol: float | None = None
     threads: int = 1
 
     def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
@@ -119,9 +123,13 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
 
     def _solver_options(self) -> dict[str, Any]:
         if self.solver == "admm":
-            return {"rho": self.rho, "threads": self.threads}
-        if self.rho is not None:
-            raise OptionError(f"rho is only for the solver 'admm': give solver='admm', not {self.solver!r}")
+            given = {"rho": self.rho, "change_tol": self.change_tol, "threads": self.threads}
+            return {name: value for name, value in given.items() if value is not None}
+        for name in ("rho", "change_tol"):
+            if getattr(self, name) is not None:
+                raise OptionError(
+                    f"{name} is only for the solver 'admm': give solver='admm', not {self.solver!r}"
+                )
         return {}
 
     def _warm_point(self, loss: LinearLoss) -> Vector | None:
@@ -144,6 +152,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         self.n_active_ = int(np.count_nonzero(coef))
         self.converged_ = solution.converged
         self.trace_ = solution.trace
+        self.copy_norms_ = solution.copy_norms
 
     def _store(self, coef: Vector, intercept: Vector) -> None:
         raise NotImplementedError
@@ -157,13 +166,15 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         n: int = 50,
         ratio: float = 1e-2,
         sample_weight: ArrayLike | None = None,
+        tied: Mapping[str, float] | None = None,
     ) -> list[PathPoint]:
         """Fit along a grid of strengths with warm starts; by default ``n`` values from λ_max down to ``ratio`` of it.
 
-        The estimator itself is not changed.
+        ``tied`` are further strengths that are multiples of λ: ``{"l2": 1.0}``. The estimator itself is not changed.
         """
         X, y = self._checked(X, y)
         loss, penalty = self._problem(X, y, sample_weight)
+        penalty = penalty.tied(**tied) if tied else penalty
         grid = (
             lambda_grid(lambda_max(loss, penalty), n, ratio)
             if lams is None
@@ -200,11 +211,11 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
 
 
 def _unpacked(loss: LinearLoss, w: Vector) -> tuple[Vector, Vector]:
-    """Coefficients, with one row per output, and intercepts (several have mean 0: only differences matter)."""
+    """Coefficients, with one row per output, and intercepts (of a softmax, with mean 0: only differences matter)."""
     W = w.reshape(-1, loss.n_outputs)
     coef = np.ascontiguousarray(W[: loss.p].T)
     intercept = W[loss.p].copy() if loss.intercept else np.zeros(loss.n_outputs)
-    return coef, intercept - intercept.mean() if loss.n_outputs > 1 else intercept
+    return coef, intercept - intercept.mean() if isinstance(loss, MultinomialLoss) else intercept
 
 
 class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
@@ -232,12 +243,17 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     tol : float
         Largest violation of the optimality conditions, relative to the gradient of the empty model.
     max_iter : int
+    loss : str, optional
+        Of classifiers: ``"log"`` (the default) or ``"squared-hinge"``.
     warm_start : bool
         Start from the previous fit.
     rho : float, optional
         For the solver ``admm``: a fixed penalty parameter; by default it adapts to the residuals. With overlapping
         groups and a fixed value, the solver is that of Yogatama 2015, which always stops after ``max_iter`` iterations
         (100 in the thesis).
+    change_tol : float, optional
+        For the solver ``admm`` with groups: also stop when the weights change by less than this share of their norm, as
+        in Yogatama 2015. That is no certificate.
     threads : int
         For the solver ``admm``: the number of threads among which groups are divided.
 
@@ -245,6 +261,7 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     ----------
     coef_, intercept_ : the model.
     lam_, objective_, violation_, n_iter_, n_active_, solver_, converged_ : facts about the fit.
+    copy_norms_ : of the solver ``admm`` with groups: the norms of the copies v_g, 0 for a group that is removed.
 
     Examples
     --------
@@ -255,7 +272,14 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     """
 
     def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
+        if self.loss is not None:
+            raise OptionError(f"a regressor has the squared loss: leave out loss={self.loss!r}")
         return SquaredLoss(X, y.astype(np.float64), sample_weight, self.fit_intercept)
+
+    def _scorer(self, y: Any) -> Callable[[Vector], float]:
+        """R² of margins."""
+        spread = float(np.var(y)) or 1.0
+        return lambda margins: 1.0 - float(np.mean((margins - y) ** 2)) / spread
 
     def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(
@@ -274,10 +298,14 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
 
 
 class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
-    """Logistic regression (two classes) or multinomial regression (more) with any penalty.
+    """Logistic regression (two classes) or multinomial regression (more) with any penalty; or a support vector machine.
 
-    Has the parameters and attributes of :class:`LinearRegressor`. With more than two classes, ``coef_`` has one row per
-    class, and a group of features contains their weights for all classes.
+    Has the parameters and attributes of :class:`LinearRegressor`, with ``penalty="l2"`` and ``lam=1.0`` as they stand:
+    like scikit-learn's classifiers, it does not choose its strength (:class:`LinearClassifierCV` does). With more than
+    two classes, ``coef_`` has one row per class, and a group of features contains their weights for all classes.
+
+    ``loss="squared-hinge"`` is the loss of scikit-learn's ``LinearSVC``, with ``lam`` = 1/C, each class against all
+    others; the intercepts are not penalised. Such a model has no probabilities.
 
     Examples
     --------
@@ -300,9 +328,21 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         return X, codes
 
     def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
+        if self.loss not in (None, "log", "squared-hinge"):
+            raise unknown_choice("loss must be", self.loss, ("log", "squared-hinge"))
+        hinge = self.loss == "squared-hinge"
         if len(self.classes_) == 2:
-            return LogisticLoss(X, 2.0 * y - 1.0, sample_weight, self.fit_intercept)
+            two = SquaredHingeLoss if hinge else LogisticLoss
+            return two(X, 2.0 * y - 1.0, sample_weight, self.fit_intercept)
+        if hinge:
+            return OneVsRestLoss(X, y, sample_weight, self.fit_intercept, len(self.classes_))
         return MultinomialLoss(X, y, sample_weight, self.fit_intercept, len(self.classes_))
+
+    def _scorer(self, codes: Any) -> Callable[[Vector], float]:
+        """The accuracy of margins."""
+        return lambda margins: float(
+            np.mean((margins > 0 if margins.ndim == 1 else margins.argmax(axis=1)) == codes)
+        )
 
     def _store(self, coef: Vector, intercept: Vector) -> None:
         self.coef_, self.intercept_ = coef, intercept
@@ -323,6 +363,8 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Vector:
         """The probability of each class, with one row per example."""
+        if self.loss == "squared-hinge":
+            raise InputError("a model fitted with the squared hinge has no class probabilities")
         M = self.decision_function(X)
         if M.ndim == 1:
             positive = expit(M)

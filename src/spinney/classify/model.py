@@ -75,6 +75,8 @@ class TextModel(Model):
         self.facts: dict[str, Any] = {}
         #: The trials of a search for strengths; not stored in files.
         self.tuned: Tuned | None = None
+        #: What ``fit`` has to say about its choices; not stored in files.
+        self.notes: list[str] = []
 
     @property
     def kind(self) -> str:  # type: ignore[override]
@@ -150,6 +152,11 @@ class TextModel(Model):
         if not self.is_classifier:
             raise InputError("a regression model has no class probabilities")
         return self.estimator.predict_proba(self.matrix(inputs))
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether it gives class probabilities: a classifier that was not fitted with the squared hinge."""
+        return self.is_classifier and getattr(self.estimator, "loss", None) != "squared-hinge"
 
     @property
     def is_classifier(self) -> bool:

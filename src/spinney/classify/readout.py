@@ -138,6 +138,7 @@ def group_status(
     *,
     top: int = 20,
     words: int = 10,
+    copy_norms: Floats | None = None,
 ) -> GroupStatus:
     """Which groups a model selected, and which it removed: all the weights of their members are 0.
 
@@ -154,6 +155,9 @@ def group_status(
         the penalty (then: the largest).
     words
         How many members of a group to show, those with the largest weights.
+    copy_norms
+        The norms of the copies v_g of ADMM (``copy_norms_`` of a classifier). With them a group is removed if its v_g
+        is 0, as in Yogatama 2015, whatever its weights are: before the optimum the two differ.
 
     Examples
     --------
@@ -165,6 +169,10 @@ def group_status(
      'topic: law')
     """
     found = selection(coef, groups)
+    if copy_norms is not None:
+        if len(copy_norms) != len(found.norms):
+            raise OptionError(f"{len(copy_norms)} norms of copies for {len(found.norms)} groups")
+        found = found._replace(kept=np.asarray(copy_norms) > 0)
     squares = np.einsum("ij,ij->j", coef, coef)
     called = getattr(groups, "names", None)
 

@@ -5,17 +5,28 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
-from spinney.classify.documents import Data, classes_of, named, prepared, training_data
+from spinney.classify.choice import emptying
+from spinney.classify.choosing import Chosen, chosen
+from spinney.classify.documents import (
+    Data,
+    classes_of,
+    named,
+    prepared,
+    read_documents,
+    reading,
+    training_data,
+)
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor, PathPoint
 from spinney.classify.model import TextModel
 from spinney.classify.penalty import REMEDIES
-from spinney.classify.strengths import Search, cv_facts, overlap_strengths, tuning_facts
+from spinney.classify.strengths import Search, default_penalty, ties, tuning_facts
+from spinney.classify.unlabelled import chosen_use, facts_of, fitted, said
 from spinney.classify.views import path_views, weight_path
 from spinney.corpus.labelled import renaming
 from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
@@ -42,9 +53,12 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     Examples
     --------
     >>> texts, labels = ["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"]
-    >>> model = fit((texts, labels), features="counts", lam=0.1)
+    >>> model = fit((texts, labels), features="counts", penalty="l1", lam=0.1)
     >>> model.facts["active"], model.predict(["such fun"]).tolist()
     (2, ['+'])
+    >>> model = fit((texts, labels), features="counts")  # λ is chosen by cross-validation
+    >>> model.facts["choice"]["by"], model.facts["active"] > 0
+    ('by 4-fold cross-validation', True)
     >>> model = fit((texts, labels), groups="sentence", dev=0.5, tune="grid", space="lam=0.01,0.1")
     >>> model.facts["tuning"]["trials"]
     2
@@ -61,10 +75,13 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     data = prepared(train, s, regression=not along_tree and s.regression, threads=workers)
     ready = time.perf_counter()
     strengths = {name: getattr(s, name, None) for name in ("lam", "lam_ratio", "l1", "l2")}
-    used = strengths if search or s.penalty else _assumed(strengths, data)
-    estimator = (_tree_estimator if along_tree else _estimator)(s, kind, data, used, workers)
+    tied = {} if search else ties(kind, s.penalty is not None, data, strengths)
+    estimator = (_tree_estimator if along_tree else _estimator)(s, kind, data, strengths, tied, workers)
+    if tied and strengths["lam_ratio"] is not None:
+        _set_by_ratio(estimator, tied, data)
     begun = time.perf_counter()
     model = TextModel(estimator, data.features)
+    choice: Chosen | None = None
     try:
         if search is not None:
             tried = search.space_for(kind, data, strengths)
@@ -73,7 +90,13 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
             model.note_facts(data.X)
             if model.tuned.interrupted:
                 raise KeyboardInterrupt
-        model.fit_matrix(data.X, data.y, init=None if along_tree else _start(s.init))
+        elif not along_tree and strengths["lam"] is None and strengths["lam_ratio"] is None:
+            choice = chosen(s, estimator, tied, data, workers)
+            model.notes += [] if choice is None else [choice.line]
+        if not along_tree and s.unlabelled is not None:
+            _fit_with_unlabelled(model, s, data)
+        else:
+            model.fit_matrix(data.X, data.y, init=None if along_tree else _start(s.init))
         interrupted = False
     except KeyboardInterrupt:
         if not hasattr(model.estimator, "coef_"):
@@ -86,8 +109,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
         facts["train"] = [named(training_data(train))]
     if search is not None and model.tuned is not None:
         facts["tuning"] = tuning_facts(search, model.tuned, data)
-    if not along_tree and s.cv is not None and hasattr(model.estimator, "scores_"):
-        facts["cross_validation"] = cv_facts(model.estimator)
+    if choice is not None:
+        facts["choice"] = choice.facts
     facts |= {"skipped": data.read.skipped, "dropped": data.read.dropped, "interrupted": interrupted}
     facts |= {"labels": renaming(s.labels)} if s.labels else {}
     if along_tree:
@@ -95,9 +118,35 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
         facts |= {"class_tree": called, "tree_seconds": begun - ready}
     facts |= {"seconds": seconds, "reading_seconds": ready - started}
     facts["entries_per_second"] = data.X.nnz / max(seconds, 1e-9)
-    warn_if_empty(facts["active"], "lower lam, or have it chosen: cv=5")
+    warn_if_empty(facts["active"], "lower lam, or leave it out: then it is chosen")
     model.settings = settings
     return model
+
+
+def _set_by_ratio(estimator: Any, tied: Mapping[str, float], data: Data) -> None:
+    """λ as a share of the λ that empties the model, and the strengths that are multiples of it."""
+    X, y = estimator._checked(data.X, data.y)
+    loss, penalty = estimator._problem(X, y, None)
+    lam = estimator.lam_ratio * emptying(loss, penalty.tied(**tied))
+    estimator.set_params(lam=lam, lam_ratio=None, **{name: times * lam for name, times in tied.items()})
+
+
+def _fit_with_unlabelled(model: TextModel, s: Any, data: Data) -> None:
+    """Fit with unlabelled documents in the way that does best on held-out labels, and say which that is."""
+    read = read_documents(s.unlabelled, reading(s), need_labels=False)
+    if read.is_text != (data.features is not None):
+        raise InputError(
+            "one of text and numbers, the labelled documents the other", path=named(s.unlabelled)
+        )
+    X = data.features.transform(read.inputs) if data.features else read.inputs
+    use, tried = chosen_use(model.estimator, data, X, s.criterion, s.criterion_strength, s.seed)
+    taught = fitted(model.estimator, use, data.X, data.y, X, s.seed)
+    if taught.sample_weight_ is not None:
+        use = replace(use, effective_sample=taught.effective_sample_)
+    model.estimator = taught.estimator_
+    model.note_facts(data.X)
+    model.facts |= facts_of(use, tried, X.shape[0])
+    model.notes.append(said(use, tried, data.X.shape[0], X.shape[0]))
 
 
 def _start(init: Any) -> TextModel | None:
@@ -106,38 +155,32 @@ def _start(init: Any) -> TextModel | None:
 
 def _checked_penalty(s: Any) -> Any:
     """The penalty of the settings, checked before any data are read."""
-    kind = s.penalty or ("l1" if s.groups is None else "overlap")
+    kind = s.penalty or default_penalty(s.groups)
     if not isinstance(kind, Penalty):
         offers = {"design", "matrix", "order", *(() if s.groups is None else ("groups", "tree"))}
         check_penalty(kind, offers, "a linear model", remedies=REMEDIES)
     return kind
 
 
-def _assumed(given: Mapping[str, float | None], data: Data) -> dict[str, float | None]:
-    """The default strengths of the default penalty, which suit the groups."""
-    suited = {} if data.groups is None else overlap_strengths(data.weighting, data.groups)
-    return {name: suited.get(name) if value is None else value for name, value in given.items()}
-
-
-def _parameters(s: Any, kind: Any, data: Data, strengths: Mapping[str, Any], threads: int) -> dict[str, Any]:
-    """The parameters that all estimators have."""
-    found = {"lam": 1.0, "l1": 0.0, "l2": 0.0}
-    found |= {name: value for name, value in strengths.items() if value is not None}
+def _parameters(
+    s: Any, kind: Any, data: Data, given: Mapping[str, Any], tied: Mapping[str, float], threads: int
+) -> dict[str, Any]:
+    """The parameters that all estimators have; strengths that are tied to λ are multiples of it."""
+    lam = 1.0 if given["lam"] is None else given["lam"]
+    found = {"lam": lam, "l1": 0.0, "l2": 0.0, **{name: times * lam for name, times in tied.items()}}
+    found |= {name: value for name, value in given.items() if value is not None}
     return {
         **found, "penalty": kind, "groups": data.groups, "solver": s.solver, "tol": s.tol, "max_iter": s.max_iter,
         "threads": threads,
     }  # fmt: skip
 
 
-def _estimator(s: Any, kind: Any, data: Data, strengths: Mapping[str, Any], threads: int) -> Any:
-    parameters = _parameters(s, kind, data, strengths, threads)
-    if getattr(s, "cv", None) is None:
-        return (LinearRegressor if s.regression else LinearClassifier)(**parameters, rho=s.rho)
-    from sklearn.model_selection import KFold, StratifiedKFold
-
-    folds = (KFold if s.regression else StratifiedKFold)(s.cv, shuffle=True, random_state=s.seed)
-    del parameters["lam"]
-    return (LinearRegressorCV if s.regression else LinearClassifierCV)(cv=folds, **parameters)
+def _estimator(
+    s: Any, kind: Any, data: Data, given: Mapping[str, Any], tied: Mapping[str, float], threads: int
+) -> Any:
+    parameters = _parameters(s, kind, data, given, tied, threads)
+    kind_of = LinearRegressor if s.regression else LinearClassifier
+    return kind_of(**parameters, rho=s.rho, loss=s.loss)
 
 
 # ------------------------------------------------------------------------------------------- trees of classes
@@ -154,9 +197,13 @@ def _check_tree(spec: Any) -> None:
         raise SettingError(what, spec=repr(spec), meant=meant)
 
 
-def _tree_estimator(s: Any, kind: Any, data: Data, strengths: Mapping[str, Any], threads: int) -> Any:
+def _tree_estimator(
+    s: Any, kind: Any, data: Data, given: Mapping[str, Any], tied: Mapping[str, float], threads: int
+) -> Any:
     tree = _tree(s.class_tree, data, s.seed)
-    return TreeClassifier(tree, **_parameters(s, kind, data, strengths, threads))
+    policy: Any = "single" if given["lam"] is not None or not isinstance(kind, str) else "indep"
+    parameters = _parameters(s, kind, data, {**given, "lam_ratio": None}, tied, threads)
+    return TreeClassifier(tree, policy=policy, tied=dict(tied) if policy == "indep" else None, **parameters)
 
 
 def _tree(spec: Any, data: Data, seed: int) -> ClassTree | None:
@@ -197,7 +244,7 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> list[Vie
     --------
     >>> from spinney.views import as_json
     >>> texts, labels = ["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"]
-    >>> [point["active"] for point in as_json(path((texts, labels), points=3))["points"]]
+    >>> [point["active"] for point in as_json(path((texts, labels), points=3, penalty="l1"))["points"]]
     [0, 2, 2]
     """
     s: Any = settings_or(Path, settings, given)
@@ -205,9 +252,9 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> list[Vie
     kind = _checked_penalty(s)
     data = prepared(train, s, regression=s.regression, threads=workers)
     strengths = {"lam": None, "l1": s.l1, "l2": s.l2}
-    used = strengths if s.penalty else _assumed(strengths, data)
-    estimator = _estimator(s, kind, data, used, workers)
-    points = estimator.path(data.X, data.y, n=s.points, ratio=s.ratio)
+    tied = ties(kind, s.penalty is not None, data, strengths)
+    estimator = _estimator(s, kind, data, strengths, tied, workers)
+    points = estimator.path(data.X, data.y, n=s.points, ratio=s.ratio, tied=tied)
     model = TextModel(estimator, data.features)
     measure = "accuracy" if model.is_classifier else "r2"
     scores = {}

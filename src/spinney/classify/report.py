@@ -63,7 +63,7 @@ def evidence(model: TextModel, inputs: Any, ids: Sequence[str], labels: Sequence
     """
     X = model.matrix(inputs)
     predicted = [str(value) for value in model.estimator.predict(X).tolist()]
-    proba = model.estimator.predict_proba(X) if model.is_classifier else None
+    proba = model.estimator.predict_proba(X) if model.has_probabilities else None
     scores = None if labels is None else scores_of(model, inputs, labels)
     return Evidence(inputs, ids, labels, predicted, proba, scores)
 
@@ -109,7 +109,7 @@ def page_views(model: TextModel, tried: Evidence | None, documents: int = 10, to
         if model.features is not None and documents:
             sections.append((_documents if model.tree is None else _ways)(model, tried, documents))
         sections += [Extra("documents", "", len(tried.ids)), Extra("scores", "", tried.scores)]
-    for how in ("tuning", "cross_validation"):
+    for how in ("tuning", "choice"):
         found = model.facts.get(how)
         if isinstance(found, dict):
             measure = "accuracy" if model.is_classifier else "R²"

@@ -40,7 +40,7 @@ def scores_of(model: TextModel, inputs: Any, labels: Sequence[Any]) -> dict[str,
     if not model.is_classifier:
         found = regression_scores([float(label) for label in labels], predicted)
         return {name: value if math.isfinite(value) else None for name, value in found.items()}
-    proba = model.estimator.predict_proba(X)
+    proba = model.estimator.predict_proba(X) if model.has_probabilities else None
     scores: dict[str, Any] = classification_scores(
         [str(label) for label in labels], [str(value) for value in predicted], proba, model.outputs
     )

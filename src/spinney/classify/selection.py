@@ -16,15 +16,11 @@ Floats = NDArray[np.float64]
 
 
 class Selection(NamedTuple):
-    """For each group, the norm of its weights, and how many of its members have a non-zero weight."""
+    """For each group: the norm of its weights, how many of them are not 0, and whether it is selected."""
 
     norms: Floats
     active: NDArray[np.int64]
-
-    @property
-    def kept(self) -> NDArray[np.bool_]:
-        """Which groups are selected: not by norm, since the squares of tiny weights are 0."""
-        return self.active > 0
+    kept: NDArray[np.bool_]
 
 
 def selection(coef: Floats, groups: GroupArrays) -> Selection:
@@ -34,19 +30,19 @@ def selection(coef: Floats, groups: GroupArrays) -> Selection:
     --------
     >>> from spinney.structure import Groups
     >>> selection(np.array([[3.0, 4.0, 0.0]]), Groups.from_lists([[0, 1], [2]], 3))
-    Selection(norms=array([5., 0.]), active=array([2, 0]))
+    Selection(norms=array([5., 0.]), active=array([2, 0]), kept=array([ True, False]))
     """
     if groups.n_features != coef.shape[1]:
         raise OptionError(f"groups over {groups.n_features} features, but a model with {coef.shape[1]}")
     starts = groups.ptr[:-1]
     if not len(starts):
-        return Selection(np.zeros(0), np.zeros(0, np.int64))
+        return Selection(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.bool_))
     squares = np.einsum("ij,ij->j", coef, coef)
     used = np.asarray(coef.any(axis=0))
-    return Selection(  # no group is empty: reduceat would take the first member of the next one
-        np.sqrt(np.add.reduceat(squares[groups.members], starts)),
-        np.add.reduceat(used[groups.members], starts, dtype=np.int64),
-    )
+    # No group is empty: reduceat would take the first member of the next one.
+    norms = np.sqrt(np.add.reduceat(squares[groups.members], starts))
+    active = np.add.reduceat(used[groups.members], starts, dtype=np.int64)
+    return Selection(norms, active, active > 0)  # not by norm, since the squares of tiny weights are 0
 
 
 def foremost(groups: GroupArrays, found: Selection, top: int) -> tuple[list[int], list[int]]:

@@ -20,11 +20,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney.classify.linear import LinearClassifier
 from spinney.errors import InputError, OptionError, unknown_choice
-from spinney.inference.strata import row_strata, stratum_weights
+from spinney.inference.strata import effective_sample, flattened, row_strata, stratum_weights
 from spinney.optim import EntropyRegularised, LogisticLoss, MultinomialLoss, solve, warn_unless_converged
 from spinney.optim.base import Vector
 
-CRITERIA = ("supervised", "weighted", "shimodaira", "entropy", "self-training")
+#: How unlabelled examples can be used, and the strength that each has by default.
+STRENGTHS = {"weighted": 1.0, "shift": 1.0, "entropy": 1e-3, "self-training": 0.75}
+CRITERIA = ("supervised", *STRENGTHS)
 
 
 def semi_supervised_weights(
@@ -91,25 +93,25 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         By default :class:`LinearClassifier` with an ℓ2 penalty of strength 1. Penalties are left to the estimator.
     criterion : str
         ``weighted``: labelled examples are weighted by the share of such examples among the unlabelled ones
-        (:func:`semi_supervised_weights`). ``shimodaira``: by the ratio of the test to the training distribution, where
+        (:func:`semi_supervised_weights`). ``shift``: by Shimodaira's ratio of test to training distribution, where
         the unlabelled rows are the test distribution (``q_train`` in :meth:`fit`, else :func:`density_ratio`).
         ``entropy``: adds ρ·n times the mean entropy at the unlabelled examples; a :class:`LinearClassifier` only,
         started at its supervised solution, since the criterion is not convex. ``self-training``: uses its own confident
         predictions as labels until there are no more. ``supervised``: ignores the unlabelled examples.
+    strength : float, optional
+        ``weighted`` and ``shift``: the power, from 0 to 1, that flattens the weights (default: 1, as they are).
+        ``entropy``: ρ, where losses and entropies are means (default: 0.001, which the thesis found best; it found more
+        than 0.01 harmful). ``self-training``: the probability above which a prediction becomes a label (default: 0.75).
     n_clusters : int, optional
         For ``weighted``: clusters rather than identical rows; see :func:`semi_supervised_weights`.
-    rho : float
-        For ``entropy``: the strength, where losses and entropies are means (the thesis found 0.001 best, and more
-        than 0.01 harmful).
-    threshold : float
-        For ``self-training``: the probability above which a prediction becomes a label.
     random_state : int, RandomState or None
         For the clusters.
 
     Attributes
     ----------
     estimator_ : the fitted classifier.
-    sample_weight_ : the weights it was given, of mean 1 (``weighted`` and ``shimodaira``).
+    sample_weight_ : the weights it was given, of mean 1 (``weighted`` and ``shift``).
+    effective_sample_ : the number of equally weighted examples that these are worth.
     classes_ : the classes.
 
     Examples
@@ -124,9 +126,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     estimator: Any = None
     criterion: str = "weighted"
     _: KW_ONLY
+    strength: float | None = None
     n_clusters: int | None = None
-    rho: float = 1e-3
-    threshold: float = 0.75
     random_state: Any = None
 
     def fit(self, X: Any, y: Any, unlabelled: Any = None, *, q_train: ArrayLike | None = None) -> Self:
@@ -139,12 +140,13 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         unlabelled : array or sparse matrix of shape (m, p), optional
             A sample of the inputs on which the model will be used; by default the labelled rows themselves.
         q_train : array of shape (n,), optional
-            For ``shimodaira``: the probability of each labelled row under the distribution of the labelled rows.
+            For ``shift``: the probability of each labelled row under the distribution of the labelled rows.
         """
         if self.criterion not in CRITERIA:
             raise unknown_choice("criterion must be", self.criterion, CRITERIA)
-        if q_train is not None and self.criterion != "shimodaira":
-            raise OptionError(f"q_train is only for the criterion shimodaira, not for {self.criterion}")
+        if q_train is not None and self.criterion != "shift":
+            raise OptionError(f"q_train is only for the criterion shift, not for {self.criterion}")
+        strength = STRENGTHS.get(self.criterion, 0.0) if self.strength is None else self.strength
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if unlabelled is None:
@@ -152,11 +154,15 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         else:
             unlabelled = validate_data(self, unlabelled, accept_sparse="csr", dtype=np.float64, reset=False)
         model = LinearClassifier("l2") if self.estimator is None else clone(self.estimator)
-        self.sample_weight_ = self._weights(X, unlabelled, q_train)
+        weights = self._weights(X, unlabelled, q_train)
+        self.sample_weight_ = None if weights is None else flattened(weights, strength)
+        self.effective_sample_ = effective_sample(
+            np.ones(len(y)) if self.sample_weight_ is None else self.sample_weight_
+        )
         if self.criterion == "self-training":
-            self.estimator_ = _self_trained(model, X, y, unlabelled, self.threshold)
+            self.estimator_ = _self_trained(model, X, y, unlabelled, strength)
         elif self.criterion == "entropy":
-            self.estimator_ = _entropy_regularised(model, X, y, unlabelled, self.rho)
+            self.estimator_ = _entropy_regularised(model, X, y, unlabelled, strength)
         elif self.sample_weight_ is None:
             self.estimator_ = model.fit(X, y)
         else:
@@ -169,7 +175,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             return semi_supervised_weights(
                 X, unlabelled, n_clusters=self.n_clusters, random_state=self.random_state
             )
-        if self.criterion != "shimodaira":
+        if self.criterion != "shift":
             return None
         if q_train is None:
             return np.ones(X.shape[0]) if unlabelled is X else density_ratio(X, unlabelled)

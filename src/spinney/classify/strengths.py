@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+
 from spinney.classify.documents import Data
 from spinney.classify.tuning import Tuned, tune
 from spinney.errors import SettingError
@@ -44,10 +46,34 @@ def _burden(groups: Groups | None) -> float:
     return float(groups.weights @ groups.sizes) / max(int((groups.overlap_counts > 0).sum()), 1) or 1.0
 
 
-def overlap_strengths(weighting: str | None, groups: Groups) -> dict[str, float]:
-    """The default strengths for overlapping groups."""
-    values = {name: value * _scale("overlap", name, weighting) for name, value in _ASSUMED.items()}
-    return values | {"lam": _rounded(values["lam"] / _burden(groups))}
+def default_penalty(groups: Any) -> str:
+    """The penalty where none is named: an elastic net, or overlapping groups."""
+    return "elasticnet" if groups is None else "overlap"
+
+
+def ties(penalty: Any, named: bool, data: Data, given: Mapping[str, float | None]) -> dict[str, float]:
+    """Further strengths that nobody gave, as multiples of λ.
+
+    The ridge of an elastic net is λ times the root mean square norm of the rows (1 for tf-idf): under x → s·x, λ goes
+    with s and a ridge with s². Those of overlapping groups keep their proportions, unless the penalty is ``named``.
+    """
+    if penalty == "elasticnet":
+        found = {"l2": _root_mean_square(data.X)}
+    elif penalty == "sparse-group":
+        found = {"l1": 1.0}
+    elif penalty == "overlap" and not named and data.groups is not None:
+        values = {name: value * _scale("overlap", name, data.weighting) for name, value in _ASSUMED.items()}
+        lam = values.pop("lam") / _burden(data.groups)
+        found = {name: value / lam for name, value in values.items()}
+    else:
+        found = {}
+    return {name: times for name, times in found.items() if given.get(name) is None}
+
+
+def _root_mean_square(X: Any) -> float:
+    """The root of the mean squared norm of the rows."""
+    squares = X.multiply(X).sum() if hasattr(X, "multiply") else np.square(X).sum()
+    return float(np.sqrt(squares / max(X.shape[0], 1))) or 1.0
 
 
 def default_space(
@@ -65,6 +91,10 @@ def default_space(
         scaled = [_rounded(value * _scale(penalty, name, weighting)) for value in values]
         space[name] = scaled if search == "grid" else (scaled[0], scaled[-1])
     return space
+
+
+def _knobs(penalty: Any) -> tuple[str, ...]:
+    return PENALTIES[penalty].knobs if isinstance(penalty, str) and penalty in PENALTIES else ()
 
 
 def _rounded(value: float) -> float:
@@ -111,8 +141,10 @@ class Search:
 
     @classmethod
     def of(cls, s: Any) -> Self | None:
-        """The search that settings ask for; None without held-out documents."""
-        if s.dev is None:
+        """The search that settings ask for; None where λ alone is chosen, along the path."""
+        several = s.groups is not None and (s.penalty is None or len(_knobs(s.penalty)) > 1)
+        asked = any(value is not None for value in (s.tune, s.trials, s.space))
+        if s.dev is None or not (several or asked):
             return None
         method = s.tune or "grid"
         trials = None if method == "grid" else s.trials or _TRIALS
@@ -177,14 +209,4 @@ def tuning_facts(search: Search, tuned: Tuned, data: Data) -> dict[str, Any]:
         "tried": [
             {**trial.params, "score": trial.score, "active": trial.active} for trial in tuned.trials[:_KEPT]
         ],
-    }
-
-
-def cv_facts(estimator: Any) -> dict[str, Any]:
-    """The facts about cross-validation for a model file: the mean score over folds at each λ."""
-    means = estimator.scores_.mean(axis=0).tolist()
-    return {
-        "folds": len(estimator.scores_),
-        "score": estimator.score_,
-        "tried": [{"lam": lam, "score": mean} for lam, mean in zip(estimator.lams_.tolist(), means)],
     }

@@ -88,7 +88,7 @@ def fact_views(model: TextModel) -> list[View]:
         more["groups"] = f"{groups['total']:,} with {groups['memberships']:,} members"
         for family, (selected, removed) in groups["families"].items():
             more[f"groups · {family}"] = f"{selected:,} selected, {removed:,} removed"
-    for how in ("tuning", "cross_validation"):
+    for how in ("tuning",):
         found = facts.get(how)
         for name, value in (found if isinstance(found, dict) else {}).items():
             inner = (
@@ -106,7 +106,7 @@ def summary(model: TextModel) -> list[View]:
     """What ``fit`` prints: the facts and, after a search, the best trials, the chosen one first."""
     tuned = model.tuned
     if tuned is None:
-        return fact_views(model)
+        return [*fact_views(model), *(Note(line) for line in model.notes)]
     names = list(tuned.best_params)
     best = sorted(tuned.trials, key=lambda trial: (trial != tuned.best, -trial.score, trial.active))[:_TRIALS]
     rows = [

@@ -90,7 +90,7 @@ _COMMANDS: Final = """
     tag fit roles.col --preset pos --model x --max-iter 2 --penalty tree
     tag fit roles.col --preset pos --model x --max-iter 2 --method memm
     tag fit roles.col --preset pos --model x --max-iter 2 --weights observed
-    tag fit roles.col --preset pos --model x --max-iter 2 --unlabelled roles.col --criterion entropy
+    tag fit roles.col --preset pos --model x --unlabelled roles.col --criterion entropy --criterion-strength 0.1
     tag fit roles.col --model x --method hmm
     tag fit sounds.tsv --format cmudict --model x --max-iter 2
     classify fit manual --model doc.spinney --min-count 3
@@ -127,7 +127,7 @@ _COMMANDS: Final = """
     embed fit text.txt --model vectors.spinney --dimensions 6 --min-count 3
     embed apply vectors.spinney few.txt
     embed fit text.txt --model x --dimensions 6 --min-count 3 --method tscca
-    embed fit text.txt --model x --dimensions 6 --min-count 3 --method lrmvl --passes 2
+    embed fit text.txt --model x --dimensions 6 --min-count 3 --method lrmvl --variant II --passes 2
     embed fit text.txt --model x --dimensions 6 --min-count 3 --method pmi
     embed fit text.txt --model x --dimensions 13 --min-count 3 --method sparse
     embed fit text.txt --model x --dimensions 13 --min-count 3 --method lasso

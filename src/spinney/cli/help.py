@@ -53,7 +53,7 @@ def option_name(setting: Setting) -> str:
 
 def option_help(setting: Setting, methods: tuple[str, ...] = ()) -> str:
     """The help of an option: its description, its choices (all methods for ``--method``), and its default."""
-    said, choices = setting.help, methods or setting.choices
+    said, choices = setting.help, methods or ((*setting.shown, "…") if setting.shown else setting.choices)
     default = methods[0] if methods else setting.default
     if choices and choices != (default,):
         said += (

@@ -74,7 +74,7 @@ def classifier(tour: Tour) -> list[View]:
     from spinney.classify import LinearClassifierCV, TextFeatures, TextModel
     from spinney.corpus import writing
 
-    model = TextModel(LinearClassifierCV("l1", cv=3, n_lams=15), TextFeatures(min_count=2))
+    model = TextModel(LinearClassifierCV("l1", cv=3), TextFeatures(min_count=2))
     model.fit(tour.texts, tour.labels).save(tour.place("classifier.spinney"))
     with writing(tour.place("held-out.csv")) as file:
         csv.writer(file, lineterminator="\n").writerows([("text", "label"), *tour.test])

@@ -26,11 +26,15 @@ class Batch(NamedTuple):
         The number of each token's field.
     heads : array of int32, optional
         The place of each token's head in its sentence, from 0; -1 at the root.
+    between : list of list of str, optional
+        The lines of a column file that are not tokens (blank lines, or ``-DOCSTART-``): those before the first
+        sentence, and those after each. An end of file counts as a blank line.
     """
 
     lengths: NDArray[np.int64]
     columns: dict[ColumnName, NDArray[np.int32]]
     heads: NDArray[np.int32] | None = None
+    between: list[list[str]] | None = None
 
 
 def numbered(values: Sequence[str], number: Mapping[str, int]) -> NDArray[np.int32]:

@@ -76,11 +76,13 @@ def column_batches(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
     docstart: DocStart = "drop",
+    between: bool = False,
 ) -> Iterator[Batch]:
     """The columns of ``numberings`` as numbers, many sentences at a time; else as :func:`read_columns`.
 
     A function gives the one numbering of all columns; it is asked before each batch, so that an endless file
-    can go on with a fresh one. With ``width``, the first row too must have as many fields.
+    can go on with a fresh one. With ``width``, the first row too must have as many fields. With ``between``,
+    batches have the lines between sentences.
     """
     report = ReadReport() if report is None else report
     rows = _Rows(docstart, width)
@@ -101,7 +103,9 @@ def column_batches(
                 line = int(np.flatnonzero(is_row)[unknown[0]])
                 value = rows.fields[lines[line]][rows.column(name)]
                 raise block.error(f"{value!r} (column {name}) is not in the vocabulary", line)
-        return Batch(np.diff(_offsets(lines)), columns)
+        return Batch(
+            np.diff(_offsets(lines)), columns, between=_between(block, is_row.tolist()) if between else None
+        )
 
     blocks = read_stanza_blocks(path, encoding)
     for batch in parse_blocks(blocks, parse, Block.each_stanza, on_error, report):
@@ -184,6 +188,21 @@ class _Rows(dict[str, int]):
             what = f"{len(fields(lines[line]))} columns where {others}"
             raise block.error(what, line, "a field is missing, or contains white space")
         return numbers
+
+
+def _between(block: Block, is_row: list[bool]) -> list[list[str]]:
+    """The lines of a block that are not rows: before the first sentence, and after each."""
+    found: list[list[str]] = [[]]
+    after_row = False
+    for line, row in zip(block.decode().split("\n")[:-1], is_row):
+        if not row:
+            if after_row:
+                found.append([])
+            found[-1].append(line.strip())
+        after_row = row
+    if after_row:  # the end of the file, or of a stanza that was read by itself
+        found.append([""])
+    return found
 
 
 def _offsets(numbers: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 #: Texts of more bytes than this are indexed in files rather than in memory.
 LARGE = 200_000_000
 _SENTENCES = 1000  # worked on at a time
+_GLUED = 0.04  # of the words: in prose that is split at spaces only, more than this end in a mark
 _NOTE = "read.json"
 
 
@@ -180,6 +181,8 @@ def training_arrays(
     if files is not None:
         source = Source(files, how.format, how.encoding, how.on_error, how.text, how.header)
         with numbered(source, reading, report, how.cache, vocabulary, **cut) as arrays:
+            if how.format == "auto" and any(source.format_of(file) == "lines" for file in files):
+                warn_of_prose(arrays.vocabulary)
             yield arrays
         return
     if not isinstance(train, TokenArrays):
@@ -266,6 +269,22 @@ def warn_of_unknown(name: str, report: ReadReport, vocabulary: Vocabulary) -> No
 
         what = "%s: %d of %d words are unknown, but the model saw no unknown word in training: fit it with min_count=2"
         progress.log.warning(what, name, report.unknown, report.tokens)
+
+
+def warn_of_prose(vocabulary: Vocabulary) -> None:
+    """Warn that words were separated at spaces only, if many have kept the mark at their end: "highway," is no word."""
+    from spinney import progress
+
+    glued = [
+        len(word) > 2 and word[-1] in ".,;:!?" and word[-2].isalpha() and "." not in word[:-1]
+        for word in vocabulary.words
+    ]
+    share = float(vocabulary.counts[glued].sum()) / max(int(vocabulary.counts.sum()), 1)
+    if share > _GLUED:
+        progress.log.warning(
+            "%.0f %% of the words end in a punctuation mark: if the text is not split into words, give format prose",
+            100 * share,
+        )
 
 
 # ------------------------------------------------------------------------------------ sentence by sentence

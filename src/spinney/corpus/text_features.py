@@ -7,6 +7,8 @@ from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
 
 from spinney.corpus.lines import fields as split_fields
 from spinney.corpus.raw import split_sentences, tokenize
@@ -18,8 +20,8 @@ Tokens = Literal["words", "all", "spaces"]
 
 
 @dataclass(eq=False, repr=False)
-class TextFeatures:
-    """Words (and n-grams of words) as columns.
+class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Words (and n-grams of words) as columns; a transformer of scikit-learn, for pipelines and grid searches.
 
     Parameters
     ----------
@@ -63,6 +65,11 @@ class TextFeatures:
     tokens: Tokens = "words"
 
     def __post_init__(self) -> None:
+        self._check()
+        self.names: list[str] = []
+        self.idf: np.ndarray[Any, np.dtype[np.float64]] | None = None
+
+    def _check(self) -> None:
         if self.weighting not in get_args(Weighting):
             raise unknown_choice("features must be", self.weighting, get_args(Weighting))
         if self.ngrams < 1 or self.min_count < 1:
@@ -73,12 +80,18 @@ class TextFeatures:
             raise unknown_choice("stop_words must be", self.stop_words, ("english", "nothing"))
         if self.tokens not in get_args(Tokens):
             raise unknown_choice("tokens must be", self.tokens, get_args(Tokens))
-        self.names: list[str] = []
-        self.idf: np.ndarray[Any, np.dtype[np.float64]] | None = None
 
-    def fit_transform(self, texts: Iterable[str]) -> Any:
-        """Learn the vocabulary (and idf) and return the matrix of these texts."""
+    def fit(self, texts: Iterable[str], y: Any = None) -> Self:
+        """Learn the vocabulary (and idf); labels are not used."""
+        self.fit_transform(texts)
+        return self
+
+    def fit_transform(self, texts: Iterable[str], y: Any = None) -> Any:
+        """Learn the vocabulary (and idf) and return the matrix of these texts; labels are not used."""
+        self._check()  # set_params may have changed something
+        self.idf = None
         self._vectoriser = self._new_vectoriser()
+        texts = _one_column(texts)
         try:
             counts = self._vectoriser.fit_transform(texts)
         except ValueError as error:
@@ -105,7 +118,25 @@ class TextFeatures:
 
     def transform(self, texts: Iterable[str]) -> Any:
         """The matrix of new texts; words not in the vocabulary are left out."""
-        return self._weighted(self._vectoriser.transform(texts))
+        return self._weighted(self._fitted().transform(_one_column(texts)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """The words, as scikit-learn asks for them."""
+        self._fitted()
+        return np.array(self.names, dtype=object)
+
+    def _fitted(self) -> Any:
+        if not hasattr(self, "_vectoriser"):
+            raise NotFittedError("these features have no vocabulary yet: call fit or fit_transform first")
+        return self._vectoriser
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_vectoriser")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
 
     def occurrences(self, texts: Iterable[str]) -> Any:
         """How often each feature occurs in each text, whatever the weighting (1 for presence alone).
@@ -117,7 +148,7 @@ class TextFeatures:
         >>> features.occurrences(["cat and cat"]).toarray()
         array([[1., 2., 0.]])
         """
-        return self._present(self._vectoriser.transform(texts))
+        return self._present(self._fitted().transform(_one_column(texts)))
 
     def tokens_of(self, text: str) -> list[str]:
         """The tokens that features are made of, in order; those that are :attr:`ignored` too.
@@ -198,6 +229,18 @@ class TextFeatures:
             raise model.error("damaged: the vocabulary is empty, or a word appears twice")
         features._vectoriser = features._new_vectoriser(features.names)
         return features
+
+
+def _one_column(texts: Any) -> Any:
+    """Texts from a table of one column, as a ColumnTransformer hands them over, or as they are."""
+    values = np.asarray(texts) if len(getattr(texts, "shape", ())) == 2 else None
+    if values is None:
+        return texts
+    if values.shape[1] != 1:
+        raise InputError(
+            f"{values.shape[1]} columns of text", remedy="make features for each column by itself"
+        )
+    return values[:, 0]
 
 
 def _lowered_tokens(text: str) -> list[str]:

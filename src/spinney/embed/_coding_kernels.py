@@ -159,7 +159,7 @@ def duality_gaps(gram, B, squares, codes, node, parent, weights, lam):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def step_of(change, seen, row, eta, adaptive):
-    """The step of a row: η, or η over the root of what it has seen of squared gradients."""
+    """The step of a row: η, or η over the root of what it has seen of squared gradients (a mean over coordinates)."""
     if not adaptive:
         return eta
     seen[row] += np.dot(change, change) / change.size
@@ -174,32 +174,47 @@ def move(x, change, step):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def lift_bias(bias, seen, row, change, eta, adaptive):
+    """A step of one bias along ``change``."""
+    if adaptive:
+        seen[row] += change * change
+        bias[row] += eta / np.sqrt(seen[row]) * change
+    else:
+        bias[row] += eta * change
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def visit_entries(
-    order, rows, columns, values, scales, A, D, seen_a, seen_d, eta, adaptive, strength, times_step, tau,
-    node, parent, weights,
+    rows, columns, values, scales, A, D, of_word, of_context, seen_a, seen_d, seen_of_word, seen_of_context, eta,
+    adaptive, biased, strength, times_step, tau, node, parent, weights,
 ):  # fmt: skip
     """Stochastic proximal steps on single entries of X, one after the other (Yogatama 2015, ch. 4).
 
     Returns the sum of the scaled squared errors, each as it was before its step. ``strength`` is λ for each word,
-    ``tau`` for each context. With ``adaptive`` each row has the step η over the root of its summed squared gradients
-    (a mean over coordinates), which ``seen_a`` and ``seen_d`` hold.
+    ``tau`` for each context. With ``adaptive`` each row has the step η over the root of its summed squared gradients,
+    which ``seen_a`` and ``seen_d`` hold. With ``biased``, the terms ``of_word`` and ``of_context`` are learned too.
     """
     M = A.shape[1]
     radius, change = np.empty(parent.size), np.empty(M)
     error = 0.0
-    for k in order:
-        a, d, scale = A[rows[k]], D[columns[k]], scales[k]
-        r = values[k] - np.dot(d, a)
+    for k in range(rows.size):
+        word, context, scale = rows[k], columns[k], scales[k]
+        a, d = A[word], D[context]
+        r = values[k] - np.dot(d, a) - of_word[word] - of_context[context]
         error += scale * r * r
         for i in range(M):
-            change[i] = 2.0 * (scale * r * a[i] - tau[columns[k]] * d[i])
-        move(d, change, step_of(change, seen_d, columns[k], eta, adaptive))
-        r = values[k] - np.dot(d, a)  # the second step sees the first
+            change[i] = 2.0 * (scale * r * a[i] - tau[context] * d[i])
+        move(d, change, step_of(change, seen_d, context, eta, adaptive))
+        if biased:
+            lift_bias(of_context, seen_of_context, context, 2.0 * scale * r, eta, adaptive)
+        r = values[k] - np.dot(d, a) - of_word[word] - of_context[context]  # the second step sees the first
         for i in range(M):
             change[i] = 2.0 * scale * r * d[i]
-        step = step_of(change, seen_a, rows[k], eta, adaptive)
+        step = step_of(change, seen_a, word, eta, adaptive)
         move(a, change, step)
-        threshold = strength[rows[k]] * step if times_step else strength[rows[k]]
+        if biased:
+            lift_bias(of_word, seen_of_word, word, 2.0 * scale * r, eta, adaptive)
+        threshold = strength[word] * step if times_step else strength[word]
         for v in range(parent.size):
             radius[v] = threshold * weights[v]
         tree_l2_prox(a, node, parent, radius)

@@ -1,4 +1,4 @@
-"""Documents as bags of words, for topics: the files of a folder, the rows of a table, paragraphs or lines."""
+"""Documents and bags of their words: the files of a folder, the rows of a table, paragraphs or lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from spinney.corpus import ReadReport, read_tokenized, tokenized_sentences
+from spinney.corpus import ReadReport, TokenArrays, read_tokenized, tokenized_sentences
 from spinney.corpus.lines import Block, parse_blocks, read_stanza_blocks
 from spinney.corpus.reading import document_sentences
 from spinney.corpus.text import Source, documents, training_files
@@ -64,6 +64,21 @@ def first_documents(
         (name, [word.lower() for word in words] if lowercase else list(words))
         for name, words in islice(_all_documents(data, s, report), n)
     ]
+
+
+def document_words(data: Any, s: Any, report: ReadReport) -> Iterator[list[str]]:
+    """The words of each document, its sentences joined, for methods whose contexts may cross them.
+
+    Examples
+    --------
+    >>> list(document_words([["a", "b"], ["c"]], None, ReadReport()))
+    [['a', 'b'], ['c']]
+    """
+    if isinstance(data, TokenArrays):
+        raise OptionError("reset: arrays of tokens have no documents (give their words, or files)")
+    if getattr(s, "words", "form") != "form":
+        raise OptionError("reset: in documents a word is its form")
+    return (list(words) for _, words in _all_documents(data, s, report))
 
 
 def _named(data: Any) -> str | None:
@@ -122,9 +137,7 @@ def _documents(path: str, source: Source, report: ReadReport) -> Iterator[tuple[
     how: dict[str, Any] = {"encoding": source.encoding, "on_error": source.on_error, "report": report}
     format = source.format_of(path)
     if format in ("columns", "conllu"):
-        raise OptionError(
-            f"topics: there are no documents in {format} (give lines, prose, a folder or a table)"
-        )
+        raise OptionError(f"there are no documents in {format} (give lines, prose, a folder or a table)")
     if format == "lines":
         for number, words in enumerate(read_tokenized(path, **how), 1):
             yield str(number), iter(words)

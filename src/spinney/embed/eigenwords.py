@@ -78,17 +78,24 @@ class Decomposition:
         )  # fmt: skip
 
 
-def plain_svd(
-    counts: ContextCounts, window: Window, svd: Decomposition, *, rescaled: bool = False
-) -> Learned:
-    """Singular vectors of the counts as they are, or with rows and columns divided by the roots of their sums.
+def plain_svd(counts: ContextCounts, window: Window, svd: Decomposition) -> Learned:
+    """Singular vectors of the counts as they are.
 
-    With a window of the one word after, the first is the bigram matrix of latent semantic analysis with contexts for
-    documents; the second reduces the weight of frequent words.
+    With a window of the one word after, that is latent semantic analysis with contexts for documents.
     """
-    matrix, rows, columns = counts.matrix, np.ones(counts.matrix.shape[0]), np.ones(counts.matrix.shape[1])
-    if rescaled:
-        matrix, rows, columns = correlations(matrix, transform="raw")
+    rows, columns = (np.ones(size) for size in counts.matrix.shape)
+    return _learned(svd(counts.matrix), rows, columns, counts, window)
+
+
+def rescaled_svd(
+    counts: ContextCounts, window: Window, svd: Decomposition, *, pseudo: float = 400.0
+) -> Learned:
+    """Singular vectors of the counts with rows and columns divided by the roots of their sums.
+
+    That reduces the weight of frequent words. Without a pseudo-count in the sums it goes too far: two rare words that
+    only occur together have the largest value that there is, 1, and the first singular vectors are such pairs.
+    """
+    matrix, rows, columns = correlations(counts.matrix, transform="raw", pseudo=pseudo)
     return _learned(svd(matrix), rows, columns, counts, window)
 
 
@@ -113,8 +120,10 @@ def one_step_cca(
 ) -> Learned:
     """Canonical correlation of words and contexts, both whitened by their counts alone.
 
-    Uncentred, the first triple only reflects how frequent words are (σ = 1 if nothing is transformed); centring
-    subtracts the product of the margins, without making the matrix dense.
+    Uncentred, the first triple only reflects how frequent words are (σ = 1 if nothing is transformed). Centring
+    subtracts from the transformed counts G what their margins would give without any association, r cᵀ / n with the
+    row sums r, the column sums c and the total n of G, before rows and columns are scaled; the matrix is never made
+    dense.
 
     Examples
     --------
@@ -131,9 +140,8 @@ def one_step_cca(
     )
     operator = matrix
     if center:
-        n_w, n_c = margins(counts.matrix)
-        g_w, g_c = transformed(n_w, transform), transformed(n_c, transform)
-        operator = _deflated(matrix, rows * g_w, columns * g_c / max(g_w.sum(), 1e-300))
+        r, c = margins(like(counts.matrix, transformed(counts.matrix.data, transform)))
+        operator = _deflated(matrix, rows * r, columns * c / max(r.sum(), 1e-300))
     return _learned(svd(operator), rows, columns, counts, window)
 
 
@@ -162,7 +170,7 @@ def two_step_cca(
     """
     if not text.n_tokens:
         raise OptionError("there are no words to learn from")
-    left, right = _side(window, -1), _side(window, +1)
+    left, right = one_side(window, -1), one_side(window, +1)
     between = count_contexts(
         text, _lags(left, right), n_words=n_contexts, n_contexts=n_contexts, threads=threads
     )
@@ -179,7 +187,7 @@ def two_step_cca(
         sums.append(like(counted.matrix, transformed(counted.matrix.data, transform)) @ view.projection)
     assert counted is not None
     whiten_words = inverse_root(transformed(counted.word_counts, transform), pseudo)
-    moment = _second_moment(text, states, threads)
+    moment = second_moment(text, states, threads)
     if whitening == "diagonal":
         moment = np.diag(np.diag(moment))
     elif whitening != "full":
@@ -211,11 +219,11 @@ def _deflated(matrix: Any, u: NDArray[Any], v: NDArray[Any]) -> Any:
     )
 
 
-def _side(window: Window, sign: int) -> Window:
-    """The places of a window on one side, as one bag."""
+def one_side(window: Window, sign: int) -> Window:
+    """The places of a window on one side (-1: before), as one bag."""
     kept = window.offsets * sign > 0
     if not kept.any():
-        raise OptionError("two-step CCA needs words on both sides: widen the window")
+        raise OptionError("the window must have words on both sides: left and right contexts are compared")
     return Window(window.offsets[kept], np.zeros(int(kept.sum()), np.int64), window.weights[kept])
 
 
@@ -236,11 +244,11 @@ def sampled_pieces(text: TokenArrays, limit: int) -> list[TokenArrays]:
     return [pieces[i * len(pieces) // n] for i in range(n)]
 
 
-def _second_moment(
-    text: TokenArrays, states: tuple[WindowStates, ...], threads: int | None
+def second_moment(
+    text: TokenArrays, states: tuple[WindowStates, ...], threads: int | None, sample: int = SAMPLE
 ) -> NDArray[np.float64]:
-    """S'S of the states of tokens, as if summed over the whole text."""
-    pieces = sampled_pieces(text, SAMPLE)
+    """S'S of the states of tokens, as if summed over the whole text; of ``sample`` tokens at most."""
+    pieces = sampled_pieces(text, sample)
 
     def moment(piece: TokenArrays) -> NDArray[np.float64]:
         S = np.hstack([view(piece) for view in states])

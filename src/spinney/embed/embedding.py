@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.corpus.text import Reading
 from spinney.embed.counts import ContextCounts, Window, count_contexts, window
-from spinney.embed.eigenwords import Decomposition, Learned, one_step_cca, plain_svd, pmi_svd, two_step_cca
+from spinney.embed.eigenwords import (
+    Decomposition,
+    Learned,
+    one_step_cca,
+    plain_svd,
+    pmi_svd,
+    rescaled_svd,
+    two_step_cca,
+)
 from spinney.embed.lrmvl import lrmvl
 from spinney.embed.model import EmbedModel, Said, rows_of_tokens
 from spinney.embed.states import SmoothedStates, WindowStates
@@ -52,7 +60,8 @@ class Embedding(EmbedModel):
         (``floor``, ``shift``, ``min_pair``), of :func:`~spinney.embed.lrmvl.lrmvl` (``variant``, ``rates``,
         ``passes``), of :func:`spinney.linalg.truncated_svd` (``svd``, ``power``), and of
         :class:`~spinney.embed.sparse_coding.SparseCoding` or, with ``coding="stochastic"``,
-        :class:`~spinney.embed.stochastic_coding.StochasticCoding` (``lam``, ``branching``, ``passes``). The vectors
+        :class:`~spinney.embed.stochastic_coding.StochasticCoding` (``lam``, ``branching``, ``passes``,
+        ``zeros``, ``bias``). The vectors
         are rows of U·s^exponent, ``"plain"``, made ``"unit"`` length, or ``"canonical"``: times the whitening of the
         words (``rows``).
 
@@ -147,8 +156,11 @@ class Embedding(EmbedModel):
         how = self.how
         learned: Learned
         if self.method == "lrmvl":
+            around = how.window or (5,)
             learned = lrmvl(
-                text, how.dimensions, variant=how.variant, rates=how.rates, passes=how.passes,
+                text, how.dimensions, variant=how.variant, rates=how.rates or (0.1, 0.5, 0.9),
+                places=window(around[0], around[-1], weighting=how.weighting or "harmonic"),
+                transform=how.transform or ("sqrt" if how.variant == "I" else "raw"), passes=how.passes,
                 random_state=self.random_state, threads=self.threads,
             )  # fmt: skip
         else:
@@ -176,7 +188,9 @@ class Embedding(EmbedModel):
             )  # fmt: skip
         if self.method == "pmi":
             return pmi_svd(counts, places, decomposition, **self._pmi())
-        return plain_svd(counts, places, decomposition, rescaled=self.method == "rescaled")
+        if self.method == "rescaled":
+            return rescaled_svd(counts, places, decomposition, pseudo=how.pseudo)
+        return plain_svd(counts, places, decomposition)
 
     def _pmi(self) -> dict[str, Any]:
         how = self.how
@@ -205,8 +219,10 @@ class Embedding(EmbedModel):
             learner = SparseCoding(how.dimensions, penalty, how.lam, **common).fit(X)
             self.facts["gap"] = float(learner.gap_)
         else:
-            epochs = how.passes or 20
-            learner = StochasticCoding(how.dimensions, penalty, how.lam, epochs=epochs, **common).fit(X)
+            given = {"epochs": how.passes, "zeros": how.zeros, "bias": how.bias}
+            common |= {name: value for name, value in given.items() if value is not None}
+            learner = StochasticCoding(how.dimensions, penalty, how.lam, **common).fit(X)
+            self.facts["held_out_error"] = float(learner.trace_[-1]["held_out"])
         self.vectors_ = scipy.sparse.csr_array(learner.codes_.astype(np.float32))
         if self.method == "sparse":
             trees = how.dimensions // len(code_forest(1, how.branching))

@@ -71,7 +71,7 @@ from spinney.evaluate.significance import (
     paired_bootstrap,
     spearman_of_pairs,
 )
-from spinney.evaluate.wordsim import correlations, lookup, read_word_pairs, word_similarity
+from spinney.evaluate.wordsim import common_pos, correlations, lookup, read_word_pairs, word_similarity
 
 __all__ = [
     "COLLINS",
@@ -108,6 +108,7 @@ __all__ = [
     "categorise",
     "chunks",
     "classification_scores",
+    "common_pos",
     "compose",
     "composition_correlation",
     "confusions",

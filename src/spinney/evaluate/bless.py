@@ -19,6 +19,7 @@ from spinney.evaluate.wordsim import POS, POS_LETTERS, lookup
 from spinney.structure import WordVectors
 
 _POS_OF_RELATION = {"coord": "NOUN", "hyper": "NOUN", "mero": "NOUN", "attri": "ADJ", "event": "VERB"}
+_POS_OF_RANDOM = ("NOUN", "ADJ", "VERB")
 _RANDOM = {"NOUN": "random-n", "PROPN": "random-n", "ADJ": "random-j", "VERB": "random-v"}
 _RECALL = np.linspace(0, 1, 11)
 
@@ -53,7 +54,8 @@ def read_bless(path: FilePath) -> list[Related]:
     ``aggressive-j``; its relations are coord, hyper, mero, attri, event, random-n, random-j and random-v. The other,
     known by the commas of its first line, is a table with the columns ``word1``, ``word2`` and ``relation``. It
     has one relation ``random`` and no parts of speech: these follow from the other five relations (attributes are
-    adjectives, events verbs), and those of random words from the vocabulary when they are looked up.
+    adjectives, events verbs), and those of random words from the vocabulary when they are looked up: the most frequent
+    of noun, adjective and verb, for BLESS has no others.
     Pairs of the relation ``?`` are left out.
 
     Examples
@@ -236,7 +238,7 @@ def _by_concept(
     for pair in pairs:
         groups.setdefault(pair.concept, []).append(pair)
     noun = lookup(vectors, "NOUN")
-    finders = {pos: lookup(vectors, pos) for pos in {pair.pos for pair in pairs}}
+    finders = {pos: lookup(vectors, pos or _POS_OF_RANDOM) for pos in {pair.pos for pair in pairs}}
     for concept, members in groups.items():
         concept_key = noun(concept)
         found = [(pair, key) for pair in members if (key := finders[pair.pos](pair.relatum)) is not None]

@@ -14,7 +14,7 @@ from spinney.corpus.compressed import FilePath
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.evaluate._tables import read_columns_named
 from spinney.evaluate.measures import Measure, distances
-from spinney.evaluate.wordsim import Find, lookup
+from spinney.evaluate.wordsim import Find, common_pos, lookup
 from spinney.structure import WordVectors
 
 Linkage = Literal["complete", "average", "single"]
@@ -117,7 +117,8 @@ def categorise(
     n_clusters
         How many clusters, if not as many as categories.
     find
-        How a word is looked up; by default :func:`lookup`.
+        How a word is looked up; by default :func:`lookup`, as the part of speech under which the vocabulary has the
+        most of ``words``, if it has parts of speech: a set of verbs is one of verbs.
 
     Examples
     --------
@@ -135,7 +136,7 @@ def categorise(
         raise OptionError(f"{len(words)} words but {len(gold)} categories")
     if linkage not in get_args(Linkage):
         raise unknown_choice("linkage must be", linkage, get_args(Linkage))
-    find = find or lookup(vectors)
+    find = find or lookup(vectors, common_pos(vectors, words))
     found = [(word, key, category) for word, category in zip(words, gold) if (key := find(word)) is not None]
     if len(found) < 2:
         raise InputError(f"{len(found)} of {len(words)} words have a vector: nothing to cluster")

@@ -34,12 +34,20 @@ class ClausePair(NamedTuple):
     raters: int = 1
 
 
-def read_composition(path: FilePath) -> list[ClausePair]:
+def read_composition(path: FilePath, *, second_subjects: bool = False) -> list[ClausePair]:
     """The comparisons of ELLDIS or ELLSIM (Wijnholds and Sadrzadeh 2019), with mean scores.
 
     A line is one person's score, from 1 to 7, of two sentences "subject verb object and other does too". In
-    ELLDIS they differ in the verb alone; with :func:`transitive` it covers the pairs of Grefenstette and
-    Sadrzadeh 2011. In ELLSIM they differ in all words, after Kartsaklis and Sadrzadeh.
+    ELLDIS they differ in the verb alone: without the other subject they are the 199 comparisons of Grefenstette and
+    Sadrzadeh 2011, in which a verb stands with one subject and one object. In ELLSIM they differ in all words: without
+    it they are the 108 of Kartsaklis and Sadrzadeh 2013.
+
+    Parameters
+    ----------
+    path
+        The file.
+    second_subjects
+        Keep the other subjects; by default they are dropped, see :func:`transitive`.
 
     Examples
     --------
@@ -52,13 +60,16 @@ def read_composition(path: FilePath) -> list[ClausePair]:
     ...         _ = file.write(f"{person}\\t{sentences}\\t{score}\\n")
     >>> [comparison] = read_composition(path)
     >>> comparison.first, comparison.score, comparison.raters
-    (Clause(subject='fan', verb='buy', object='ticket', other='man'), 5.5, 2)
+    (Clause(subject='fan', verb='buy', object='ticket', other=None), 5.5, 2)
+    >>> read_composition(path, second_subjects=True)[0].first.other
+    'man'
     """
     scores: dict[tuple[Clause, Clause], list[float]] = {}
     for line, (first, second, score) in read_columns_named(path, ["sent1", "sent2", "score"], "\t"):
         pair = (_clause(first, path, line), _clause(second, path, line))
         scores.setdefault(pair, []).append(to_number(score, path, line))
-    return [ClausePair(*pair, sum(given) / len(given), len(given)) for pair, given in scores.items()]
+    found = [ClausePair(*pair, sum(given) / len(given), len(given)) for pair, given in scores.items()]
+    return found if second_subjects else transitive(found)
 
 
 def transitive(comparisons: Iterable[ClausePair]) -> list[ClausePair]:

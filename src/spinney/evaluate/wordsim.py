@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -58,13 +58,14 @@ def read_word_pairs(path: FilePath) -> list[WordPair]:
     return pairs
 
 
-def lookup(vectors: WordVectors, pos: str | None = None) -> Find:
+def lookup(vectors: WordVectors, pos: str | Sequence[str] | None = None) -> Find:
     """A function from a plain word to the word of the vocabulary that stands for it, or None.
 
     Vocabularies hold plain words or lemmas with their part of speech, such as ``attack|NOUN``. Tried in turn,
-    as written and in lower case: the word with ``pos`` if that is given; the plain word; the word with any of
-    NOUN, VERB, ADJ, ADV and PROPN, where the first in the vocabulary (the most frequent) is taken. If all
-    fail, an ending such as that of ``sun-n`` is taken for the part of speech.
+    as written and in lower case: the word with ``pos`` if that is given; the plain word; if ``pos`` is not given,
+    the word with any of NOUN, VERB, ADJ, ADV and PROPN. Of several, the first in the vocabulary (the most frequent) is
+    taken. A word that is known only as another part of speech than ``pos`` is not found: the verb *fly* does not
+    stand for the insect. If all fail, an ending such as that of ``sun-n`` is taken for the part of speech.
 
     Examples
     --------
@@ -72,23 +73,40 @@ def lookup(vectors: WordVectors, pos: str | None = None) -> Find:
     >>> find = lookup(vectors)
     >>> find("attack"), find("Jerusalem"), find("attack-v"), find("defend")
     ('attack|NOUN', 'jerusalem|PROPN', 'attack|VERB', None)
-    >>> lookup(vectors, "VERB")("attack")
-    'attack|VERB'
+    >>> lookup(vectors, "VERB")("attack"), lookup(vectors, "VERB")("Jerusalem")
+    ('attack|VERB', None)
     """
+
+    wanted = [pos] if isinstance(pos, str) else pos or []
 
     def find(word: str) -> str | None:
         forms = list(dict.fromkeys([word, word.lower()]))
-        for plain in [*(f"{form}|{pos}" for form in forms if pos), *forms]:
-            if plain in vectors:
-                return plain
-        tagged = [f"{form}|{tag}" for form in forms for tag in POS]
-        known = [(place, key) for place, key in zip(vectors.encode(tagged).tolist(), tagged) if place >= 0]
-        if known:
-            return min(known)[1]
+        tried = [[f"{form}|{tag}" for tag in wanted] for form in forms]
+        tried += [[form] for form in forms]
+        tried += [] if wanted else [[f"{form}|{tag}" for form in forms for tag in POS]]
+        for keys in tried:
+            known = [(place, key) for place, key in zip(vectors.encode(keys).tolist(), keys) if place >= 0]
+            if known:
+                return min(known)[1]
         stem, _, letter = word.rpartition("-")
         return lookup(vectors, POS_LETTERS[letter])(stem) if stem and letter in POS_LETTERS else None
 
     return find
+
+
+def common_pos(vectors: WordVectors, words: Iterable[str]) -> str | None:
+    """The part of speech under which the vocabulary has the most of some words; None if it has none with one.
+
+    Examples
+    --------
+    >>> vectors = WordVectors(["fly|VERB", "fly|NOUN", "walk|VERB"], [[1.0], [2.0], [3.0]])
+    >>> common_pos(vectors, ["fly", "walk", "swim"]), common_pos(vectors, ["swim"])
+    ('VERB', None)
+    """
+    forms = {word.lower() for word in words}
+    known = {pos: sum(f"{form}|{pos}" in vectors for form in forms) for pos in POS}
+    most = max(POS, key=lambda pos: known[pos])  # among equals, the first: nouns before verbs
+    return most if known[most] else None
 
 
 def word_similarity(

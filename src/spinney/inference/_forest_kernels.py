@@ -226,11 +226,22 @@ def _sift(x, heap, m, n):
 @njit(cache=True, nogil=True)
 def most_of(x, epsilon, negated, chosen):
     """The places of the fewest entries of x that sum to more than 1 - ε of it, into ``chosen``; returns how many."""
-    n, total = len(x), 0.0
-    for i in range(n):
-        total += x[i]
-        negated[i] = -x[i]
+    for i in range(len(x)):
         chosen[i] = i
+    return _fewest_of(x, epsilon, negated, chosen, len(x))
+
+
+@njit(cache=True, nogil=True)
+def _fewest_of(x, epsilon, negated, chosen, n):
+    """Of the n places in ``chosen``, bring the fewest whose entries sum to more than 1 - ε of x to the front.
+
+    Returns how many; all n if their sum is less than that.
+    """
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i]
+    for e in range(n):
+        negated[chosen[e]] = -x[chosen[e]]
     for m in range(n // 2 - 1, -1, -1):
         _sift(negated, chosen, m, n)
     kept, size = 0.0, n
@@ -250,10 +261,11 @@ def most_of(x, epsilon, negated, chosen):
 
 @njit(cache=True, nogil=True)
 def _project(x, k, epsilon, room, chosen):
-    """k-best if k > 0, else ε-best (Grave 2014, §2.2.2)."""
-    if k > 0:
-        return k_largest(x, k, room, chosen)
-    return most_of(x, epsilon, room, chosen)
+    """k-best if k > 0, ε-best if ε > 0, the fewer of them if both are (Grave 2014, §2.2.2); with neither, all."""
+    if k == 0:
+        return most_of(x, epsilon, room, chosen)
+    m = k_largest(x, k, room, chosen)
+    return _fewest_of(x, epsilon, room, chosen, m) if epsilon > 0 else m
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

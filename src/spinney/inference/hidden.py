@@ -148,7 +148,8 @@ def sparse_sum_product(
 ) -> Beliefs:
     """Posteriors with sparse messages: the k largest entries, or (``k=0``) the largest with all but ε of the mass.
 
-    Grave 2014, §2.2.2. The cost is O(kC) per edge. With ``k = C``, or ``k = 0`` and ``epsilon = 0``, it is exact.
+    Grave 2014, §2.2.2. With both, a message keeps the fewer: k bounds the cost, and ε saves what the message does not
+    need. The cost is O(kC) per edge. With ``epsilon = 0`` and ``k = C`` or ``k = 0``, it is exact.
 
     Parameters
     ----------

@@ -46,6 +46,37 @@ def stratum_weights(strata: ArrayLike, population: ArrayLike) -> Vector:
     return np.asarray(q[x] / np.bincount(x, minlength=len(q))[x])
 
 
+def flattened(weights: ArrayLike, exponent: float) -> Vector:
+    """Weights to a power from 0 (all equal) to 1 (as they are), with mean 1: less variance, for some bias.
+
+    Shimodaira (2000, §3) proposes such powers of density ratios, where the ratios themselves leave too small a sample.
+
+    Examples
+    --------
+    >>> flattened([1.0, 9.0], 0.5).tolist()
+    [0.5, 1.5]
+    """
+    w = np.asarray(weights, np.float64)
+    if not 0.0 <= exponent <= 1.0:
+        raise OptionError(f"the exponent of weights must be from 0 to 1, not {exponent:g}")
+    w = w**exponent if exponent > 0.0 else np.ones_like(w)
+    total = float(w.sum())
+    return w * (len(w) / total) if total > 0.0 else w
+
+
+def effective_sample(weights: ArrayLike) -> float:
+    """The number of equally weighted examples whose mean varies as much as the weighted one: (Σw)²/Σw² (Kish 1965).
+
+    Examples
+    --------
+    >>> effective_sample([1.0, 1.0, 1.0]), effective_sample([3.0, 0.0, 0.0])
+    (3.0, 1.0)
+    """
+    w = np.asarray(weights, np.float64)
+    squares = float(w @ w)
+    return float(w.sum()) ** 2 / squares if squares > 0.0 else 0.0
+
+
 def row_strata(X: Any) -> NDArray[np.intp]:
     """A number for each row, the same for identical rows: 0, 1, … in the order in which they first appear.
 

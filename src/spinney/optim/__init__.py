@@ -5,7 +5,15 @@ optimal. :func:`path` walks a grid of strengths with warm starts.
 """
 
 from spinney.optim.base import GroupArrays, Loss, Penalty, PenaltySpec, Solution, Step
-from spinney.optim.losses import EntropyRegularised, LinearLoss, LogisticLoss, MultinomialLoss, SquaredLoss
+from spinney.optim.losses import (
+    EntropyRegularised,
+    LinearLoss,
+    LogisticLoss,
+    MultinomialLoss,
+    OneVsRestLoss,
+    SquaredHingeLoss,
+    SquaredLoss,
+)
 from spinney.optim.penalties import *  # noqa: F403
 from spinney.optim.penalties import __all__ as _penalties
 from spinney.optim.solve import (
@@ -35,9 +43,11 @@ __all__ = [
     "LogisticLoss",
     "Loss",
     "MultinomialLoss",
+    "OneVsRestLoss",
     "Penalty",
     "PenaltySpec",
     "Solution",
+    "SquaredHingeLoss",
     "SquaredLoss",
     "Step",
     "Structure",

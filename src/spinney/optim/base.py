@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -153,6 +154,8 @@ class Penalty:
     convex: ClassVar[bool] = True
 
     lam: float
+    #: Other strengths that are multiples of λ, and follow it along a path; see :meth:`tied`.
+    times_lam: Mapping[str, float] = MappingProxyType({})
 
     def value(self, w: Vector) -> float:
         """λΩ(w)."""
@@ -225,10 +228,28 @@ class Penalty:
         return -np.inf
 
     def with_lam(self, lam: float) -> Self:
-        """The same penalty at another strength (other parameters, such as ``l2``, stay)."""
+        """The same penalty at another strength (other parameters, such as ``l2``, stay, unless they are tied to λ)."""
         other = copy.copy(self)
         other.lam = checked_strength("lam", lam)
+        for name, times in self.times_lam.items():
+            setattr(other, name, times * other.lam)
         return other
+
+    def tied(self, **times_lam: float) -> Self:
+        """The same penalty with other strengths that are these multiples of λ, also after :meth:`with_lam`.
+
+        Examples
+        --------
+        >>> from spinney.optim import ElasticNet
+        >>> ElasticNet(1.0, 0.0).tied(l2=0.5).with_lam(3.0).describe()
+        'elastic net, λ = 3, ℓ2 = 1.5'
+        """
+        for name in times_lam:
+            if name == "lam" or name not in self.knobs:
+                raise OptionError(f"{self.describe()} has no strength {name} to tie to λ")
+        other = copy.copy(self)
+        other.times_lam = MappingProxyType(times_lam)
+        return other.with_lam(self.lam)
 
     def describe(self) -> str:
         """One line in words, for tables and reports."""
@@ -286,7 +307,8 @@ class Solution:
     infinite where no bound is known. ``violation`` is the distance from ``-grad`` to the subdifferential in the ∞-norm,
     relative to λ or, under a ridge or no penalty, to the gradient of the null model. Both are pure numbers that mean
     the same for every solver and data set. ``grad`` is the gradient of the loss at ``w``. ``primal_dual`` are the last
-    relative residuals of ADMM.
+    relative residuals of ADMM, and ``copy_norms`` the norms of its copies v_g of each group, which are 0 exactly for
+    groups that it removed.
     """
 
     w: Vector
@@ -301,6 +323,7 @@ class Solution:
     trace: list[Step] = field(default_factory=list)
     primal_dual: tuple[float, float] | None = None
     gap: float = np.inf
+    copy_norms: Vector | None = None
 
 
 def checked_strength(name: str, value: float) -> float:

@@ -1,4 +1,4 @@
-"""Losses of linear models over a sparse or dense design matrix: squared, logistic, multinomial, with entropy.
+"""Losses of linear models over a sparse or dense design matrix: squared, logistic, multinomial, squared hinge; entropy.
 
 All are sums Σᵢ sᵢ·ℓ(yᵢ, mᵢ) over examples, where the margins are m = Xw + b and sᵢ are sample weights. The
 parameter vector is ``[w, b]``: weights first, intercepts last and never penalised.
@@ -29,7 +29,7 @@ def as_design(X: Any) -> Design:
 
 
 class LinearLoss:
-    """What the three losses share: the design matrix, the sample weights and the intercept.
+    """What the losses share: the design matrix, the sample weights and the intercept.
 
     Parameters
     ----------
@@ -262,8 +262,8 @@ class LogisticLoss(LinearLoss):
         return value, -s * y * against
 
     def curvature(self, m: Vector) -> Vector:
-        g: Vector = expit(m)
-        return self.sample_weight * g * (1.0 - g)
+        # Not g(1 − g): 1 − g is 0 from m = 37 on, and a weight that feels no curvature could never come back.
+        return np.asarray(self.sample_weight * expit(m) * expit(-m))
 
     def null_point(self) -> Vector:
         w = np.zeros(self.n_params)
@@ -275,7 +275,28 @@ class LogisticLoss(LinearLoss):
         return w
 
 
-class MultinomialLoss(LinearLoss):
+class SeveralOutputs(LinearLoss):
+    """A linear loss with several margins per example.
+
+    The parameter vector is the row-major matrix of shape (p, K), one row per feature, then K intercepts.
+    """
+
+    def margins(self, w: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
+        W = w.reshape(-1, self.n_outputs)
+        X = self.X if rows is None else self.X[rows]
+        M: Vector = X @ W[: self.p]
+        return M + W[self.p] if self.intercept else M
+
+    def pull_back(self, r: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
+        X = self.X if rows is None else self.X[rows]
+        grad = np.empty((self.p + self.intercept, self.n_outputs))
+        grad[: self.p] = X.T @ r
+        if self.intercept:
+            grad[self.p] = r.sum(axis=0)
+        return grad.ravel()
+
+
+class MultinomialLoss(SeveralOutputs):
     """−Σ sᵢ log softmax(mᵢ)[yᵢ] with labels y in 0 … K−1.
 
     The parameter vector is the row-major matrix of shape (p, K), one row per feature, then K intercepts.
@@ -302,20 +323,6 @@ class MultinomialLoss(LinearLoss):
         self.n_outputs = int(n_classes or self.labels.max() + 1)
         if self.labels.min() < 0 or self.labels.max() >= self.n_outputs:
             raise OptionError(f"the labels of a multinomial loss must be 0 to {self.n_outputs - 1}")
-
-    def margins(self, w: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
-        W = w.reshape(-1, self.n_outputs)
-        X = self.X if rows is None else self.X[rows]
-        M: Vector = X @ W[: self.p]
-        return M + W[self.p] if self.intercept else M
-
-    def pull_back(self, r: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
-        X = self.X if rows is None else self.X[rows]
-        grad = np.empty((self.p + self.intercept, self.n_outputs))
-        grad[: self.p] = X.T @ r
-        if self.intercept:
-            grad[self.p] = r.sum(axis=0)
-        return grad.ravel()
 
     def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
         labels, examples = y.astype(np.intp), np.arange(len(y))
@@ -353,6 +360,111 @@ class MultinomialLoss(LinearLoss):
             totals = np.bincount(self.labels, weights=self.sample_weight, minlength=self.n_outputs)
             if np.all(totals > 0):
                 w[-self.n_outputs :] = np.log(totals) - np.log(totals).mean()
+        return w
+
+
+#: The share of curvature that a squared hinge keeps where it is 0, so that descent can take a weight back from there.
+FLAT = 1e-6
+
+
+class SquaredHingeLoss(LinearLoss):
+    """Σ sᵢ max(0, 1 − yᵢmᵢ)² with labels y in {−1, +1}: the loss of scikit-learn's ``LinearSVC``, whose C is 1/λ.
+
+    Examples
+    --------
+    >>> loss = SquaredHingeLoss([[1.0], [-1.0]], [1, -1], intercept=False)
+    >>> value, grad = loss.value_and_grad(np.array([0.5]))
+    >>> value, grad.tolist()
+    (0.5, [-2.0])
+    """
+
+    max_curvature = 2.0
+
+    def __init__(
+        self, X: Design, y: ArrayLike, sample_weight: ArrayLike | None = None, intercept: bool = True
+    ) -> None:
+        super().__init__(X, y, sample_weight, intercept)
+        if not np.all(np.abs(self.y) == 1.0):
+            raise OptionError("the labels of a squared hinge must be -1 and +1")
+
+    def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
+        short = np.maximum(1.0 - y * m, 0.0)
+        pull = s * short
+        return float(pull @ short), -2.0 * y * pull
+
+    def curvature(self, m: Vector) -> Vector:
+        """2sᵢ inside the margin; outside, where it is 0, a trace of that."""
+        return 2.0 * self.sample_weight * np.where(self.y * m < 1.0, 1.0, FLAT)
+
+    def hess_vec(self, w: Vector) -> Callable[[Vector], Vector]:
+        h = 2.0 * self.sample_weight * (self.y * self.margins(w) < 1.0)
+        return lambda v: self.pull_back(h * self.margins(v))
+
+    def null_point(self) -> Vector:
+        w = np.zeros(self.n_params)
+        if self.intercept:
+            w[-1] = np.average(
+                self.y, weights=self.sample_weight
+            )  # the root of Σ s(1 − yb)y, which lies within ±1
+        return w
+
+
+class OneVsRestLoss(SeveralOutputs):
+    """The squared hinges of K classes, each against all others, with labels y in 0 … K−1.
+
+    Σᵢₖ sᵢ max(0, 1 − zᵢₖmᵢₖ)², where zᵢₖ is 1 for the class of example i and −1 for the others. Penalties that are sums
+    over weights make K separate problems of it; groups of features tie them together.
+
+    Examples
+    --------
+    >>> loss = OneVsRestLoss([[1.0], [2.0], [3.0]], [0, 1, 2], intercept=False)
+    >>> loss.value_and_grad(np.zeros(3))[0]
+    9.0
+    """
+
+    max_curvature = 2.0
+
+    def __init__(
+        self,
+        X: Design,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        intercept: bool = True,
+        n_classes: int | None = None,
+    ) -> None:
+        super().__init__(X, y, sample_weight, intercept)
+        labels = self.y.astype(np.intp)
+        self.n_outputs = int(n_classes or labels.max() + 1)
+        if labels.min() < 0 or labels.max() >= self.n_outputs:
+            raise OptionError(f"the labels of a one-versus-rest loss must be 0 to {self.n_outputs - 1}")
+
+    def _signs(self, y: Vector) -> Vector:
+        signs = np.full((len(y), self.n_outputs), -1.0)
+        signs[np.arange(len(y)), y.astype(np.intp)] = 1.0
+        return signs
+
+    def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
+        signs = self._signs(y)
+        short = np.maximum(1.0 - signs * m, 0.0)
+        pull = s[:, None] * short
+        return float(np.vdot(pull, short)), -2.0 * signs * pull
+
+    def curvature(self, m: Vector) -> Vector:
+        """2sᵢ inside the margin of each class; outside, where it is 0, a trace of that."""
+        inside = np.where(self._signs(self.y) * m < 1.0, 1.0, FLAT)
+        return np.asarray(2.0 * self.sample_weight[:, None] * inside)
+
+    def _newton_step(self, m: Vector, slope: Vector) -> Vector:
+        return np.asarray(slope / np.maximum(self.curvature(m).sum(axis=0), 1e-300))
+
+    def hess_vec(self, w: Vector) -> Callable[[Vector], Vector]:
+        h = 2.0 * self.sample_weight[:, None] * (self._signs(self.y) * self.margins(w) < 1.0)
+        return lambda v: self.pull_back(h * self.margins(v))
+
+    def null_point(self) -> Vector:
+        w = np.zeros(self.n_params)
+        if self.intercept:
+            w[-self.n_outputs :] = np.average(self._signs(self.y), axis=0, weights=self.sample_weight)
         return w
 
 

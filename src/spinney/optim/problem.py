@@ -63,6 +63,7 @@ class Monitor:
     residual: Vector = field(default_factory=lambda: np.empty(0))
     unit: Vector | None = None
     primal_dual: tuple[float, float] | None = None
+    copy_norms: Vector | None = None
     started: float = field(default_factory=time.perf_counter)
     progress: Task | None = None
     certifies: bool = False
@@ -150,7 +151,10 @@ class Monitor:
             return False
         if self.bounded:
             return self.violation <= self.tol * self.scale and self.gap <= self.tol
-        return self.violation <= self.tol * max(self.yardstick, FINEST * self.scale)
+        # Without a bound from the loss, λ is the yardstick; without one from the penalty, as some weights are free of
+        # it, there may be no optimum, and nothing but the gradient to compare with.
+        finest = FINEST if self.certifies and not has_bound(self.problem.loss) else 1.0
+        return self.violation <= self.tol * max(self.yardstick, finest * self.scale)
 
 
 def largest(x: Vector) -> float:

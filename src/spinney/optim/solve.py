@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,7 @@ def solve(
         monitor.trace,
         monitor.primal_dual,
         monitor.gap,
+        monitor.copy_norms,
     )
 
 
@@ -188,7 +189,7 @@ def lambda_grid(largest: float, n: int = 50, ratio: float = 1e-2) -> Vector:
 def path(
     loss: Loss,
     penalty: Penalty,
-    lams: Sequence[float] | Vector | None = None,
+    lams: Iterable[float] | Vector | None = None,
     *,
     w0: Vector | None = None,
     **how: Any,

@@ -22,6 +22,7 @@ from spinney.files import ModelFile
 from spinney.model import Applied, Contents, Model
 from spinney.parallel import one_blas_thread
 from spinney.parsing.automata_learning import Automata, bigram, deterministic, em, spectral
+from spinney.parsing.choosing import choose_each
 from spinney.parsing.eisner import Heads, eisner, is_projective
 from spinney.parsing.modifiers import (
     LEFT,
@@ -40,6 +41,10 @@ from spinney.views import View
 
 _FAR = 1e200  # totals above this, or below its inverse, are computed again with other factors
 _ATTEMPTS = 8
+
+#: Strengths of moments: without held-out trees, and what is tried with them.
+_STRENGTHS = {"shrinkage": 300.0, "cutoff": 0.05}
+_TRIED = {"shrinkage": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0), "cutoff": (0.01, 0.05, 0.1)}
 
 
 class HeadAutomata(Model):
@@ -91,8 +96,8 @@ class HeadAutomata(Model):
 
     # -- learning -------------------------------------------------------------------------------------
 
-    def fit(self, sentences: Iterable[Sentence]) -> Self:
-        """Learn from trees."""
+    def fit(self, sentences: Iterable[Sentence], *, dev: Sequence[Sentence] | None = None) -> Self:
+        """Learn from trees; ``dev``, held-out ones, choose the strengths of moments that settings leave open."""
         started = time.perf_counter()
         trees = list(sentences)
         tags = [tags_of(sentence, self.column) for sentence in trees]
@@ -109,10 +114,10 @@ class HeadAutomata(Model):
             "tags": len(self.tags_),
             "nonprojective": sum(not is_projective(one) for one in heads),
         }
-        with one_blas_thread():
-            self.automata_ = self._learn(sequences)
-            self.fallback_ = deterministic(sequences, max(self.settings.smoothing, 1.0), floor=1e-6)
         self.unigram_: Floats = np.append(sequences.frequencies, 1.0) / (sequences.frequencies.sum() + 1.0)
+        with one_blas_thread():
+            self.fallback_ = deterministic(sequences, max(self.settings.smoothing, 1.0), floor=1e-6)
+            self.automata_ = self._learn(sequences, dev)
         seconds = time.perf_counter() - started
         self.facts |= {
             "states": self.automata_.start.shape[1],
@@ -122,19 +127,38 @@ class HeadAutomata(Model):
         }
         return self
 
-    def _learn(self, sequences: ModifierSequences) -> Automata:
+    def _learn(self, sequences: ModifierSequences, dev: Sequence[Sentence] | None) -> Automata:
         s = self.settings
         if s.method == "automata":
-            return spectral(
-                sequences, s.states, smoothing=s.smoothing, shrinkage=s.shrinkage, boundaries=s.boundaries,
-                pseudo_count=s.pseudo_count, cutoff=s.cutoff,
-            )  # fmt: skip
+            return self._by_moments(sequences, dev)
         if s.method == "automata-em":
             automata, self.facts["trace"] = em(
                 sequences, s.states, smoothing=s.smoothing, iterations=s.max_iter, random_state=s.seed
             )
             return automata
         return (deterministic if s.method == "automata-deterministic" else bigram)(sequences, s.smoothing)
+
+    def _by_moments(self, sequences: ModifierSequences, dev: Sequence[Sentence] | None) -> Automata:
+        s = self.settings
+
+        def fit(shrinkage: float, cutoff: float) -> Automata:
+            return spectral(
+                sequences, s.states, smoothing=s.smoothing, shrinkage=shrinkage, boundaries=s.boundaries,
+                pseudo_count=s.pseudo_count, cutoff=cutoff,
+            )  # fmt: skip
+
+        def judge(automata: Automata) -> float:
+            self.automata_ = automata
+            return self.score(dev or ())
+
+        given = {name: getattr(s, name) for name in _STRENGTHS}
+        values = {name: usual if given[name] is None else given[name] for name, usual in _STRENGTHS.items()}
+        opened = {name: _TRIED[name] for name in values if dev and given[name] is None}
+        if not opened:
+            return fit(**values)
+        chosen = choose_each(values, opened, fit, judge)
+        self.facts |= {"chosen": {name: chosen.values[name] for name in opened}, "trials": chosen.trace}
+        return chosen.model
 
     # -- parsing --------------------------------------------------------------------------------------
 

@@ -26,6 +26,10 @@ View = Literal["both", "inside", "outside"]
 _ROUNDS = 30  # of Lloyd's algorithm
 
 
+#: Frequencies of states are counts, and need less smoothing than signed moments.
+CLUSTERS = Backoff(rules=3.0, words=1.0)
+
+
 class ClusterFit(NamedTuple):
     """What :func:`fit_clusters` found.
 
@@ -50,7 +54,7 @@ def fit_clusters(
     dimensions: int = 16,
     view: View = "both",
     kappa: float | None = 5.0,
-    backoff: Backoff = Backoff(rules=3.0, words=0.8),  # noqa: B008
+    backoff: Backoff = CLUSTERS,
     uses: Uses | None = None,
     random_state: int = 0,
     threads: int | None = None,
@@ -161,7 +165,7 @@ def grammar_of_states(
     sample: Sample,
     state: NDArray[np.integer],
     n_states: NDArray[np.int32],
-    backoff: Backoff = Backoff(rules=3.0, words=0.8),  # noqa: B008
+    backoff: Backoff = CLUSTERS,
 ) -> Grammar:
     """Smoothed relative frequencies for known states of all nodes.
 

@@ -11,14 +11,29 @@ import numpy as np
 from spinney.corpus.brackets import Tree
 from spinney.errors import InputError
 from spinney.parsing.binarising import Binarisation
+from spinney.parsing.choosing import choose_each
 from spinney.parsing.em import Sample, Smoothing, random_grammar, run_em
 from spinney.parsing.grammar import Grammar, RuleCounts, Rules, pcfg_counts
+from spinney.parsing.moments import Backoff
 from spinney.parsing.splitmerge import Schedule, run_split_merge
 from spinney.parsing.treearrays import TreeArrays
 from spinney.progress import log
 
 #: The F1 of a grammar on held-out trees.
 Judge = Callable[[Grammar], float]
+
+#: Iterations of EM after clusters and pivots, and how many trees they need: EM fits the frequencies of few trees too
+#: closely. F1 of clusters with 0 and 5 on held-out trees: 79.2 and 74.7 from 300 trees, 82.6 and 82.1 from 1,000, 85.2
+#: and 83.9 from 2,000, 86.9 and 87.3 from 3,396.
+_POLISH, _ENOUGH = 5, 3000
+
+#: Strengths of spectral learning: without held-out trees, and what is tried with them.
+_STRENGTHS = {"rule_smoothing": Backoff().rules, "word_smoothing": Backoff().words, "cutoff": 1e-6}
+_TRIED = {
+    "rule_smoothing": (3.0, 10.0, 30.0),
+    "word_smoothing": (0.5, 2.0, 8.0),
+    "cutoff": (1e-6, 0.01, 0.05),
+}
 
 
 @dataclass(frozen=True)
@@ -99,7 +114,7 @@ def learn(
         Seed.
     judge
         The F1 of a grammar on held-out trees: EM keeps the best of every fifth iteration and split-merge the best
-        cycle; otherwise they keep the last.
+        cycle; otherwise they keep the last. Spectral learning chooses by it the strengths that settings leave open.
     """
     learner = {
         "pcfg": _pcfg,
@@ -118,19 +133,26 @@ def _pcfg(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tu
 
 def _em(training: TrainingTrees, s: Any, seed: int, judge: Judge | None) -> tuple[Grammar, dict[str, Any]]:
     start = random_grammar(training.rules, training.pcfg, s.states, np.random.default_rng(seed))
-    grammar, facts = _polished(training, start, s, s.max_iter, judge)
+    grammar, facts = _polished(training, start, s, s.max_iter, judge, judge_start=False)
     if facts.get("interrupted") and not facts["iterations"]:
         raise KeyboardInterrupt  # a random start is not worth keeping
     return grammar, facts
 
 
 def _polished(
-    training: TrainingTrees, start: Grammar, s: Any, iterations: int, judge: Judge | None
+    training: TrainingTrees,
+    start: Grammar,
+    s: Any,
+    iterations: int,
+    judge: Judge | None,
+    judge_start: bool = True,
 ) -> tuple[Grammar, dict[str, Any]]:
-    """EM from a grammar; an interrupt ends it early."""
+    """EM from a grammar, which is kept if held-out trees find it better; an interrupt ends EM early."""
     if not iterations:
         return start, {}
     best, facts = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
+    if judge is not None and judge_start:
+        best.watch(0, start)
     try:
         run_em(training.sample, start, iterations, Smoothing(), threads=s.threads, watch=best.watch)
     except KeyboardInterrupt:
@@ -167,21 +189,43 @@ def _split_merge(
 def _spectral(
     training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
-    from spinney.parsing.spectral import fit_spectral
+    from spinney.parsing.spectral import SpectralFit, fit_spectral
 
     arguments = _of_nodes(training, s, seed)
-    found = fit_spectral(training.sample.trees, training.rules, s.states, **arguments)
-    return found.grammar, {"seconds_by_step": found.seconds}
+
+    def fit(rule_smoothing: float, word_smoothing: float, cutoff: float) -> SpectralFit:
+        backoff = Backoff(rule_smoothing, word_smoothing)
+        how = {**arguments, "backoff": backoff, "cutoff": cutoff}
+        return fit_spectral(training.sample.trees, training.rules, s.states, **how)
+
+    given = {name: getattr(s, name) for name in _STRENGTHS}
+    values = {name: default if given[name] is None else given[name] for name, default in _STRENGTHS.items()}
+    opened = {name: _TRIED[name] for name in values if judge is not None and given[name] is None}
+    if not opened or judge is None:
+        found = fit(**values)
+        return found.grammar, {"seconds_by_step": found.seconds}
+    chosen = choose_each(values, opened, fit, lambda one: judge(one.grammar))
+    facts = {name: chosen.values[name] for name in opened}
+    return chosen.model.grammar, {
+        "seconds_by_step": chosen.model.seconds, "chosen": facts, "trace": chosen.trace,
+    }  # fmt: skip
 
 
 def _clustering(
     training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
-    from spinney.parsing.clustering import fit_clusters
+    from spinney.parsing.clustering import CLUSTERS, fit_clusters
 
-    arguments = _of_nodes(training, s, seed)
+    usual = CLUSTERS
+    backoff = usual._replace(
+        rules=usual.rules if s.rule_smoothing is None else s.rule_smoothing,
+        words=usual.words if s.word_smoothing is None else s.word_smoothing,
+    )
+    arguments = {**_of_nodes(training, s, seed), "backoff": backoff}
     found = fit_clusters(training.sample.trees, training.rules, s.states, **arguments)
-    return _polished(training, found.grammar, s, s.polish, judge)
+    enough = judge is not None or training.sample.trees.n_trees >= _ENOUGH
+    usual_polish = _POLISH if enough else 0
+    return _polished(training, found.grammar, s, usual_polish if s.polish is None else s.polish, judge)
 
 
 def _of_nodes(training: TrainingTrees, s: Any, seed: int) -> dict[str, Any]:
@@ -203,4 +247,4 @@ def _pivots(
     found = fit_pivots(
         training.sample.trees, training.rules, s.states, uses=training.sample.uses, random_state=seed
     )
-    return _polished(training, found, s, s.polish, judge)
+    return _polished(training, found, s, _POLISH if s.polish is None else s.polish, judge)

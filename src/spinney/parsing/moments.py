@@ -27,14 +27,16 @@ class Backoff(NamedTuple):
         C: the moment of a rule that was seen n times has the weight λ = √n / (C + √n); the remainder goes to moments of
         lower order, then to means over the rule, each again with λ, and at last to means over the labels.
     words : float
-        ν: the weight of the mean over a word's tokens with a tag; the remainder goes to the mean over the tag.
+        C of words: the mean over the n tokens of a word with a tag has the weight √n / (C + √n); the remainder goes to
+        the mean over the tag. The paper's program has a weight that does not depend on n (ν = 0.6), which keeps an
+        error however many trees there are; here all smoothing fades, and the estimate is consistent.
     own : float
         The number of tokens of its signature that are added to a rare word; see
         :class:`~spinney.parsing.grammar.RuleCounts`.
     """
 
     rules: float = 10.0
-    words: float = 0.6
+    words: float = 2.0
     own: float = 1.0
 
 
@@ -68,9 +70,9 @@ def grammar_of_moments(
     done
         Called when the binary rules, the unary rules and the words are done.
     """
-    if backoff.rules < 0 or not 0 <= backoff.words <= 1:
+    if min(backoff.rules, backoff.words) < 0:
         raise OptionError(
-            f"smoothing: C must be at least 0 and ν between 0 and 1, not {backoff.rules:g}, {backoff.words:g}"
+            f"smoothing of rules and of words must be at least 0, not {backoff.rules:g} and {backoff.words:g}"
         )
     trees, rules = sample.trees, sample.rules
     each = np.ones(len(trees.label)) if weight is None else weight[trees.tree]
@@ -101,13 +103,22 @@ def grammar_of_moments(
     )  # fmt: skip
     leaves = trees.leaves
     tag = trees.label[leaves]
-    Z = backoff.words * projection.outside[leaves] + (1 - backoff.words) * mean_Z[tag]
     for entries in (sample.uses.rule[leaves], sample.uses.rare[leaves]):
+        own = _weights(entries, each[leaves], backoff.words)[:, None]
+        Z = own * projection.outside[leaves] + (1 - own) * mean_Z[tag]
         add_rows(counts.lexical, layout.entry_start, layout.n_states[tag], entries, each[leaves, None] * Z)
     words = smoothed_words(counts, backoff.own)
     words /= np.repeat(count[rules.lexicon.tag], np.diff(layout.entry_start))
     done("words")
     return Grammar(layout, counts.root, counts.binary, counts.unary, words, signed=True)
+
+
+def _weights(entries: NDArray[np.integer], weight: Floats, C: float) -> Floats:
+    """√n / (C + √n) at each token, with n the count of its entry in the lexicon; entries of -1 are none."""
+    seen = entries >= 0
+    root = np.zeros(len(entries))
+    root[seen] = np.sqrt(np.bincount(entries[seen], weight[seen]))[entries[seen]]
+    return np.asarray(root / np.maximum(C + root, 1e-300))
 
 
 class _Vectors(NamedTuple):

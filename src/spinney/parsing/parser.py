@@ -105,7 +105,8 @@ class Parser(Model):
         trees
             Treebank trees.
         dev
-            Held-out trees: EM ends when their F1 no longer increases, and keeps the best grammar.
+            Held-out trees: EM ends when their F1 no longer increases, and keeps the best grammar; spectral learning
+            chooses the strengths by them that settings leave open.
 
         Notes
         -----
@@ -150,6 +151,7 @@ class Parser(Model):
             "parameters": sum(grammar.n_parameters for grammar in found),
             "examples": _examples(trees),
             "learning": learning,
+            "chosen": next((one["chosen"] for one in learning if "chosen" in one), None),
             "interrupted": interrupted,
             "seconds": seconds,
             "tokens_per_second": tokens / max(seconds, 1e-9),

@@ -66,4 +66,4 @@ def _automata(data: Any, s: Any, report: ReadReport) -> tuple[Any, str, Any]:
     trees = dependency_trees(data, s, report, column=s.column)
     dev = dependency_trees(s.dev, s, ReadReport(), column=s.column) if s.dev else None
     with about(named(data)):
-        return HeadAutomata(settings=s).fit(trees), "dev_uas", dev
+        return HeadAutomata(settings=s).fit(trees, dev=dev), "dev_uas", dev

@@ -78,7 +78,7 @@ def fit_spectral(
     >>> from spinney.corpus import Tree
     >>> texts = "(S (N dogs) (V bark))", "(S (N cats) (V meow))", "(S (V bark) (N dogs))"
     >>> trees = TreeArrays.of([Tree.parse(text) for text in texts])
-    >>> fit = fit_spectral(trees, Rules.of(trees, rare=0), 2, backoff=Backoff(0, 1))
+    >>> fit = fit_spectral(trees, Rules.of(trees, rare=0), 2, backoff=Backoff(0, 0))
     >>> dict(zip(trees.labels, fit.grammar.layout.n_states.tolist()))
     {'V': 2, 'N': 2, 'S': 1}
     """

@@ -8,6 +8,7 @@ from typing import Any
 from spinney.errors import SettingError
 from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.automata_reading import SideReading, describe_head, describe_heads
+from spinney.parsing.choosing import said
 from spinney.parsing.parser import Parser
 from spinney.parsing.reading import LabelReading, LabelRow, Reader
 from spinney.parsing.reading import Share as NamedShare
@@ -19,7 +20,8 @@ _NAMES = {
     "labels": "labels of the grammar", "binary_rules": "binary rules", "unary_rules": "unary rules",
     "states": "states", "grammars": "grammars", "parameters": "parameters",
     "nonprojective": "trees that are not projective", "seconds": "seconds",
-    "tokens_per_second": "tokens per second", "dev_f1": "F1 on held-out trees", "dev_uas": "UAS on held-out trees",
+    "tokens_per_second": "tokens per second", "chosen": "chosen on held-out trees",
+    "dev_f1": "F1 on held-out trees", "dev_uas": "UAS on held-out trees",
     "skipped": "bad trees skipped", "empty": "trees without words skipped",
 }  # fmt: skip
 
@@ -29,10 +31,12 @@ def fit_facts(facts: Mapping[str, Any]) -> Facts:
     shares = {
         name: Share(facts[name]) for name in ("dev_f1", "dev_uas") if isinstance(facts.get(name), float)
     }
+    chosen = facts.get("chosen")
+    words = {"chosen": said(chosen)} if isinstance(chosen, dict) else {}
     least = {"grammars": 2, "nonprojective": 1, "empty": 1}
     dull = [name for name, n in least.items() if not isinstance(facts.get(name), int) or facts[name] < n]
     names = {name: said for name, said in _NAMES.items() if name not in dull}
-    return Facts("facts", "", {**facts, **shares}, names)
+    return Facts("facts", "", {**facts, **shares, **words}, names)
 
 
 def _extras(facts: Mapping[str, Any]) -> list[View]:

@@ -51,6 +51,7 @@ from spinney.views import (
     Tokens,
     View,
     WordMap,
+    finite,
 )
 
 
@@ -166,7 +167,7 @@ def _token(token: Token) -> str:
 
 
 def _explorer(view: Explorer) -> Html:
-    data = json.dumps(view.data(), ensure_ascii=False, separators=(",", ":"))
+    data = json.dumps(finite(view.data()), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Html(
         f'<div class="explorer" data-explorer="{escape(data)}" hidden>\n<label>Words before '
         '<input type="text" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="type some words">'

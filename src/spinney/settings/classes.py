@@ -47,7 +47,9 @@ class Clusters(Words):
     """Classes of words that do not depend on the context."""
 
     panel = TRAINING
-    classes: Annotated[int, AtLeast(2), "Number of classes."] = 256
+    classes: Annotated[
+        int | None, AtLeast(2), "Number of classes (default: by the size of the text, at most 256)."
+    ] = None
     root: Annotated[bool | None, "Count the start of a sentence as a word (default: only in trees)."] = None
 
 
@@ -86,7 +88,7 @@ class HiddenMarkovSettings(Settings):
         int | Literal["auto", "none"], AtLeast(1), "Entries of a message to keep; none keeps all."
     ] = "auto"
     epsilon: Annotated[
-        float | None, AtLeast(0), Below(1), "Keep all but this share of a message instead."
+        float | None, AtLeast(0), Below(1), "Keep all but this share of a message, at most k_best entries."
     ] = None
     batch_tokens: Annotated[int, AtLeast(1), "Online EM: number of tokens in a batch."] = 8192
     gamma: Annotated[
@@ -109,6 +111,13 @@ class HiddenMarkovSettings(Settings):
     patience: Annotated[int | None, AtLeast(1), "Stop after this many passes without progress on dev."] = None
     dtype: Annotated[Literal["float32", "float64"], "Precision of the statistics."] = "float32"
 
+    def check(self) -> None:
+        super().check()
+        if self.epsilon is not None and self.k_best != "none":
+            self.no_effect("k_best", when="with {epsilon}")
+        if self.em == "batch":
+            self.no_effect("batch_tokens", "gamma", "delay", "finish", when="with {em} batch")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Hidden(HiddenMarkovSettings, Words, Common):
@@ -119,7 +128,7 @@ class Hidden(HiddenMarkovSettings, Words, Common):
     method: Annotated[Literal["hmm"], "How classes are learned."] = "hmm"
     min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 2
     classes: Annotated[
-        int | None, AtLeast(2), "Number of classes (default: 256, or that of the initial model)."
+        int | None, AtLeast(2), "Number of classes (default: by the text, or as in the initial model)."
     ] = None
     init: Annotated[
         Literal["brown", "exchange", "random", "split"] | str | Any,
@@ -148,6 +157,16 @@ class Hidden(HiddenMarkovSettings, Words, Common):
             raise SettingError(
                 "{typed} and {relation_groups} both say which relations share a matrix: give only one of them"
             )
+        if not self.typed and not self.relation_groups:
+            self.no_effect("backoff", "subtypes", when="without {typed} or {relation_groups}")
+        if self.init != "brown":
+            self.no_effect("refine", when="unless {init} is brown")
+        if self.init != "exchange":
+            self.no_effect("variant", when="unless {init} is exchange")
+        if self.init in ("random", "split"):
+            self.no_effect("root", when=f"with {{init}} {self.init}")
+        if self.start is None and self.init in ("brown", "exchange", "random"):
+            self.no_effect("split_passes", "noise", when="without {start}")
         if self.patience and self.dev is None:
             raise SettingError("{patience} waits for progress on held-out text: give {dev}")
         if self.resume and self.checkpoint is None:
@@ -170,6 +189,11 @@ class Apply(WordsOf, Common):
     top: Annotated[int, AtLeast(1), "Maximum number of classes per token, for posterior."] = 16
     before_label: Annotated[bool, "Put the new column before the last one."] = False
 
+    def check(self) -> None:
+        super().check()
+        if self.what != "posterior":
+            self.no_effect("top", when="unless {what} is posterior")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(WordTests, WordsOf, Common):
@@ -180,6 +204,7 @@ class Evaluate(WordTests, WordsOf, Common):
     composition: Annotated[
         tuple[str, ...], Repeated, File, "File of clause pairs with scores, such as ELLDIS or ELLSIM."
     ] = ()
+    second_subjects: Annotated[bool, "Composition: keep second subjects (and fans do too)."] = False
     measure: Annotated[Comparing, "How two words are compared."] = "hellinger"
 
 

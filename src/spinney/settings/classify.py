@@ -18,12 +18,14 @@ from spinney.settings import (
     Below,
     Common,
     File,
+    Hidden,
     OneOf,
     Settings,
     methods,
 )
 from spinney.settings.optim import PENALTIES, SOLVERS
 from spinney.settings.text import Documents, LabelledDocuments
+from spinney.settings.unlabelled import Unlabelled
 
 #: Families of groups of words, in the order in which help lists them.
 FAMILIES = ("sentence", "document", "parse", "brown", "lda", "tomotopy", "moments", "topics", "neighbours")
@@ -31,6 +33,11 @@ FAMILIES = ("sentence", "document", "parse", "brown", "lda", "tomotopy", "moment
 #: Trees of classes that are learned from the features of the training documents, and those that need no features.
 LEARNED_TREES = ("spec", "canonical", "diff", "obyo", "hung", "conf", "rand")
 CLASS_TREES = (*LEARNED_TREES, "huffman", "balanced")
+
+#: What help lists of the many penalties, families of groups and solvers.
+_PENALTIES = ("l1", "l2", "group", "overlap")
+_FAMILIES = ("sentence", "parse", "brown", "lda", "neighbours")
+_SOLVERS = ("auto", "cd", "lbfgs", "fista", "admm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +60,8 @@ class Grouping(Settings):
     panel = FEATURES
     groups: Annotated[
         str | Any | None,
-        OneOf(FAMILIES, open=True),
-        "Groups of words, separated by commas (lda:50,brown:FILE), or a JSON file.",
+        OneOf(FAMILIES, open=True, shown=_FAMILIES),
+        "Groups of words (lda:50,brown:FILE), or a JSON file.",
     ] = None
     group_weights: Annotated[Literal["sqrt", "unit"] | None, "Group weights (default: sqrt of the size)."] = (
         None
@@ -88,10 +95,12 @@ class Penalised(Settings):
 
     panel = PENALTY
     penalty: Annotated[
-        str | Any | None, OneOf(PENALTIES, open=True), "Penalty (default: l1; with groups, overlap)."
+        str | Any | None,
+        OneOf(PENALTIES, open=True, shown=_PENALTIES),
+        "Penalty (default: elasticnet).",
     ] = None
-    l1: Annotated[float | None, AtLeast(0), "The ℓ1 part of group penalties (default: 0)."] = None
-    l2: Annotated[float | None, AtLeast(0), "Ridge part of elasticnet and groups (default: 0)."] = None
+    l1: Annotated[float | None, AtLeast(0), "The ℓ1 part of group penalties."] = None
+    l2: Annotated[float | None, AtLeast(0), "Ridge part of elasticnet (default: as λ) and groups."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +108,7 @@ class Strength(Penalised):
     """The strength of the penalty."""
 
     panel = PENALTY
-    lam: Annotated[float | None, AtLeast(0), "Strength λ (default: 1; with groups, chosen for them)."] = None
+    lam: Annotated[float | None, AtLeast(0), "Strength λ (default: chosen; see cv and dev)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +119,9 @@ class Choosing(Strength):
     lam_ratio: Annotated[
         float | None, Above(0), AtMost(1), "λ as a fraction of the λ that empties the model."
     ] = None
-    cv: Annotated[int | None, AtLeast(2), "Choose λ by cross-validation with this many folds."] = None
+    cv: Annotated[int | None, AtLeast(2), "Folds of the cross-validation that chooses λ (default: 5)."] = None
     dev: Annotated[
-        str | float | Any | None, File, "Held-out documents to choose strengths, or a fraction: 0.2."
+        str | float | Any | None, File, "Documents to choose strengths on, or a fraction: 0.2."
     ] = None
     tune: Annotated[Literal["grid", "random", "optuna"] | None, "Search method (default: grid)."] = None
     trials: Annotated[int | None, AtLeast(1), "Number of trials of random and optuna (default: 30)."] = None
@@ -144,7 +153,7 @@ class Solving(Settings):
     """The solver."""
 
     panel = TRAINING
-    solver: Annotated[Any, OneOf(SOLVERS), "Solver; auto chooses by loss and penalty."] = "auto"
+    solver: Annotated[Any, OneOf(SOLVERS, shown=_SOLVERS), "Solver."] = "auto"
     tol: Annotated[float, Above(0), "Violation of optimality at which to stop."] = 1e-5
     max_iter: Annotated[int, AtLeast(1), "Maximum number of iterations."] = 1000
 
@@ -158,24 +167,45 @@ class _Method(Settings):
 @dataclass(frozen=True, kw_only=True)
 class _Linear(Settings):
     panel = TRAINING
+    loss: Annotated[Literal["log", "squared-hinge"] | None, "Loss of a classifier (default: log)."] = None
     regression: Annotated[bool, "Labels are numbers: fit a regressor."] = False
     rho: Annotated[float | None, Above(0), "For admm: penalty parameter (default: adapted)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linear(Choosing, Grouping, Words, LabelledDocuments, _Linear, Solving, _Method, Common):
+class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, Solving, _Method, Common):
     """Linear classifiers and regressors."""
 
     panel = TRAINING
     method: Annotated[Literal["linear"], "Kind of model."] = "linear"
     init: Annotated[str | Any | None, File, "Model to start from."] = None
+    unlabelled: Annotated[Any | None, File, "Unlabelled documents to learn from as well."] = None
+    criterion: Annotated[
+        Literal["weighted", "shift", "entropy", "self-training"] | None,
+        "Use of unlabelled data (default: the best).",
+    ] = None
+    criterion_strength: Annotated[
+        float | None, AtLeast(0), Hidden, "Exponent of weights, weight of the entropy, or least confidence."
+    ] = None
 
     def check(self) -> None:
         super().check()
+        alone = self.tune is None and self.space is None and self.groups is None and self.unlabelled is None
+        for name in ("lam", "lam_ratio"):
+            if alone and self.dev is not None and getattr(self, name) is not None:
+                raise SettingError(f"{{{name}}} and {{dev}} both determine λ: give only one of them")
         if self.dev is not None and self.init is not None:
             raise SettingError("{init} cannot be combined with {dev}, which fits every trial from scratch")
         if self.cv is not None and self.rho is not None:
             raise SettingError("{rho} cannot be combined with {cv}: choose λ with {dev}")
+        if self.regression and self.loss is not None:
+            raise SettingError("{regression} has the squared loss: leave out {loss}")
+        if self.unlabelled is not None:
+            for name, given in (("regression", self.regression), ("init", self.init is not None)):
+                if given:
+                    raise SettingError(f"{{unlabelled}} cannot be combined with {{{name}}}")
+            if self.loss == "squared-hinge":
+                raise SettingError("{unlabelled} needs probabilities: leave out {loss} squared-hinge")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,8 +87,9 @@ class Below(AtLeast):
 class OneOf:
     """The choices of a setting, where they are the keys of a table rather than a ``Literal``."""
 
-    def __init__(self, names: Iterable[str], *, open: bool = False) -> None:
+    def __init__(self, names: Iterable[str], *, open: bool = False, shown: Iterable[str] = ()) -> None:
         self.names, self.open = tuple(names), open
+        self.shown = tuple(shown)  # those that help lists, where all would be too many
 
 
 class Repeated:
@@ -120,6 +121,7 @@ class Setting:
     help: str
     panel: str
     default: Any  # REQUIRED if it must be given
+    shown: tuple[str, ...] = ()  # the choices that help lists; all, if empty
 
     def check(self, value: Any) -> Any:
         """The value as the field keeps it, or a :class:`~spinney.errors.SettingError`."""
@@ -195,6 +197,12 @@ class Settings:
 
     def check(self) -> None:
         """Raise a :class:`~spinney.errors.SettingError` where two settings do not go together."""
+
+    def no_effect(self, *names: str, when: str) -> None:
+        """Refuse these settings, where they are not as by default, because they have no effect ``when``."""
+        for setting in settings_of(type(self)):
+            if setting.name in names and getattr(self, setting.name) != setting.default:
+                raise SettingError(f"{{{setting.name}}} has no effect {when}: leave it out")
 
     def replace(self, **changes: Any) -> Self:
         """The same settings but for these."""
@@ -296,6 +304,7 @@ def _setting(cls: type[Settings], name: str, hint: Any, default: Any) -> Setting
         kind=kind,
         choices=choices if table is None else table.names,
         open=bool(kinds) if table is None else table.open,
+        shown=() if table is None else table.shown,
         optional=optional,
         several=several,
         repeated=Repeated in marked,

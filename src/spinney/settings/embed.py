@@ -111,6 +111,11 @@ class _Svd(_Spectral):
     ] = "auto"
     power: Annotated[int, AtLeast(1), "Passes of the randomized SVD."] = 8
 
+    def check(self) -> None:
+        super().check()
+        if self.svd in ("exact", "lanczos"):
+            self.no_effect("power", when=f"with {{svd}} {self.svd}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Whitened(_Svd):
@@ -148,24 +153,69 @@ class TwoStepCca(_Whitened, _Window):
 
 @dataclass(frozen=True, kw_only=True)
 class LowRankMultiView(_Spectral):
-    """Canonical correlation with smoothed contexts."""
+    """Canonical correlation with contexts made of vectors."""
 
     panel = TRAINING
     method: Annotated[Literal["lrmvl"], _METHOD] = "lrmvl"
-    variant: Annotated[Literal["I", "II"], "Variant of the method."] = "II"
-    rates: Annotated[tuple[float, ...], "Decay rates of the smoothed contexts."] = (0.1, 0.5, 0.9)
+    variant: Annotated[
+        Literal["I", "II", "mean"],
+        "Contexts: windows (I), fading with distance (II); mean: fading, vectors are means of states.",
+    ] = "I"
+    transform: Annotated[
+        Literal["raw", "sqrt", "log", "two-thirds"] | None,
+        "Transformation of the counts; II: of those that whiten words (default: sqrt; II: raw).",
+    ] = None
+    window: Annotated[
+        tuple[int, ...] | None,
+        AtLeast(0),
+        "Variant I: words of context on each side (N), or before and after (N,M) (default: 5).",
+    ] = None
+    weighting: Annotated[Weighting | None, "Variant I: weight of a context (default: harmonic)."] = None
+    rates: Annotated[
+        tuple[float, ...] | None, "II and mean: decay rates of the contexts (default: 0.1,0.5,0.9)."
+    ] = None
     passes: Annotated[int, AtLeast(1), "Passes over the text."] = 6
+
+    def check(self) -> None:
+        super().check()
+        if self.window is not None and not 1 <= len(self.window) <= 2:
+            raise SettingError("{window} must be one number, or two: the words before and after")
+        for name in ("window", "weighting"):
+            if getattr(self, name) is not None and self.variant != "I":
+                raise SettingError(f"{{{name}}} needs {{variant}} I: the other contexts have no window")
+        if self.rates is not None and self.variant == "I":
+            raise SettingError("{rates} needs {variant} II or mean: windows do not fade")
+        if self.transform is not None and self.variant == "mean":
+            raise SettingError("{transform} needs {variant} I or II: means of states use no counts")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainSvd(_Svd, _Places):
-    """Singular vectors of counts, plain or divided by the square roots of their sums."""
+class _NextWord(_Svd, _Places):
+    """Counts of the next word."""
 
     panel = FEATURES
-    method: Annotated[Literal["svd", "rescaled"], _METHOD] = "svd"
     window: Annotated[
         tuple[int, ...], AtLeast(0), "Words of context on each side (N), or before and after (N,M)."
     ] = (0, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainSvd(_NextWord):
+    """Singular vectors of counts."""
+
+    panel = FEATURES
+    method: Annotated[Literal["svd"], _METHOD] = "svd"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rescaled(_NextWord):
+    """Singular vectors of counts divided by the square roots of their sums."""
+
+    panel = FEATURES
+    method: Annotated[Literal["rescaled"], _METHOD] = "rescaled"
+    pseudo: Annotated[
+        float, AtLeast(0), "Pseudo-count added to the word counts that normalise the others."
+    ] = 400.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,11 +238,18 @@ class _Codes(_Vectors, _Places, _Pmi):
         Literal["dictionary", "stochastic"], "Learn with the whole matrix, or entry by entry."
     ] = "dictionary"
     passes: Annotated[int | None, AtLeast(1), "With stochastic: visits to each entry (default: 20)."] = None
+    zeros: Annotated[
+        float | None, AtLeast(0), "With stochastic: unseen pairs visited for each seen one (default: 1)."
+    ] = None
+    bias: Annotated[
+        bool | None, "With stochastic: learn a constant for each word and context (default: no)."
+    ] = None
 
     def check(self) -> None:
         super().check()
-        if self.passes is not None and self.coding != "stochastic":
-            raise SettingError("{passes} needs {coding} stochastic")
+        for name in ("passes", "zeros", "bias"):
+            if getattr(self, name) is not None and self.coding != "stochastic":
+                raise SettingError(f"{{{name}}} needs {{coding}} stochastic")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +274,7 @@ class Sparse(_Codes):
 
 
 #: The settings of :class:`spinney.embed.Embedding`, by method.
-VECTORS = methods(Cca, TwoStepCca, LowRankMultiView, PlainSvd, PmiSvd, Sparse, Lasso)
+VECTORS = methods(Cca, TwoStepCca, LowRankMultiView, PlainSvd, Rescaled, PmiSvd, Sparse, Lasso)
 
 
 # ------------------------------------------------------------------------------------- states and topics
@@ -266,10 +323,20 @@ class FitTwoStepCca(TwoStepCca, Words, Common):
 class FitLowRankMultiView(LowRankMultiView, Words, Common):
     """Fit ``lrmvl`` to text."""
 
+    panel = DATA
+    reset: Annotated[
+        Literal["sentence", "document"], "Contexts begin anew with each sentence, or with each document."
+    ] = "sentence"
+
 
 @dataclass(frozen=True, kw_only=True)
 class FitPlainSvd(PlainSvd, Words, Common):
-    """Fit ``svd`` or ``rescaled`` to text."""
+    """Fit ``svd`` to text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitRescaled(Rescaled, Words, Common):
+    """Fit ``rescaled`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,6 +388,7 @@ FIT = methods(
     FitTwoStepCca,
     FitLowRankMultiView,
     FitPlainSvd,
+    FitRescaled,
     FitPmiSvd,
     FitSparse,
     FitLasso,

@@ -33,7 +33,7 @@ METHOD = "Method, or several grammars joined by plus signs."
 class _HeldOut(Decoding):
     panel = DATA
     dev: Annotated[
-        tuple[str, ...], Repeated, File, "Held-out trees, to choose the best iteration or cycle."
+        tuple[str, ...], Repeated, File, "Held-out trees, to choose the best iteration, cycle or smoothing."
     ] = ()
 
 
@@ -115,6 +115,32 @@ class _Nodes(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Moments(_Nodes):
+    """How moments are smoothed."""
+
+    panel = TRAINING
+    rule_smoothing: Annotated[
+        float | None,
+        AtLeast(0),
+        "C: a rule seen n times has the weight √n/(C+√n) (default: 10, or chosen on dev; clustering: 3).",
+    ] = None
+    word_smoothing: Annotated[
+        float | None, AtLeast(0), "The same C for words (default: 2, or chosen on dev; clustering: 1)."
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cutoff(Settings):
+    panel = TRAINING
+    cutoff: Annotated[
+        float | None,
+        AtLeast(0),
+        Below(1),
+        "Drop singular values up to this fraction of the largest (default: 1e-6, or chosen on dev).",
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Signed(Settings):
     panel = TRAINING
     signs: Annotated[Signs, "How to handle negative marginals."] = "abs"
@@ -129,7 +155,11 @@ class _Iterated(Settings):
 @dataclass(frozen=True, kw_only=True)
 class _Polished(Settings):
     panel = TRAINING
-    polish: Annotated[int, AtLeast(0), "Number of EM iterations afterwards."] = 5
+    polish: Annotated[
+        int | None,
+        AtLeast(0),
+        "Number of EM iterations afterwards (default: 5; clustering of fewer than 3000 trees without dev: 0).",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +187,7 @@ class Em(_Iterated, _States, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spectral(_Nodes, _Signed, _States, Common):
+class Spectral(_Moments, _Cutoff, _Signed, _States, Common):
     """Spectral moments, without iterations."""
 
     panel = TRAINING
@@ -165,7 +195,7 @@ class Spectral(_Nodes, _Signed, _States, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clustering(_Nodes, _Polished, _States, Common):
+class Clustering(_Moments, _Polished, _States, Common):
     """Clusters of spectral vectors as states, then a little EM."""
 
     panel = TRAINING
@@ -181,7 +211,7 @@ class Pivots(_Polished, _States, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Product(_Nodes, _Signed, _Iterated, _Polished, _States, Common):
+class Product(_Moments, _Cutoff, _Signed, _Iterated, _Polished, _States, Common):
     """A product of grammars of several methods."""
 
     panel = TRAINING
@@ -253,11 +283,18 @@ class Automata(_Signed, _AutomatonStates):
     panel = TRAINING
     method: Annotated[Literal["automata"], "Method."] = "automata"
     shrinkage: Annotated[
-        float, AtLeast(0), "Number of tokens of a modifier at which half of its history counts."
-    ] = 300.0
+        float | None,
+        AtLeast(0),
+        "Tokens of a modifier at which half of its history counts (default: 300, or chosen on dev).",
+    ] = None
     boundaries: Annotated[bool, "Treat the ends of a sequence of modifiers as symbols."] = True
     pseudo_count: Annotated[float | None, AtLeast(0), "Pseudo-count in the scaling before the SVD."] = 0.01
-    cutoff: Annotated[float, AtLeast(0), "Drop singular values up to this fraction of the largest."] = 0.05
+    cutoff: Annotated[
+        float | None,
+        AtLeast(0),
+        Below(1),
+        "Drop singular values up to this fraction of the largest (default: 0.05, or chosen on dev).",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

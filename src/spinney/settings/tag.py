@@ -16,7 +16,6 @@ from spinney.settings import (
     TRAINING,
     Above,
     AtLeast,
-    AtMost,
     Below,
     Common,
     File,
@@ -26,6 +25,7 @@ from spinney.settings import (
     methods,
 )
 from spinney.settings.text import Decoding
+from spinney.settings.unlabelled import Criterion, Unlabelled
 
 LABELLED = giving("tagged")
 Preset = Literal["chunk", "ner", "pos", "g2p"]
@@ -40,6 +40,7 @@ PENALTIES = (
 
 
 KIND = "Kind of model."
+_SOUNDS = "in the format cmudict, _ is a silent letter and K|S two sounds, and every letter has its label"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +83,7 @@ class Features(Settings):
     classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
     vectors: Annotated[tuple[Any, ...], Repeated, File, "Word vectors as features: NAME=FILE."] = ()
     min_count: Annotated[int, AtLeast(1), "Drop observations with fewer occurrences."] = 1
-    scheme: Annotated[Scheme | None, "Allow only valid label sequences of this scheme."] = None
+    scheme: Annotated[Scheme | None, "Give only valid label sequences, in this scheme."] = None
     encode: Annotated[Scheme | None, "Label scheme used internally."] = None
 
     def check(self) -> None:
@@ -112,6 +113,8 @@ class Training(Labelled, Features, PartialLabels):
         super().check()
         if self.preset is not None and self.patterns is not None:
             raise SettingError("{preset} and {patterns} both choose the features: give only one of them")
+        if self.partial and self.format == "cmudict":
+            raise SettingError("{partial}: " + _SOUNDS)
         if self.partial and self.encode is not None:
             raise SettingError(
                 "partial labels cannot be converted to another scheme: leave out {encode} or {partial}"
@@ -135,7 +138,9 @@ class Strength(Settings):
     """The strength of the penalty."""
 
     panel = PENALTY
-    lam: Annotated[float, AtLeast(0), "Strength λ, for a loss summed over sentences."] = 1.0
+    lam: Annotated[
+        float | None, AtLeast(0), "Strength λ of the penalty (default: chosen on held-out sentences)."
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +175,7 @@ class Solving(Settings):
         str, OneOf(["auto", "lbfgs", "owlqn", "fista"]), "Solver; auto chooses by the penalty."
     ] = "auto"
     solver_options: Annotated[tuple[Any, ...], Repeated, "Option of the solver, such as kappa2=1.2."] = ()
-    tol: Annotated[float, AtLeast(0), "Violation of optimality at which to stop."] = 1e-3
+    tol: Annotated[float, AtLeast(0), "Distance from the optimum at which to stop (0.01: 1 %)."] = 1e-2
     max_iter: Annotated[int | None, AtLeast(1), "Maximum number of iterations (default: 500)."] = None
 
     def check(self) -> None:
@@ -214,41 +219,6 @@ class SolvingCrf(Solving):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Criterion(Settings):
-    """How sentences without labels are used."""
-
-    panel = TRAINING
-    criterion: Annotated[
-        Literal["weighted", "shift", "entropy", "self-training"] | None,
-        "How unlabelled sentences are used (default: weighted).",
-    ] = None
-    rho: Annotated[float | None, AtLeast(0), "Strength of the criterion entropy (default: 0.001)."] = None
-    threshold: Annotated[
-        float | None, AtLeast(0), AtMost(1), "Minimum probability for self-training (default: 0.9)."
-    ] = None  # fmt: skip
-
-    def check(self) -> None:
-        super().check()
-        if self.rho is not None and self.criterion != "entropy":
-            raise SettingError("{rho} is only for {criterion} entropy")
-        if self.threshold is not None and self.criterion != "self-training":
-            raise SettingError("{threshold} is only for {criterion} self-training")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unlabelled(Criterion):
-    """Sentences without labels."""
-
-    panel = DATA
-    unlabelled: Annotated[Any | None, File, "Unlabelled sentences to learn from as well."] = None
-
-    def check(self) -> None:
-        super().check()
-        if self.criterion is not None and self.unlabelled is None:
-            raise SettingError("{criterion} needs {unlabelled}")
-
-
-@dataclass(frozen=True, kw_only=True)
 class Crf(Unlabelled, HeldOut, SolvingCrf, Strength, Penalised, Support, Bigrams, Training, Kind, Common):
     """Conditional random fields."""
 
@@ -256,11 +226,15 @@ class Crf(Unlabelled, HeldOut, SolvingCrf, Strength, Penalised, Support, Bigrams
 
     def check(self) -> None:
         super().check()
-        given = (self.lam, self.l1, self.l2) != (1.0, 0.0, 0.0) or self.penalty not in ("l2", "none")
+        given = (self.lam, self.l1, self.l2) != (None, 0.0, 0.0) or self.penalty not in ("l2", "none")
         if self.solver in UNPENALISED and given:
             raise SettingError(
                 "the solver {name} has no penalty: leave out {penalty} and its strengths", name=self.solver
             )
+        if self.penalty == "none":
+            self.no_effect("lam", when="with {penalty} none")
+        if self.solver == "auto" and self.penalty not in ("l2", "none"):
+            self.no_effect("step", when="with {penalty} unless {solver} is sgd or adagrad")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,6 +242,11 @@ class Memm(HeldOut, Solving, Strength, Penalised, Bigrams, Training, Kind, Commo
     """Maximum-entropy Markov models: each label given the one before."""
 
     method: Annotated[Literal["memm"], KIND] = "memm"
+
+    def check(self) -> None:
+        super().check()
+        if self.penalty == "none":
+            self.no_effect("lam", when="with {penalty} none")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,6 +286,7 @@ class Estimator(
     """The parameters of :class:`spinney.tagging.Tagger`: everything that does not come with the sentences."""
 
     panel = TRAINING
+    lam: Annotated[float, AtLeast(0), "Strength λ, for a loss summed over sentences."] = 1.0  # type: ignore[assignment]
     patience: Annotated[int | None, AtLeast(1), "Checks on dev without improvement before stopping."] = None
 
 
@@ -316,7 +296,7 @@ class Labelling(Decoded):
 
     panel = OUTPUT
     scheme: Annotated[
-        Scheme | None, "Allow only valid label sequences of this scheme, if not that of fit."
+        Scheme | None, "Give only valid label sequences, in this scheme (default: as in fit)."
     ] = None
 
 
@@ -331,6 +311,12 @@ class Apply(Sentences, Labelling, Common):
 
     def check(self) -> None:
         super().check()
+        if self.force and self.format in ("lines", "letters"):
+            raise SettingError(
+                "{force} needs a column of labels, which the format {given} lacks", given=self.format
+            )
+        if self.force and self.format == "cmudict":
+            raise SettingError("{force}: " + _SOUNDS)
         if self.nbest > 1 and self.proba:
             raise SettingError("{nbest} gives the probability of whole label sequences: leave out {proba}")
         if self.nbest > 1 and self.decoding == "posterior":

@@ -240,6 +240,11 @@ class Adaptive(_Noisy, _Alternating, Common):
     panel = TRAINING
     method: Annotated[Literal["adaptive"], "Method."] = "adaptive"
 
+    def check(self) -> None:
+        super().check()
+        if self.init != "ridge-ts":
+            self.no_effect("alpha", when="unless {init} or {method} is ridge-ts")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sparse(_Noisy, _Started, Common):
@@ -247,6 +252,11 @@ class Sparse(_Noisy, _Started, Common):
 
     panel = TRAINING
     method: Annotated[Literal["sparse"], "Method."] = "sparse"
+
+    def check(self) -> None:
+        super().check()
+        if self.init != "ridge-ts":
+            self.no_effect("alpha", when="unless {init} or {method} is ridge-ts")
 
 
 @dataclass(frozen=True, kw_only=True)

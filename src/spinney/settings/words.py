@@ -33,3 +33,7 @@ class WordTests(Settings):
     level: Annotated[
         int | None, AtLeast(0), "Which part of a compound category such as communication-cognition to use."
     ] = None
+    pos: Annotated[
+        Literal["auto", "any", "noun", "verb", "adj", "adv", "propn"],
+        "Categories: part of speech of their words, if the vocabulary has them; auto takes the commonest.",
+    ] = "auto"

@@ -21,18 +21,18 @@ def sgd_pass(
     With ``row`` the unigram weights are sparse: W[0, e] is that of label column[e], row[o] <= e < row[o+1]. A pair of
     labels whose ``open_L`` is 0 keeps the weight 0.
 
-    ``state`` = (scale, steps taken, first step size, ℓ1 penalty due so far). The ℓ2 penalty shrinks ``scale``; the ℓ1
-    penalty is cumulative (Tsuruoka, Tsujii & Ananiadou 2009): a weight is clipped by what it could have received so far
-    minus what it did receive. Steps fall as τ₀ / (1 + τ₀ l2 k / n): with k/n for i/N, Sokolovska 2010, §3.3.3.
+    ``state`` = (scale, steps taken, first step size, ℓ1 penalty due so far, decay). The ℓ2 penalty shrinks ``scale``;
+    the ℓ1 penalty is cumulative (Tsuruoka, Tsujii & Ananiadou 2009): a weight is clipped by what it could have received
+    so far minus what it did receive. After k sentences of n the step is τ₀ / (1 + decay·k/n).
     """
     psi, M, pairs, alpha, beta, kinds = room
     n = len(offsets) - 1
-    scale, k, tau0, due = state
+    scale, k, tau0, due, decay = state
     for i in order:
         first, end = offsets[i], offsets[i + 1]
         if first == end:
             continue
-        tau = tau0 / (1.0 + (tau0 * l2 if l2 > 0.0 else 1.0) * k / n)
+        tau = tau0 / (1.0 + decay * k / n)
         if len(row):
             _sparse_scores(first, end, uptr, uids, uvalues, W[0], row, column, scale, psi)
         else:

@@ -50,10 +50,12 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
     while not monitor(*at):
         goal = max(0.5 * monitor.absolute_tol, 0.1 * monitor.violation)
         try:
-            at = on.solved(at, goal)
+            before, at = at, on.solved(at, goal)
         except Interrupted as stopped:
             monitor(*stopped.at)
             raise KeyboardInterrupt from None
+        if np.array_equal(at.w, before.w):
+            break  # rounding has the last word
     return at.w
 
 

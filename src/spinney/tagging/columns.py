@@ -30,6 +30,8 @@ class Columns:
         ``symbols[d, t]`` is the number in ``pool`` of the string in column ``d`` of token ``t``.
     pool
         The strings, numbered; it may contain more than these sentences need, and may grow.
+    between
+        The lines of the file that are not tokens, before the first sentence and after each, if they were asked for.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class Columns:
     offsets: NDArray[np.int64]
     symbols: NDArray[np.int32]
     pool: Numbering
+    between: list[list[str]] | None = None
 
     @classmethod
     def from_sentences(
@@ -96,11 +99,13 @@ def read_column_batches(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
     docstart: DocStart = "drop",
+    between: bool = False,
 ) -> Iterator[Columns]:
     """The sentences of a column file (``-``: standard input) in batches, all columns in one pool.
 
     All rows must have ``width`` columns, or as many as the first; otherwise as :func:`spinney.corpus.read_columns`.
-    Beyond ``pool_limit`` strings, a new pool is started for the next batches, so that memory stays bounded.
+    Beyond ``pool_limit`` strings, a new pool is started for the next batches, so that memory stays bounded. With
+    ``between``, the lines between sentences come with them, even in a batch without sentences.
 
     Examples
     --------
@@ -128,11 +133,14 @@ def read_column_batches(
         on_error=on_error,
         report=report,
         docstart=docstart,
+        between=between,
     )
     for batch in batches:
         if batch.columns and len(batch.lengths):
             offsets = np.concatenate([[0], np.cumsum(batch.lengths)])
-            yield Columns(offsets, np.stack(list(batch.columns.values())), pool)
+            yield Columns(offsets, np.stack(list(batch.columns.values())), pool, batch.between)
+        elif batch.between:
+            yield Columns(np.zeros(1, np.int64), np.empty((0, 0), np.int32), pool, batch.between)
 
 
 def read_all(

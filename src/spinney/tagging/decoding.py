@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
-from spinney.evaluate import allowed_ends, allowed_transitions, tagging_scores
+from spinney.evaluate import allowed_ends, allowed_transitions, convert, tagging_scores
+from spinney.evaluate.chunks import Scheme
 from spinney.inference.chains import Chains
 from spinney.inference.decoding import (
     Path,
@@ -23,7 +24,7 @@ from spinney.inference.decoding import (
     viterbi,
 )
 from spinney.tagging.columns import Columns, Sentence, labelled_columns, unlabelled_columns
-from spinney.tagging.encoding import SCHEMES, Encoding
+from spinney.tagging.encoding import SCHEMES, Encoding, scheme_of, sentences_in
 from spinney.tagging.extract import Extractor
 from spinney.tagging.labelling import allowed_labels
 from spinney.tagging.methods import METHODS
@@ -44,6 +45,7 @@ class Labelling:
     scheme: Any
     decoding: str
     threads: int | None
+    facts_: dict[str, Any]
 
     def check_fitted(self) -> None:
         """Raise an error unless the tagger is fitted."""
@@ -80,9 +82,23 @@ class Labelling:
     def names_of(self, numbers: Iterable[int]) -> list[str]:
         """The labels of a sentence, given as numbers into ``labels_``, as the training data write them."""
         names = [self.labels_[number] for number in numbers]
-        if self.encoding_ is None:
-            return names
-        return self.encoding_.decoded(names, self.scheme)
+        if self.encoding_ is not None:
+            return self.encoding_.decoded(names, self.scheme)
+        return names if self.scheme in (None, self.learned_scheme) else convert(names, self.scheme)
+
+    @property
+    def learned_scheme(self) -> Scheme | None:
+        """The scheme of the learned labels, if they are those of phrases; else the ``scheme`` that was asked for."""
+        if self.encoding_ is not None:
+            return self.encoding_.inner
+        learned: Scheme | None = self.facts_.get("label_scheme")
+        return learned if learned in SCHEMES else self.scheme
+
+    @property
+    def written_scheme(self) -> Scheme | None:
+        """The scheme of the labels that are given: ``scheme``, or that of the training data."""
+        written: Scheme | None = self.learned_scheme if self.encoding_ is None else self.encoding_.own
+        return self.scheme or written
 
     @property
     def written_labels(self) -> list[str]:
@@ -165,8 +181,10 @@ class Labelling:
                 raise unknown_choice("scheme is", self.scheme, SCHEMES)
             transitions, ends = self.encoding_.allowed(self.labels_)
         elif self.scheme is not None:
-            transitions = allowed_transitions(self.labels_, self.scheme)
-            ends = allowed_ends(self.labels_, self.scheme)
+            learned = self.learned_scheme
+            assert learned is not None
+            transitions = allowed_transitions(self.labels_, learned)
+            ends = allowed_ends(self.labels_, learned)
         offsets = columns.offsets
         start = 0
         while start < len(columns):
@@ -193,7 +211,15 @@ class Labelling:
         gold = [texts[symbol] for symbol in columns.symbols[-1].tolist()]
         bounds = columns.offsets.tolist()
         sentences = (gold[a:b] for a, b in pairwise(bounds))
-        return tagging_scores(sentences, self.label_columns(inputs))
+        return tagging_scores(sentences, self.in_scheme_of(columns, self.label_columns(inputs)))
+
+    def in_scheme_of(self, columns: Columns, labels: Iterable[list[str]]) -> Iterable[list[str]]:
+        """Predicted labels in the scheme of those in the last column, so that both can be compared token by token."""
+        given, fitting = self.written_scheme, sentences_in(columns)
+        found = scheme_of(columns)
+        if given is None or found is None or fitting[found] <= fitting[given]:
+            return labels
+        return (convert(sentence, found) for sentence in labels)
 
     def score(self, X: Iterable[Sentence], y: Iterable[Sequence[str]]) -> float:
         """The share of tokens labelled correctly."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Self
 
 import numpy as np
@@ -57,18 +57,15 @@ class Encoding:
 
         Corpora have errors: a few sentences in another scheme are read as if they were in this one.
         """
-        fitting = dict.fromkeys(SCHEMES, 0)
-        used: set[str] = set()
-        for labels in _sentences(columns):
-            used.update(labels)
-            for scheme in SCHEMES:
-                fitting[scheme] += convert(labels, scheme) == labels
+        used = sorted(set(columns.strings(-1)))
+        convert(used, inner)  # raises an error for a label that is not one of phrases
+        fitting = sentences_in(columns)
         own = max(SCHEMES, key=fitting.__getitem__)
         if fitting[own] < _LEAST * len(columns):
             fits = f"the best match, {own}, fits {fitting[own]} of {len(columns)} sentences"
             what = f"the labels do not follow a single scheme: {fits}"
             raise InputError(what, remedy=f"convert all labels to one of {', '.join(SCHEMES)}")
-        return cls(inner, own, tuple(sorted(used)))
+        return cls(inner, own, tuple(used))
 
     def encoded(self, columns: Columns) -> Columns:
         """The columns with their last one, the labels, in the scheme to learn."""
@@ -115,6 +112,61 @@ class Encoding:
             if scheme not in SCHEMES:
                 raise file.error(f"damaged: {scheme!r} is not a label scheme")
         return cls(inner, own, tuple(file.texts("labels")))  # type: ignore[arg-type]
+
+
+def sentences_in(columns: Columns) -> dict[Scheme, int]:
+    """The number of sentences whose labels, in the last column, are valid in each scheme.
+
+    Examples
+    --------
+    >>> sentences_in(Columns.from_sentences([[("Ada", "I-PER"), ("slept", "O")], [("Hush", "O")]]))
+    {'iob2': 1, 'iob1': 2, 'bioes': 1}
+    """
+    symbols, place = np.unique(columns.symbols[-1], return_inverse=True)
+    place = place.reshape(-1)
+    texts = list(columns.pool)
+    labels = [texts[symbol] for symbol in symbols.tolist()]
+    filled = np.diff(columns.offsets) > 0
+    first, last = columns.offsets[:-1][filled], columns.offsets[1:][filled] - 1
+    before = np.empty_like(place)
+    before[1:] = place[:-1]
+    before[first] = len(labels)  # the start of a sentence
+    found: dict[Scheme, int] = {}
+    for scheme in SCHEMES:
+        usable = np.array([is_label_of(label, scheme) for label in labels], np.bool_)
+        kept = list(compress(labels, usable))
+        rows = np.append(np.flatnonzero(usable), len(labels))
+        allowed, ends = np.zeros((len(labels) + 1, len(labels)), np.bool_), usable.copy()
+        allowed[np.ix_(rows, rows[:-1])] = allowed_transitions(kept, scheme)
+        ends[usable] = allowed_ends(kept, scheme)
+        valid = allowed[before, place]
+        valid[last] &= ends[place[last]]
+        wrong = np.add.reduceat(~valid, first) if len(first) else np.zeros(0)
+        found[scheme] = int(np.count_nonzero(wrong == 0) + np.count_nonzero(~filled))
+    return found
+
+
+def scheme_of(columns: Columns) -> Scheme | None:
+    """The scheme of the labels in the last column; None if there are no phrases, or most sentences do not agree.
+
+    Examples
+    --------
+    >>> scheme_of(Columns.from_sentences([[("Ada", "I-PER"), ("slept", "O")], [("Hush", "O")]]))
+    'iob1'
+    >>> scheme_of(Columns.from_sentences([[("Ada", "NNP"), ("slept", "VBD")]])) is None
+    True
+    """
+    found = sentences_in(columns)
+    best = max(SCHEMES, key=found.__getitem__)
+    return best if len(set(found.values())) > 1 and found[best] >= _LEAST * len(columns) else None
+
+
+def is_label_of(label: str, scheme: Scheme) -> bool:
+    """Whether a label has one of the prefixes of a scheme."""
+    try:
+        return bool(allowed_ends([label], scheme).size)
+    except InputError:
+        return False
 
 
 def _sentences(columns: Columns) -> Iterator[list[str]]:

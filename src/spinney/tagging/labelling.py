@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,10 @@ from numpy.typing import NDArray
 from spinney.corpus.vocabulary import Numbering
 from spinney.errors import InputError, did_you_mean
 
-UNKNOWN, EITHER = "_", "|"
+UNKNOWN = "_"
+#: Between the labels that are possible, and such signs within labels.
+_EITHER = re.compile(r"(?<!\\)\|")
+_ESCAPED = re.compile(r"\\([|_])")
 
 
 def encode_labels(
@@ -19,7 +23,8 @@ def encode_labels(
     """Label numbers, the sets of possible labels of partial labels, and the sorted names of all labels.
 
     With ``partial``, ``_`` is a label that is not known and ``PER|LOC`` one of several; as numbers they are ``-1 - k``,
-    where row k of the sets says which labels are possible. ``known`` labels are included even if they do not occur.
+    where row k of the sets says which labels are possible. A label that has these signs in it is written with a
+    backslash before them: ``K\\|S`` is one label. ``known`` labels are included even if they do not occur.
 
     Examples
     --------
@@ -54,13 +59,13 @@ def _choices(cell: str) -> list[str]:
     """The labels that a cell allows; an empty list for no restriction."""
     if cell == UNKNOWN:
         return []
-    several = cell.split(EITHER)
+    several = _EITHER.split(cell)
     if not all(several):
         raise InputError(
             f"label {cell!r} has an empty alternative",
             remedy="write PER|LOC for one of several labels, or _ for any",
         )
-    return sorted(set(several))
+    return sorted({_ESCAPED.sub(r"\1", label) for label in several})
 
 
 def allowed_labels(symbols: NDArray[np.int32], pool: Numbering, names: Sequence[str]) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from spinney.tagging.counting import counted
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.memm import MEMMLoss, memm_chains
 from spinney.tagging.problem import Problem
-from spinney.tagging.semisupervised import train_with_unlabelled
+from spinney.tagging.semisupervised import Use, train_with_unlabelled
 from spinney.tagging.sequences import Sequences
 from spinney.tagging.training import Plan, Watch, train
 from spinney.tagging.weights import ChainWeights
@@ -38,19 +38,19 @@ def trained(
     *,
     w0: Vector | None = None,
     watch: Watch | None = None,
-    unlabelled: Sequences | None = None,
+    unlabelled: tuple[Sequences, Use] | None = None,
 ) -> Solution:
     """The weights that minimise loss + penalty."""
     if unlabelled is None:
         return train(problem.loss, problem.penalty, plan_of(s), w0, watch)
+    sentences, use = unlabelled
     return train_with_unlabelled(
-        s.criterion or "weighted",
+        use.criterion,
         problem.loss,
         problem.penalty,
         plan_of(s),
-        unlabelled,
-        rho=1e-3 if s.rho is None else s.rho,
-        threshold=0.9 if s.threshold is None else s.threshold,
+        sentences,
+        strength=use.strength,
         w0=w0,
         watch=watch,
     )

@@ -18,6 +18,9 @@ from spinney.tagging.loss import CRFLoss, DenseEdges, pair_scores, unigram_score
 
 MOST = 6000  # weights whose Hessian is kept
 TINY, FADE = 1e-5, 1e-2  # what the Hessian leaves out while violations are as large as λ: see chain_hessian
+FINEST = (
+    1e-8  # of that: where a Hessian from which less is left out does not help, rounding has the last word
+)
 SWEEPS, TURNS = 200, 4  # of coordinate descent on a model, and how often it and the linear system take turns
 DAMPING = 1e-3  # of the tolerance, added to the diagonal of the Hessian
 STEPS = 12  # of Newton's method on a set of weights
@@ -99,16 +102,23 @@ def newton(loss: CRFLoss, at: State, l1: Vector, l2: float, goal: float) -> Stat
     """
     hessian, strength = Hessian(loss), float(l1.max(initial=0.0))
     H: Vector | None = None
+    finer = 1.0
     violation = violated(at, l1, l2)
     for _ in range(STEPS):
         if violation <= goal:
             break
         if H is None:
-            H = hessian(at.w, min(1.0, violation / strength))
-        new = _model_minimum(H, at, l1, l2, 0.05 * violation)
-        found = _searched(loss, at, new, l1, l2)
-        if found is None:
+            H = hessian(at.w, finer * min(1.0, violation / strength))
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # what was left out may have left it without a minimum
+            new = _model_minimum(H, at, l1, l2, 0.05 * violation)
+        found = _searched(loss, at, new, l1, l2) if np.all(np.isfinite(new)) else None
+        if found is None and finer < FINEST:
             break
+        if found is None:
+            H, finer = None, 1e-3 * finer
+            continue
         at, before = found, violation
         violation = violated(at, l1, l2)
         if violation > STALE * before:
@@ -134,7 +144,10 @@ def _model_minimum(H: Vector, at: State, l1: Vector, l2: float, tol: float) -> V
         slope += l1[active] * np.sign(new[active]) + l2 * new[active]
         own = H[np.ix_(active, active)]
         own[np.diag_indices_from(own)] += damping + l2
-        move = -linalg.solve(own, slope, assume_a="pos", check_finite=False)
+        try:
+            move = -linalg.solve(own, slope, assume_a="pos", check_finite=False)
+        except linalg.LinAlgError:  # but for rounding, some weights explain each other completely
+            break
         here, length = new[active], 1.0
         reached = _model(H, at, new, l1, l2)
         while length > 1e-4:
@@ -168,7 +181,10 @@ def _searched(loss: CRFLoss, at: State, new: Vector, l1: Vector, l2: float) -> S
         return float(l1 @ np.abs(w)) + 0.5 * l2 * float(w @ w)
 
     move, objective = new - at.w, at.value + penalty(at.w)
-    promised = float(at.grad @ move) + penalty(new) - penalty(at.w)
+    # Coordinate by coordinate: near the optimum the penalties differ in their last digits only.
+    promised = float(
+        np.sum(at.grad * move + l1 * (np.abs(new) - np.abs(at.w)) + 0.5 * l2 * (new + at.w) * move)
+    )
     if promised >= 0:
         return None
     step = 1.0

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from spinney.errors import InputError, SettingError, did_you_mean
+from spinney.evaluate.chunks import Scheme
 from spinney.optim import PENALTIES, NoPenalty
 from spinney.optim.base import Penalty, Vector
 from spinney.structure import WordClasses, WordVectors
 from spinney.structure.reading import word_classes, word_vectors
 from spinney.tagging import summary
 from spinney.tagging.columns import Columns
-from spinney.tagging.encoding import Encoding
+from spinney.tagging.encoding import Encoding, scheme_of
 from spinney.tagging.extract import Extractor
 from spinney.tagging.labelling import encode_labels
 from spinney.tagging.patterns import Pattern, parse_patterns, read_patterns
@@ -41,6 +42,8 @@ class Problem:
     penalty: Penalty
     #: The number of observations of each pattern.
     seen: dict[str, int]
+    #: The scheme of phrase labels, as the sentences have them.
+    scheme: Scheme | None = None
 
     def weights(self, w: Vector) -> ChainWeights:
         """The weights that a solver found, in the form in which they are stored."""
@@ -62,6 +65,7 @@ def stated(
     if columns.width < 1 or not columns.n_tokens:
         raise InputError("no sentences to learn from")
     encoding = None if s.encode is None else Encoding.of(columns, s.encode)
+    scheme = scheme_of(columns) if encoding is None else encoding.own
     if encoding is not None:
         columns = encoding.encoded(columns)
     structures = structures_of(s)
@@ -91,7 +95,7 @@ def stated(
             s.penalty, s.lam, s.l1, s.l2, loss.shape, (extractor.pattern_of("u"), extractor.pattern_of("b")),
             summary.partners(extractor), lambda: extractor.class_of("u"),
         )  # fmt: skip
-    return Problem(extractor, names, encoding, data, loss, penalty, seen)
+    return Problem(extractor, names, encoding, data, loss, penalty, seen, scheme)
 
 
 def patterns_of(patterns: Any, structures: Structures) -> tuple[Pattern, ...]:

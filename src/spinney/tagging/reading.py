@@ -61,10 +61,11 @@ def read_batches_of(
     report: ReadReport | None = None,
     docstart: Any = "drop",
 ) -> Iterator[Columns]:
-    """The same in batches of sentences, in bounded memory."""
+    """The same in batches of sentences, in bounded memory; columns come with the lines between sentences."""
     if format == "columns":
         yield from read_column_batches(
-            path, Numbering(), pool_limit=POOL, encoding=encoding, on_error=on_error, report=report, docstart=docstart
+            path, Numbering(), pool_limit=POOL, encoding=encoding, on_error=on_error, report=report, docstart=docstart,
+            between=True,
         )  # fmt: skip
         return
     sentences = iter(_sentences(path, format, encoding, on_error, report))
@@ -72,6 +73,14 @@ def read_batches_of(
     while some := list(islice(sentences, SENTENCES)):
         pool = pool if len(pool) < POOL else Numbering()
         yield Columns.from_sentences(some, pool)
+
+
+def read_conllu_batches(path: FilePath, **how: Any) -> Iterator[tuple[Columns, list[Any]]]:
+    """Forms and universal parts of speech of CoNLL-U in batches, with the whole sentences."""
+    sentences, pool = read_conllu(path, **how), Numbering()
+    while some := list(islice(sentences, SENTENCES)):
+        pool = pool if len(pool) < POOL else Numbering()
+        yield Columns.from_sentences([list(zip(one.forms, one.upos)) for one in some], pool), some
 
 
 def is_pair(data: Any) -> bool:

@@ -11,10 +11,12 @@ from spinney.optim import warn_if_empty
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings.tag import FIT, Path
 from spinney.tagging.columns import Columns
+from spinney.tagging.methods import ends_by_itself
 from spinney.tagging.paths import TaggerPath
 from spinney.tagging.penalty import penalty_spec
 from spinney.tagging.problem import patterns_of, structures_of
 from spinney.tagging.reading import labelled_data, unlabelled_data
+from spinney.tagging.strength import choose_strength
 from spinney.tagging.tagger import Tagger
 
 #: Default patterns, by the format of the files.
@@ -56,13 +58,19 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
         data["unlabelled"] = unlabelled_data(s.unlabelled, s, columns)
     if getattr(s, "init", None) is not None:
         data["init"] = Tagger.load(s.init) if isinstance(s.init, str) else s.init
+    choice = None
     try:
         with about(_named(train, getattr(s, "unlabelled", None))):
+            if s.values().get("lam", 0.0) is None and ends_by_itself(s):
+                choice = choose_strength(tagger, columns, data.get("dev"))
+                tagger.lam = choice.lam if choice else tagger.lam
             tagger.fit_columns(columns, **data)
     except KeyboardInterrupt:
         if not hasattr(tagger, "facts_"):
             raise
     tagger.facts_ |= {"skipped": report.skipped} | _trained_on(train)
+    if choice is not None:
+        tagger.facts_ |= {"chosen": str(choice), "tried": choice.tried}
     warn_if_empty(tagger.facts_["active"], "lower lam")
     tagger.settings = settings
     return tagger
@@ -96,6 +104,8 @@ def _tagger(s: Any, train: Any) -> Tagger:
     """The estimator of these settings; its template and structures are read before any sentence."""
     given = {**s.values(), "random_state": s.seed}
     parameters = {name: value for name, value in given.items() if name in Tagger._get_param_names()}
+    if parameters.get("lam", 0.0) is None:
+        del parameters["lam"]
     if s.preset is not None:
         parameters["patterns"] = s.preset
     elif s.patterns is None:

@@ -106,7 +106,9 @@ class Tagged:
             return [strings[a:b] for a, b in bounds]
 
         labels, chances = [one[0] for one in found], [one[1] for one in found]
-        return cls(cells(0), labels, chances, cells(-1) if labelled else None)
+        if not labelled:
+            return cls(cells(0), labels, chances)
+        return cls(cells(0), list(tagger.in_scheme_of(data, labels)), chances, cells(-1))
 
     @cached_property
     def scores(self) -> dict[str, Any] | None:

@@ -8,7 +8,8 @@ weights, the recursion costs as many operations as there are such pairs, not Y²
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -57,8 +58,8 @@ def sbcd(
     ----------
     blocks : pairs of numbers, optional
         Unigram and bigram observation of each block, -1 for none; observations left out are blocks of their own.
-        By default unigram observation i is paired with bigram observation i if there are as many of both (``*``
-        patterns); otherwise each is a block of its own.
+        By default a bigram observation is paired with the unigram observation that is seen at the same tokens: what a
+        ``*`` pattern sees, or a ``U`` and a ``B`` pattern that look at the same. All others are blocks of their own.
     sweeps : int, optional
         Stop after this many sweeps over all blocks, unless the monitor stops earlier.
     stabiliser : {"coordinate", "block", "none"}, optional
@@ -337,10 +338,8 @@ class State:
 def block_pairs(loss: CRFLoss, blocks: Pairs | None = None) -> Ints:
     """Every block as (unigram observation, bigram observation), -1 for none; see :func:`sbcd`."""
     U, B = loss.shape.unigrams, loss.shape.bigrams
-    if blocks is None:
-        given = np.repeat(np.arange(U if U == B else 0)[:, None], 2, axis=1)
-    else:
-        given = np.asarray(blocks, np.int64).reshape(-1, 2)
+    found = _seen_together(loss.data.unigrams, loss.data.bigrams) if blocks is None else blocks
+    given = np.asarray(found, np.int64).reshape(-1, 2)
     for used, n in zip(given.T, (U, B)):
         used = used[used != -1]
         if len(used) and not 0 <= used.min() <= used.max() < n:
@@ -351,6 +350,29 @@ def block_pairs(loss: CRFLoss, blocks: Pairs | None = None) -> Ints:
     rest = [np.full((len(alone[0]), 2), -1), np.full((len(alone[1]), 2), -1)]
     rest[0][:, 0], rest[1][:, 1] = alone
     return np.ascontiguousarray(np.concatenate([given, *rest]), np.int64)
+
+
+def _seen_together(unigrams: Observations, bigrams: Observations) -> list[tuple[int, int]]:
+    """The pairs of observations that are seen at the same tokens with the same values: the same symbol x of μ and λ.
+
+    The block of a symbol is all μ(y, x) and λ(y', y, x) (Sokolovska 2010, §7.1.2). Of several unigram observations
+    that are always seen together, the first is taken for the first such bigram observation, and so on.
+    """
+    number: dict[tuple[bytes, bytes], list[int]] = {}
+    u, b = _columns(unigrams), _columns(bigrams)
+    for i, key in enumerate(_contents(u)):
+        number.setdefault(key, []).append(i)
+    found = []
+    for j, key in enumerate(_contents(b)):
+        if number.get(key):
+            found.append((number[key].pop(0), j))
+    return sorted(found)
+
+
+def _contents(columns: Any) -> Iterator[tuple[bytes, bytes]]:
+    """The tokens of each observation, and its values there."""
+    for a, b in pairwise(columns.indptr.tolist()):
+        yield columns.indices[a:b].tobytes(), columns.data[a:b].tobytes()
 
 
 def _columns(seen: Observations) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,13 @@ import numpy as np
 
 from spinney import progress
 from spinney.corpus import ReadReport
+from spinney.corpus.lines import fields
 from spinney.errors import InputError
 from spinney.evaluate import conlleval_report
 from spinney.model import Applied
 from spinney.tagging.columns import Columns
-from spinney.tagging.reading import is_pair, labelled_data, read_batches_of
+from spinney.tagging.encoding import is_label_of, scheme_of
+from spinney.tagging.reading import is_pair, labelled_data, read_batches_of, read_conllu_batches
 from spinney.views import Extra, Facts, Lines, Table, View
 
 if TYPE_CHECKING:
@@ -23,28 +26,103 @@ if TYPE_CHECKING:
 
 
 def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
-    """The labels of each sentence, with probabilities or the next best labellings on request."""
+    """The labels of each sentence, with probabilities or the next best labellings on request.
+
+    Everything else that the file has is kept: blank lines and ``-DOCSTART-`` lines of columns, so that lines of the
+    output match those of the input, and all of CoNLL-U but the universal part of speech, which is the label.
+    """
     tagger = _set(tagger, s)
     report = ReadReport()
     facts: dict[str, Any] = {}
+    in_conllu = isinstance(data, str) and s.format == "conllu"
 
     def records() -> Iterator[dict[str, Any]]:
-        for columns in _batches(tagger, data, s, report):
-            cells = [columns.strings(d) for d in range(columns.width)]
-            bounds = pairwise(columns.offsets.tolist())
-            for (a, b), record in zip(bounds, _labelled(tagger, columns, s)):
-                yield {"columns": [column[a:b] for column in cells], **record}
+        if in_conllu:
+            yield from _conllu_records(tagger, data, s, report)
+        else:
+            lines: list[str] = []  # before the next sentence
+            for columns in _batches(tagger, data, s, report):
+                lines += [_beside(line, tagger, s) for line in (columns.between or [[]])[0]]
+                if len(columns):
+                    yield from _records(tagger, columns, s, lines)
+                    lines = []
+            if lines:
+                yield {"columns": [], "labels": [], "before": lines}
         facts["skipped"] = report.skipped
         if report.skipped:
             progress.log.warning("%d sentences were skipped; the first: %s", report.skipped, report.errors[0])
 
-    return Applied("sentences", records(), _written, facts)
+    return Applied("sentences", records(), _written_conllu if in_conllu else _written, facts)
+
+
+def _records(tagger: Tagger, columns: Columns, s: Any, before: list[str]) -> Iterator[dict[str, Any]]:
+    """A record for each sentence of a batch; with the lines around it, where they are more than a blank line."""
+    between = iter(columns.between[1:] if columns.between else ())
+    cells = [columns.strings(d) for d in range(columns.width)]
+    bounds = pairwise(columns.offsets.tolist())
+    for (a, b), record in zip(bounds, _labelled(tagger, columns, s)):
+        found = {"columns": [column[a:b] for column in cells], **record}
+        if before:
+            found["before"] = before
+        after = [_beside(line, tagger, s) for line in next(between, [""])]
+        if after != [""]:
+            found["after"] = after
+        before = []
+        yield found
+
+
+def _beside(line: str, tagger: Tagger, s: Any) -> str:
+    """A line between sentences, in as many columns as those with labels; a ``-DOCSTART-`` line has no label."""
+    if not line:
+        return ""
+    label = "O" if "O" in tagger.written_labels else "-X-"  # as in CoNLL-2003
+    return "\t".join([*fields(line), label, *["_"] * s.proba])
+
+
+def _conllu_records(tagger: Tagger, data: str, s: Any, report: ReadReport) -> Iterator[dict[str, Any]]:
+    how = {"encoding": s.encoding, "on_error": s.on_error}
+    for columns, sentences in read_conllu_batches(data, report=report, **how):
+        for sentence, record in zip(sentences, _labelled(tagger, columns, s)):
+            yield {
+                "columns": [sentence.forms, sentence.upos],
+                **record,
+                "conllu": [_relabelled(sentence, way, rank) for rank, way in enumerate(_ways(record))],
+            }
+
+
+def _relabelled(sentence: Any, way: dict[str, Any], rank: int) -> str:
+    """A sentence of CoNLL-U with these parts of speech, and all the rest as it was."""
+    comments, misc = sentence.comments, sentence.misc
+    if "score" in way:
+        said = f"# nbest = {rank + 1} score {way['score']:.6f} probability {way['probability']:.6f}"
+        comments = [*comments, said]
+    if "probabilities" in way:
+        each = zip(misc or ["_"] * len(sentence), way["probabilities"])
+        misc = [f"{'' if old == '_' else old + '|'}UposProb={chance:.6f}" for old, chance in each]
+    return str(replace(sentence, upos=way["labels"], comments=comments, misc=misc))
+
+
+def _ways(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The labellings of a sentence: one, or the best ones."""
+    ways: list[dict[str, Any]] = record.get("nbest", [record])
+    return ways
+
+
+def _written_conllu(record: dict[str, Any]) -> str:
+    return "".join(text + "\n\n" for text in record["conllu"])
 
 
 def _set(tagger: Tagger, s: Any) -> Tagger:
     """The tagger, with the labelling settings applied."""
     wanted = {"decoding": s.decoding, "threads": s.threads} | ({"scheme": s.scheme} if s.scheme else {})
     changed: Tagger = copy.copy(tagger).set_params(**wanted)
+    unsure = s.scheme and changed.encoding_ is None and changed.facts.get("label_scheme") is None
+    if unsure and all(is_label_of(label, s.scheme) for label in changed.labels_):
+        progress.log.warning(
+            "the labels that the model learned follow no single scheme: it gives only those sequences of them "
+            "that are valid in %s",
+            s.scheme,
+        )
     return changed
 
 
@@ -78,16 +156,19 @@ def _labelled(tagger: Tagger, columns: Columns, s: Any) -> Iterator[dict[str, An
 
 def _written(record: dict[str, Any]) -> str:
     """One sentence as lines: its columns, the label and, on request, the probability."""
-    lines = []
-    for rank, way in enumerate(record.get("nbest", [record])):
+    lines = list(record.get("before", ()))
+    ways = _ways(record) if record["columns"] else []
+    for rank, way in enumerate(ways):
         if "score" in way:
             lines.append(f"# {rank + 1} {way['score']:.6f} {way['probability']:.6f}")
         columns = [*record["columns"], way["labels"]]
         if "probabilities" in way:
             columns.append([f"{chance:.6f}" for chance in way["probabilities"]])
         lines += ["\t".join(row) for row in zip(*columns)]
-        lines.append("")
-    return "\n".join(lines) + "\n"
+        if rank < len(ways) - 1:
+            lines.append("")
+    lines += record.get("after", [""] if ways else [])
+    return "".join(line + "\n" for line in lines)
 
 
 def evaluated(tagger: Tagger, data: Any, s: Any) -> list[View]:
@@ -99,6 +180,11 @@ def evaluated(tagger: Tagger, data: Any, s: Any) -> list[View]:
     texts = list(columns.pool)
     seen = {texts[symbol] for symbol in np.unique(columns.symbols[-1]).tolist()}
     unseen = sorted(seen - set(tagger.written_labels))
+    if tagger.written_scheme != scheme_of(
+        columns
+    ):  # labels of another scheme are converted: only types count
+        kinds = {label.partition("-")[2] for label in tagger.written_labels}
+        unseen = [label for label in unseen if label.partition("-")[2] not in kinds]
     scores |= {"active": tagger.facts.get("active"), "unseen_labels": unseen, "skipped": report.skipped}
     if s.conlleval:
         if "f1" not in scores:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -51,6 +52,11 @@ class DevSet:
         self.chains, self.every, self.patience, self.threads = chains, every, patience, threads
         self.best: Vector | None = None
         self.lowest, self.since, self.stopped = np.inf, 0, False
+
+    @property
+    def labelled(self) -> Sequences:
+        """The held-out sentences with their labels."""
+        return replace(self.data, labels=self.gold.astype(np.int32))
 
     def __call__(self, step: Step, w: Vector) -> bool:
         if step.iteration % self.every and not np.isnan(step.objective):

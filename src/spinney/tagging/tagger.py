@@ -21,10 +21,11 @@ from spinney.tagging import summary as learned
 from spinney.tagging.carrying import carried_over
 from spinney.tagging.columns import Columns, Sentence
 from spinney.tagging.decoding import Labelling
-from spinney.tagging.methods import METHODS, ends_by_itself
+from spinney.tagging.methods import METHODS, ends_by_itself, plan_of
 from spinney.tagging.paths import PathPoint, path_points
 from spinney.tagging.problem import Problem, stated
 from spinney.tagging.selection import threshold
+from spinney.tagging.semisupervised import chosen_use, facts_of, report_use
 from spinney.tagging.sequences import Sequences
 from spinney.tagging.stopping import DevSet
 from spinney.tagging.storing import contents_of, restore
@@ -74,12 +75,15 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
     partial : bool
         Whether ``_`` is an unknown label and ``A|B`` one of several, which training sums over.
     criterion : str, optional
-        How unlabelled sentences are used: ``"weighted"`` (the default), ``"shift"``, ``"entropy"`` (at ``rho`` for
-        each nat) or ``"self-training"`` (on those labelled with probability ``threshold``); see
-        :func:`spinney.tagging.semisupervised.train_with_unlabelled`.
+        How unlabelled sentences are used: ``"weighted"``, ``"shift"``, ``"entropy"`` or ``"self-training"``; see
+        :func:`spinney.tagging.semisupervised.train_with_unlabelled`. By default all are tried, and the best on held-out
+        sentences is used if it is clearly better than none: see :func:`spinney.tagging.semisupervised.chosen_use`.
+    criterion_strength : float, optional
+        The power of weights or ratios (0 to 1), the cost of a nat of entropy, or the least probability of sentences
+        that self-training adds. By default it is chosen on held-out sentences, too.
     scheme : str, optional
-        ``"iob1"``, ``"iob2"`` or ``"bioes"``: allow only valid label sequences. With ``encode``, the scheme of the
-        output.
+        ``"iob1"``, ``"iob2"`` or ``"bioes"``: give only valid label sequences, in this scheme. Labels that were learned
+        in another scheme are converted.
     encode : str, optional
         Learn phrase labels in this scheme, whatever that of the data; predicted labels are in the scheme of the data.
         The learned labels are those of ``labels_``, ``predict_marginals`` and the numbers that ``predict_kbest`` gives.
@@ -151,12 +155,20 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         if unlabelled is not None:
             if not unlabelled.n_tokens:
                 raise InputError("no unlabelled sentences")
-            more = Sequences(unlabelled.offsets, *problem.extractor.observe(unlabelled))
+            sentences = Sequences(unlabelled.offsets, *problem.extractor.observe(unlabelled))
+            use, tried = chosen_use(
+                problem.loss, problem.penalty, plan_of(s), sentences, criterion=s.criterion,
+                strength=s.criterion_strength, dev=None if watch is None else watch.labelled,
+            )  # fmt: skip
+            report_use(use, tried, len(problem.data))
+            more = sentences, use
         solution = METHODS[s.method].learn(problem, s, w0=w0, watch=watch, unlabelled=more)
         best = None if watch is None else watch.best
         self.keep(problem, problem.penalty, solution, time.perf_counter() - started, best)
         self.settings = s
-        if watch is not None:
+        if more is not None:
+            self.facts_ |= facts_of(use, tried)
+        if watch is not None and watch.best is not None:
             self.facts_["dev_token_error"] = watch.lowest
         if solution.interrupted:
             raise KeyboardInterrupt
@@ -227,6 +239,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
             "tokens": data.n_tokens,
             "labels": len(self.labels_),
             "label_counts": dict(zip(self.labels_, counts.tolist())),
+            "label_scheme": problem.scheme,
             "observations": data.unigrams.n + data.bigrams.n,
             "observations_by_pattern": problem.seen,
             "parameters": problem.loss.n_params,
@@ -235,6 +248,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
             "solver": solution.solver,
             "iterations": solution.n_iter,
             "objective": solution.objective,
+            "gap": solution.gap,
             "violation": solution.violation,
             "converged": solution.converged,
             "interrupted": solution.interrupted,

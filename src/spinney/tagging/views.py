@@ -19,6 +19,10 @@ NAMES = {
     "penalty": "penalty",
     "solver": "solver",
     "dev_token_error": "token error on dev",
+    "chosen": "strength chosen",
+    "criterion": "use of unlabelled sentences",
+    "criterion_strength": "strength of that criterion",
+    "effective_sample": "effective sample",
 }
 
 
@@ -26,16 +30,27 @@ def facts_view(tagger: Tagger) -> Facts:
     """The facts of a fit; values that are not numbers (a counted model has no violation) are left out."""
     known = {name: None if value != value else value for name, value in tagger.facts.items()}
     order = (
-        "method", "sentences", "tokens", "labels", "observations", "parameters", "active", "penalty", "solver",
-        "iterations", "objective", "violation", "converged", "dev_token_error", "skipped", "interrupted", "seconds",
-        "tokens_per_second",
+        "method", "sentences", "tokens", "labels", "observations", "parameters", "active", "penalty", "chosen",
+        "solver", "iterations", "objective", "gap", "violation", "converged", "dev_token_error", "criterion",
+        "criterion_strength", "effective_sample", "skipped", "interrupted", "seconds", "tokens_per_second",
     )  # fmt: skip
     return Facts("facts", "", known, {key: NAMES[key] for key in order})
 
 
 def summary_views(tagger: Tagger) -> list[View]:
     """What ``fit`` prints."""
-    return [facts_view(tagger)]
+    return [facts_view(tagger), *_criteria(tagger)]
+
+
+def _criteria(tagger: Tagger) -> list[View]:
+    """The uses of unlabelled sentences that were compared."""
+    tried = tagger.facts.get("criteria_tried") or []
+    if len(tried) < 2:
+        return []
+    header = ["criterion", "strength", "effective sample", "token error, held out"]
+    keys = ("criterion", "strength", "effective_sample", "error")
+    rows = [["–" if one.get(key) is None else one[key] for key in keys] for one in tried]
+    return [Table("", "Uses of unlabelled sentences", header, rows)]
 
 
 def inspection(tagger: Tagger, s: Any) -> list[View]:

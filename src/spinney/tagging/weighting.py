@@ -84,15 +84,15 @@ def shift_weights(labelled: Sequences, unlabelled: Sequences, *, strength: float
     """Shimodaira's q_test(x) / q_train(x) at labelled sentences, scaled to mean 1, where neither distribution is known.
 
     A logistic regression over bags of unigram observations separates the unlabelled sentences (the test distribution)
-    from the labelled ones; its odds are the ratio.
+    from the labelled ones; its odds are the ratio. Bags have unit length: with counts as they are, the log-odds grow
+    with the length of a sentence, and a few long ones take all the weight.
 
     Parameters
     ----------
     labelled, unlabelled : Sequences
         With the same observations.
     strength : float
-        Strength of the ℓ2 penalty of the logistic regression. The weaker it is, the more uneven the weights: with many
-        more observations than sentences it should be well above 1.
+        Strength of the ℓ2 penalty of the logistic regression. The weaker it is, the more uneven the weights.
 
     Examples
     --------
@@ -103,7 +103,9 @@ def shift_weights(labelled: Sequences, unlabelled: Sequences, *, strength: float
     >>> shift_weights(one_word(0, 0, 1), one_word(0, 1, 1, 1), strength=0.01).round(1).tolist()
     [0.4, 0.4, 2.2]
     """
-    from spinney.optim import L2, LogisticLoss, solve, warn_unless_converged
+    from scipy.sparse import diags_array
+
+    from spinney.optim import L2, LogisticLoss, gradient_scale, solve, warn_unless_converged
 
     _check_same_observations(labelled, unlabelled)
     bags = _stacked_bags(labelled, unlabelled)
@@ -111,9 +113,12 @@ def shift_weights(labelled: Sequences, unlabelled: Sequences, *, strength: float
     sample_weight = None
     if unlabelled.weights is not None:
         sample_weight = np.concatenate([np.ones(n), unlabelled.weights])
-    loss = LogisticLoss(bags, np.repeat([-1.0, 1.0], [n, m]), sample_weight)
+    norms = np.sqrt(bags.multiply(bags).sum(axis=1))
+    bags = diags_array(1.0 / np.where(norms > 0.0, norms, 1.0)) @ bags
+    loss = LogisticLoss(bags.tocsr(), np.repeat([-1.0, 1.0], [n, m]), sample_weight)
     tol = 1e-4  # the weights are only rough estimates, and frequent observations slow convergence down
-    solution = solve(loss, L2(strength), tol=tol)
+    scale = max(gradient_scale(loss), 1e-6 * (n + m))  # not 0 where both are alike
+    solution = solve(loss, L2(strength), tol=tol, scale=scale)
     warn_unless_converged(solution, tol)
     odds = loss.margins(solution.w)[:n]
     return _mean_one(np.exp(odds - odds.max(initial=-np.inf)))

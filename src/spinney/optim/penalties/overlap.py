@@ -158,6 +158,23 @@ class OverlappingGroups(Penalty):
         )
         return smooth
 
+    def bound(self, rest: float, grad: Vector, residual: Vector) -> float:
+        if self.l2 > 0:
+            return super().bound(rest, grad, residual)
+        # grad − residual is in the dual ball of the norms, so that the dual norm of the residual is enough.
+        outside = self._outside(residual)
+        return max(0.0, rest / (1.0 + outside)) if np.isfinite(outside) else -np.inf
+
+    def _outside(self, u: Vector) -> float:
+        """An upper bound of the dual norm of u, in which the ball has radius 1; infinite where none is known."""
+        held = self.strengths > 0
+        times = gathered(self._flat, np.repeat(held, np.diff(self._flat.ptr)).astype(np.float64))
+        of_groups = self.group_norms(u / np.maximum(times, 1.0))[held] / self.strengths[held]
+        alone = float(np.max(np.abs(u[times == 0]), initial=0.0))
+        by_l1 = alone / self.l1 if self.l1 > 0 else (np.inf if alone > 0 else 0.0)
+        found = max(float(np.max(of_groups, initial=0.0)), by_l1)
+        return min(found, float(np.max(np.abs(u), initial=0.0)) / self.l1) if self.l1 > 0 else found
+
     def _settle_zeros(self, smooth: Vector, steep: NDArray[np.intp], radius: Vector, accuracy: float) -> None:
         """Take off ``smooth`` what the groups of positive radius can bear at the ``steep`` coordinates, in place."""
         from spinney.optim.penalties._overlap_kernels import open_groups

@@ -16,6 +16,7 @@ from spinney.optim.penalties.matrix import Matrix, nuclear_norm, operator_norm, 
 from spinney.optim.penalties.matrix import shrink_singular_values as shrink_singular_values
 
 MAX_ITER = 20_000
+ROUGHLY = 0.1  # share of itself to which a rough residual is known
 
 
 class DualBounds(NamedTuple):
@@ -124,11 +125,16 @@ class TraceLasso(Penalty):
         largest = np.max(np.abs(w), initial=0.0)
         w[:] = np.where((u * w > 0) & (np.abs(u) > 1e-9 * largest), u, 0.0)
 
-    def residual(self, w: Vector, grad: Vector) -> Vector:
-        """Smallest over the free multiplier M of Prop. 6: ‖M‖_op ≤ 1, UᵀM = 0, MV = 0."""
+    def residual(self, w: Vector, grad: Vector, accuracy: float = 0.0) -> Vector:
+        """Smallest over the free multiplier M of Prop. 6: ‖M‖_op ≤ 1, UᵀM = 0, MV = 0.
+
+        With an ``accuracy`` it is known to that or to a tenth of itself: the result is in ``grad + ∂λΩ(w)``, and so
+        an upper bound of the violation, but not its smallest element.
+        """
         U, V, U0, V0 = range_and_complement(self._root * w)
         fixed = grad + self.lam * _diagonal(self._root, U, V)
-        return _outside(fixed, U0.T @ self._root, V0, self.lam, float(self._squares.max(initial=0.0)))
+        curvature = float(self._squares.max(initial=0.0))
+        return _outside(fixed, U0.T @ self._root, V0, self.lam, curvature, accuracy)
 
     def dual_bounds(self, u: Vector) -> DualBounds:
         """Bounds of the dual norm Ω*_P(u), which has no closed form (Prop. 5, for columns of any norm).
@@ -148,19 +154,23 @@ class TraceLasso(Penalty):
         )
 
     def bound(self, rest: float, grad: Vector, residual: Vector) -> float:
+        if self.lam == 0 or np.any(grad[self._squares == 0] != 0):  # weights without a penalty: no bound
+            return -np.inf
         # The dual norm itself has no formula; but that of grad − residual is at most λ, so the residual's is enough.
-        excess = self.dual_bounds(residual).upper
-        return max(0.0, rest * self.lam / (self.lam + excess)) if self.lam > 0 else -np.inf
+        return max(0.0, rest * self.lam / (self.lam + self.dual_bounds(residual).upper))
 
     def lambda_max(self, grad: Vector) -> float:
         """‖P Diag(grad)‖_op (for unit columns): an upper bound. w = 0 is optimal there, and perhaps already below."""
         return self.dual_bounds(grad).upper
 
 
-def _outside(c: Vector, A: Matrix, B: Matrix, radius: float, curvature: float) -> Vector:
+def _outside(
+    c: Vector, A: Matrix, B: Matrix, radius: float, curvature: float, accuracy: float = 0.0
+) -> Vector:
     """c less its projection on {z : z_i = a_iᵀZb_i, ‖Z‖_op ≤ radius}, a_i the columns of A and b_i the rows of B.
 
-    FISTA on ½‖c − z‖² over Z, restarted when it turns back. ``curvature`` bounds the square of the map Z → z.
+    FISTA on ½‖c − z‖² over Z, restarted when it turns back. ``curvature`` bounds the square of the map Z → z. The
+    error is at most √2 times that of the duality gap; with an ``accuracy``, that is enough.
     """
     if radius == 0 or curvature == 0 or A.shape[0] == 0 or B.shape[1] == 0:
         return c.copy()
@@ -181,6 +191,9 @@ def _outside(c: Vector, A: Matrix, B: Matrix, radius: float, curvature: float) -
             z = _diagonal(A, Z, B)
             rest = c - z
             reach = radius * nuclear_norm((A * rest) @ B)
+            error = np.sqrt(2.0 * max(reach - float(rest @ z), 0.0))
+            if accuracy > 0 and error <= max(accuracy, ROUGHLY * float(np.max(np.abs(rest)))):
+                break
             settled = np.max(np.abs(rest - before)) <= 1e-12 * scale
             if settled and reach - float(rest @ z) <= max(1e-13 * reach, rounding):
                 break

@@ -6,10 +6,10 @@ from spinney.optim.solvers.admm import admm
 from spinney.optim.solvers.coordinate import coordinate_descent, outputs_differ
 from spinney.optim.solvers.irls import irls
 from spinney.optim.solvers.lars import lars
-from spinney.optim.solvers.lbfgs import lbfgs
 from spinney.optim.solvers.needs import Solver
 from spinney.optim.solvers.owlqn import owlqn
 from spinney.optim.solvers.proximal import fista, ista
+from spinney.optim.solvers.rowspace import quasi_newton
 from spinney.optim.solvers.smooth import conjugate_gradient, newton
 from spinney.optim.solvers.stochastic import adagrad, rda, sage, sgd
 from spinney.optim.solvers.subgradient import subgradient
@@ -28,14 +28,14 @@ SOLVERS: dict[str, Solver] = {
         ),
         outputs_differ,
     ),
-    "lbfgs": Solver(lbfgs, (("any", "smooth"),)),
+    "lbfgs": Solver(quasi_newton, (("any", "smooth"),)),
     "owlqn": Solver(owlqn, (("any", "elastic-net"),)),
     "cg": Solver(conjugate_gradient, (("any", "smooth"),)),
     "newton": Solver(newton, (("hess_vec", "smooth"),)),
     "fista": Solver(fista, (("any", "prox"),)),
     "ista": Solver(ista, (("any", "prox"),)),
     "admm": Solver(admm, (("any", "overlapping"), ("any", "trace"))),
-    "irls": Solver(irls, (("squared", "elastic-net"), ("squared", "trace"))),
+    "irls": Solver(irls, (("single", "elastic-net"), ("single", "trace"))),
     "lars": Solver(lars, (("squared", "l1"),)),
     "sgd": Solver(sgd, (_ELASTIC,)),
     "adagrad": Solver(adagrad, (_ELASTIC,)),

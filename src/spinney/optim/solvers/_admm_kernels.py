@@ -9,12 +9,13 @@ from spinney.compiling import njit
 
 
 @njit(cache=True, nogil=True)
-def copies_step(first, last, ptr, members, W, U, strength, rho, removed):
+def copies_step(first, last, ptr, members, W, U, strength, rho, norms):
     """The v- and u-steps of the groups ``first`` to ``last - 1`` (Yogatama 2015, Alg. 2).
 
     ``W`` is (features, outputs), ``U`` (memberships, outputs), and ``U`` alone is kept from one iteration to the next:
     v_g = z_g shrunk, with z_g = w_g − u_g/ρ, and the new u_g = ρ(v_g − z_g). Returns the sums over the copies of each
-    weight of v and of u, and the square of the primal residual v − w. ``removed`` tells which v_g are 0.
+    weight of v and of u, and the square of the primal residual v − w. ``norms`` takes the ‖v_g‖: 0 exactly where
+    a group is removed.
     """
     n_features, n_outputs = W.shape
     sum_v, sum_u = np.zeros((n_features, n_outputs)), np.zeros((n_features, n_outputs))
@@ -27,7 +28,7 @@ def copies_step(first, last, ptr, members, W, U, strength, rho, removed):
                 square += z * z
         norm = np.sqrt(square)
         fall = strength[g] / (rho * norm) if rho * norm > strength[g] else 1.0  # what z_g loses, as a share
-        removed[g] = fall == 1.0
+        norms[g] = (1.0 - fall) * norm if fall < 1.0 else 0.0
         for e in range(ptr[g], ptr[g + 1]):
             j = members[e]
             for k in range(n_outputs):

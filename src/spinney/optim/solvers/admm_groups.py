@@ -19,6 +19,7 @@ from spinney.optim.penalties.pulled import PulledElasticNet
 from spinney.optim.problem import Monitor, Problem, largest
 from spinney.optim.solvers.coordinate import coordinate_descent
 from spinney.optim.solvers.owlqn import owlqn
+from spinney.optim.solvers.polish import polished_groups
 from spinney.optim.solvers.pulling import PulledLoss, initial_rho
 from spinney.optim.solvers.residuals import Residuals, proximal_step
 from spinney.parallel import map_reduce
@@ -26,11 +27,8 @@ from spinney.parallel import map_reduce
 INNER_TOLERANCE, INNER_ITERATIONS = 0.1, 50  # of the w-step, as a share of what still moves
 FINEST = 1e-3  # of the w-step, as a share of the tolerance: a small error is a large one for a group that is nearly 0
 ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
-BALANCE, FACTOR, BALANCED = (
-    3.0,
-    1.5,
-    200,
-)  # ρ moves when one residual is three times the other, in 200 iterations
+BALANCE, FACTOR = 3.0, 1.5  # ρ moves by half of itself when one residual is three times the other
+BALANCED, RARE = 200, 0.2  # at every iteration up to 200, then at ever fewer
 MEMBERSHIPS_A_SHARD = 200_000
 
 
@@ -53,7 +51,7 @@ class State:
         self.penalty, self.groups, self.threads = penalty, groups, threads
         self.strength = penalty.strengths
         self.U = np.zeros((groups.members.size, penalty.n_outputs))
-        self.removed = np.zeros(len(self.strength), np.bool_)
+        self.norms = np.zeros(len(self.strength))  # ‖v_g‖
         self.times = np.bincount(groups.members, minlength=groups.n_features).astype(np.float64)  # N_i
         n = max(1, groups.members.size // MEMBERSHIPS_A_SHARD)
         ends = np.searchsorted(groups.ptr, np.linspace(0, groups.members.size, n + 1)[1:-1])
@@ -66,7 +64,7 @@ class State:
         W = w.reshape(self.groups.n_features, self.penalty.n_outputs)
 
         def of_shard(shard: tuple[int, int]) -> Copies:
-            arrays = (self.groups.ptr, self.groups.members, W, self.U, self.strength, rho, self.removed)
+            arrays = (self.groups.ptr, self.groups.members, W, self.U, self.strength, rho, self.norms)
             return Copies(*copies_step(*shard, *arrays))
 
         shards = list(zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist())) or [(0, 0)]
@@ -77,9 +75,8 @@ class State:
         from spinney.optim.penalties._overlap_kernels import group_pull
 
         k = self.groups.n_features * self.penalty.n_outputs
-        silent = group_pull(
-            self.groups.ptr, self.groups.members, self.removed.astype(np.float64), self.groups.n_features
-        )
+        removed = (self.norms == 0).astype(np.float64)
+        silent = group_pull(self.groups.ptr, self.groups.members, removed, self.groups.n_features)
         clean = w.copy()
         clean[:k][np.repeat(silent > 0, self.penalty.n_outputs)] = 0.0
         return clean
@@ -106,12 +103,14 @@ def admm_groups(
     monitor: Monitor,
     *,
     rho: float | None = None,
+    change_tol: float = 0.0,
     threads: int = 1,
 ) -> Vector:
     """Minimise ``problem`` under overlapping groups.
 
-    With a ``rho`` this is the algorithm of the thesis: ρ stays, and after ``max_iter`` iterations the last w is the
-    answer, however far v = Mw is from met. Without one ρ follows the residuals (Boyd et al. 2011, §3.4.1). When to
+    With a ``rho`` this is the algorithm of the thesis: ρ stays, and after ``max_iter`` iterations, or when w changes by
+    no more than the share ``change_tol`` of itself, the last w is the answer, however far v = Mw is from met. Without
+    one ρ follows the residuals (Boyd et al. 2011, §3.4.1), and what is found is polished on its support. When to
     stop is in :class:`~spinney.optim.solvers.residuals.Residuals`.
     """
     k, K = problem.n_penalised, penalty.n_outputs
@@ -121,49 +120,96 @@ def admm_groups(
     minimise = _w_step(problem, penalty, monitor)
     w = w.copy()
     sum_v, sum_u = times * w[:k], np.zeros(k)
-    moved = np.inf
-    # The prox starts from what it found last: the same problem gives the same bits only from a start of its own.
-    forgetful = OverlappingGroups(penalty.lam, penalty.groups, penalty.l1, penalty.l2, K)
-    residuals = Residuals(monitor)
+    moved, balance_next = np.inf, 1
+    residuals = Residuals(monitor, change_tol)
     while True:
         if residuals.look():
-            tidy = state.tidy(w)
-            if adapts and (residuals.met or residuals.last):
-                tidy = proximal_step(Problem(problem.loss, forgetful), tidy)
-            stop = _look(problem, state, monitor, tidy, residuals.iteration)
-            if residuals.last and not adapts and not monitor.converged:
-                _look(problem, state, monitor, w, residuals.iteration)
-            if stop or residuals.exhausted():
+            found = [state.tidy(w)]
+            if adapts:
+                found += _polished(problem, penalty, found[0], residuals, monitor)
+            elif residuals.last:
+                found.append(w)
+            done = _look(problem, state, monitor, found, residuals)
+            # What was polished has no copies; they would agree with it.
+            monitor.copy_norms = penalty.group_norms(monitor.w[:k]) if adapts else state.norms
+            if done or residuals.exhausted():
                 return monitor.w
         mu = (sum_v + sum_u / rho) / np.maximum(times, 1.0)
-        inner_tol = monitor.tol
+        inner_tol = min(monitor.tol, monitor.absolute_tol / monitor.scale)
         if adapts:  # roughly: that changes the way, not the optimum
             inner_tol = min(max(FINEST * monitor.tol, INNER_TOLERANCE * moved / monitor.scale), 1e-2)
-        w = minimise(rho * times, mu, w, inner_tol)
-        found = state.step(w[:k], rho)
-        dual = rho * (found.sum_v.ravel() - sum_v)  # Mᵀ(v − v_old)ρ
-        sum_v, sum_u = found.sum_v.ravel(), found.sum_u.ravel()
+        before, w = w, minimise(rho * times, mu, w, inner_tol)
+        copies = state.step(w[:k], rho)
+        dual = rho * (copies.sum_v.ravel() - sum_v)  # Mᵀ(v − v_old)ρ
+        sum_v, sum_u = copies.sum_v.ravel(), copies.sum_u.ravel()
         apart = rho * (sum_v - times * w[:k])
         moved = max(float(np.max(np.abs(dual), initial=0.0)), float(np.max(np.abs(apart), initial=0.0)))
         residuals.note(
-            np.sqrt(found.primal),
+            np.sqrt(copies.primal),
             float(np.sqrt(times @ w[:k] ** 2)),
             np.append(dual, inner_tol * monitor.scale),  # what the w-step left is a dual residual, too
             np.linalg.norm(sum_u),
+            change=float(np.linalg.norm(w - before) / (np.linalg.norm(before) + 1e-300)),
         )
-        if adapts and residuals.iteration <= BALANCED:
+        if adapts and residuals.iteration >= balance_next:
             rho = _balanced(rho, residuals.primal, residuals.dual)
+            # Ever more rarely, so that ADMM converges: with a ρ that stays far off, it takes thousands of iterations.
+            rarer = max(1, int(RARE * (residuals.iteration - BALANCED)))
+            balance_next = residuals.iteration + rarer
 
 
-def _look(problem: Problem, state: State, monitor: Monitor, w: Vector, iteration: int) -> bool:
-    """Report to the monitor, with a residual that is good enough for a certificate."""
+def _polished(
+    problem: Problem, penalty: OverlappingGroups, w: Vector, residuals: Residuals, monitor: Monitor
+) -> list[Vector]:
+    """What the weights become on their support; and on that of a proximal step, if the residuals are met."""
+    if not residuals.near:
+        return []
+    found = [polished_groups(problem, penalty, w, monitor)]
+    if residuals.met or residuals.last:
+        # The prox starts from what it found last: the same problem gives the same bits only from a start of its own.
+        forgetful = OverlappingGroups(penalty.lam, penalty.groups, penalty.l1, penalty.l2, penalty.n_outputs)
+        stepped = proximal_step(Problem(problem.loss, forgetful), w)
+        found += [stepped, polished_groups(problem, penalty, stepped, monitor)]
+    return found
+
+
+class Judged(NamedTuple):
+    """Weights with their loss, gradient and residual."""
+
+    w: Vector
+    value: float
+    grad: Vector
+    residual: Vector
+
+
+def _look(
+    problem: Problem, state: State, monitor: Monitor, found: list[Vector], residuals: Residuals
+) -> bool:
+    """Report the best of what was found to the monitor, with residuals that are good enough for a certificate."""
+    judged = []
+    for w in found:
+        judged.append(_judged(problem, state, monitor, w))
+        if largest(judged[-1].residual) <= monitor.absolute_tol:
+            break
+    best = min(judged, key=lambda one: largest(one.residual))
+    if residuals.last and len(found) == 2 and largest(best.residual) > monitor.absolute_tol:
+        best = judged[-1]  # the algorithm of the thesis answers with its last w
+    return monitor(*best, residuals.iteration) or residuals.last
+
+
+def _judged(problem: Problem, state: State, monitor: Monitor, w: Vector) -> Judged:
     value, grad = problem.loss.value_and_grad(w)
     k = problem.n_penalised
     held = state.residual(w[:k], grad[:k])
-    if largest(held) > monitor.absolute_tol:
-        other = state.penalty.residual(w[:k], grad[:k], accuracy=ROUGHLY * monitor.absolute_tol)
+    for accuracy in (ROUGHLY * monitor.absolute_tol, 0.0):
+        wrong = largest(held)
+        # The exact residual is dear. It is of use only where that of the weights that are not 0 is small already.
+        settled = largest(held[w[:k] != 0]) <= monitor.absolute_tol
+        if wrong <= monitor.absolute_tol or (accuracy == 0.0 and not settled):
+            break
+        other = state.penalty.residual(w[:k], grad[:k], accuracy=accuracy)
         held = min(held, other, key=largest)
-    return monitor(w, value, grad, np.concatenate([held, grad[k:]]), iteration)
+    return Judged(w, value, grad, np.concatenate([held, grad[k:]]))
 
 
 def _w_step(

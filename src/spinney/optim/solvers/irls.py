@@ -1,9 +1,11 @@
-"""Iteratively reweighted least squares (the η-trick) for the Lasso and the trace Lasso; squared loss only.
+"""Iteratively reweighted least squares (the η-trick) for the Lasso and the trace Lasso.
 
 A norm is the smallest of the quadratics that touch it. Each iteration takes the one that touches it at the current
 weights (smoothed by μ, so that it exists where weights are 0), solves the ridge regression that is left, and lets
 μ fall (Grave 2014, §6.5.2 and §7.3.1). The plain iteration is slow where a weight is small or on its way to 0; mixing
-the last few iterates after Anderson takes about five times fewer.
+the last few iterates after Anderson takes about five times fewer. The thesis has a squared loss; any other loss of one
+margin an example, such as the logistic, is replaced by its quadratic model, again and again: a proximal Newton method
+whose inner problems are weighted least squares.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from spinney.errors import OptionError
-from spinney.optim.base import Vector
-from spinney.optim.losses import SquaredLoss
+from spinney.optim.base import Penalty, Vector
+from spinney.optim.losses import LinearLoss, SquaredLoss
 from spinney.optim.penalties import TraceLasso
 from spinney.optim.problem import Monitor, Problem
 
@@ -32,6 +34,14 @@ TINIEST_MU = 1e-24  # where it goes once the weights that are clearly 0 have bee
 NEARLY_ZERO = 10.0  # in units of √μ: what ends at 0 comes out as √μ·t/√(1 − t²), t < 1 its share of the bound
 FALLEN, SMALL = 0.1, 1e-6  # what then falls to this share of itself or of the unit, and still falls, is 0 too
 MOST_TIDYING, MOST_ATTEMPTS = 300, 4  # iterations near μ = 0, and how often to try
+MOST_SETTLING, TIDYING = 300, 50  # iterations with a quadratic model of another loss, and near μ = 0
+TINY = 1e-5  # of the largest weight: what may be 0 for all that the tolerance shows
+ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
+INEXACT, SLOW = (
+    0.1,
+    0.5,
+)  # models are solved to this share of the violation; a step that leaves more of it is slow
+FLATTEST, SHORTEST = 1e-6, 1e-10  # least curvature of a model, as a share of the largest; shortest step
 FIRST_CHECK = 10
 LARGEST_FALL = 0.1  # a mixed iterate keeps this share of each weight: from 0, none comes back soon
 
@@ -45,11 +55,11 @@ def irls(
     memory: int = 10,
     check_every: int | None = None,
 ) -> Vector:
-    """Minimise a squared loss with an ℓ1, elastic-net or trace-Lasso penalty.
+    """Minimise a loss of one margin an example with an ℓ1, elastic-net or trace-Lasso penalty.
 
     Starts from ``w`` with a small μ if ``w`` is not 0, else from ridge regression with a large one: at a tiny μ, w = 0
     is almost a fixed point. When the smoothed problem is solved, what is nearly 0 is removed, for only exact zeros can
-    have a certificate.
+    have a certificate. Iterations are ridge regressions, those that tell small weights from zeros included.
 
     Parameters
     ----------
@@ -58,33 +68,155 @@ def irls(
     memory : int
         How many earlier iterates are mixed in; 0 for the plain iteration of the thesis.
     check_every : int, optional
-        How often to take the certificate, which costs more than an iteration. By default at the start, after 10, 20,
-        40, 80, … iterations, and whenever the smoothed problem is solved.
+        For a squared loss: how often to take the certificate, which costs more than an iteration. By default at the
+        start, after 10, 20, 40, 80, … iterations, and whenever the smoothed problem is solved. With other losses it is
+        taken after each Newton step.
     """
-    loss, norm = problem.loss, _norm_of(problem)
-    assert isinstance(loss, SquaredLoss)
-    fit = LeastSquares.centred(loss)
-    ridge, given = fit.ridge(np.full(loss.p, max(fit.mean_curvature, 1e-12))), w[: problem.n_penalised]
-    unit = float(np.max(ridge**2, initial=0.0)) or 1.0
-    start, mu = (given, WARM * unit) if np.any(given) else (ridge, COLD * unit)
-    iterates = _iterate(fit, norm, start, mu, SMALLEST_MU * unit, decay, memory)
-    settled, attempts = monitor.absolute_tol, 0
+    how, loss = How(decay, memory), problem.loss
+    assert isinstance(loss, LinearLoss)
+    if isinstance(loss, SquaredLoss):
+        w = _least_squares(problem, loss, w, monitor, how, check_every)
+    else:
+        w = _newton(problem, loss, w, monitor, how)
+    return _pruned(problem, w, monitor) if monitor.converged else w
+
+
+class How(NamedTuple):
+    """How to iterate: by how much μ falls, and how many iterates are mixed."""
+
+    decay: float
+    memory: int
+
+
+def _least_squares(
+    problem: Problem, loss: SquaredLoss, w: Vector, monitor: Monitor, how: How, check_every: int | None
+) -> Vector:
+    norm, fit = _norm_of(problem), LeastSquares.centred(loss)
+    start, mu, unit = _start(fit, w[: problem.n_penalised])
+    iterates = _iterate(fit, norm, start, mu, SMALLEST_MU * unit, how)
+    settled, attempts, tidying = monitor.absolute_tol, 0, 0
     for i, (image, slope, smoothest) in enumerate(iterates):
         at_rest = smoothest and float(np.max(np.abs(slope), initial=0.0)) <= settled
-        if at_rest or is_due(i, check_every) or i >= monitor.max_iter:
+        if at_rest or is_due(i, check_every) or i + tidying >= monitor.max_iter:
             tidy = image
             if at_rest:
-                kept = (
-                    np.ones(len(image), dtype=bool)
-                    if attempts % 2
-                    else norm.support(image, SMALLEST_MU * unit)
-                )
-                tidy = _tidied(fit, norm, image, kept, TINIEST_MU * unit, settled, memory)
-                settled, attempts = 0.1 * settled, attempts + 1
-            w = np.append(tidy, fit.y_mean - fit.x_mean @ tidy) if loss.intercept else tidy
-            if monitor(w, *loss.value_and_grad(w)) or attempts == MOST_ATTEMPTS or i >= monitor.max_iter:
+                kept = _kept(norm, image, unit, attempts)
+                most = min(MOST_TIDYING, monitor.max_iter - i - tidying)
+                tidy, more = _tidied(fit, norm, image, kept, TINIEST_MU * unit, settled, how.memory, most)
+                settled, attempts, tidying = 0.1 * settled, attempts + 1, tidying + more
+            w = fit.with_intercept(tidy) if loss.intercept else tidy
+            done = report(problem, monitor, w, *loss.value_and_grad(w), i + tidying)
+            if done or attempts == MOST_ATTEMPTS or i + tidying >= monitor.max_iter:
                 break
     return w
+
+
+def _newton(problem: Problem, loss: LinearLoss, w: Vector, monitor: Monitor, how: How) -> Vector:
+    """Proximal Newton steps: the quadratic model of the loss, with the norm, by IRLS; then a line search.
+
+    The models are solved to a tenth of the violation. Where a step no longer lowers it, the tenth of that, and at
+    last, after some attempts, the answer is what was found: it has not converged, and says so.
+    """
+    norm, k, penalty = _norm_of(problem), problem.n_penalised, problem.penalty
+    value, grad = loss.value_and_grad(w)
+    spent, attempts, exactness, best = 0, 0, INEXACT, np.inf
+    while not report(problem, monitor, w, value, grad, spent) and attempts < MOST_ATTEMPTS:
+        if monitor.violation > SLOW * best:
+            attempts, exactness = attempts + 1, INEXACT * exactness
+        best = min(best, monitor.violation)
+        fit = LeastSquares.centred(quadratic_model(loss, w))
+        settled = exactness * max(min(monitor.violation, monitor.scale), monitor.absolute_tol)
+        image, more = _settled(fit, norm, w[:k], settled, how, monitor.max_iter - spent, attempts)
+        spent += more
+        target = fit.with_intercept(image) if loss.intercept else image
+        w, value, grad = _line_search(loss, penalty, w, target, value, grad)
+    return w
+
+
+def _pruned(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
+    """The solution without its tiniest weights, if that is as good a solution: then they were zeros."""
+    size = np.abs(w[: problem.n_penalised])
+    tiny = (size > 0) & (size <= TINY * np.max(size, initial=0.0))
+    if not tiny.any():
+        return w
+    iteration, pruned = monitor.trace[-1].iteration, w.copy()
+    pruned[: len(tiny)][tiny] = 0.0
+    report(problem, monitor, pruned, *problem.loss.value_and_grad(pruned), iteration)
+    if monitor.converged:
+        return pruned
+    report(problem, monitor, w, *problem.loss.value_and_grad(w), iteration)
+    return w
+
+
+def report(problem: Problem, monitor: Monitor, w: Vector, value: float, grad: Vector, iteration: int) -> bool:
+    """Tell the monitor; the residual of the trace Lasso, dearer than many iterations, no better than needed."""
+    k, inner = problem.n_penalised, problem.inner
+    if not isinstance(inner, TraceLasso):
+        return monitor(w, value, grad, iteration=iteration)
+    held = inner.residual(w[:k], grad[:k], ROUGHLY * monitor.absolute_tol)
+    return monitor(w, value, grad, np.append(held, grad[k:]), iteration)
+
+
+def quadratic_model(loss: LinearLoss, w: Vector) -> SquaredLoss:
+    """The squared loss with the value (but for a constant), the slope and the curvature of ``loss`` at ``w``.
+
+    Examples
+    --------
+    >>> from spinney.optim import LogisticLoss
+    >>> loss, w = LogisticLoss([[1.0], [2.0]], [1, -1], intercept=False), np.array([0.3])
+    >>> bool(np.allclose(quadratic_model(loss, w).value_and_grad(w)[1], loss.value_and_grad(w)[1]))
+    True
+    """
+    m = loss.margins(w)
+    _, slope = loss.pointwise(m, loss.y, loss.sample_weight)
+    # Where an example is almost sure the loss is flat, and its model would lead far away: it is bent a little.
+    curvature = np.maximum(loss.curvature(m), FLATTEST * loss.max_curvature * loss.sample_weight)
+    away = np.divide(slope, curvature, out=np.zeros_like(m), where=curvature > 0)
+    return SquaredLoss(loss.X, m - away, curvature, loss.intercept)
+
+
+def _line_search(
+    loss: LinearLoss, penalty: Penalty, w: Vector, target: Vector, value: float, grad: Vector
+) -> tuple[Vector, float, Vector]:
+    """The first of w + t(target − w), t = 1, ½, ¼ …, that lowers the objective enough; with its loss and gradient."""
+    objective, step = value + penalty.value(w), 1.0
+    promised = float(grad @ (target - w)) + penalty.value(target) - penalty.value(w)
+    while True:
+        new = target if step == 1.0 else w + step * (target - w)
+        value, grad = loss.value_and_grad(new)
+        reached = value + penalty.value(new) <= objective + 1e-4 * step * promised + 1e-12 * abs(objective)
+        if reached or step < SHORTEST:
+            return new, value, grad
+        step /= 2
+
+
+def _start(fit: LeastSquares, given: Vector) -> tuple[Vector, float, float]:
+    """Where to start, with which μ, and the unit of μ."""
+    ridge = fit.ridge(np.full(len(given), max(fit.mean_curvature, 1e-12)))
+    unit = float(np.max(ridge**2, initial=0.0)) or 1.0
+    return (given, WARM * unit, unit) if np.any(given) else (ridge, COLD * unit, unit)
+
+
+def _kept(norm: Reweighted, image: Vector, unit: float, attempts: int) -> Mask:
+    """What may not be 0; at every other attempt all, for the first look may have been wrong."""
+    return np.ones(len(image), dtype=bool) if attempts % 2 else norm.support(image, SMALLEST_MU * unit)
+
+
+def _settled(
+    fit: LeastSquares, norm: Reweighted, given: Vector, settled: float, how: How, most: int, attempts: int
+) -> tuple[Vector, int]:
+    """The solution of a least-squares problem, with exact zeros, and the number of iterations that it took."""
+    start, mu, unit = _start(fit, given)
+    spent = 0
+    for image, slope, smoothest in _iterate(fit, norm, start, mu, SMALLEST_MU * unit, how):
+        w, spent = image, spent + 1
+        at_rest = smoothest and float(np.max(np.abs(slope), initial=0.0)) <= settled
+        if at_rest or spent >= min(most, MOST_SETTLING):
+            break
+    left = min((1 + attempts) * TIDYING, most - spent)
+    kept = _kept(norm, w, unit, attempts)
+    tidy, more = _tidied(fit, norm, w, kept, TINIEST_MU * unit, settled, how.memory, left)
+    return tidy, spent + more
 
 
 def is_due(iteration: int, check_every: int | None) -> bool:
@@ -106,10 +238,10 @@ def _iterate(
     here: Vector,
     mu: float,
     smallest_mu: float,
-    decay: float,
-    memory: int,
+    how: How,
 ) -> Iterator[Iterate]:
     """The mixed iteration, without end."""
+    decay, memory = how
     mixer = Mixer(memory)
     recent: deque[float] = deque(maxlen=max(memory, 1))
     image = here
@@ -129,14 +261,18 @@ def _iterate(
 
 
 def _tidied(
-    fit: LeastSquares, norm: Reweighted, w: Vector, kept: Mask, mu: float, tol: float, memory: int
-) -> Vector:
+    fit: LeastSquares, norm: Reweighted, w: Vector, kept: Mask, mu: float, tol: float, memory: int, most: int
+) -> tuple[Vector, int]:
     """The kept weights iterated on, so near to μ = 0 that what is small and what is 0 part company."""
     tidy = np.zeros(len(w))
-    if not kept.any():
-        return tidy
+    if not kept.any() or most < 1:
+        tidy[kept] = w[kept]
+        return tidy, 0
     fit, norm = fit.on(kept), norm.on(kept)
-    for image, slope, _ in islice(_iterate(fit, norm, w[kept], mu, mu, 1.0, memory), MOST_TIDYING):
+    iterates = islice(_iterate(fit, norm, w[kept], mu, mu, How(1.0, memory)), most)
+    spent = 0
+    for image, slope, _ in iterates:
+        spent += 1
         restless = np.abs(slope) > 0.1 * tol
         gone = np.abs(image) <= NEARLY_ZERO * np.sqrt(mu)
         if not np.any(restless & ~gone):
@@ -145,7 +281,7 @@ def _tidied(
         np.abs(image) <= np.maximum(FALLEN * np.abs(w[kept]), SMALL * np.sqrt(mu / TINIEST_MU))
     )
     tidy[kept] = np.where(gone, 0.0, image)
-    return tidy
+    return tidy, spent
 
 
 class LeastSquares:
@@ -165,6 +301,10 @@ class LeastSquares:
     def on(self, kept: Mask) -> LeastSquares:
         """The problem over some of the weights."""
         return LeastSquares(self.X[:, kept], self.y, self.x_mean[kept], self.y_mean)
+
+    def with_intercept(self, w: Vector) -> Vector:
+        """The weights and the intercept that is best for them."""
+        return np.append(w, self.y_mean - self.x_mean @ w)
 
     def value(self, w: Vector) -> float:
         r = self.X @ w - self.y

@@ -12,7 +12,7 @@ import numpy as np
 from spinney.errors import OptionError
 from spinney.optim import penalties as pen
 from spinney.optim.base import Loss, Penalty, Vector
-from spinney.optim.losses import LinearLoss, MultinomialLoss, SquaredLoss
+from spinney.optim.losses import LinearLoss, MultinomialLoss, OneVsRestLoss, SquaredLoss
 
 
 class Need(NamedTuple):
@@ -29,10 +29,12 @@ def _is_plain_l1(penalty: Any) -> bool:
 
 LOSSES = {
     "any": Need("any loss", lambda loss: True),
-    "linear": Need("a linear loss", lambda loss: isinstance(loss, LinearLoss)),
+    "linear": Need(
+        "a linear loss", lambda loss: isinstance(loss, LinearLoss) and not isinstance(loss, OneVsRestLoss)
+    ),
     "single": Need(
-        "a squared or logistic loss",
-        lambda loss: isinstance(loss, LinearLoss) and not isinstance(loss, MultinomialLoss),
+        "a loss with one output",
+        lambda loss: isinstance(loss, LinearLoss) and not isinstance(loss, MultinomialLoss | OneVsRestLoss),
     ),
     "squared": Need("a squared loss", lambda loss: isinstance(loss, SquaredLoss)),
     "hess_vec": Need("a loss with Hessian-vector products", lambda loss: hasattr(loss, "hess_vec")),

@@ -21,13 +21,16 @@ from spinney.optim.solvers.coordinate._kernels import (
 
 @njit(WRITE(READ, ROWS, ENDS, COLUMNS, COLUMNS, MATRIX, READ), cache=True, nogil=True, fastmath=REASSOCIATE)
 def pair_curvatures(data, indices, indptr, features, classes, P, s):
-    """Of each pair (j, k) the curvature Σᵢ x_ij² sᵢ p_ik(1 − p_ik)."""
+    """Of each pair (j, k) the curvature Σᵢ x_ij² sᵢ p_ik(1 − p_ik).
+
+    Never quite 0, so that a weight which makes its examples certain can come back.
+    """
     out = np.zeros(features.size)
     for c in range(features.size):
         j, k = features[c], classes[c]
         for e in range(indptr[j], indptr[j + 1]):
             i = indices[e] if indices.size else e - indptr[j]
-            out[c] += data[e] * data[e] * s[i] * P[k, i] * (1.0 - P[k, i])
+            out[c] += data[e] * data[e] * s[i] * max(P[k, i] * (1.0 - P[k, i]), 1e-100)
     return out
 
 

@@ -9,12 +9,12 @@ from spinney.optim.losses import MultinomialLoss
 from spinney.optim.problem import Problem
 from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
 from spinney.optim.solvers.coordinate.model import (
-    MAX_PASSES,
     Point,
     strengths,
     support_and_violators,
 )
 
+ROUNDS, PASSES = 20, 100  # of descent on one model: over all units, and over those that are not 0 in between
 LARGEST_MOVE = 4.0  # how far one weight may move any margin in one step
 
 
@@ -47,8 +47,8 @@ class MultinomialModel:
             state = (W, P, self.loss.sample_weight, D, S, self.l1[pairs], self.l2[pairs], free_slope)
             return float(multinomial_passes(*self.design.arrays, *at_start, *state, tol, max_passes))
 
-        for _ in range(MAX_PASSES):
+        for _ in range(ROUNDS):  # where a model takes longer, it is time for a better one
             if descend(working, 1) <= tol:
                 break
-            descend(working[W.ravel()[working] != 0], MAX_PASSES)
+            descend(working[W.ravel()[working] != 0], PASSES)
         return W.ravel(), D.T

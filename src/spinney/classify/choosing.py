@@ -1,0 +1,97 @@
+"""How ``fit`` chooses the strength where none is given, and the line that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spinney.classify.choice import ROUGH, Choice, Rows, choose, emptying, split
+from spinney.classify.crossval import folds_of
+from spinney.classify.documents import Data
+from spinney.classify.linear import LinearClassifier
+from spinney.optim import Penalty, PenaltySpec
+
+FOLDS = 5
+#: From so many non-zero entries times outputs on, a fifth of the documents is held out once instead of five times.
+LARGE = 10_000_000
+#: The same for groups of words, whose penalties are slower.
+LARGE_GROUPED = 200_000
+WITHOUT_CHOICE = 0.1  # λ as a share of the λ that empties the model, where nothing can be held out
+
+
+class Chosen(NamedTuple):
+    """How a strength was chosen: in one line, and as the facts of a model file."""
+
+    line: str
+    facts: dict[str, Any]
+
+
+def chosen(s: Any, estimator: Any, tied: Mapping[str, float], data: Data, threads: int) -> Chosen | None:
+    """Choose λ for an estimator, which gets it; None for penalties that have none, or bring their own."""
+    if isinstance(estimator.penalty, Penalty | PenaltySpec) or estimator.penalty == "none":
+        return None
+    X, y = estimator._checked(data.X, data.y)
+    loss, penalty = estimator._problem(X, y, None)
+    penalty = penalty.tied(**tied) if tied else penalty
+    if data.dev_X is not None:
+        dev_y = np.searchsorted(estimator.classes_, data.dev_y) if _classifies(estimator) else data.dev_y
+        train = folds_of(estimator, X, y, None, [(np.arange(len(y)), np.arange(1))])[0]
+        judge = folds_of(estimator, data.dev_X, dev_y, None, [(np.arange(1), np.arange(len(dev_y)))])[0]
+        folds, by = [train._replace(held_out=judge.held_out, score=judge.score)], "on the held-out documents"
+    else:
+        parts, by = _parts(s, estimator, X, y, loss.n_outputs, len(y))
+        folds = folds_of(estimator, X, y, None, parts)
+    if not any(emptying(fold.train, penalty) > 0 for fold in folds):
+        return _without_choice(estimator, tied, emptying(loss, penalty))
+    found = choose(
+        folds,
+        penalty,
+        threads=threads,
+        solver=estimator.solver,
+        tol=max(estimator.tol, ROUGH),
+        max_iter=estimator.max_iter,
+        **estimator._solver_options(),
+    )
+    _give(estimator, tied, found.best.lam)
+    return Chosen(_line(found, by, _classifies(estimator)), {"by": by, **found.facts()})
+
+
+def _classifies(estimator: Any) -> bool:
+    return isinstance(estimator, LinearClassifier)
+
+
+def _parts(
+    s: Any, estimator: Any, X: Any, y: Any, n_outputs: int, n: int
+) -> tuple[list[tuple[Rows, Rows]], str]:
+    """The folds, and what to call them."""
+    parts = split(y if _classifies(estimator) else np.zeros(n, np.intp), s.cv or FOLDS, s.seed)
+    entries = int(X.nnz) if hasattr(X, "nnz") else X.size
+    large = LARGE if estimator.groups is None else LARGE_GROUPED
+    if s.cv is None and entries * n_outputs > large and len(parts) == FOLDS:
+        return parts[:1], "on a fifth of the documents, held out"
+    return parts, f"by {len(parts)}-fold cross-validation"
+
+
+def _give(estimator: Any, tied: Mapping[str, float], lam: float) -> None:
+    estimator.set_params(lam=lam, **{name: times * lam for name, times in tied.items()})
+
+
+def _line(found: Choice, by: str, classifier: bool) -> str:
+    best, tried = found.best, found.tried
+    score = f"accuracy {best.score:.3f}" if classifier else f"R² {best.score:.3f}"
+    edge = ", the end of the path" if best.lam == tried[-1].lam else ""
+    return (
+        f"λ = {best.lam:.4g}{edge} chosen {by} among {len(tried)} strengths from {tried[0].lam:.3g} to "
+        f"{tried[-1].lam:.3g} ({score} there)"
+    )
+
+
+def _without_choice(estimator: Any, tied: Mapping[str, float], largest: float) -> Chosen:
+    lam = WITHOUT_CHOICE * largest if largest > 0 else 1.0
+    _give(estimator, tied, lam)
+    line = (
+        f"λ = {lam:.4g}, a tenth of the λ that empties the model: there are too few documents to choose it on"
+    )
+    return Chosen(line, {"by": "nothing: too few documents", "folds": 0, "strengths": 0, "tried": []})

@@ -1,0 +1,53 @@
+"""Settings of learning from labelled and unlabelled data, of every task that can."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from spinney.errors import SettingError
+from spinney.settings import DATA, TRAINING, AtLeast, File, Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion(Settings):
+    """How unlabelled data are used."""
+
+    panel = TRAINING
+    criterion: Annotated[
+        Literal["weighted", "shift", "entropy", "self-training"] | None,
+        "How unlabelled data are used (default: the best on held-out labels, if any helps).",
+    ] = None
+    criterion_strength: Annotated[
+        float | None,
+        AtLeast(0),
+        "Exponent of weights, weight of the entropy, or least confidence (default: chosen).",
+    ] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.criterion_strength is None:
+            return
+        if self.criterion is None:
+            raise SettingError("{criterion_strength} needs {criterion}")
+        if self.criterion != "entropy" and self.criterion_strength > 1:
+            raise SettingError(
+                "{criterion_strength} of {name} must be at most 1, not {value}",
+                name=self.criterion,
+                value=self.criterion_strength,
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unlabelled(Criterion):
+    """Unlabelled data."""
+
+    panel = DATA
+    unlabelled: Annotated[Any | None, File, "Unlabelled data of the same format to learn from as well."] = (
+        None
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.criterion is not None and self.unlabelled is None:
+            raise SettingError("{criterion} needs {unlabelled}")
