@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import spinney
 from spinney.optim import EmptyModelWarning
 from spinney.trend import Documents, fit
 from spinney.trend.adaptive import alternate
@@ -96,3 +97,14 @@ def test_small_series_are_not_pruned_before_they_can_grow():
         plain = alternate(loss, prior, np.full((3, 3), 1e-3), tol=1e-8, prune=False)
     np.testing.assert_allclose(pruned.W, plain.W, rtol=1e-6)
     assert np.all(np.any(pruned.W != 0, axis=0))
+
+
+@pytest.mark.parametrize("method", ["lasso-all", "ridge-ts"])
+def test_a_plain_model_of_numbers_can_be_opened_again(tmp_path, method):
+    """Its noise variance was saved as the word "residual", and the file was refused as damaged."""
+    documents = Documents(
+        ["war war", "peace", "war", "peace peace"] * 3, np.repeat([1, 2, 3], 4), np.arange(12.0)
+    )
+    model = fit(documents, method=method, lam=0.1, min_count=1)
+    model.save(tmp_path / "m.spinney")
+    assert spinney.load(tmp_path / "m.spinney").facts["method"] == method

@@ -218,7 +218,8 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
         try:
             self._fit(problem, timeline)
         finally:
-            self.noise_variance_ = problem.noise
+            # Methods without the prior have no use for it, and leave "residual" unresolved.
+            self.noise_variance_ = None if problem.noise == "residual" else problem.noise
         return self
 
     def predict(self, X: Any, times: Any = None) -> Vector:
