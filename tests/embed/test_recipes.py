@@ -99,9 +99,9 @@ def test_contexts_may_cross_the_sentences_of_a_document(tmp_path):
 def test_raw_text_that_is_read_as_lines_is_said(tmp_path, caplog):
     raw, done = tmp_path / "book.txt", tmp_path / "tokens.txt"
     raw.write_text("The dog, a friend, ran home. The cat slept.\n" * 30)
-    done.write_text("The dog , a friend , ran home .\nMr. Cat slept .\n" * 30)
+    done.write_text("The dog , a friend , ran home .\nThe cat slept .\n" * 30)
     fit(str(done), dimensions=2, min_count=1)
     fit(str(raw), dimensions=2, min_count=1, format="prose")
     assert "prose" not in caplog.text
     fit(str(raw), dimensions=2, min_count=1)
-    assert "22 % of the words end in a comma or the like: for raw text, give the format prose" in caplog.text
+    assert "give format prose" in caplog.text

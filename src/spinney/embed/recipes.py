@@ -18,15 +18,12 @@ from spinney.embed.spectral_hmm import SpectralHMM
 from spinney.embed.topics import MomentTopics
 from spinney.embed.views import neighbours as neighbour_views
 from spinney.errors import InputError, OptionError, about
-from spinney.formats import guess_format
 from spinney.kinds import load_task
 from spinney.settings import Settings, choose, settings_of, settings_or
 from spinney.settings import embed as embed_settings
 from spinney.structure import WordClasses, WordVectors
 from spinney.structure.reading import word_vectors
 from spinney.views import Facts, Lines, View
-
-_ATTACHED = 0.02  # share of words with commas attached; raw text has about 5 %, tokenised text none
 
 
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> EmbedModel:
@@ -73,7 +70,6 @@ def _of_words(train: Any, s: Any, report: ReadReport) -> EmbedModel:
     text = document_words(train, s, report) if getattr(s, "reset", "sentence") == "document" else train
     with training_arrays(text, s, reading, report) as arrays:
         _refuse_few_words(arrays)
-        _warn_of_raw_text(train, s, arrays)
         model.fit(arrays, reading=reading.facts())
         model.facts |= {
             "tokens_per_second": arrays.n_tokens / max(model.facts["seconds"], 1e-9),
@@ -93,23 +89,6 @@ def _refuse_few_words(arrays: TokenArrays) -> None:
     if len(words) < 2:
         what = f"{len(words) or 'no'} word{'' if len(words) == 1 else 's'} to learn vectors for"
         raise InputError(what, remedy="give more text, or lower min_count")
-
-
-def _warn_of_raw_text(train: Any, s: Any, arrays: TokenArrays) -> None:
-    """Say that lines look like raw text: commas are attached to words, while full stops may be of abbreviations."""
-    files = training_files(train) or []
-    if not any(
-        guess_format(file) == "lines" if s.format == "auto" else s.format == "lines" for file in files
-    ):
-        return
-    ended = [len(word) > 2 and word[-1] in ",;!?" and word[-2].isalpha() for word in arrays.vocabulary.words]
-    counts = np.bincount(arrays.ids, minlength=len(ended))
-    share = float(counts @ np.array(ended)) / max(arrays.n_tokens, 1)
-    if share > _ATTACHED:
-        from spinney import progress
-
-        what = "%.0f %% of the words end in a comma or the like: for raw text, give the format prose"
-        progress.log.warning(what, 100 * share)
 
 
 def _topics(train: Any, s: Any, report: ReadReport) -> MomentTopics:
