@@ -79,7 +79,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         The weights of all inner nodes, one after the other: one row for two branches, otherwise one row per branch.
     lams_ : array
         λ of each inner node.
-    objective_, violation_, n_iter_, n_active_, converged_ : facts about the fits: sums, or the worst value.
+    objective_, gap_, violation_, n_iter_, n_active_, converged_ : facts about the fits: sums, or the worst value.
 
     Examples
     --------
@@ -202,6 +202,8 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         worst = max(solutions, key=lambda solution: solution.violation)
         warn_unless_converged(worst, self.tol)
         self.objective_ = float(sum(solution.objective for solution in solutions))
+        gaps = [solution.proven_gap for solution in solutions]
+        self.gap_ = max(gap for gap in gaps if gap is not None) if None not in gaps else None
         self.violation_ = worst.violation
         self.n_iter_ = max(1, *(solution.n_iter for solution in solutions))
         self.n_active_ = int(np.count_nonzero(self.coef_))

@@ -147,6 +147,7 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         self.lam_ = float(getattr(penalty, "lam", 0.0))
         self.penalty_ = penalty
         self.objective_ = solution.objective
+        self.gap_ = solution.proven_gap
         self.violation_ = solution.violation
         self.n_iter_ = max(1, solution.n_iter)
         self.solver_ = solution.solver
@@ -261,7 +262,7 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     Attributes
     ----------
     coef_, intercept_ : the model.
-    lam_, objective_, violation_, n_iter_, n_active_, solver_, converged_ : facts about the fit.
+    lam_, objective_, gap_, violation_, n_iter_, n_active_, solver_, converged_ : facts about the fit.
     copy_norms_ : of the solver ``admm`` with groups: the norms of the copies v_g, 0 for a group that is removed.
 
     Examples

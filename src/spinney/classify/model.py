@@ -27,7 +27,7 @@ from spinney.views import View
 Estimator = LinearClassifier | LinearRegressor | TreeClassifier
 #: Facts and the corresponding attributes of estimators: those of all estimators, and those of linear models.
 TREE_FACTS = {
-    "objective": "objective_", "violation": "violation_", "iterations": "n_iter_", "active": "n_active_",
+    "objective": "objective_", "gap": "gap_", "violation": "violation_", "iterations": "n_iter_", "active": "n_active_",
     "converged": "converged_",
 }  # fmt: skip
 FACTS = {"lam": "lam_", "solver": "solver_", **TREE_FACTS}

@@ -67,6 +67,7 @@ NAMES = {
     "lam_most": "largest λ of a node",
     "solver": "solver",
     "objective": "objective",
+    "gap": "gap",
     "violation": "violation",
     "iterations": "iterations",
     "converged": "converged",

@@ -436,6 +436,7 @@ def training_facts(
         "active": int(np.count_nonzero(solution.w)),
         "collapsed": plan.trie.collapsed,
         "objective": solution.objective,
+        "gap": solution.proven_gap,
         "violation": solution.violation,
         "iterations": solution.n_iter,
         "converged": solution.converged,

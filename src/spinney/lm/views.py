@@ -66,6 +66,7 @@ NAMES = {
     "parameters": "parameters",
     "active": "active",
     "objective": "objective",
+    "gap": "gap",
     "violation": "violation",
     "iterations": "iterations",
     "seconds": "seconds",

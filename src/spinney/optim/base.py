@@ -325,6 +325,11 @@ class Solution:
     gap: float = np.inf
     copy_norms: Vector | None = None
 
+    @property
+    def proven_gap(self) -> float | None:
+        """The gap, or None where no bound is known: for facts and files."""
+        return float(self.gap) if np.isfinite(self.gap) else None
+
 
 def checked_strength(name: str, value: float) -> float:
     """``value`` as a float, or an :class:`~spinney.errors.OptionError` when it is negative or not finite."""

@@ -248,7 +248,7 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
             "solver": solution.solver,
             "iterations": solution.n_iter,
             "objective": solution.objective,
-            "gap": solution.gap,
+            "gap": solution.proven_gap,
             "violation": solution.violation,
             "converged": solution.converged,
             "interrupted": solution.interrupted,
