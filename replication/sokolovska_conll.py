@@ -90,7 +90,8 @@ def _rows(task: Task, tagger: Tagger, name: str, place: int, seconds: float | No
 def _distance(tagger: Tagger) -> str:
     """The gap of a fit, and whether it is what was asked for."""
     facts = tagger.facts_
-    return f"{facts['gap']:.2%}" + ("" if facts["converged"] else f", after {facts['iterations']} iterations")
+    known = "unknown" if facts["gap"] is None else f"{facts['gap']:.2%}"
+    return known + ("" if facts["converged"] else f", after {facts['iterations']} iterations")
 
 
 def sparsity(task: Task, quick: bool) -> str:

@@ -65,6 +65,20 @@ def test_the_best_is_not_at_the_edge_of_what_was_tried():
     np.testing.assert_allclose(np.divide(lams[1:], lams[:-1]), FALL)
 
 
+def test_strengths_that_err_alike_do_not_lead_upwards():
+    X, Y = [["the", "dog", "barks"]] * 30, [["D", "N", "V"]] * 30
+    tagger = fit((X, Y), patterns=PATTERNS)
+    assert [row["token_error"] for row in tagger.facts["tried"]] == [0.0] * 3
+    assert tagger.lam == 10.0
+
+
+def test_unlabelled_sentences_are_for_the_fit_at_the_chosen_strength():
+    X, Y = make_sentences(30, 1)
+    tagger = fit((X, Y), patterns=PATTERNS, unlabelled=X, criterion="entropy", criterion_strength=0.1)
+    assert tagger.facts["criterion"] == "entropy"
+    assert "chosen" in tagger.facts
+
+
 def test_too_few_sentences_leave_the_usual_strength():
     X, Y = make_sentences(2, 1)
     assert choose_strength(Tagger(PATTERNS), labelled_columns(X, Y)) is None

@@ -243,7 +243,8 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
         ``auto``, or a name in :data:`spinney.optim.SOLVERS`.
     fit_intercept : bool
     tol : float
-        Largest violation of the optimality conditions, relative to the gradient of the empty model.
+        Stop when the objective is proven to be within this of the optimum, relative to the objective; where no bound is
+        known, when the optimality conditions are violated by no more than this times λ (:func:`spinney.optim.solve`).
     max_iter : int
     loss : str, optional
         Of classifiers: ``"log"`` (the default) or ``"squared-hinge"``.

@@ -154,7 +154,7 @@ class Solving(Settings):
 
     panel = TRAINING
     solver: Annotated[Any, OneOf(SOLVERS, shown=_SOLVERS), "Solver."] = "auto"
-    tol: Annotated[float, Above(0), "Violation of optimality at which to stop."] = 1e-5
+    tol: Annotated[float, Above(0), "Distance from the optimum at which to stop."] = 1e-5
     max_iter: Annotated[int, AtLeast(1), "Maximum number of iterations."] = 1000
 
 
@@ -265,4 +265,4 @@ class Path(Penalised, Grouping, Words, LabelledDocuments, _Linear, Solving, Comm
     ] = None
     points: Annotated[int, AtLeast(2), "Number of strengths."] = 20
     ratio: Annotated[float, Above(0), Below(1), "Last strength as a fraction of the first."] = 1e-2
-    tol: Annotated[float, Above(0), "Violation of optimality at which to stop."] = 1e-4
+    tol: Annotated[float, Above(0), "Distance from the optimum at which to stop."] = 1e-4

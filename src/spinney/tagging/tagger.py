@@ -63,7 +63,9 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
     solver_options : mapping
         Additional options of the solver, such as ``{"kappa2": 1.2}`` for ``"sbcd"``.
     tol : float
-        Largest violation of optimality, relative to the gradient of the empty model.
+        Stop when the objective is proven to be within this of the optimum, relative to the objective (0.01: 1 %); where
+        no bound is known, when the optimality conditions are violated by no more than this times λ
+        (:func:`spinney.optim.solve`).
     max_iter, passes : int, optional
         Maximum number of iterations (500 by default); passes of stochastic solvers (10 by default).
     weights : str
