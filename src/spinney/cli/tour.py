@@ -41,7 +41,7 @@ class Tour:
         """The size of a classifier of paragraphs, and its accuracy."""
         predicted = model.predict([text for text, _ in self.test])
         right = sum(label == found for (_, label), found in zip(self.test, predicted))
-        facts = {name: model.facts[name] for name in ("active", "parameters", "violation")}
+        facts = {name: model.facts[name] for name in ("active", "parameters", "gap")}
         return {"accuracy": right / len(self.test), **facts}
 
     def statements(self) -> list[str]:
@@ -87,8 +87,8 @@ def classifier(tour: Tour) -> list[View]:
         Note(
             f"The Lasso keeps {facts['active']:,} of {facts['parameters']:,} weights (λ chosen by cross-validation) "
             f"and is right on {facts['accuracy']:.0%} of held-out paragraphs; always guessing the commonest theme "
-            f"gives {commonest:.0%}. Certificate: no optimality condition is violated by more than "
-            f"{facts['violation']:.0e}."
+            f"gives {commonest:.0%}. Certificate: the objective is proven to be within "
+            f"{facts['gap']:.0e} of its optimum."
         ),
         Table("strongest", "", ["theme", "strongest words"], list(strongest.items())),
     ]
