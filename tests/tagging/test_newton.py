@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from spinney.optim import L1, ElasticNet, solve
+from spinney.tagging import active
 from spinney.tagging.active import active_set
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.merging import leaders
@@ -93,3 +94,20 @@ def test_of_observations_that_always_occur_together_the_first_has_the_weight():
     # A ridge makes them share it.
     shared = solve(loss, ElasticNet(0.2, 0.1), active_set, tol=1e-6)
     np.testing.assert_allclose(loss.shape.mu(shared.w)[6:], loss.shape.mu(shared.w)[:6], atol=1e-3)
+
+
+def test_an_interrupt_on_the_way_down_keeps_what_was_reached(monkeypatch):
+    loss = CRFLoss(make_data(n=40), 3)
+    calls = []
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return newton(*arguments)
+
+    monkeypatch.setattr(active, "newton", interrupted)
+    found = solve(loss, L1(0.01), active_set)
+    assert found.interrupted
+    assert not found.converged
+    assert np.any(found.w)

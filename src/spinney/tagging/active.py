@@ -45,17 +45,17 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
     l1 = np.broadcast_to(np.asarray(l1, np.float64), (loss.n_params,))
     at = State(w.copy(), *loss.value_and_grad(w))
     on = Sets(loss, l1, l2, _eligible(loss, l1, l2), memory)
-    if not np.any(w):
-        at = on.descend(at)
-    while not monitor(*at):
-        goal = max(0.5 * monitor.absolute_tol, 0.1 * monitor.violation)
-        try:
+    try:
+        if not np.any(w):
+            at = on.descend(at)
+        while not monitor(*at):
+            goal = max(0.5 * monitor.absolute_tol, 0.1 * monitor.violation)
             before, at = at, on.solved(at, goal)
-        except Interrupted as stopped:
-            monitor(*stopped.at)
-            raise KeyboardInterrupt from None
-        if np.array_equal(at.w, before.w):
-            break  # rounding has the last word
+            if np.array_equal(at.w, before.w):
+                break  # rounding has the last word
+    except Interrupted as stopped:
+        monitor(*stopped.at)
+        raise KeyboardInterrupt from None
     return at.w
 
 
@@ -94,8 +94,8 @@ class Sets:
                         break
                     try:
                         at = stronger.solved(at, 0.5 * goal)
-                    except Interrupted:
-                        raise KeyboardInterrupt from None
+                    except KeyboardInterrupt:
+                        raise Interrupted(at) from None
                 multiple *= FALL
                 task.update(1)
         return at
