@@ -112,7 +112,7 @@ def sparsity(task: Task, quick: bool) -> str:
     note = (
         f"Features (y,·) and (y',y,·) of each column, superposed; {len(train):,} of {len(task.train):,} sentences to "
         "train on, all sentences of the test sets. The elastic net (ρ₂ = 1e-5) is solved by OWL-QN, not by 30 sweeps "
-        f"of blockwise descent. Proven distance from the optimum: {_distance(full)} (ℓ2), {_distance(sparse)} "
+        f"of blockwise descent. Proven distance from the optimum: at most {_distance(full)} (ℓ2), {_distance(sparse)} "
         "(elastic net). Active weights by family: unigrams + bigrams."
     )
     header = ["model", "set", "active, thesis", "ours", "error %, thesis", "ours", "F1, thesis", "ours"]
