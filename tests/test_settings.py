@@ -187,7 +187,6 @@ def test_every_declared_setting_is_sound(name):
     [
         ("tag", {"penalty": "none", "lam": 0.5}, "lam has no effect with penalty none"),
         ("tag", {"penalty": "l1", "step": 0.1}, "step has no effect with penalty"),
-        ("classes", {"method": "hmm", "epsilon": 0.1, "k_best": 3}, "k_best has no effect with epsilon"),
         ("embed", {"svd": "exact", "power": 3}, "power has no effect with svd exact"),
         ("trend", {"alpha": 3.0}, "alpha has no effect unless init or method is ridge-ts"),
     ],

@@ -173,3 +173,13 @@ def test_a_further_kind_of_model_is_its_settings_and_a_line(train, monkeypatch, 
     assert "stubborn tagger" in model.report_views()[0].text
     assert settings.FIT["stubborn"] is Stubborn
     assert Tagger(TEMPLATE, method="stubborn").fit(X, Y).score(X, Y) == 1.0
+
+
+def test_a_built_in_set_leaves_out_columns_that_the_data_do_not_have():
+    sentences = [["Ada", "left", "Oslo"], ["Hugo", "likes", "Riga"]] * 3
+    labels = [["B-PER", "O", "B-LOC"]] * 6
+    with pytest.warns(
+        UserWarning, match="12 of the .* patterns of ner are left out: .* is 1 besides the label"
+    ):
+        tagger = tagging.fit((sentences, labels), preset="ner", lam=0.1)
+    assert tagger.predict([["Ada", "likes", "Oslo"]]) == [["B-PER", "O", "B-LOC"]]

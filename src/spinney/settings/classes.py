@@ -113,8 +113,6 @@ class HiddenMarkovSettings(Settings):
 
     def check(self) -> None:
         super().check()
-        if self.epsilon is not None and self.k_best != "none":
-            self.no_effect("k_best", when="with {epsilon}")
         if self.em == "batch":
             self.no_effect("batch_tokens", "gamma", "delay", "finish", when="with {em} batch")
 

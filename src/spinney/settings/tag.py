@@ -175,7 +175,7 @@ class Solving(Settings):
         str, OneOf(["auto", "lbfgs", "owlqn", "fista"]), "Solver; auto chooses by the penalty."
     ] = "auto"
     solver_options: Annotated[tuple[Any, ...], Repeated, "Option of the solver, such as kappa2=1.2."] = ()
-    tol: Annotated[float, AtLeast(0), "Distance from the optimum at which to stop (0.01: 1 %)."] = 1e-2
+    tol: Annotated[float, AtLeast(0), "Distance from the optimum at which to stop (0.01: 1 %)."] = 1e-3
     max_iter: Annotated[int | None, AtLeast(1), "Maximum number of iterations (default: 500)."] = None
 
     def check(self) -> None:

@@ -69,7 +69,10 @@ def stated(
     if encoding is not None:
         columns = encoding.encoded(columns)
     structures = structures_of(s)
-    extractor = Extractor(patterns_of(s.patterns, structures), structures or None)
+    patterns = patterns_of(s.patterns, structures)
+    if s.patterns is None or (isinstance(s.patterns, str) and s.patterns in PRESETS):
+        patterns = that_fit(patterns, columns.width - 1)
+    extractor = Extractor(patterns, structures or None)
     unigrams, bigrams = extractor.learn(columns.without_last())
     if s.min_count > 1:
         kept = [seen.counts() >= s.min_count for seen in (unigrams, bigrams)]
@@ -122,6 +125,17 @@ def patterns_of(patterns: Any, structures: Structures) -> tuple[Pattern, ...]:
             given=repr(patterns), known=", ".join(PRESETS), meant=meant,
         )  # fmt: skip
     return read_patterns(patterns)
+
+
+def that_fit(patterns: tuple[Pattern, ...], width: int) -> tuple[Pattern, ...]:
+    """The patterns of a built-in set that look at columns which the data have: not all data have parts of speech.
+
+    Examples
+    --------
+    >>> [pattern.text for pattern in that_fit(parse_patterns("U0:%x[0,0]\\nU1:%x[0,1]"), width=1)]
+    ['U0:%x[0,0]']
+    """
+    return tuple(pattern for pattern in patterns if all(field.column < width for field in pattern.fields))
 
 
 def structures_of(s: Any) -> Structures:

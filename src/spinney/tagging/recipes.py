@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,8 @@ from spinney.tagging.columns import Columns
 from spinney.tagging.methods import ends_by_itself
 from spinney.tagging.paths import TaggerPath
 from spinney.tagging.penalty import penalty_spec
-from spinney.tagging.problem import patterns_of, structures_of
+from spinney.tagging.presets import PRESETS
+from spinney.tagging.problem import patterns_of, structures_of, that_fit
 from spinney.tagging.reading import labelled_data, unlabelled_data
 from spinney.tagging.strength import choose_strength
 from spinney.tagging.tagger import Tagger
@@ -51,6 +53,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
     tagger = _tagger(s, train)
     report = ReadReport()
     columns = labelled_data(train, s, report)
+    _say_what_is_left_out(tagger.patterns, columns)
     data: dict[str, Any] = {}
     if getattr(s, "dev", None) is not None:
         data["dev"] = labelled_data(s.dev, s, like=columns)
@@ -120,6 +123,19 @@ def _tagger(s: Any, train: Any) -> Tagger:
         if getattr(s, role):
             parameters[role] = {name: structures[name] for name in _names(getattr(s, role))}
     return Tagger(**parameters)
+
+
+def _say_what_is_left_out(patterns: Any, columns: Columns) -> None:
+    """Say it when a built-in set looks at columns that the data do not have."""
+    if isinstance(patterns, str) and patterns in PRESETS:
+        every, width = patterns_of(patterns, {}), columns.width - 1
+        left_out = len(every) - len(that_fit(every, width))
+        if left_out:
+            warnings.warn(
+                f"{left_out} of the {len(every)} patterns of {patterns} are left out: they look at columns that the "
+                f"data do not have (there {'are' if width > 1 else 'is'} {width} besides the label)",
+                stacklevel=3,
+            )
 
 
 def _names(given: Sequence[Any]) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney import progress
+from spinney.inference.decoding import marginals
 from spinney.optim import lambda_max
 from spinney.tagging.columns import Columns
 from spinney.tagging.tagger import Tagger
@@ -19,6 +20,7 @@ SHARE = 0.03  # and that of other penalties, as a share of the one for which the
 WORSE = 2  # strengths in a row without a lower error before the search ends
 MOST = 12  # strengths tried
 HELD_OUT = 0.1  # of the sentences
+LEAST = 1e-10  # a probability counts as no less than this
 LEARN_FROM, TEST_ON = 2000, 1000  # sentences at most
 
 
@@ -39,11 +41,11 @@ class Choice(NamedTuple):
 
 
 def choose_strength(tagger: Tagger, columns: Columns, dev: Columns | None = None) -> Choice | None:
-    """The strength with the lowest token error on held-out sentences; of equals the strongest. None for too few.
+    """The strength with the lowest token error on held-out sentences; of equals, the lowest loss. None for too few.
 
     Strengths fall by half powers of ten until the error has not fallen twice in a row; where the first is the best,
-    they rise as long as the error falls. Without ``dev``, a tenth of the sentences is held out. At most 2,000 sentences
-    are learned from: with a loss summed over sentences, the best strength hardly depends on their number.
+    they rise. Without ``dev``, a tenth of the sentences is held out. At most 2,000 sentences are learned from: with a
+    loss summed over sentences, the best strength hardly depends on their number.
 
     Examples
     --------
@@ -71,12 +73,10 @@ def choose_strength(tagger: Tagger, columns: Columns, dev: Columns | None = None
     with progress.task("choosing the strength", MOST) as task:
         for row in _points(tagger, columns, dev, [first * FALL**k for k in range(MOST)], task):
             tried.append(row)
-            if len(tried) - 1 - _best(tried) >= WORSE:
+            if len(tried) > WORSE and _lowest(tried[:-WORSE]) <= _lowest(tried[-WORSE:]):
                 break
         while _best(tried) == 0 and len(tried) < MOST:
             (row,) = _points(tagger, columns, dev, [tried[0]["lam"] / FALL], task)
-            if row["token_error"] == tried[0]["token_error"]:
-                break  # a few held-out tokens are often labelled alike by every strength: ties lead nowhere
             tried.insert(0, row)
     lam = float(f"{tried[_best(tried)]['lam']:.3g}")  # a number that can be read, and given again
     return Choice(lam, tried, len(columns), len(dev))
@@ -85,16 +85,36 @@ def choose_strength(tagger: Tagger, columns: Columns, dev: Columns | None = None
 def _points(
     tagger: Tagger, columns: Columns, dev: Columns, lams: list[float], task: Any
 ) -> Iterator[dict[str, Any]]:
-    # Labels alone decide: what unlabelled sentences are for is compared after that, at the chosen strength.
-    learner = Tagger(**tagger.get_params(deep=False) | {"criterion": None, "criterion_strength": None})
+    learner = Tagger(
+        **tagger.get_params(deep=False) | {"patience": None, "criterion": None, "criterion_strength": None}
+    )
     for point in learner.path(columns, lams, dev=dev):
         task.update(1)
-        yield point.row()
+        yield point.row() | {"loss": token_loss(point.tagger, dev)}
 
 
 def _best(tried: list[dict[str, Any]]) -> int:
-    """The number of the lowest error; of equals the first, which is the strongest."""
-    return int(np.argmin([row["token_error"] for row in tried]))
+    """The number of the lowest token error; of equals, the lowest loss."""
+    return min(range(len(tried)), key=lambda i: (tried[i]["token_error"], tried[i]["loss"]))
+
+
+def _lowest(tried: list[dict[str, Any]]) -> float:
+    return min(float(row["token_error"]) for row in tried)
+
+
+def token_loss(tagger: Tagger, columns: Columns) -> float:
+    """The mean of −log p(label) over the tokens whose label the tagger knows, by its marginal probabilities."""
+    if tagger.encoding_ is not None:
+        columns = tagger.encoding_.encoded(columns)
+    number = {name: i for i, name in enumerate(tagger.labels_)}
+    gold = np.array([number.get(text, -1) for text in columns.pool])[columns.symbols[-1]]
+    found = [
+        marginals(chains, threads=tagger.threads)[0] for chains in tagger._chains(columns.without_last())
+    ]
+    known = np.flatnonzero(gold >= 0)
+    if not known.size:
+        return 0.0
+    return float(-np.mean(np.log(np.maximum(np.concatenate(found)[known, gold[known]], LEAST))))
 
 
 def taken(columns: Columns, sentences: NDArray[np.int64]) -> Columns:
