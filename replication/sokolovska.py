@@ -40,8 +40,8 @@ DIFFERENCES = """\
   alike, as they do here. In the thesis they do not, but its text gives for the first the 14.8 % that its table
   gives for the second.
 - Strengths chosen by cross-validation and not printed are ours (0.1 and 0.5 for the large NETtalk models).
-- The thesis counts active weights after a number of sweeps; ours, on the CoNLL sets, are those after the iterations that
-  the tables tell, with the distance from the optimum that is proven there.
+- The thesis counts active weights after a number of sweeps; ours, on the CoNLL sets, are those after the iterations
+  that the tables tell, with the distance from the optimum that is proven there.
 - Thesis times are those of a Pentium 4 with 3 GHz; ours include the extraction of features and, after a cold start,
   the compilation of kernels.
 - The CoNLL counts of the thesis include label pairs of words of the test set, and its totals cannot be rebuilt from
