@@ -22,6 +22,8 @@ from spinney.optim.solvers.coordinate._kernels import (
     soft_threshold,
 )
 
+NEARLY = 1.2  # a group whose rows pull, one by one, with a squared norm of no more than this times λ² may belong at 0
+
 
 @njit(MATRIX(READ, ROWS, ENDS, COLUMNS, MATRIX), cache=True, nogil=True, fastmath=REASSOCIATE)
 def row_curvatures(data, indices, indptr, features, h):
@@ -125,15 +127,16 @@ def row_passes(
 ):  # fmt: skip
     """Cyclic descent for the model plus Σ_g lam_g‖W_g‖ + l1‖W‖₁ + ½l2‖W‖² over these groups.
 
-    The first pass asks of each group whether it should leave 0 or go there, by one proximal step of all its rows. Else
-    rows move one by one, with each norm below its parabola λ(‖W_g‖²/ρ + ρ)/2 that touches it at ρ = ‖W_g‖. The rows of
-    ``curvature`` for the group in place b begin at ``places[b]``.
+    A group leaves 0, in the first pass, and goes there by one proximal step of all its rows. Else rows move one by one,
+    with each norm below its parabola λ(‖W_g‖²/ρ + ρ)/2 that touches it at ρ = ‖W_g‖. The rows of ``curvature`` for the
+    group in place b begin at ``places[b]``.
     """
     K = q.shape[1]
     widest = 1
     for b in range(groups.size):
         widest = max(widest, ptr[groups[b] + 1] - ptr[groups[b]])
-    slopes, bends = np.empty((widest, K)), np.empty((widest, K))
+    pulls, bends = np.empty((widest, K)), np.empty((widest, K))
+    suspect = np.zeros(groups.size, np.bool_)  # whether a group may be on its way to 0
     slope, change = np.empty(K), np.empty(K)
     worst = 0.0
     for turn in range(max_passes):
@@ -147,43 +150,48 @@ def row_passes(
                     square += W[members[first + a], k] * W[members[first + a], k]
             if square == 0.0 and turn > 0:
                 continue
-            if lam[g] > 0.0 and turn == 0:
-                step = float(crowd[g])
+            if lam[g] > 0.0 and (square == 0.0 or suspect[b]):
+                step, left = float(crowd[g]), 0.0
                 for a in range(d):
                     j = members[first + a]
                     row_slopes(data, indices, indptr[j], indptr[j + 1], q, slope)
                     for k in range(K):
-                        bend = step * curvature[places[b] + a, k] + l2
-                        bends[a, k] = bend
-                        slopes[a, k] = soft_threshold(
-                            (bend - l2) * W[j, k] - slope[k], l1
-                        )  # what is left of the pull at 0
-                length = length_of_prox(slopes[:d], bends[:d], lam[g])
-                if square == 0.0 or length == 0.0:
+                        bend = step * curvature[places[b] + a, k]
+                        pulls[a, k] = soft_threshold(bend * W[j, k] - slope[k], l1)
+                        left += pulls[a, k] * pulls[a, k]
+                        bends[a, k] = bend + l2
+                stays = left <= lam[g] * lam[g]
+                suspect[b] = False
+                if square == 0.0 and stays:
+                    continue
+                if square == 0.0 or stays:
+                    length = 0.0 if stays else length_of_prox(pulls[:d], bends[:d], lam[g])
                     for a in range(d):
                         j = members[first + a]
                         for k in range(K):
-                            new = slopes[a, k] / (bends[a, k] + lam[g] / length) if length > 0.0 else 0.0
+                            new = pulls[a, k] / (bends[a, k] + lam[g] / length) if length > 0.0 else 0.0
                             change[k] = new - W[j, k]
                             worst = max(worst, abs(change[k]) * bends[a, k] / step)
                             W[j, k] = new
                         move_row(data, indices, indptr[j], indptr[j + 1], change, h, q)
                     continue
-            rate = lam[g] / max(np.sqrt(square), 1e-150) if lam[g] > 0.0 else 0.0
+            rate, left = lam[g] / max(np.sqrt(square), 1e-150) if lam[g] > 0.0 else 0.0, 0.0
             for a in range(d):
                 j = members[first + a]
                 row_slopes(data, indices, indptr[j], indptr[j + 1], q, slope)
-                moved = False
+                largest = 0.0
                 for k in range(K):
                     bend, old = curvature[places[b] + a, k], W[j, k]
                     total = bend + l2 + rate
-                    new = soft_threshold(bend * old - slope[k], l1) / total if total > 0.0 else old
-                    change[k] = new - old
-                    moved = moved or new != old
-                    worst = max(worst, abs(change[k]) * total)
-                    W[j, k] = new
-                if moved:
+                    pull = soft_threshold(bend * old - slope[k], l1)
+                    left += pull * pull
+                    change[k] = pull / total - old if total > 0.0 else 0.0
+                    largest = max(largest, abs(change[k]) * total)
+                    W[j, k] = old + change[k] if pull != 0.0 else 0.0
+                if largest > 0.0:
                     move_row(data, indices, indptr[j], indptr[j + 1], change, h, q)
+                    worst = max(worst, largest)
+            suspect[b] = left <= NEARLY * lam[g] * lam[g]
         for k in range(free_curvature.size):
             total = 0.0
             for i in range(q.shape[0]):
