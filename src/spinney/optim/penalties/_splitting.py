@@ -62,8 +62,7 @@ def rough_split(w: Vector, parts: Vector, groups: FlatGroups, radius: Vector, ac
 
     rest = w - gathered(groups, parts)
     for looks in range(1, MAX_SWEEPS // ROUGH_SWEEPS):
-        sweeps = 1 if looks <= ENOUGH_LOOKS else ROUGH_SWEEPS
-        moved = group_sweeps(rest, parts, groups.ptr, groups.members, radius, False, 0.0, sweeps)
+        moved = group_sweeps(rest, parts, groups.ptr, groups.members, radius, False, 0.0, ROUGH_SWEEPS)
         size = max(float(np.max(np.abs(rest), initial=0.0)), accuracy)
         if moved <= 0.01 * size or (looks >= ENOUGH_LOOKS and size > FAR * accuracy):
             break
