@@ -22,6 +22,7 @@ from spinney.optim.solvers.coordinate._kernels import (
     soft_threshold,
 )
 
+CALM = 0.3  # a group that moved by less than this share of the tolerance rests until the next call
 NEARLY = 1.2  # a group whose rows pull, one by one, with a squared norm of no more than this times λ² may belong at 0
 
 
@@ -137,11 +138,14 @@ def row_passes(
         widest = max(widest, ptr[groups[b] + 1] - ptr[groups[b]])
     pulls, bends = np.empty((widest, K)), np.empty((widest, K))
     suspect = np.zeros(groups.size, np.bool_)  # whether a group may be on its way to 0
+    calm = np.zeros(groups.size, np.bool_)  # whether it hardly moved when it was last visited
     slope, change = np.empty(K), np.empty(K)
     worst = 0.0
     for turn in range(max_passes):
         worst = 0.0
         for b in range(groups.size):
+            if turn > 0 and calm[b]:
+                continue
             g = groups[b]
             first, d = ptr[g], ptr[g + 1] - ptr[g]
             square = 0.0
@@ -175,7 +179,7 @@ def row_passes(
                             W[j, k] = new
                         move_row(data, indices, indptr[j], indptr[j + 1], change, h, q)
                     continue
-            rate, left = lam[g] / max(np.sqrt(square), 1e-150) if lam[g] > 0.0 else 0.0, 0.0
+            rate, left, farthest = lam[g] / max(np.sqrt(square), 1e-150) if lam[g] > 0.0 else 0.0, 0.0, 0.0
             for a in range(d):
                 j = members[first + a]
                 row_slopes(data, indices, indptr[j], indptr[j + 1], q, slope)
@@ -190,7 +194,9 @@ def row_passes(
                     W[j, k] = old + change[k] if pull != 0.0 else 0.0
                 if largest > 0.0:
                     move_row(data, indices, indptr[j], indptr[j + 1], change, h, q)
-                    worst = max(worst, largest)
+                    farthest = max(farthest, largest)
+            worst = max(worst, farthest)
+            calm[b] = farthest <= CALM * tol
             suspect[b] = left <= NEARLY * lam[g] * lam[g]
         for k in range(free_curvature.size):
             total = 0.0
