@@ -38,6 +38,7 @@ class Setting(NamedTuple):
     """How large the samples are."""
 
     sentences: int
+    chunked: int
     words: int
     posts: int
 
@@ -87,7 +88,7 @@ def of_tagger(name: str, columns: Columns, patterns: str) -> list[list[Any]]:
 
 def chunks(setting: Setting) -> str:
     """CoNLL-2000."""
-    columns = first(chunking().train, setting.sentences)
+    columns = first(chunking().train, setting.chunked)
     return _section("CoNLL-2000", len(columns), "sentences", of_tagger("CoNLL-2000", columns, "chunk"))
 
 
@@ -139,7 +140,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
 
     def setting(quick: bool, seed: int, cache: Path) -> Setting:
-        return Setting(150, 500, 500) if quick else Setting(357, 1000, 1200)
+        return Setting(150, 60, 300, 400) if quick else Setting(357, 150, 500, 800)
 
     run_studies(
         {"CoNLL-2003": entities, "CoNLL-2000": chunks, "NETtalk": phonemes, "20newsgroups": newsgroups},

@@ -110,7 +110,7 @@ def test_one_time_and_one_document_a_time(method):
 @pytest.mark.parametrize("solver", ["alternating", "lbfgs"])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_an_empty_start(world, solver, intercept):
-    model = TimeSeriesRegressor(lam=1e6, solver=solver, fit_intercept=intercept, tol=1e-3)
+    model = TimeSeriesRegressor(lam=1e6, init="lasso-one", solver=solver, fit_intercept=intercept, tol=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(world.X, world.y, world.steps)
@@ -188,7 +188,7 @@ def test_bad_data(world):
     with pytest.raises(InputError, match="times such as"):
         model.predict(world.X, ["a"] * 400)
     with pytest.raises(InputError, match="the same class"):
-        TimeSeriesClassifier().fit(world.X, world.steps == 4, world.steps)
+        TimeSeriesClassifier(init="lasso-one").fit(world.X, world.steps == 4, world.steps)
     with pytest.raises(InputError, match="two classes"):
         TimeSeriesClassifier().fit(world.X, world.steps, world.steps)
 

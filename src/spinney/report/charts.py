@@ -78,7 +78,9 @@ def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
     >>> nice_ticks(0.13, 0.97)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
-    if not high - low > 1e-12 * max(abs(low), abs(high)):  # all equal: leave some space around them
+    if not high - low > max(
+        1e-12 * max(abs(low), abs(high)), 1e-300
+    ):  # all equal: leave some space around them
         room = abs(low) / 2 or 1.0
         low, high = low - room, high + room
     rough = high / n - low / n

@@ -226,7 +226,7 @@ class Crf(Unlabelled, HeldOut, SolvingCrf, Strength, Penalised, Support, Bigrams
 
     def check(self) -> None:
         super().check()
-        given = (self.lam, self.l1, self.l2) != (None, 0.0, 0.0) or self.penalty not in ("l2", "none")
+        given = self.lam is not None or (self.l1, self.l2) != (0.0, 0.0) or self.penalty not in ("l2", "none")
         if self.solver in UNPENALISED and given:
             raise SettingError(
                 "the solver {name} has no penalty: leave out {penalty} and its strengths", name=self.solver

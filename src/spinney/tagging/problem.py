@@ -61,7 +61,8 @@ def stated(
 
     ``loss_of`` makes the loss of the method; a method without a penalty has none of these settings.
     """
-    spec = penalty_spec(s.penalty, s.lam, s.l1, s.l2) if hasattr(s, "penalty") else None
+    lam = 1.0 if getattr(s, "lam", None) is None else s.lam
+    spec = penalty_spec(s.penalty, lam, s.l1, s.l2) if hasattr(s, "penalty") else None
     if columns.width < 1 or not columns.n_tokens:
         raise InputError("no sentences to learn from")
     encoding = None if s.encode is None else Encoding.of(columns, s.encode)
@@ -95,7 +96,7 @@ def stated(
     penalty: Penalty = NoPenalty()
     if spec is not None:
         penalty = make_penalty(
-            s.penalty, s.lam, s.l1, s.l2, loss.shape, (extractor.pattern_of("u"), extractor.pattern_of("b")),
+            s.penalty, lam, s.l1, s.l2, loss.shape, (extractor.pattern_of("u"), extractor.pattern_of("b")),
             summary.partners(extractor), lambda: extractor.class_of("u"),
         )  # fmt: skip
     return Problem(extractor, names, encoding, data, loss, penalty, seen, scheme)

@@ -87,7 +87,7 @@ def sbcd(
     >>> seen = Observations(np.arange(5), np.array([0, 1, 0, 1], np.int32), n=2)
     >>> data = Sequences(np.array([0, 2, 4]), seen, seen, labels=np.array([1, 0, 1, 1], np.int32))
     >>> solution = solve(CRFLoss(data, n_labels=2, threads=1), ElasticNet(0.1, l2=0.1), sbcd)
-    >>> solution.converged, solution.violation < 1e-6
+    >>> solution.converged, solution.gap <= 1e-6
     (True, True)
     """
     loss, (l1, l2) = _checked(problem, mode, stabiliser)

@@ -16,7 +16,7 @@ from spinney.optim import warn_unless_converged
 from spinney.optim.base import Penalty, Solution, Vector
 from spinney.settings import Settings, choose, settings_class, settings_of, settings_or, takes
 from spinney.settings.report import Report
-from spinney.settings.tag import FIT, Apply, Estimator, Evaluate, Inspect
+from spinney.settings.tag import FIT, UNPENALISED, Apply, Estimator, Evaluate, Inspect
 from spinney.tagging import summary as learned
 from spinney.tagging.carrying import carried_over
 from spinney.tagging.columns import Columns, Sentence
@@ -183,6 +183,8 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         own = {setting.name for setting in settings_of(settings_class(FIT, self.method))}
         given = {name: getattr(self, name) for name in _DEFAULTS if name != "decoding"}
         given = {name: value for name, value in given.items() if name in own or value != _DEFAULTS[name]}
+        if given.get("lam") == _DEFAULTS["lam"] and (self.penalty == "none" or self.solver in UNPENALISED):
+            del given["lam"]  # its default has no effect there
         return choose(FIT, given | {name: value for name, value in data.items() if value is not None})
 
     def problem(

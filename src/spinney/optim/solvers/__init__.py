@@ -24,6 +24,7 @@ SOLVERS: dict[str, Solver] = {
             ("linear", "elastic-net"),
             ("linear", "overlapping"),
             ("single", "disjoint"),
+            ("several", "disjoint"),
             ("squared", "pairwise"),
         ),
         outputs_differ,

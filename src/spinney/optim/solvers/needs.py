@@ -12,7 +12,7 @@ import numpy as np
 from spinney.errors import OptionError
 from spinney.optim import penalties as pen
 from spinney.optim.base import Loss, Penalty, Vector
-from spinney.optim.losses import LinearLoss, MultinomialLoss, OneVsRestLoss, SquaredLoss
+from spinney.optim.losses import LinearLoss, MultinomialLoss, OneVsRestLoss, SeveralOutputs, SquaredLoss
 
 
 class Need(NamedTuple):
@@ -36,6 +36,7 @@ LOSSES = {
         "a loss with one output",
         lambda loss: isinstance(loss, LinearLoss) and not isinstance(loss, MultinomialLoss | OneVsRestLoss),
     ),
+    "several": Need("a loss with several outputs", lambda loss: isinstance(loss, SeveralOutputs)),
     "squared": Need("a squared loss", lambda loss: isinstance(loss, SquaredLoss)),
     "hess_vec": Need("a loss with Hessian-vector products", lambda loss: hasattr(loss, "hess_vec")),
     "minibatches": Need("a loss with mini-batches", lambda loss: hasattr(loss, "minibatches")),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from spinney.optim.base import Vector
-from spinney.optim.losses import LinearLoss, MultinomialLoss, SquaredLoss
+from spinney.optim.losses import LinearLoss, MultinomialLoss, SeveralOutputs, SquaredLoss
 from spinney.optim.penalties import GroupL2, OverlappingGroups, PairwiseElasticNet
 from spinney.optim.problem import Monitor, Problem
 from spinney.optim.solvers.coordinate.columns import ColumnDesign
@@ -26,6 +26,7 @@ from spinney.optim.solvers.coordinate.overlap import (
     OverlapModel,
 )
 from spinney.optim.solvers.coordinate.pairwise import pairwise_descent
+from spinney.optim.solvers.coordinate.rows import RowGroupModel, not_of_rows
 
 VANISHING = 1e-100  # the square of a weight should not be lost
 FORCING, GROUP_FORCING = 0.05, 0.2  # how far a model is solved, as a share of the violation
@@ -48,7 +49,7 @@ def coordinate_descent(
     point = Point.at(loss, _start(loss, w))
     before, patience = np.inf, 1.0
     while True:
-        if guess is not None and not isinstance(loss, MultinomialLoss):
+        if guess is not None and not isinstance(loss, SeveralOutputs):
             grad, guess = guess, None
             known = model.residual(point, grad, monitor) if isinstance(model, OverlapModel) else None
             residual = penalty.residual(point.w, grad) if known is None else known
@@ -93,7 +94,9 @@ def _start(loss: LinearLoss, w: Vector) -> Vector:
 
 
 def outputs_differ(loss: Any, penalty: Any) -> str | None:
-    """What is wrong where overlapping groups are not over the features of the loss."""
+    """What is wrong where groups are not over the features of a loss with several outputs."""
+    if isinstance(penalty, GroupL2) and isinstance(loss, SeveralOutputs):
+        return not_of_rows(loss, penalty)
     if not isinstance(penalty, OverlappingGroups) or penalty.n_outputs == loss.n_outputs:
         return None
     return f"needs groups of features, with n_outputs={loss.n_outputs}, not {penalty.n_outputs}"
@@ -108,6 +111,8 @@ def _model(problem: Problem) -> Model:
         disjoint = inner.as_disjoint()
         return LinearOverlapModel(inner, loss) if disjoint is None else GroupModel(disjoint, loss)
     if isinstance(inner, GroupL2):
+        if isinstance(loss, SeveralOutputs):
+            return RowGroupModel(inner, loss)
         return GroupModel(inner, loss)
     if isinstance(loss, MultinomialLoss):
         return MultinomialModel(problem, loss)
