@@ -325,7 +325,7 @@ def test_callback_can_stop():
         (L1(1.0), "lbfgs", "smooth"),
         (L1(1.0), "admm", "overlapping"),
         (L1(1.0), "magic", "there is no solver"),
-        (TreeL2(1.0, np.full(12, -1)), "irls", "logistic loss with an elastic-net"),
+        (TreeL2(1.0, np.full(12, -1)), "irls", "one output with an elastic-net"),
         (L1(1.0), "lars", "squared"),
         (TreeL2(1.0, np.full(12, -1)), "sgd", "rda"),
     ],
