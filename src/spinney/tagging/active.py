@@ -23,16 +23,19 @@ LEAST = 200  # or by this many weights
 FALL = 0.3  # from one strength to the next on the way down to the given one
 ROUGHLY = 0.3  # of λ: the violation at which the way goes on
 ROUNDS = 10  # for one strength on the way
+POLISH = 0.05  # of the violation at which the problem counts as solved, to which the set is solved at the end
+PRICE = 4e7  # of a Hessian, in tokens × labels³, up to which it is worth it
+SAMPLE = 10_000  # tokens from which Hessians are estimated there
 
 
 def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 10) -> Vector:
     """Minimise a CRF's loss + l1·‖w‖₁ + ½l2‖w‖² over a growing set of weights; the others stay at zero.
 
-    From the empty model, the strength first falls from where the first weight enters to the given one, so that the set
-    is never much larger than the solution. A round solves the problem on the set, by Newton steps with the exact
-    Hessian or, where the set is large or the loss is no plain CRF, by OWL-QN with ``memory``; drops what became zero;
-    computes the gradient of *all* weights; and takes in those that violate the optimality conditions most. It ends when
-    the certificate of the full problem is good enough. Works for a loss with ``restricted(support)``.
+    Where Newton steps are used, the strength first falls from where the first weight enters to the given one, so that
+    the set is never much larger than the solution. A round solves the problem on the set, by Newton steps with the
+    exact Hessian or, where that is expensive or the loss is no plain CRF, by OWL-QN with ``memory``; drops what became
+    zero; computes the gradient of *all* weights; and takes in those that violate the optimality conditions most. It
+    ends when the certificate of the full problem is good enough. Works for a loss with ``restricted(support)``.
     """
     if not hasattr(problem.inner, "l1_l2"):
         raise OptionError(
@@ -46,13 +49,17 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
     at = State(w.copy(), *loss.value_and_grad(w))
     on = Sets(loss, l1, l2, _eligible(loss, l1, l2), memory)
     try:
-        if not np.any(w):
+        if not np.any(w) and has_hessian(loss):
             at = on.descend(at)
         while not monitor(*at):
             goal = max(0.5 * monitor.absolute_tol, 0.1 * monitor.violation)
             before, at = at, on.solved(at, goal)
             if np.array_equal(at.w, before.w):
                 break  # rounding has the last word
+        if has_hessian(loss) and monitor.converged:
+            # Which weights are zero is known later than how low the objective is; Newton steps on the set tell.
+            at = on.solved(at, POLISH * monitor.violation)
+            monitor(*at)
     except Interrupted as stopped:
         monitor(*stopped.at)
         raise KeyboardInterrupt from None
@@ -76,6 +83,7 @@ class Sets:
     l2: float
     eligible: NDArray[np.bool_]
     memory: int
+    tokens: int | None = None  # from how many Hessians are estimated
 
     def descend(self, at: State) -> State:
         """Rough solutions at falling multiples of the strength, from the one at which the first weight enters."""
@@ -87,7 +95,7 @@ class Sets:
         steps = int(np.ceil(np.log(multiple) / -np.log(FALL)))
         with progress.task("lowering the strength", steps) as task:
             while multiple > 1:
-                stronger = replace(self, l1=multiple * self.l1)
+                stronger = replace(self, l1=multiple * self.l1, tokens=SAMPLE)
                 goal = ROUGHLY * multiple * float(self.l1.min())
                 for _ in range(ROUNDS):
                     if np.max(residual(at, stronger.l1, self.l2)) <= goal:
@@ -108,7 +116,7 @@ class Sets:
         restricted = loss.restricted(Support.of(of_full[places], loss.shape))
         w, start = at.w.copy(), State(at.w[places], at.value, at.grad[places])
         if has_hessian(loss) and len(places) <= MOST:
-            w[places] = newton(restricted, start, l1[places], self.l2, goal).w
+            w[places] = newton(restricted, start, l1[places], self.l2, goal, self.tokens).w
             return State(w, *loss.value_and_grad(w))
         inner = solve(
             restricted, ElasticNet(1.0, self.l2, l1[places]), "owlqn",
@@ -124,7 +132,8 @@ class Sets:
         """The zero weights that violate their conditions most, at most as many as the set may grow by."""
         violated = residual(at, self.l1, self.l2)
         outside = np.flatnonzero((violated > 0) & (at.w == 0) & self.eligible)
-        most = int(max(LEAST, GROWTH * np.count_nonzero(at.w)))
+        least, growth = (LEAST, GROWTH) if has_hessian(self.loss) else (5 * LEAST, 2 * GROWTH)
+        most = int(max(least, growth * np.count_nonzero(at.w)))
         if len(outside) > most:
             outside = outside[np.argpartition(-violated[outside], most)[:most]]
         return outside
@@ -141,8 +150,13 @@ def residual(at: State, l1: Vector, l2: float) -> Vector:
 
 
 def has_hessian(loss: Any) -> bool:
-    """Whether the loss is that of a plain CRF, with one label for each token: then it is convex, too."""
-    return isinstance(loss, CRFLoss) and loss.convex
+    """Whether the Hessian of the loss is there and worth its price: that of a plain CRF, with one label for each token.
+
+    It costs up to the cube of the number of labels for each token. Beyond some size, more but cheaper steps are faster.
+    """
+    if not isinstance(loss, CRFLoss) or not loss.convex:
+        return False
+    return bool(loss.data.n_tokens * loss.shape.labels**3 <= PRICE)
 
 
 def _eligible(loss: Any, l1: Vector, l2: float) -> NDArray[np.bool_]:

@@ -26,6 +26,7 @@ DAMPING = 1e-3  # of the tolerance, added to the diagonal of the Hessian
 STEPS = 12  # of Newton's method on a set of weights
 STALE = 0.5  # a Hessian is used again while it reduces the violation to this
 ARMIJO = 1e-3
+RARE = 0.1  # curvature of a weight that the sample does not see
 
 
 class State(NamedTuple):
@@ -54,11 +55,16 @@ def incidence(seen: Any, row: NDArray[np.int64]) -> Incidence:
 
 
 class Hessian:
-    """The Hessian of a CRF's loss on its support; tokens are matched with weights once."""
+    """The Hessian of a CRF's loss on its support; tokens are matched with weights once.
 
-    def __init__(self, loss: CRFLoss) -> None:
+    With ``tokens``, it is estimated from about that many, of every k-th sentence.
+    """
+
+    def __init__(self, loss: CRFLoss, tokens: int | None = None) -> None:
         assert loss.support is not None
         self.loss = loss
+        n = loss.data.n_tokens
+        self.every = 1 if tokens is None else max(1, n // tokens)
         data, support = loss.data, loss.support
         self.unigrams = incidence(data.unigrams, support.row)
         self.pairs = incidence(data.bigrams, support.pair_row)
@@ -72,8 +78,10 @@ class Hessian:
         assert support is not None
         H = np.zeros((loss.n_params, loss.n_params))
         scores = pair_scores(loss.shape, support, w)
-        ones = np.ones(len(loss.data))
-        weights = ones if loss.data.weights is None else loss.data.weights
+        weights = np.zeros(len(loss.data))
+        weights[:: self.every] = self.every
+        if loss.data.weights is not None:
+            weights *= loss.data.weights
         first = 0
         for shard in loss.shards:
             data, stop = shard.data, shard.first + shard.data.n_tokens
@@ -92,15 +100,19 @@ class Hessian:
                 weights[first : first + len(data)], accuracy * TINY, accuracy * FADE, H,
             )  # fmt: skip
             first += len(data)
+        if self.every > 1:  # a weight that the sample does not see is taken for one that occurs now and then
+            diagonal = np.einsum("ii->i", H)
+            np.maximum(diagonal, RARE, out=diagonal)
         return H
 
 
-def newton(loss: CRFLoss, at: State, l1: Vector, l2: float, goal: float) -> State:
+def newton(loss: CRFLoss, at: State, l1: Vector, l2: float, goal: float, tokens: int | None = None) -> State:
     """Minimise loss + Σ l1_j|w_j| + ½l2‖w‖² on the support of the loss, to violations of at most ``goal``.
 
-    It stops earlier after some steps, or when rounding ends the descent.
+    ``tokens``: from how many the Hessian is estimated; by default from all. It stops earlier after some steps, or when
+    rounding ends the descent.
     """
-    hessian, strength = Hessian(loss), float(l1.max(initial=0.0))
+    hessian, strength = Hessian(loss, tokens), float(l1.max(initial=0.0))
     H: Vector | None = None
     finer = 1.0
     violation = violated(at, l1, l2)
@@ -117,7 +129,7 @@ def newton(loss: CRFLoss, at: State, l1: Vector, l2: float, goal: float) -> Stat
         if found is None and finer < FINEST:
             break
         if found is None:
-            H, finer = None, 1e-3 * finer
+            H, finer, hessian.every = None, 1e-3 * finer, 1
             continue
         at, before = found, violation
         violation = violated(at, l1, l2)

@@ -16,7 +16,8 @@ from spinney.errors import OptionError, unknown_choice
 from spinney.optim import SOLVERS as SOLVERS_OF_OPTIM
 from spinney.optim import Solution, gradient_scale, solve
 from spinney.optim.base import Penalty, Step, Vector
-from spinney.tagging.active import active_set
+from spinney.optim.certificate import lower_bound
+from spinney.tagging.active import active_set, has_hessian
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.merging import Merged, merge
 from spinney.tagging.stochastic import adagrad, has_room, sgd
@@ -88,8 +89,11 @@ def train(
     elif solver == "lbfgs" and hasattr(penalty, "grad") and hasattr(penalty, "l1_l2") and _has_room(loss):
         solution = _smooth(loss, penalty, plan, w0, watch)
     else:
+        w = w0
+        if w is None and solver == "active-set" and not has_hessian(loss):
+            w = _start(loss, penalty, plan)
         solution = solve(
-            loss, penalty, _function(solver), tol=plan.tol, max_iter=plan.max_iter, w0=w0, callback=watch,
+            loss, penalty, _function(solver), tol=plan.tol, max_iter=plan.max_iter, w0=w, callback=watch,
             **_options(solver, plan),
         )  # fmt: skip
     return replace(solution, solver=solver, seconds=time.perf_counter() - started)
@@ -139,6 +143,20 @@ def _options(solver: str, plan: Plan) -> dict[str, Any]:
             some = f"; it takes {', '.join(known)}" if known else "; it takes none"
             raise OptionError(f"the solver {solver} has no option {name!r}{some}", given=name, known=known)
     return {"mode": "coordinate"} | options if solver == "cd" else options
+
+
+def _start(loss: CRFLoss, penalty: Any, plan: Plan) -> Vector | None:
+    """A few stochastic passes: each costs as much as one gradient, and they save many more."""
+    if not _has_room(loss) or loss.support is not None or not hasattr(penalty, "l1_l2"):
+        return None
+    l1, l2 = penalty.l1_l2(loss.n_params)
+    if np.ndim(l1) > 0:
+        return None
+    with progress.task("initialising by stochastic descent", START_PASSES) as task:
+        return adagrad(
+            loss, np.zeros(loss.n_params), l1=float(l1), l2=float(l2), step=0.5, passes=START_PASSES, seed=plan.seed,
+            after_pass=lambda number, w: task.update(1),
+        )  # fmt: skip
 
 
 def _smooth(loss: CRFLoss, penalty: Any, plan: Plan, w0: Vector | None, watch: Watch | None) -> Solution:
@@ -269,9 +287,24 @@ def _stochastic(
         except KeyboardInterrupt:
             interrupted = True
     value, grad = loss.value_and_grad(w)
-    violation = penalty.violation(w, grad) / gradient_scale(loss)
-    objective = value + penalty.value(w)
+    residual, objective = penalty.residual(w, grad), value + penalty.value(w)
+    zeros = penalty.makes_zeros and penalty.lam > 0
+    violation = float(np.max(np.abs(residual), initial=0.0)) / (
+        penalty.lam if zeros else gradient_scale(loss)
+    )
+    bound = lower_bound(penalty, w, value, grad, residual) if loss.convex else -np.inf
+    gap = max(objective - bound, 0.0) / max(abs(objective), 1e-300)
     seconds = time.perf_counter() - started
     return Solution(
-        w, objective, violation, violation <= plan.tol, len(steps), solver, seconds, grad, interrupted, steps
+        w,
+        objective,
+        violation,
+        gap <= plan.tol,
+        len(steps),
+        solver,
+        seconds,
+        grad,
+        interrupted,
+        steps,
+        gap=gap,
     )
