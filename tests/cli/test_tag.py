@@ -651,7 +651,6 @@ def test_mistakes_in_templates(fit, data, tmp_path, file):
         fit(train, "--patterns", tmp_path / "nowhere.tpl"), "nowhere.tpl", "neither a file nor a built-in set"
     )
     _refused(fit(train, "--patterns", file("c.tpl", "U0:%class[0,0,b]\n")), "c.tpl:1", "'b'", "none")
-    _refused(fit(train, "--preset", "ner"), "train.txt", "preset ner", "column 2")
 
 
 def test_mistakes_in_options(fit, data, tmp_path, file):
