@@ -15,6 +15,7 @@ from spinney.optim.penalties import Partial
 from spinney.optim.penalties.elastic import squared_norm
 from spinney.progress import Task
 
+ROUNDING = 3e-12  # of the gradient of the null model: below this a violation cannot be told from rounding
 FINEST = 1e-3  # of the gradient of the null model: a smaller λ is no yardstick, for rounding
 
 Callback = Callable[[Step, Vector], bool | None]
@@ -109,7 +110,7 @@ class Monitor:
             self.measure_gap(value, residual is grad)
         if self.violation <= self.absolute_tol and not self.converged:
             # Solvers work towards this; it must fall for them to go on.
-            self.absolute_tol = max(0.1 * self.violation, 1e-16 * self.scale)
+            self.absolute_tol = max(0.1 * self.violation, 0.3 * ROUNDING * self.scale)
         if self.progress:
             done = step.iteration - (self.trace[-2].iteration if len(self.trace) > 1 else 0)
             known = f"gap {self.gap:.1%}, " if np.isfinite(self.gap) else ""
@@ -154,7 +155,8 @@ class Monitor:
         if not self.trace:
             return False
         if self.bounded:
-            return self.violation <= self.tol * self.scale and self.gap <= self.tol
+            small = self.violation <= self.tol * self.scale
+            return small and (self.gap <= self.tol or self.violation <= ROUNDING * self.scale)
         # Without a bound from the loss, λ is the yardstick; without one from the penalty, as some weights are free of
         # it, there may be no optimum, and nothing but the gradient to compare with.
         finest = FINEST if self.certifies and not has_bound(self.problem.loss) else 1.0
