@@ -59,7 +59,7 @@ def compared(name: str, penalty: str, fit: Callable[[float, float | None], Fit])
         default, exact = fit(lam, None), fit(lam, EXACT)
         below = exact.objective * (1 - min(exact.gap, 1.0))  # the optimum is not lower than this
         above = 100 * max(default.objective / exact.objective - 1, 0.0)
-        differ = 100 * abs(default.active / max(exact.active, 1) - 1)
+        differ = 100 * abs(default.active - exact.active) / max(exact.active, 1)
         rows.append(
             [name, penalty, f"{lam:g}", f"{default.objective:.6g}", f"{exact.objective:.6g}", f"{above:.1g}",
              f"{100 * default.gap:.2g}", default.active, exact.active, f"{differ:.1f}", default.seconds, exact.seconds]
