@@ -648,7 +648,6 @@ def test_real_text(facts, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--k-best", 2, "--epsilon", 0.01], "--k-best has no effect with --epsilon"),
         (["--em", "batch", "--delay", 2], "--delay has no effect with --em batch"),
         (["--noise", 0.2], "--noise has no effect without --start"),
         (["--backoff", 0.5], "--backoff has no effect without --typed or --relation-groups"),

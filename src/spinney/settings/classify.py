@@ -154,7 +154,7 @@ class Solving(Settings):
 
     panel = TRAINING
     solver: Annotated[Any, OneOf(SOLVERS, shown=_SOLVERS), "Solver."] = "auto"
-    tol: Annotated[float, Above(0), "Distance from the optimum at which to stop."] = 1e-5
+    tol: Annotated[float, Above(0), "Distance from the optimum to stop at."] = 1e-5
     max_iter: Annotated[int, AtLeast(1), "Maximum number of iterations."] = 1000
 
 

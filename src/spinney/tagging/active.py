@@ -56,7 +56,7 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
             before, at = at, on.solved(at, goal)
             if np.array_equal(at.w, before.w):
                 break  # rounding has the last word
-        if has_hessian(loss) and monitor.converged:
+        if has_hessian(loss) and monitor.converged and len(monitor.trace) > 1:
             # Which weights are zero is known later than how low the objective is; Newton steps on the set tell.
             at = on.solved(at, POLISH * monitor.violation)
             monitor(*at)
