@@ -55,7 +55,8 @@ def ties(penalty: Any, named: bool, data: Data, given: Mapping[str, float | None
     """Further strengths that nobody gave, as multiples of λ.
 
     The ridge of an elastic net is λ times the root mean square norm of the rows (1 for tf-idf): under x → s·x, λ goes
-    with s and a ridge with s². Those of overlapping groups keep their proportions, unless the penalty is ``named``.
+    with s and a ridge with s². Those of overlapping groups keep their proportions, unless the penalty is ``named``
+    or λ is given.
     """
     if penalty == "elasticnet":
         found = {"l2": _root_mean_square(data.X)}
@@ -63,7 +64,9 @@ def ties(penalty: Any, named: bool, data: Data, given: Mapping[str, float | None
         found = {"l1": 1.0}
     elif penalty == "overlap" and not named and data.groups is not None:
         values = {name: value * _scale("overlap", name, data.weighting) for name, value in _ASSUMED.items()}
-        lam = values.pop("lam") / _burden(data.groups)
+        # A λ that was given leaves the others where they are: many small groups would make multiples of it huge.
+        usual = values.pop("lam") / _burden(data.groups)
+        lam = given.get("lam") or usual
         found = {name: value / lam for name, value in values.items()}
     else:
         found = {}
