@@ -25,6 +25,7 @@ _SHARE = 0.1  # of the documents, at least, are held out
 _STEP = math.sqrt(10.0)  # between strengths
 _FLOOR_STEP = 10.0
 _FLOORS = (1e-8, 1.0, 10.0, 100.0)  # the first is as good as Jeffreys' prior
+_WORTH = 1e-3  # of the loss: a smaller gain is no reason to walk on
 _FARTHEST = 12  # steps, up or down
 _ROUNDS, _PRECISE = 100, 1e-4  # iterations and tolerance of a fit that is only to be compared with others
 #: Where the adaptive prior may begin. Series that begin at zero stay there, so one of the starts has none of them.
@@ -69,7 +70,9 @@ def held_out_times(times: NDArray[Any], share: float = _SHARE) -> list[Any]:
 
 
 def climb(score: Callable[[float], float], start: float, step: float) -> float:
-    """The strength of the least score among ``start`` times powers of ``step``, walking on while it falls.
+    """The strength of the least score among ``start`` times powers of ``step``, walking on while it clearly falls.
+
+    Of strengths whose scores differ by less than one in a thousand, the one nearest to ``start`` is taken.
 
     Examples
     --------
@@ -78,7 +81,9 @@ def climb(score: Callable[[float], float], start: float, step: float) -> float:
     """
     known = {k: score(start * step**k) for k in (-1, 0, 1)}
     while True:
-        best = min(known, key=lambda k: (known[k], abs(k)))
+        least = min(known.values())
+        good = [k for k, value in known.items() if value - least <= _WORTH * abs(least) or value == least]
+        best = min(good, key=lambda k: (abs(k), known[k]))
         nearest = [k for k in (best - 1, best + 1) if k not in known]
         if not nearest or abs(best) >= _FARTHEST:
             return start * step**best

@@ -13,7 +13,7 @@ derivative q = r + h∘d is kept up to date, so that one coordinate costs one pa
 from __future__ import annotations
 
 import numpy as np
-from numba.types import Array, f8, i4, i8, void
+from numba.types import Array, boolean, f8, i4, i8, void
 
 from spinney.compiling import njit
 
@@ -182,9 +182,12 @@ def sparse_gram(data, indices, indptr, columns, h):
     return G
 
 
-@njit(void(MATRIX, WRITE, WRITE, READ, READ, f8, i8), cache=True, nogil=True, fastmath=REASSOCIATE)
+@njit(boolean(MATRIX, WRITE, WRITE, READ, READ, f8, i8), cache=True, nogil=True, fastmath=REASSOCIATE)
 def gram_descent(G, slope, w, l1, l2, tol, max_passes):
-    """Descent for ½(w−w₀)ᵀG(w−w₀) + slopeᵀ(w−w₀) + Σ l1|w| + ½Σ l2·w², keeping ``slope`` the model's gradient."""
+    """Descent for ½(w−w₀)ᵀG(w−w₀) + slopeᵀ(w−w₀) + Σ l1|w| + ½Σ l2·w², keeping ``slope`` the model's gradient.
+
+    Returns whether the last pass moved no coordinate by more than ``tol``, in the units of the gradient.
+    """
     for _ in range(max_passes):
         worst = 0.0
         for a in range(w.size):
@@ -200,4 +203,5 @@ def gram_descent(G, slope, w, l1, l2, tol, max_passes):
                     slope[b] += (new - old) * row[b]
                 worst = max(worst, abs(new - old) * curvature)
         if worst <= tol:
-            break
+            return True
+    return False
