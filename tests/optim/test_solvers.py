@@ -467,3 +467,16 @@ def test_a_weight_that_went_too_far_comes_back(n_classes):
     near = solve(loss, L1(0.1), "cd", tol=1e-8)
     assert far.converged
     np.testing.assert_allclose(far.w, near.w, atol=1e-6)
+
+
+@pytest.mark.parametrize("lam", [1e-1, 1e-3, 1e-5])
+def test_columns_that_nearly_explain_each_other_do_not_make_descent_crawl(lam):
+    rng = np.random.default_rng(0)
+    base = rng.poisson(3.0, size=(100, 3)).astype(float)
+    X = np.column_stack([base, base.sum(axis=1) + 1e-3 * rng.normal(size=100), base[:, :2] @ [1.0, -1.0]])
+    loss = SquaredLoss(X, base @ [1.0, -2.0, 0.5] + 0.5 * rng.normal(size=100))
+    solution = solve(loss, L1(lam), "cd", tol=1e-6, max_iter=30)
+    assert solution.converged
+    best = Lasso(alpha=lam / 100, tol=1e-12, max_iter=10**6).fit(X, loss.y)
+    theirs = 0.5 * np.sum((loss.y - best.predict(X)) ** 2) + lam * np.abs(best.coef_).sum()
+    assert solution.objective <= theirs * (1 + 1e-9)

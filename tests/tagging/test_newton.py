@@ -10,7 +10,7 @@ from spinney.tagging import active
 from spinney.tagging.active import active_set
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.merging import leaders
-from spinney.tagging.newton import Hessian, State, newton, violated
+from spinney.tagging.newton import Hessian, State, _lowest_on_the_way, _model_minimum, newton, violated
 from spinney.tagging.sequences import Observations, Sequences
 from spinney.tagging.support import Support
 
@@ -111,3 +111,29 @@ def test_an_interrupt_on_the_way_down_keeps_what_was_reached(monkeypatch):
     assert found.interrupted
     assert not found.converged
     assert np.any(found.w)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("l2", [0.0, 0.1])
+def test_a_model_is_minimised_where_its_columns_explain_each_other(seed, l2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 12)) @ rng.normal(size=(12, 60)) + 0.05 * rng.normal(size=(120, 60))
+    H, w = X.T @ X, np.zeros(60)
+    w[:10] = rng.normal(size=10)
+    grad, l1 = 20.0 * X.T @ rng.normal(size=120), np.full(60, 3.0)
+    new = _model_minimum(H, State(w, 0.0, grad), l1, l2, 1e-5)
+    slope = grad + H @ (new - w)
+    assert violated(State(new, 0.0, slope), l1, l2) <= 3e-5
+    assert 0 < np.count_nonzero(new) < 60
+
+
+def test_the_lowest_point_of_a_way_with_kinks():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        w, move, l1 = rng.normal(size=6), rng.normal(size=6), rng.uniform(0.1, 2.0, 6)
+        slope, curvature = rng.normal(size=6), float(rng.uniform(0.5, 5.0))
+        shares = np.linspace(0.0, 1.0, 20_001)
+        on_the_way = shares * (slope @ move) + 0.5 * shares**2 * curvature
+        on_the_way += np.abs(w + shares[:, None] * move) @ l1
+        found = _lowest_on_the_way(w, move, slope, curvature, l1)
+        assert found == pytest.approx(shares[np.argmin(on_the_way)], abs=1e-4)

@@ -40,6 +40,7 @@ def test_the_climb_goes_on_at_the_edge_and_stops_inside():
     assert climb(score, 1.0, 10.0) == pytest.approx(1e4)
     assert max(asked) == pytest.approx(1e5)  # one beyond the best
     assert climb(lambda x: 0.0, 3.0, 10.0) == 3.0  # a plateau does not move it
+    assert climb(lambda x: 5.0 - 1e-5 * np.log(x), 3.0, 10.0) == 3.0  # nor does a slope that is nearly one
 
 
 def test_the_last_times_with_a_share_of_the_documents_are_held_out():

@@ -5,6 +5,8 @@ import numpy as np
 
 from spinney.compiling import njit
 
+DEPTH = 5  # sweeps from which the limit is extrapolated
+
 
 @njit(cache=True, nogil=True)
 def chain_hessian(
@@ -26,7 +28,7 @@ def chain_hessian(
     fade,
     H,
 ):
-    """Add to H the covariances of the features of all sentences under the model.
+    """Add to H the covariances of the features of all sentences under the model: H + H' is their matrix.
 
     Given x, the labels are a Markov chain. Its transitions P_t(y | y') = ψ_t(y) M_t(y', y) β_t(y) / Σ come out of one
     backward pass, and P(y_u = c | y_t = b) is a product of them. A feature is an *event*: a label at a token, or a pair
@@ -107,9 +109,7 @@ def chain_hessian(
                     if end[t, j] == end[t, k] and (begin[t, k] < 0 or begin[t, k] == begin[t, j]):
                         both = prob[t, j]
                     cov = c * size[t, j] * size[t, k] * (both - prob[t, j] * prob[t, k])
-                    H[event[t, j], event[t, k]] += cov
-                    if j != k:
-                        H[event[t, k], event[t, j]] += cov
+                    H[event[t, j], event[t, k]] += cov if j != k else 0.5 * cov
             if count[t] == 0:
                 continue
             for x in range(Y):
@@ -139,7 +139,6 @@ def chain_hessian(
                             given = ahead[b, begin[u, k]] * P[u, begin[u, k], y]
                         cov = at_t * size[u, k] * (given - prob[u, k])
                         H[event[t, j], event[u, k]] += cov
-                        H[event[u, k], event[t, j]] += cov
                 if known < fade:
                     break
                 for b in range(Y):
@@ -152,10 +151,14 @@ def minimise_model(H, g, w, l1, l2, damping, new, tol, sweeps):
     """Coordinate descent on g·d + ½d'(H + damping·I)d + Σ l1_j|w_j + d_j| + ½l2‖w + d‖², with w + d in ``new``.
 
     Ends when no coordinate of a full sweep moves by more than ``tol``, in the units of the gradient. Between full
-    sweeps only the coordinates that are not 0 are visited. Returns the number of sweeps.
+    sweeps only the coordinates that are not 0 are visited. After some sweeps the last iterates are extrapolated
+    (Anderson acceleration: Bertrand and Massias 2021), where that leads lower. Returns the number of sweeps.
     """
     k = len(g)
-    q = g.copy()  # g + Hd
+    q = g + H @ (new - w)
+    points, slopes = np.empty((DEPTH + 1, k)), np.empty((DEPTH + 1, k))
+    points[0], slopes[0] = new, q
+    kept = 1
     whole = True
     for sweep in range(sweeps):
         worst = 0.0
@@ -182,4 +185,42 @@ def minimise_model(H, g, w, l1, l2, damping, new, tol, sweeps):
             whole = True
         else:
             whole = sweep % 10 == 9
+        points[kept], slopes[kept] = new, q
+        kept += 1
+        if kept > DEPTH:
+            _extrapolate(points, slopes, g, w, l1, l2, damping, new, q)
+            points[0], slopes[0] = new, q
+            kept = 1
     return sweeps
+
+
+@njit(cache=True, nogil=True)
+def _extrapolate(points, slopes, g, w, l1, l2, damping, new, q):
+    """Replace ``new`` and ``q`` by the combination of points that Anderson's method takes for their limit, if lower.
+
+    The slopes g + H(x − w) are linear in x, so that they combine as the points do.
+    """
+    steps = points[1:] - points[:-1]
+    n = len(steps)
+    products = steps @ steps.T
+    trace = 0.0
+    for i in range(n):
+        trace += products[i, i]
+    if trace == 0.0:
+        return
+    for i in range(n):
+        products[i, i] += 1e-10 * trace
+    share = np.linalg.solve(products, np.ones(n))
+    share /= share.sum()
+    there, slope = share @ points[1:], share @ slopes[1:]
+    if _model_value(there, slope, g, w, l1, l2, damping) < _model_value(new, q, g, w, l1, l2, damping):
+        new[:], q[:] = there, slope
+
+
+@njit(cache=True, nogil=True)
+def _model_value(x, q, g, w, l1, l2, damping):
+    total = 0.0
+    for j in range(len(x)):
+        d = x[j] - w[j]
+        total += 0.5 * (g[j] + q[j]) * d + 0.5 * damping * d * d + l1[j] * abs(x[j]) + 0.5 * l2 * x[j] * x[j]
+    return total

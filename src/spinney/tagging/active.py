@@ -12,7 +12,7 @@ from spinney import progress
 from spinney.errors import OptionError
 from spinney.optim import ElasticNet, solve
 from spinney.optim.base import Vector
-from spinney.optim.problem import Monitor, Problem
+from spinney.optim.problem import ROUNDING, Monitor, Problem
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.merging import leaders
 from spinney.tagging.newton import MOST, State, newton
@@ -24,18 +24,22 @@ FALL = 0.3  # from one strength to the next on the way down to the given one
 ROUGHLY = 0.3  # of λ: the violation at which the way goes on
 ROUNDS = 10  # for one strength on the way
 POLISH = 0.05  # of the violation at which the problem counts as solved, to which the set is solved at the end
-PRICE = 4e7  # of a Hessian, in tokens × labels³, up to which it is worth it
-SAMPLE = 10_000  # tokens from which Hessians are estimated there
+CHEAP, BEARABLE = 4e7, 4e8  # tokens × labels³ of a Hessian, up to which it is worth it: always, at the end
+NEAR = 0.5  # of λ: the violation from which on it is the end
+SAMPLE = 10_000  # tokens from which Hessians are estimated on the way down
 
 
 def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 10) -> Vector:
     """Minimise a CRF's loss + l1·‖w‖₁ + ½l2‖w‖² over a growing set of weights; the others stay at zero.
 
-    Where Newton steps are used, the strength first falls from where the first weight enters to the given one, so that
-    the set is never much larger than the solution. A round solves the problem on the set, by Newton steps with the
-    exact Hessian or, where that is expensive or the loss is no plain CRF, by OWL-QN with ``memory``; drops what became
-    zero; computes the gradient of *all* weights; and takes in those that violate the optimality conditions most. It
-    ends when the certificate of the full problem is good enough. Works for a loss with ``restricted(support)``.
+    A round solves the problem on the set, drops what became zero, computes the gradient of *all* weights, and takes in
+    those that violate the optimality conditions most. It ends when the certificate of the full problem is good enough.
+
+    ℓ1 alone leaves the problem badly conditioned. Where the exact Hessian is cheap, Newton steps solve each set, and
+    the strength first falls from where the first weight enters to the given one, so that the set is never much larger
+    than the solution. Where it is bearable, OWL-QN (with ``memory``) comes near the optimum and Newton steps end it.
+    Where it is too expensive, and under a ridge that is strong enough to prove the gap, OWL-QN does it all.
+    Works for a loss with ``restricted(support)``.
     """
     if not hasattr(problem.inner, "l1_l2"):
         raise OptionError(
@@ -49,16 +53,19 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
     at = State(w.copy(), *loss.value_and_grad(w))
     on = Sets(loss, l1, l2, _eligible(loss, l1, l2), memory)
     try:
-        if not np.any(w) and has_hessian(loss):
+        exact = descends(loss, problem.inner)
+        if not np.any(w) and exact:
             at = on.descend(at)
         while not monitor(*at):
+            near = monitor.violation <= NEAR * float(l1.max())
+            exact = exact or (near and has_hessian(loss, BEARABLE))
             goal = max(0.5 * monitor.absolute_tol, 0.1 * monitor.violation)
-            before, at = at, on.solved(at, goal)
+            before, at = at, on.solved(at, goal, exact, monitor.tol)
             if np.array_equal(at.w, before.w):
                 break  # rounding has the last word
-        if has_hessian(loss) and monitor.converged and len(monitor.trace) > 1:
+        if exact and monitor.converged and len(monitor.trace) > 1:
             # Which weights are zero is known later than how low the objective is; Newton steps on the set tell.
-            at = on.solved(at, POLISH * monitor.violation)
+            at = on.solved(at, POLISH * monitor.violation, exact)
             monitor(*at)
     except Interrupted as stopped:
         monitor(*stopped.at)
@@ -101,26 +108,30 @@ class Sets:
                     if np.max(residual(at, stronger.l1, self.l2)) <= goal:
                         break
                     try:
-                        at = stronger.solved(at, 0.5 * goal)
+                        at = stronger.solved(at, 0.5 * goal, True)
                     except KeyboardInterrupt:
                         raise Interrupted(at) from None
                 multiple *= FALL
                 task.update(1)
         return at
 
-    def solved(self, at: State, goal: float) -> State:
-        """Solve the problem on the set, and compute the gradient of all weights there."""
+    def solved(self, at: State, goal: float, exact: bool, gap: float = 0.0) -> State:
+        """Solve the problem on the set, by ``exact`` Hessians or not, and compute the gradient of all weights there.
+
+        It stops at violations of ``goal``; OWL-QN also when the objective is proven to be within ``gap`` on the set.
+        """
         loss, l1 = self.loss, self.l1
         of_full = np.arange(loss.n_params) if loss.support is None else loss.support.places(loss.shape)
-        places = np.union1d(np.flatnonzero(at.w), self._worst(at))
+        places = np.union1d(np.flatnonzero(at.w), self._worst(at, exact))
         restricted = loss.restricted(Support.of(of_full[places], loss.shape))
         w, start = at.w.copy(), State(at.w[places], at.value, at.grad[places])
-        if has_hessian(loss) and len(places) <= MOST:
+        if exact and len(places) <= MOST:
             w[places] = newton(restricted, start, l1[places], self.l2, goal, self.tokens).w
             return State(w, *loss.value_and_grad(w))
+        enough = max(0.3 * gap, 1e-12)
         inner = solve(
             restricted, ElasticNet(1.0, self.l2, l1[places]), "owlqn",
-            tol=goal, scale=1.0, certify=False, w0=start.w, max_iter=200, memory=self.memory,
+            tol=enough, scale=goal / ROUNDING, w0=start.w, max_iter=200, memory=self.memory,
         )  # fmt: skip
         w[places] = inner.w
         reached = State(w, *loss.value_and_grad(w))
@@ -128,11 +139,11 @@ class Sets:
             raise Interrupted(reached)
         return reached
 
-    def _worst(self, at: State) -> NDArray[np.int64]:
+    def _worst(self, at: State, exact: bool) -> NDArray[np.int64]:
         """The zero weights that violate their conditions most, at most as many as the set may grow by."""
         violated = residual(at, self.l1, self.l2)
         outside = np.flatnonzero((violated > 0) & (at.w == 0) & self.eligible)
-        least, growth = (LEAST, GROWTH) if has_hessian(self.loss) else (5 * LEAST, 2 * GROWTH)
+        least, growth = (LEAST, GROWTH) if exact else (5 * LEAST, 2 * GROWTH)
         most = int(max(least, growth * np.count_nonzero(at.w)))
         if len(outside) > most:
             outside = outside[np.argpartition(-violated[outside], most)[:most]]
@@ -149,14 +160,19 @@ def residual(at: State, l1: Vector, l2: float) -> Vector:
     return found
 
 
-def has_hessian(loss: Any) -> bool:
+def descends(loss: Any, penalty: Any) -> bool:
+    """Whether the strength falls from the empty model, by Newton steps: ℓ1 alone, with a Hessian that is cheap."""
+    return hasattr(penalty, "l1_l2") and not penalty.l1_l2(loss.n_params)[1] and has_hessian(loss, CHEAP)
+
+
+def has_hessian(loss: Any, price: float) -> bool:
     """Whether the Hessian of the loss is there and worth its price: that of a plain CRF, with one label for each token.
 
-    It costs up to the cube of the number of labels for each token. Beyond some size, more but cheaper steps are faster.
+    It costs up to the cube of the number of labels for each token.
     """
     if not isinstance(loss, CRFLoss) or not loss.convex:
         return False
-    return bool(loss.data.n_tokens * loss.shape.labels**3 <= PRICE)
+    return bool(loss.data.n_tokens * loss.shape.labels**3 <= price)
 
 
 def _eligible(loss: Any, l1: Vector, l2: float) -> NDArray[np.bool_]:

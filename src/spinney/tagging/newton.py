@@ -100,6 +100,7 @@ class Hessian:
                 weights[first : first + len(data)], accuracy * TINY, accuracy * FADE, H,
             )  # fmt: skip
             first += len(data)
+        H += H.T
         if self.every > 1:  # a weight that the sample does not see is taken for one that occurs now and then
             diagonal = np.einsum("ii->i", H)
             np.maximum(diagonal, RARE, out=diagonal)
@@ -152,31 +153,39 @@ def _model_minimum(H: Vector, at: State, l1: Vector, l2: float, tol: float) -> V
         if minimise_model(H, at.grad, at.w, l1, l2, damping, new, tol, SWEEPS) < SWEEPS:
             break
         active = np.flatnonzero(new)
-        slope = (at.grad + H @ (new - at.w))[active] + damping * (new - at.w)[active]
-        slope += l1[active] * np.sign(new[active]) + l2 * new[active]
+        here = new[active]
+        slope = (at.grad + H @ (new - at.w))[active] + damping * (here - at.w[active]) + l2 * here
         own = H[np.ix_(active, active)]
         own[np.diag_indices_from(own)] += damping + l2
+        uphill = slope + l1[active] * np.sign(here)
         try:
-            move = -linalg.solve(own, slope, assume_a="pos", check_finite=False)
+            move = -linalg.solve(own, uphill, assume_a="pos", check_finite=False)
         except linalg.LinAlgError:  # but for rounding, some weights explain each other completely
             break
-        here, length = new[active], 1.0
-        reached = _model(H, at, new, l1, l2)
-        while length > 1e-4:
-            ahead = np.zeros_like(new)
-            ahead[active] = np.where(here * (here + length * move) > 0, here + length * move, 0.0)
-            if _model(H, at, ahead, l1, l2) < reached:
-                new = ahead
-                break
-            length /= 4
-        else:
-            break
+        there = here + _lowest_on_the_way(here, move, slope, float(move @ own @ move), l1[active]) * move
+        new[active] = np.where(np.abs(there) < 1e-14 * np.abs(here), 0.0, there)
     return new
 
 
-def _model(H: Vector, at: State, new: Vector, l1: Vector, l2: float) -> float:
-    move = new - at.w
-    return float(at.grad @ move + 0.5 * move @ (H @ move) + l1 @ np.abs(new) + 0.5 * l2 * new @ new)
+def _lowest_on_the_way(w: Vector, move: Vector, slope: Vector, curvature: float, l1: Vector) -> float:
+    """How much of a move from ``w`` reaches the lowest point of slope·move + ½curvature + Σ l1|w + move| on its way.
+
+    Where a weight passes zero, the way has a kink.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kinks = np.where(w * move < 0, -w / move, np.inf)
+    order = np.argsort(kinks)
+    order = order[kinks[order] < 1.0]
+    # The derivative on a piece of the way is falling + share·curvature, until the next kink adds 2·l1|move|.
+    falling = float(slope @ move + (l1 * np.sign(w)) @ move)
+    for k in order:
+        lowest = -falling / curvature if curvature > 0 else np.inf
+        if lowest <= kinks[k]:
+            return max(lowest, 0.0)
+        falling += 2.0 * l1[k] * abs(move[k])
+        if falling + kinks[k] * curvature >= 0:
+            return float(kinks[k])
+    return float(min(max(-falling / curvature, 0.0), 1.0)) if curvature > 0 else 1.0
 
 
 def violated(at: State, l1: Vector, l2: float) -> float:

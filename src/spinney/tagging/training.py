@@ -17,7 +17,7 @@ from spinney.optim import SOLVERS as SOLVERS_OF_OPTIM
 from spinney.optim import Solution, gradient_scale, solve
 from spinney.optim.base import Penalty, Step, Vector
 from spinney.optim.certificate import lower_bound
-from spinney.tagging.active import active_set, has_hessian
+from spinney.tagging.active import active_set, descends
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.merging import Merged, merge
 from spinney.tagging.stochastic import adagrad, has_room, sgd
@@ -90,7 +90,7 @@ def train(
         solution = _smooth(loss, penalty, plan, w0, watch)
     else:
         w = w0
-        if w is None and solver == "active-set" and not has_hessian(loss):
+        if w is None and solver == "active-set" and not descends(loss, penalty):
             w = _start(loss, penalty, plan)
         solution = solve(
             loss, penalty, _function(solver), tol=plan.tol, max_iter=plan.max_iter, w0=w, callback=watch,
