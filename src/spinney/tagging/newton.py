@@ -21,7 +21,9 @@ TINY, FADE = 1e-5, 1e-2  # what the Hessian leaves out while violations are as l
 FINEST = (
     1e-8  # of that: where a Hessian from which less is left out does not help, rounding has the last word
 )
-SWEEPS, TURNS = 200, 4  # of coordinate descent on a model, and how often it and the linear system take turns
+SWEEPS = 200  # of coordinate descent on a model before a linear system has its turn
+FEWEST, MOST_TURNS = 4, 50  # of the two,
+EFFORT = 3e9  # and how many multiplications all turns may take
 DAMPING = 1e-3  # of the tolerance, added to the diagonal of the Hessian
 STEPS = 12  # of Newton's method on a set of weights
 STALE = 0.5  # a Hessian is used again while it reduces the violation to this
@@ -149,7 +151,9 @@ def _model_minimum(H: Vector, at: State, l1: Vector, l2: float, tol: float) -> V
 
     new = at.w.copy()
     damping = DAMPING * min(float(l1.max(initial=0.0)), tol)
-    for _ in range(TURNS):
+    k = max(len(new), 1)
+    turns = int(np.clip(EFFORT / (SWEEPS * k**2 + k**3 / 3), FEWEST, MOST_TURNS))
+    for _ in range(turns):
         if minimise_model(H, at.grad, at.w, l1, l2, damping, new, tol, SWEEPS) < SWEEPS:
             break
         active = np.flatnonzero(new)
