@@ -2,29 +2,12 @@
 
 import numpy as np
 import pytest
+from chunked_sentences import make_sentences
 
 from spinney.tagging import Tagger, fit, labelled_columns
 from spinney.tagging.strength import FALL, MOST, choose_strength, taken, token_loss
 
 PATTERNS = "U0:%x[0,0]\nB"
-
-
-def make_sentences(n=40, seed=0):
-    """Words and chunk labels: nouns begin or go on in a phrase, verbs are outside."""
-    rng = np.random.default_rng(seed)
-    nouns, verbs, dets = ["cat", "dog", "tree", "bird"], ["runs", "sleeps", "sings"], ["the", "a", "every"]
-    X, y = [], []
-    for _ in range(n):
-        words, labels = [], []
-        for _ in range(rng.integers(1, 4)):
-            words += [str(rng.choice(dets)), str(rng.choice(nouns)), str(rng.choice(verbs))]
-            labels += ["B-NP", "I-NP", "O"]
-            if rng.random() < 0.3:
-                words.append(str(rng.choice(nouns)))
-                labels.append("B-NP")
-        X.append(words)
-        y.append(labels)
-    return X, y
 
 
 @pytest.mark.parametrize("penalty", ["l2", "l1"])

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from chunked_sentences import make_sentences
 from sklearn.base import clone
 
 from spinney.errors import InputError, ModelFileError, NotFittedError, OptionError
@@ -32,24 +33,6 @@ from spinney.tagging.loss import CRFLoss
 from spinney.tagging.sequences import Sequences
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%suffix[0,0,2]\nB"
-
-
-def make_sentences(n=40, seed=0):
-    """Words and chunk labels: nouns begin or go on in a phrase, verbs are outside."""
-    rng = np.random.default_rng(seed)
-    nouns, verbs, dets = ["cat", "dog", "tree", "bird"], ["runs", "sleeps", "sings"], ["the", "a", "every"]
-    X, y = [], []
-    for _ in range(n):
-        words, labels = [], []
-        for _ in range(rng.integers(1, 4)):
-            words += [str(rng.choice(dets)), str(rng.choice(nouns)), str(rng.choice(verbs))]
-            labels += ["B-NP", "I-NP", "O"]
-            if rng.random() < 0.3:
-                words.append(str(rng.choice(nouns)))
-                labels.append("B-NP")
-        X.append(words)
-        y.append(labels)
-    return X, y
 
 
 X, Y = make_sentences()
