@@ -172,7 +172,15 @@ def test_rich_is_not_imported_before_a_bar_is_shown():
     assert run.stdout == "False\n"
 
 
-def test_an_interrupt_waits_for_the_end_of_a_block():
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as in a terminal: shells start what runs in the background with interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_waits_for_the_end_of_a_block(interruptible):
     done = []
 
     @progress.uninterrupted()
