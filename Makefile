@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data),)
 export SPINNEY_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-all coverage browser lint bench docs dist smoke clean
+.PHONY: demo test test-all fuzz kill coverage browser lint audit bench docs dist smoke clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spinney demo
@@ -20,6 +20,14 @@ test: $(VENV)/.installed-dev
 
 test-all: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+MINUTES ?= 20
+fuzz: $(VENV)/.installed-dev  # bad files, damaged models and absurd command lines, for MINUTES minutes
+	$(BIN)/spinney doctor --compile --quiet > /dev/null
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/fuzz --minutes $(MINUTES)
+
+kill: $(VENV)/.installed-dev  # fits stopped at random moments, full disks, little memory (a quarter of an hour)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/fuzz/interruptions.py
 
 coverage: $(VENV)/.installed-dev  # the tests, then the share of lines and branches that they reach, by file
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=term
@@ -31,6 +39,12 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+audit: $(VENV)/bin/python  # known vulnerabilities of what a user installs; asks the package index
+	$(PYTHON) -m venv $(VENV)/audited
+	$(VENV)/audited/bin/python -m pip install --quiet --disable-pip-version-check .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/pip-audit --path "$$(echo $(VENV)/audited/lib/python*/site-packages)"
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks all

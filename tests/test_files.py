@@ -28,7 +28,7 @@ DTYPES = [np.float64, np.float32, np.float16, *(f"{sign}{size}" for sign in "iu"
 FACTS = json.dumps({"format": 1, "kind": "tag/Tagger", "header": {}})
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
@@ -554,3 +554,165 @@ def test_any_shape_and_place(path, dtype, shape, place, size):
         assert right
     elif right:
         assert 0 in shape  # nothing, but too much of it along one axis
+
+
+# -- checksums --------------------------------------------------------------------------------------------
+
+
+def test_every_changed_byte_is_noticed(path, sample):
+    for at in range(len(sample)):
+        changed = bytearray(sample)
+        changed[at] ^= 1 << at % 8
+        path.write_bytes(changed)
+        assert survives(path) is not None, at
+
+
+def test_a_tensor_is_verified_when_it_is_first_fetched(small):
+    data = bytearray(small.read_bytes())
+    data[data.index(np.arange(6.0).tobytes()) + 6] ^= 1
+    small.write_bytes(data)
+    model = read_model(small)
+    assert model.texts("words") == ["a", "", "né"]
+    assert "w" in model.tensors
+    for fetch in (
+        lambda: model.tensor("w", ndim=2),
+        lambda: model.tensors["w"],
+        lambda: list(model.tensors.values()),
+    ):
+        with pytest.raises(ModelFileError) as caught:
+            fetch()
+        assert str(caught.value) == (
+            f"{small}: damaged: the checksum of tensor 'w' does not match (copy the file again, or fit the model again)"
+        )
+
+
+@pytest.mark.parametrize(
+    "name", ["m.data", "m.indices", "inner/w", "words:utf8", "words:offsets", "inner/words:utf8"]
+)
+def test_no_way_of_access_escapes_the_checksum(small, name):
+    data = bytearray(small.read_bytes())
+    length = int.from_bytes(data[:8], "little")
+    begin, _ = json.loads(data[8 : 8 + length])[name]["data_offsets"]
+    data[8 + length + begin] ^= 1
+    small.write_bytes(data)
+    model = read_model(small)
+    with pytest.raises(ModelFileError, match=f"the checksum of tensor '{name}' does not match"):
+        (
+            model.csr("m"),
+            model.part("inner").tensor("w"),
+            model.texts("words"),
+            model.part("inner").texts("words"),
+        )
+
+
+def test_a_file_without_checksums_is_read_with_one_notice(path, caplog):
+    layout = {
+        "__metadata__": {"spinney": FACTS},
+        "b": {"dtype": "F64", "shape": [2], "data_offsets": [0, 16]},
+    }
+    craft(path, layout, np.array([1.5, 2.5]).tobytes())
+    with caplog.at_level("INFO", logger="spinney"):
+        assert read_model(path).tensor("b").tolist() == [1.5, 2.5]
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"{path}: written without checksums by an earlier version; save it again to add them"
+    )
+
+
+def test_a_newer_file_cannot_do_without_checksums(path):
+    facts = json.dumps({"format": 2, "kind": "a/B", "header": {}})
+    assert survives(craft(path, {"__metadata__": {"spinney": facts}})) == (
+        "damaged: the checksum of the header does not match"
+    )
+
+
+# -- values and sizes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_numbers_must_be_finite(path, bad):
+    write_model(path, "a/B", {}, {"w": np.array([1.0, bad]), **csr_tensors("m", sp.csr_array([[bad]]))})
+    model = read_model(path)
+    for fetch in (lambda: model.tensor("w"), lambda: model.csr("m")):
+        with pytest.raises(ModelFileError, match="are not finite, or out of range"):
+            fetch()
+
+
+def test_ranges(path):
+    write_model(
+        path,
+        "a/B",
+        {},
+        {"p": np.array([-np.inf, -1.0, 0.0]), "n": np.array([0, 3], np.int32), "e": np.empty(0)},
+    )
+    model = read_model(path)
+    assert len(model.tensor("p", low=-np.inf, high=0)) == 3
+    assert len(model.tensor("n", np.int32, low=0, high=3)) == 2
+    assert len(model.tensor("e", low=0, high=1)) == 0
+    for name, low, high in [("p", -5, 0), ("p", -np.inf, -0.5), ("n", 1, None), ("n", None, 2)]:
+        with pytest.raises(ModelFileError, match="out of range"):
+            model.tensor(name, low=low, high=high)
+
+
+def test_offsets_divide(path):
+    write_model(
+        path,
+        "a/B",
+        {},
+        {"good": np.array([0, 2, 2, 5]), "back": np.array([0, 3, 2, 5]), "none": np.empty(0, np.int64)},
+    )
+    model = read_model(path)
+    assert model.offsets("good", 5).tolist() == [0, 2, 2, 5]
+    for name, size in [("good", 4), ("back", 5), ("none", 0)]:
+        with pytest.raises(ModelFileError, match="does not divide"):
+            model.offsets(name, size)
+
+
+def test_numbers_too_large_for_json_are_none(path):
+    facts = json.dumps({"format": 1, "kind": "a/B", "header": {"x": 0}}).replace('"x": 0', '"x": 1e999')
+    model = read_model(craft(path, {"__metadata__": {"spinney": facts}}))
+    with pytest.raises(ModelFileError, match="no float called 'x'"):
+        model.fact("x", float)
+
+
+def test_a_small_file_cannot_claim_a_large_matrix(path):
+    tensors = {
+        "m.data": np.empty(0),
+        "m.indices": np.empty(0, np.int32),
+        "m.indptr": np.zeros(2, np.int32),
+        "m.shape": np.array([1, 2**31 - 1], np.int64),
+    }
+    write_model(path, "a/B", {}, tensors)
+    assert survives(path) == "damaged: 'm' claims 2147483647 numbers, but the file holds 24 bytes of it"
+
+
+def test_what_is_large_and_nearly_empty_brings_its_room(path):
+    wide = sp.csr_array(([1.0], ([0], [3])), shape=(2, 1 << 25))
+    write_model(path, "a/B", {}, csr_tensors("m", wide))
+    assert read_model(path).csr("m").shape == (2, 1 << 25)
+    assert path.stat().st_size < 20_000
+
+
+# -- names and permissions --------------------------------------------------------------------------------
+
+
+def test_the_mode_of_what_is_replaced_is_kept(small):
+    for mode in (0o600, 0o640, 0o444):
+        small.chmod(mode)
+        write_model(small, "a/B", {}, {})
+        assert stat.S_IMODE(small.stat().st_mode) == mode
+
+
+def test_nobody_else_sees_a_private_model_while_it_is_written(small):
+    small.chmod(0o600)
+    with replacing(small) as file:
+        assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
+
+
+@pytest.mark.parametrize("name", ["a" * 255, "é" * 127, "字" * 85])
+def test_long_names(tmp_path, name):
+    write_model(tmp_path / name, "a/B", {}, {})
+    assert read_model(tmp_path / name).kind == "a/B"
+    with pytest.raises(InputError, match="file name too long"):
+        write_model(tmp_path / (name + "xx"), "a/B", {}, {})
+    assert [one.name for one in tmp_path.iterdir()] == [name]

@@ -140,3 +140,21 @@ def test_fits_share_their_vocabulary_of_facts(files, kind):
     assert {"method", "seconds", "parameters"} <= set(made.facts), sorted(made.facts)
     assert set(made.facts) & {"sentences", "documents"}
     assert set(FACTS) & set(made.facts)
+
+
+def test_a_model_with_nan_is_not_saved(tmp_path):
+    """A fit that went wrong leaves the model alone that was there before."""
+    path = tmp_path / "m"
+    model = spinney.load(_saved(path))
+    before = path.read_bytes()
+    model.vectors_ = model.vectors_ * float("nan")
+    with pytest.raises(ValueError, match=r"the fit gave no numbers \(NaN\) for vectors, and is not saved"):
+        model.save(path)
+    assert path.read_bytes() == before
+
+
+def _saved(path):
+    from spinney.embed import fit
+
+    fit([["a", "b", "c"], ["b", "c", "d"]] * 5, dimensions=2, min_count=1).save(path)
+    return path

@@ -26,10 +26,12 @@ LAYERS = [
     {"model"},
     {"kinds"},
     {"compiling"},
+    {"kernel_cache"},
     {"files", "progress"},
     {"settings", "views"},
-    {"formats"},
-    {"errors", "importing"},
+    {"formats", "memory", "checking"},
+    {"beside"},
+    {"errors", "escaping", "importing", "interrupts"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -87,7 +87,7 @@ def test_in_place_reduction_and_single_shard():
 
 
 def test_options():
-    with pytest.raises(OptionError, match="threads must be at least 1, not 0"):
+    with pytest.raises(OptionError, match="threads must be a whole number of at least 1, not 0"):
         map_reduce(abs, [1], threads=0)
     with pytest.raises(TypeError, match="empty"):
         map_reduce(abs, [], threads=2)

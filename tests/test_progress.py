@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import signal
 import subprocess
 import sys
 import threading
@@ -170,44 +169,3 @@ def test_rich_is_not_imported_before_a_bar_is_shown():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
-
-
-@pytest.fixture
-def interruptible():
-    """Ctrl-C as in a terminal: shells start what runs in the background with interrupts ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_an_interrupt_waits_for_the_end_of_a_block(interruptible):
-    done = []
-
-    @progress.uninterrupted()
-    def inner():
-        signal.raise_signal(signal.SIGINT)
-        done.append("inner")
-
-    @progress.uninterrupted()
-    def outer():
-        inner()
-        done.append("outer")
-
-    with pytest.raises(KeyboardInterrupt):
-        outer()
-    assert done == ["inner", "outer"]
-    with pytest.raises(KeyboardInterrupt):  # and the next one is not held back
-        signal.raise_signal(signal.SIGINT)
-
-
-def test_other_threads_hold_nothing_back():
-    done = []
-
-    @progress.uninterrupted()
-    def work():
-        done.append(1)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert done == [1]

@@ -6,6 +6,7 @@ import pkgutil
 import tomllib
 from dataclasses import FrozenInstanceError, dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
@@ -22,6 +23,7 @@ from spinney.settings import (
     REQUIRED,
     Above,
     AtLeast,
+    AtMost,
     Below,
     Common,
     File,
@@ -124,7 +126,7 @@ def test_panels_are_those_of_the_class_that_declares_a_field():
     share=st.none() | st.floats(0.001, 0.999),
     order=st.integers(1, 10**9) | st.just("unbounded"),
     seed=st.integers(0, 2**32 - 1),
-    classes=st.lists(st.text(st.characters(codec="utf-8"))),
+    classes=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)),
 )
 def test_configuration_files_give_the_settings_back(lam, share, order, seed, classes):
     made = Ridge(lam=lam, share=share, order=order, seed=seed, classes=classes)
@@ -151,7 +153,7 @@ def test_estimators_take_settings():
     }
     assert clone(made).get_params() == made.get_params()
     assert made.set_params(order=7).order == 7
-    with pytest.raises(TypeError, match="unexpected"):
+    with pytest.raises(SettingError, match="no setting lamb"):
         Estimator(lamb=2.0)
 
 
@@ -180,6 +182,51 @@ def test_every_declared_setting_is_sound(name):
             assert "--" not in setting.help, f"{where}: help speaks of settings, not of flags"
             if setting.default is not REQUIRED:
                 assert setting.check(setting.default) == setting.default, where
+            if setting.kind in (int, float):
+                ends = {isinstance(bound, AtMost | Below) for bound in setting.bounds}
+                assert ends == {True, False}, f"{where} has no bounds at both ends"
+
+
+ABSURD = [
+    10**400,
+    -(10**400),
+    1e300,
+    -1e300,
+    math.inf,
+    -math.inf,
+    math.nan,
+    10**13,
+    "9" * 5000,
+    "x" * 10**6,
+    "\x1b[1m",
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_absurd_values_are_refused_in_one_short_line(name):
+    module = importlib.import_module(f"spinney.settings.{name}")
+    for cls in vars(module).values():
+        if not (isinstance(cls, type) and issubclass(cls, Settings)):
+            continue
+        for setting in settings_of(cls):
+            if setting.kind not in (int, float):
+                continue
+            for value in ABSURD:
+                if value == 10**13 and setting.kind is float:
+                    continue
+                with pytest.raises(SettingError) as caught:
+                    setting.parse(value) if isinstance(value, str) else setting.check(value)
+                assert len(str(caught.value)) < 400, (cls, setting.name)
+                assert str(caught.value).isprintable(), (cls, setting.name)
+
+
+def test_a_file_must_have_a_name():
+    for name, what in (("", "is empty"), ("a\0b", "has a NUL")):
+        with pytest.raises(SettingError, match=f"classes {what}"):
+            Data(classes=(name,))
+    with pytest.raises(SettingError, match="classes must name a file, not nan"):
+        Data(classes=(math.nan,))
+    assert Data(classes=(Path("a"),)).classes == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -189,9 +236,37 @@ def test_every_declared_setting_is_sound(name):
         ("tag", {"penalty": "l1", "step": 0.1}, "step has no effect with penalty"),
         ("embed", {"svd": "exact", "power": 3}, "power has no effect with svd exact"),
         ("trend", {"alpha": 3.0}, "alpha has no effect unless init or method is ridge-ts"),
+        ("classify", {"penalty": "none", "lam": 1.0}, "lam has no effect with penalty none"),
+        ("classes", {"method": "hmm", "init": "a.paths", "start": 4}, "start has no effect with classes"),
     ],
 )
 def test_settings_without_effect_are_refused(task, given, message):
     methods = import_module(f"spinney.settings.{task}").FIT
     with pytest.raises(SettingError, match=message):
         choose(methods, given)
+
+
+@pytest.mark.parametrize(
+    ("task", "verb", "given", "message"),
+    [
+        ("classes", "Evaluate", {"level": 1}, "level has no effect without categories"),
+        (
+            "classes",
+            "Evaluate",
+            {"second_subjects": True},
+            "second_subjects has no effect without composition",
+        ),
+        (
+            "classes",
+            "Plot",
+            {"what": "transitions", "words": ("a",)},
+            "words has no effect unless what is map",
+        ),
+        ("embed", "Evaluate", {"pos": "noun"}, "pos has no effect without categories"),
+        ("embed", "Evaluate", {"method": "3cosmul"}, "method has no effect without analogies"),
+        ("parse", "Apply", {"least": 0.5}, "least has no effect unless what is brackets"),
+    ],
+)
+def test_settings_of_verbs_without_effect_are_refused(task, verb, given, message):
+    with pytest.raises(SettingError, match=message):
+        getattr(import_module(f"spinney.settings.{task}"), verb)(**given)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 import time
 
-from numba import njit
 from numba.core.event import Event, Listener, register
 
 from spinney import progress
+from spinney.kernel_cache import cached_njit as njit
 
 __all__ = ["njit"]
 

@@ -7,9 +7,14 @@ and exits with code 2; any other exception is a bug in Spinney and exits with 1.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")  # what ends a line, or steers a terminal
+_LONGEST = 1000  # letters of a message
+_LONGEST_NAME = 200  # longer words are not compared with known ones
 
 
 def did_you_mean(word: object, known: Iterable[str], most: int = 1) -> str:
@@ -30,6 +35,8 @@ def did_you_mean(word: object, known: Iterable[str], most: int = 1) -> str:
     for name in map(str, known):
         by_folded.setdefault(name.casefold(), name)
     given = str(word).casefold()
+    if len(given) > _LONGEST_NAME:
+        return ""  # nobody meant a name by this, and comparing it would take long
     begun = [name for name in by_folded if len(given) > 2 and name.startswith(given)]
     near = begun[:most] or get_close_matches(given, by_folded, n=most)
     return f"did you mean {', '.join(by_folded[name] for name in near)}?" if near else ""
@@ -52,8 +59,34 @@ def did_you_mean_file(path: str | os.PathLike[str]) -> str:
     return meant.replace("did you mean ", f"did you mean {os.path.join(folder, '')}") if folder else meant
 
 
+def one_line(text: str) -> str:
+    """A message whatever is quoted in it: control characters are written as escapes, and long ones lose their middle.
+
+    Examples
+    --------
+    >>> print(one_line("no file 'a\\nb'"))
+    no file 'a\\nb'
+    >>> len(one_line("x" * 100_000))
+    1000
+    """
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST - 201]} … {text[-198:]}"
+    return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
+
+
 class SpinneyError(Exception):
-    """Base class of every error that the user can cause and correct."""
+    """Base class of every error that the user can cause and correct.
+
+    Its message is one line, whatever words and names of files are in it.
+
+    Examples
+    --------
+    >>> print(SpinneyError("no column 'a\\nb'"))
+    no column 'a\\nb'
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class InputError(SpinneyError, ValueError):
@@ -125,6 +158,18 @@ class _Names(dict[str, object]):
 
     def __missing__(self, key: str) -> str:
         return self.name_of(key)
+
+
+def shown(value: object, most: int = 80) -> str:
+    """A value in a message: on one line, without control characters, and cut if it is long.
+
+    Examples
+    --------
+    >>> shown("bronw"), shown("a" * 1000, most=10)
+    ("'bronw'", "'aaaaaaaa…")
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def listed(names: Iterable[str], last: str) -> str:

@@ -6,6 +6,9 @@ one JSON object under ``__metadata__["spinney"]``: the format version, the kind 
 headers of its parts. A list of strings, which may be a vocabulary of millions of words, is two tensors,
 ``NAME:utf8`` and ``NAME:offsets``.
 
+The header holds its own CRC-32 and that of every tensor, so that a byte that changed anywhere is noticed: the header's
+is verified when a file is opened, a tensor's when it is first fetched.
+
 Reading maps the file into memory and executes nothing. Every number in the header is checked before it is
 used: a truncated, foreign or hostile file gives a :class:`~spinney.errors.ModelFileError` and nothing worse.
 """
@@ -13,13 +16,16 @@ used: a truncated, foreign or hostile file gives a :class:`~spinney.errors.Model
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar, overload
@@ -27,9 +33,11 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from spinney.beside import beside
 from spinney.errors import InputError, ModelFileError, OptionError, did_you_mean_file
 
-FORMAT = 1
+#: The version of the format; files of version 1 have no checksums.
+FORMAT = 2
 
 # Parsed JSON takes up to thirty times the memory of its text: what is long belongs into tensors.
 _HEADER_LIMIT = 8 << 20
@@ -41,6 +49,11 @@ _DTYPES = {
     }.items()
 }  # fmt: skip
 _NAME_OF = {dtype: name for name, dtype in _DTYPES.items()}
+# The header begins with its own checksum, which is computed while zeros stand in its place.
+_BEGIN, _ZEROS = b'{"__metadata__":{"crc32":"', b"00000000"
+_SUM = slice(len(_BEGIN), len(_BEGIN) + len(_ZEROS))
+# A sparse matrix has up to this many places however few are filled, and beyond that so many for each of its bytes.
+_PLACES, _PLACES_A_BYTE = 1 << 24, 1 << 12
 _KIND = re.compile(r"[A-Za-z0-9_]{1,60}(/[A-Za-z0-9_]{1,60})*")
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive",
@@ -50,6 +63,9 @@ _FOREIGN = {
     b"BZh": "bzip2 data: decompress it first",
     b"\x28\xb5\x2f\xfd": "zstd data: decompress it first",
 }
+
+_AGAIN = "copy the file again, or fit the model again"
+_log = logging.getLogger("spinney")
 
 Array = NDArray[Any]
 FilePath = str | os.PathLike[str]
@@ -115,7 +131,8 @@ def write_model(
     # Widest first, so that every tensor is aligned; then by name, so that equal models are equal files.
     ordered = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0]))
 
-    layout: dict[str, Any] = {"__metadata__": {"spinney": _strict_json(facts)}}
+    facts["crc32"] = {name: zlib.crc32(_bytes(array)) for name, array in ordered}
+    layout: dict[str, Any] = {"__metadata__": {"crc32": _ZEROS.decode(), "spinney": _strict_json(facts)}}
     end = 0
     for name, array in ordered:
         begin, end = end, end + array.nbytes
@@ -126,10 +143,18 @@ def write_model(
         raise ValueError(f"a header of {len(text)} bytes, limit {_HEADER_LIMIT}: store long lists as tensors")
     with replacing(path) as file:
         file.write(len(text).to_bytes(8, "little"))
-        file.write(text)
+        file.write(text[: _SUM.start] + header_sum(text) + text[_SUM.stop :])
         for _, array in ordered:
-            if array.size:
-                file.write(array.reshape(-1).view(np.uint8).data)
+            file.write(_bytes(array))
+
+
+def header_sum(text: bytes) -> bytes:
+    """The checksum of a JSON header, in hexadecimal, whatever stands in its place."""
+    return b"%08x" % zlib.crc32(text[: _SUM.start] + _ZEROS + text[_SUM.stop :])
+
+
+def _bytes(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
 
 
 def csr_tensors(name: str, matrix: Any) -> dict[str, Array]:
@@ -145,33 +170,68 @@ def csr_tensors(name: str, matrix: Any) -> dict[str, Array]:
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
-    return {
+    tensors = {
         f"{name}.data": csr.data,
         f"{name}.indices": csr.indices,
         f"{name}.indptr": csr.indptr,
         f"{name}.shape": np.array(csr.shape, dtype=np.int64),
     }
+    return tensors | room_for(name, math.prod(csr.shape), tensors.values())
+
+
+def room_for(name: str, places: int, held: Iterable[Array]) -> dict[str, Array]:
+    """What a file must hold besides the arrays ``held``, so that a reader may make ``places`` numbers of them.
+
+    See :meth:`ModelFile.check_room`; nothing, unless what is stored is large and nearly empty.
+
+    Examples
+    --------
+    >>> room_for("w", 1000, []), room_for("w", 1 << 26, [])["w.room"].nbytes
+    ({}, 16384)
+    """
+    lacking = -(-places // _PLACES_A_BYTE) - sum(array.nbytes for array in held)
+    return {f"{name}.room": np.zeros(lacking, np.uint8)} if places > _PLACES and lacking > 0 else {}
 
 
 @contextmanager
 def replacing(path: FilePath) -> Iterator[BinaryIO]:
     """A new file beside ``path`` that replaces it when the block ends without an error, and is removed otherwise."""
     target = os.path.realpath(path)  # a link stays a link
-    folder, name = os.path.split(target)
-    beside = os.path.join(folder, f".{name[:60]}.{os.urandom(4).hex()}.tmp")
+    temporary = beside(target)
     try:
-        if os.path.exists(target) and not os.path.isfile(target):
+        mode = _mode_of(target)
+        if mode is not None and not stat.S_ISREG(mode):
             raise InputError("not a regular file, so it cannot be replaced", path=os.fspath(path))
-        with open(beside, "xb") as file:
+        with open(temporary, "xb", opener=_with_mode(mode)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, target)
+        os.replace(temporary, target)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", path=os.fspath(path)) from error
     finally:
         with suppress(OSError):
-            os.unlink(beside)
+            os.unlink(temporary)
+
+
+def _mode_of(path: str) -> int | None:
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _with_mode(mode: int | None) -> Callable[[str, int], int]:
+    """Opens a new file with the permissions of the one that it is to replace, from its first byte on."""
+
+    def opener(path: str, flags: int) -> int:
+        if mode is None:
+            return os.open(path, flags, 0o666)
+        descriptor = os.open(path, flags, 0o600)
+        os.fchmod(descriptor, stat.S_IMODE(mode))
+        return descriptor
+
+    return opener
 
 
 def _flattened(parts: Parts, prefix: str) -> dict[str, Array]:
@@ -240,19 +300,65 @@ class Strings(Sequence[str]):
             raise ModelFileError("damaged: a string is not UTF-8", path=self._path) from None
 
 
+class Fetched(Mapping[str, T]):
+    """Things by name, each of which is checked when it is fetched."""
+
+    def __init__(self, fetch: Mapping[str, Callable[[], T]]) -> None:
+        self._fetch = fetch
+
+    def __getitem__(self, name: str) -> T:
+        return self._fetch[name]()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fetch
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fetch)
+
+    def __len__(self) -> int:
+        return len(self._fetch)
+
+    def below(self, prefix: str) -> Fetched[T]:
+        """Those whose names begin with ``prefix``, without it."""
+        return Fetched(
+            {name[len(prefix) :]: get for name, get in self._fetch.items() if name.startswith(prefix)}
+        )
+
+
+@dataclass
+class _Tensor:
+    """A tensor in the mapped file, whose bytes are compared with their checksum once."""
+
+    name: str
+    data: NDArray[np.uint8]
+    view: Array
+    crc32: int | None
+    path: Path
+
+    def __call__(self) -> Array:
+        if self.crc32 is not None:
+            if zlib.crc32(self.data.data) != self.crc32:
+                _damaged(self.path, f"the checksum of tensor {_short(self.name)} does not match", _AGAIN)
+            self.crc32 = None
+        # Ours are aligned; what another program wrote may not be, and kernels assume it.
+        if not self.view.flags.aligned:
+            self.view = self.view.copy()
+        return self.view
+
+
 @dataclass(frozen=True)
 class ModelFile:
     """An open model file. Tensors are read-only views of the mapped file; strings are decoded on demand.
 
-    The methods check the presence and type of what they fetch, so that a class that rebuilds itself from a
-    file need not.
+    The methods check the presence, the type, the checksum and the range of what they fetch, so that a class that
+    rebuilds itself from a file need not.
     """
 
     path: Path
     kind: str
     header: dict[str, Any]
-    tensors: dict[str, Array]
-    strings: dict[str, Strings]
+    tensors: Mapping[str, Array]
+    strings: Mapping[str, Strings]
     format_version: int
     part_headers: dict[str, dict[str, Any]]
 
@@ -288,13 +394,60 @@ class ModelFile:
             raise self.error(f"damaged: the header has no {type_.__name__} called {key!r}")
         return value
 
-    def tensor(self, name: str, dtype: DTypeLike | None = None, ndim: int = 1) -> Array:
-        """The tensor ``name``; it must have that dtype (None: any) and number of dimensions."""
+    def tensor(
+        self,
+        name: str,
+        dtype: DTypeLike | None = None,
+        ndim: int = 1,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> Array:
+        """The tensor ``name``; it must have that dtype (None: any), number of dimensions, and range.
+
+        None of its numbers is NaN, below ``low`` or above ``high``; infinite ones are allowed only by such a bound,
+        as in ``low=-np.inf`` for logarithms of probabilities that may be 0.
+        """
         array = self.tensors.get(name)
         if array is None or array.ndim != ndim or (dtype is not None and array.dtype != np.dtype(dtype)):
             wanted = "" if dtype is None else f"{np.dtype(dtype)} "
             raise self.error(f"damaged: no {wanted}tensor {name!r} with {ndim} dimension{'s' * (ndim != 1)}")
+        self._check_range(name, array, low, high)
         return array
+
+    def _check_range(self, name: str, array: Array, low: float | None, high: float | None) -> None:
+        if array.dtype.kind == "f":
+            limits = np.finfo(array.dtype)
+            low, high = (
+                float(limits.min) if low is None else low,
+                float(limits.max) if high is None else high,
+            )
+        if not array.size or (low is None and high is None):
+            return
+        # NaN is smaller and larger than nothing, and NumPy's minimum is NaN if any number is.
+        if (low is not None and not array.min() >= low) or (high is not None and not array.max() <= high):
+            what = "not finite, or out of range" if array.dtype.kind == "f" else "out of range"
+            raise self.error(f"damaged: some numbers of {name!r} are {what}")
+
+    def offsets(self, name: str, size: int) -> Array:
+        """The int64 tensor ``name``, which must go from 0 to ``size`` and never back."""
+        array = self.tensor(name, np.int64)
+        if not _is_partition_of(array, size):
+            raise self.error(f"damaged: {name!r} does not divide {size} things")
+        return array
+
+    def check_room(self, name: str, places: int, held: Iterable[Array]) -> None:
+        """Refuse to make an array of so many ``places`` out of much smaller arrays ``held`` in the file.
+
+        A small file must not claim a large memory: above 2²⁴ numbers, a byte of the file is needed for every 4,096.
+        The writer adds what :func:`room_for` gives.
+        """
+        room = self.tensors.get(f"{name}.room")
+        bytes_held = sum(array.nbytes for array in (*held, *([] if room is None else [room])))
+        if places > max(_PLACES, _PLACES_A_BYTE * bytes_held):
+            raise self.error(
+                f"damaged: {name!r} claims {places} numbers, but the file holds {bytes_held} bytes of it"
+            )
 
     def texts(self, name: str) -> list[str]:
         """The list of strings ``name``, decoded."""
@@ -302,11 +455,15 @@ class ModelFile:
             raise self.error(f"damaged: no list of strings {name!r}")
         return list(self.strings[name])
 
-    def csr(self, name: str) -> Any:
-        """The sparse matrix that `csr_tensors` stored as ``name``, a ``scipy.sparse.csr_array``."""
+    def csr(self, name: str, *, low: float | None = None, high: float | None = None) -> Any:
+        """The sparse matrix that `csr_tensors` stored as ``name``, a ``scipy.sparse.csr_array``.
+
+        Its numbers are checked as those of :meth:`tensor`, and its shape is limited by its size in the file, so that it
+        can be made dense without a look.
+        """
         from scipy.sparse import csr_array
 
-        data = self.tensor(f"{name}.data")
+        data = self.tensor(f"{name}.data", low=low, high=high)
         indices, indptr = self.tensor(f"{name}.indices"), self.tensor(f"{name}.indptr")
         shape = self.tensor(f"{name}.shape", np.int64).tolist()
         # SciPy's kernels trust these arrays without looking.
@@ -318,8 +475,10 @@ class ModelFile:
             and len(indptr) == shape[0] + 1
             and len(data) == len(indices)
             and _is_partition_of(indptr, len(indices))
-            and np.all((indices >= 0) & (indices < shape[1]))
+            and indices.min(initial=0) >= 0
+            and (not len(indices) or indices.max() < shape[1])
         ):
+            self.check_room(name, math.prod(shape), [data, indices, indptr, self.tensor(f"{name}.shape")])
             matrix = csr_array((data, indices, indptr), shape=tuple(shape))
             if matrix.has_canonical_format:
                 return matrix
@@ -334,11 +493,17 @@ class ModelFile:
             self.path,
             self.kind,
             self.part_headers[name],
-            {key[len(prefix) :]: value for key, value in self.tensors.items() if key.startswith(prefix)},
-            {key[len(prefix) :]: value for key, value in self.strings.items() if key.startswith(prefix)},
+            _below(self.tensors, prefix),
+            _below(self.strings, prefix),
             self.format_version,
             {key[len(prefix) :]: value for key, value in self.part_headers.items() if key.startswith(prefix)},
         )
+
+
+def _below(things: Mapping[str, T], prefix: str) -> Mapping[str, T]:
+    if isinstance(things, Fetched):
+        return things.below(prefix)
+    return {name[len(prefix) :]: thing for name, thing in things.items() if name.startswith(prefix)}
 
 
 def read_model(path: FilePath, kind: str | None = None) -> ModelFile:
@@ -382,9 +547,25 @@ def read_model(path: FilePath, kind: str | None = None) -> ModelFile:
         _damaged(path, "the header is not an object")
     if not all(isinstance(part, dict) for part in parts.values()):
         _damaged(path, "the header of a part is not an object")
-    tensors = _views(path, layout, raw, start=8 + len(text))
+    tensors = _tensors(path, layout, raw, 8 + len(text), _checksums(path, text, metadata, facts, version))
     strings = _string_lists(path, tensors)
-    return ModelFile(path, found, header, tensors, strings, version, parts)
+    return ModelFile(path, found, header, Fetched(tensors), Fetched(strings), version, parts)
+
+
+def _checksums(
+    path: Path, text: bytes, metadata: dict[str, Any], facts: dict[str, Any], version: int
+) -> dict[str, Any] | None:
+    """The checksums of the tensors, after that of the header was verified; None for a file that has none."""
+    if version == 1 and "crc32" not in metadata:
+        again = "written without checksums by an earlier version; save it again to add them"
+        _log.info("%s: %s", path, again)
+        return None
+    if not text.startswith(_BEGIN) or text[_SUM] != header_sum(text):
+        _damaged(path, "the checksum of the header does not match", _AGAIN)
+    sums = facts.get("crc32")
+    if not isinstance(sums, dict) or not all(type(value) is int for value in sums.values()):
+        _damaged(path, "the tensors have no checksums")
+    return sums
 
 
 def _mapped(path: Path) -> NDArray[np.uint8]:
@@ -433,6 +614,12 @@ def _no_number(name: str) -> None:
     """What NaN and infinity become."""
 
 
+def _finite(text: str) -> float | None:
+    """A number; None for one that is too large to be finite."""
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
 def _json_object(path: Path, text: str | bytes) -> dict[str, Any]:
     """Strict JSON: UTF-8, an object at the top, no key twice; NaN and infinity are read as null."""
     try:
@@ -440,6 +627,7 @@ def _json_object(path: Path, text: str | bytes) -> dict[str, Any]:
             text if isinstance(text, str) else text.decode(),
             object_pairs_hook=_unique,
             parse_constant=_no_number,
+            parse_float=_finite,
         )
     except (ValueError, RecursionError):
         _damaged(path, "the header is not JSON")
@@ -455,8 +643,16 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _views(path: Path, layout: dict[str, Any], raw: NDArray[np.uint8], start: int) -> dict[str, Array]:
+def _tensors(
+    path: Path,
+    layout: dict[str, Any],
+    raw: NDArray[np.uint8],
+    start: int,
+    checksums: dict[str, Any] | None,
+) -> dict[str, _Tensor]:
     """Each tensor as a view of the mapped bytes; the header must place them without gap or overlap."""
+    if checksums is not None and set(checksums) != set(layout):
+        _damaged(path, "some tensors have no checksum")
     data = raw[start:]
     placed = []
     for name, info in layout.items():
@@ -471,7 +667,7 @@ def _views(path: Path, layout: dict[str, Any], raw: NDArray[np.uint8], start: in
             _damaged(path, f"the shape of tensor {_short(name)} does not fit its place")
         placed.append((begin, end, name, dtype, shape))
     placed.sort(key=lambda place: place[:2])
-    views, filled = {}, 0
+    tensors, filled = {}, 0
     for begin, end, name, *_ in placed:
         if begin != filled:
             _damaged(path, f"a gap or an overlap before tensor {_short(name)}")
@@ -485,27 +681,33 @@ def _views(path: Path, layout: dict[str, Any], raw: NDArray[np.uint8], start: in
             view = data[begin:end].view(dtype).reshape(shape)
         except ValueError:  # no elements, yet more of them along one axis than NumPy can count
             _damaged(path, f"shape or place of tensor {_short(name)} out of range")
-        # Ours are aligned; what another program wrote may not be, and kernels assume it.
-        views[name] = view if view.flags.aligned else view.copy()
-    return views
+        tensors[name] = _Tensor(
+            name, data[begin:end], view, None if checksums is None else checksums[name], path
+        )
+    return tensors
 
 
-def _string_lists(path: Path, tensors: dict[str, Array]) -> dict[str, Strings]:
-    """Take the tensors that hold strings out of ``tensors`` and give them as such."""
-    lists = {}
+def _string_lists(path: Path, tensors: dict[str, _Tensor]) -> dict[str, Callable[[], Strings]]:
+    """Take the tensors that hold strings out of ``tensors`` and give what makes lists of them."""
+    lists: dict[str, Callable[[], Strings]] = {}
     for key in [key for key in tensors if key.endswith(":utf8")]:
         name = key.removesuffix(":utf8")
-        utf8, offsets = tensors.pop(key), tensors.pop(f"{name}:offsets", None)
-        if (
-            offsets is None
-            or offsets.dtype != np.int64
-            or utf8.dtype != np.uint8
-            or (utf8.ndim, offsets.ndim) != (1, 1)
-            or not _is_partition_of(offsets, len(utf8))
-        ):
-            _damaged(path, f"{_short(name)} is not a list of strings")
-        lists[name] = Strings(utf8, offsets, path)
+        lists[name] = partial(
+            _string_list, path, name, tensors.pop(key), tensors.pop(f"{name}:offsets", None)
+        )
     return lists
+
+
+def _string_list(path: Path, name: str, utf8: _Tensor, offsets: _Tensor | None) -> Strings:
+    if (
+        offsets is None
+        or offsets.view.dtype != np.int64
+        or utf8.view.dtype != np.uint8
+        or (utf8.view.ndim, offsets.view.ndim) != (1, 1)
+        or not _is_partition_of(offsets(), len(utf8.view))
+    ):
+        _damaged(path, f"{_short(name)} is not a list of strings")
+    return Strings(utf8(), offsets(), path)
 
 
 def _is_partition_of(offsets: Array, size: int) -> bool:
@@ -534,5 +736,5 @@ def _truncated(path: Path, has: int, needs: int) -> NoReturn:
     raise ModelFileError(f"truncated: {has} bytes where its header announces {needs}", path=path)
 
 
-def _damaged(path: Path, what: str) -> NoReturn:
-    raise ModelFileError(f"damaged: {what}", path=path)
+def _damaged(path: Path, what: str, remedy: str | None = None) -> NoReturn:
+    raise ModelFileError(f"damaged: {what}", path=path, remedy=remedy)

@@ -72,6 +72,7 @@ PACKAGES = {"tag": "tagging", "parse": "parsing"}
 
 def opened(cls: Any, file: ModelFile) -> Any:
     """The model in a file, with the settings with which it was fitted, if the file records them."""
+    _check_facts(file)
     model = cls.from_file(file)
     given = file.header.get("fit")
     if isinstance(given, dict):
@@ -80,3 +81,29 @@ def opened(cls: Any, file: ModelFile) -> Any:
         with file.checked():
             model.settings = choose(imported(f"spinney.settings.{task}:FIT"), given)
     return model
+
+
+#: Facts that people and programs calculate with, by the names that all models use.
+_COUNTS = (
+    "sentences",
+    "documents",
+    "tokens",
+    "words",
+    "iterations",
+    "parameters",
+    "active",
+    "seconds",
+    "objective",
+)
+
+
+def _check_facts(file: ModelFile) -> None:
+    """Refuse facts of a wrong type; None stands for a number that JSON cannot express."""
+    facts = file.header.get("facts")
+    if not isinstance(facts, dict):
+        return
+    for name in _COUNTS:
+        if not isinstance(facts.get(name), int | float | None):
+            raise file.error(f"damaged: its fact {name!r} is not a number")
+    if not isinstance(facts.get("reading", {}), dict):
+        raise file.error("damaged: it does not record how its text was read")

@@ -7,11 +7,14 @@ whose names are the same in all tasks (:data:`FACTS`). It is written by ``save``
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
-from spinney.errors import OptionError
+import numpy as np
+
+from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
 from spinney.importing import imported
 from spinney.kinds import opened
@@ -69,6 +72,18 @@ class Contents(NamedTuple):
     parts: Mapping[str, Parts] = {}
 
 
+def _refuse_nan(path: FilePath, *tensors: Mapping[str, Any]) -> None:
+    """A fit that went wrong must not replace a model that did not."""
+    for of in tensors:
+        for name, array in of.items():
+            values = np.asarray(array)
+            if values.dtype.kind == "f" and values.size and np.isnan(np.min(values)):
+                what = f"the fit gave no numbers (NaN) for {name}, and is not saved"
+                raise InputError(
+                    what, path=os.fspath(path), remedy="scale the data, or choose less extreme settings"
+                )
+
+
 class Model:
     """A fitted model; ``kind`` is its task and class."""
 
@@ -94,6 +109,7 @@ class Model:
             # What holds objects of Python cannot be written whole, and a part of it would be other settings.
             if len(written) == len(self.settings.values()):
                 fitted_with = {"fit": written}
+        _refuse_nan(path, tensors, *(part.tensors for part in parts.values()))
         write_model(path, self.kind, {**header, **fitted_with}, tensors, strings, parts)
 
     @classmethod

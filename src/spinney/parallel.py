@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
-from spinney.errors import OptionError
+from spinney.checking import whole
 
 Shard = TypeVar("Shard")
 Statistics = TypeVar("Statistics")
@@ -58,8 +58,7 @@ def map_reduce(
     """
     if threads is None:
         threads = default_threads()
-    if threads < 1:
-        raise OptionError(f"threads must be at least 1, not {threads}")
+    whole("threads", threads, 1)
     with closing(in_order(function, shards, threads)) as results:
         return functools.reduce(reduce, results)
 
@@ -68,7 +67,7 @@ def in_order(
     function: Callable[[Shard], Statistics], shards: Iterable[Shard], threads: int
 ) -> Generator[Statistics, None, None]:
     """The results of ``function`` in the order of the shards, computed on threads a little ahead of the reader."""
-    if threads == 1:
+    if whole("threads", threads, 1) == 1:
         yield from map(function, shards)
         return
     pool = ThreadPoolExecutor(threads, thread_name_prefix="spinney")

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import logging
 import math
-import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING
+
+from spinney.escaping import printable
+from spinney.interrupts import listening
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -50,6 +51,7 @@ class _Handler(logging.Handler):
 
 
 def _say(line: str) -> None:
+    line = printable(line)
     with _bars.lock:
         if _bars.shown is not None:
             _bars.shown.console.print(line, markup=False, highlight=False)
@@ -71,12 +73,12 @@ class _Bars:
                 self.shown = _new_display()
                 self.shown.start()
             self.count += 1
-            return self.shown.add_task(task.name, total=task.total, note="")
+            return self.shown.add_task(printable(task.name), total=task.total, note="")
 
     def update(self, bar: TaskID, task: Task) -> None:
         with self.lock:
             if self.shown is not None:
-                self.shown.update(bar, completed=task.done, note=task.note)
+                self.shown.update(bar, completed=task.done, note=printable(task.note))
 
     def remove(self, bar: TaskID) -> None:
         with self.lock:
@@ -142,6 +144,8 @@ class Task:
 def task(name: str, total: float | None = None) -> Iterator[Task]:
     """Show progress on a piece of work, if it takes long enough and somebody is watching.
 
+    Ctrl-C during the work is a ``KeyboardInterrupt``, also while a kernel runs (:mod:`spinney.interrupts`).
+
     Examples
     --------
     >>> with task("fitting", total=3) as fitting:
@@ -152,7 +156,8 @@ def task(name: str, total: float | None = None) -> Iterator[Task]:
     """
     work = Task(name, total)
     try:
-        yield work
+        with listening():
+            yield work
     finally:
         work.close()
 
@@ -161,28 +166,3 @@ def say(line: str) -> None:
     """Print a line on standard error, above any bar, unless progress is quiet."""
     if not _quiet:
         _say(line)
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Defer an interrupt (Ctrl-C) until the end of a block, or of a decorated function.
-
-    For changes to several arrays that must match: whoever saves what was learned so far finds all of them
-    changed, or none. Only the main thread is interrupted, so elsewhere this does nothing.
-
-    Examples
-    --------
-    >>> with uninterrupted():
-    ...     total = sum(range(10))
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    held: list[tuple[int, FrameType | None]] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if held and callable(before):
-        before(*held[0])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import spinney
-from spinney.classes import HiddenMarkov, brown, fit, pair_counts
+from spinney.classes import HiddenMarkov, brown, fit, pair_counts, recipes
+from spinney.classes.learning import Learner
 from spinney.classes.recipes import number_of_classes
 from spinney.cli.main import run
 from spinney.corpus import sentence_arrays
@@ -123,12 +124,51 @@ def test_a_class_for_each_word_is_told(caplog):
     assert "is a class of its own" in caplog.text
 
 
-def test_training_goes_on_from_a_checkpoint(tmp_path, text):
+def test_a_finished_checkpoint_says_that_it_is_done(tmp_path, text, caplog):
     kept = str(tmp_path / "checkpoint")
     how = {"method": "hmm", "classes": 4, "passes": 2, "checkpoint": kept, "resume": True}
     first = fit(text, **how)
     assert len(spinney.load(kept).facts["trace"]) == first.facts["passes"]
-    assert not np.array_equal(first.statistics_.omega, fit(text, **how).statistics_.omega)
+    again = fit(text, **how)
+    assert "is complete, after 3 passes: there is nothing to resume" in caplog.text
+    assert np.array_equal(first.statistics_.omega, again.statistics_.omega)
+    assert again.facts["trace"] == first.facts["trace"]
+    further = fit(text, method="hmm", classes=4, passes=2, init=again)
+    assert not np.array_equal(first.statistics_.omega, further.statistics_.omega)
+
+
+def test_only_a_hidden_markov_model_is_a_checkpoint(tmp_path, text):
+    kept = tmp_path / "checkpoint"
+    fit(text, classes=4).save(kept)
+    before = kept.read_bytes()
+    with pytest.raises(InputError, match="checkpoint: not a checkpoint of a hidden Markov model"):
+        fit(text, method="hmm", classes=4, checkpoint=str(kept), resume=True)
+    assert kept.read_bytes() == before
+
+
+def test_patience_counts_the_passes_before_an_interruption(tmp_path, text, monkeypatch):
+    """On held-out text that grows less likely with each pass, training ends after the first pass and its patience."""
+    values = iter(range(0, -1000, -1))
+    monkeypatch.setattr(Learner, "log_likelihood", lambda *_: float(next(values)))
+    how = {"method": "hmm", "classes": 4, "passes": 20, "patience": 4, "dev": text, "batch_tokens": 100}
+    whole = fit(text, **how)
+    assert (whole.facts["passes"], whole.facts["stopped_early"]) == (6, True)
+
+    class Stopping(HiddenMarkov):
+        def save(self, path):
+            super().save(path)
+            if self._done.passes == 3 and not self._done.finished:
+                raise KeyboardInterrupt
+
+    kept = str(tmp_path / "checkpoint")
+    monkeypatch.setattr(recipes, "HiddenMarkov", Stopping)
+    fit(text, **how, checkpoint=kept)
+    monkeypatch.setattr(recipes, "HiddenMarkov", HiddenMarkov)
+    rest = fit(text, **how, checkpoint=kept, resume=True)
+    assert (rest.facts["passes"], rest.facts["stopped_early"]) == (6, True)
+    assert [row["dev"] for row in rest.facts["trace"][:3]] == pytest.approx(
+        [row["dev"] + 0 for row in spinney.load(kept).facts["trace"][:3]]
+    )
 
 
 def test_mistakes(text):

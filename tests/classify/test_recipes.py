@@ -155,3 +155,40 @@ def test_a_configuration_fits_again_in_python(tmp_path):
     config = tomllib.loads(model.config())
     again = fit(config.pop("train"), **config)
     np.testing.assert_array_equal(again.coef, model.coef)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"cv": 7}, "cv must be at most 6, the number of documents, not 7"),
+        ({"penalty": "l1", "l2": 100.0, "lam": 1.0}, "l2 is not used by the penalty l1: leave it out"),
+        ({"l1": 0.5, "lam": 1.0}, "l1 is not used by the penalty elasticnet: leave it out"),
+        (
+            {"penalty": ElasticNet(1.0, 1.0), "lam": 1.0},
+            "lam has no effect: the penalty brings its own strengths",
+        ),
+        ({"groups": "lda:1000000"}, "must be lda:N, where N is from 2 to 10,000"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(given, message):
+    with pytest.raises(SettingError, match=message):
+        fit((TEXTS, LABELS), **given)
+
+
+def test_folds_beyond_a_class_are_told(caplog):
+    fit(([*TEXTS, "good"], [*LABELS, "pos"]), cv=4, penalty="l1", solver="cd")
+    assert "4 folds, but the class 'neg' has only 3 documents" in caplog.text
+
+
+def test_admm_chooses_its_strength():
+    """It used to be given its threads twice."""
+    groups = Groups.from_lists([[0, 1], [1, 2]], n_features=3)
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    model = fit((X, X[:, 0] > 0), penalty="overlap", groups=groups, solver="admm", threads=1)
+    assert model.facts["choice"]
+
+
+def test_numbers_too_large_are_refused():
+    numbers = [1e308 if i % 2 else -1e308 for i in range(6)]
+    with pytest.raises(ValueError, match="y has numbers larger than 1e\\+100 \\(scale them\\)"):
+        fit((TEXTS, numbers), regression=True, lam=1.0)

@@ -151,8 +151,12 @@ def test_checkpoints_and_going_on(facts, data, tmp_path):
     command = ["fit", data / "train.txt", "--method", "hmm", "--classes", 4, "--model", model, "--passes", 2]
     facts(*command, "--checkpoint", model, "--resume")
     before = HiddenMarkov.load(model).statistics_.omega.copy()
-    facts(*command, "--checkpoint", model, "--resume")
-    assert not np.array_equal(before, HiddenMarkov.load(model).statistics_.omega)
+    again = facts(*command, "--checkpoint", model, "--resume")
+    assert again["passes"] == 3
+    assert np.array_equal(before, HiddenMarkov.load(model).statistics_.omega)
+    more = [tmp_path / "more" if word is model else word for word in command]
+    facts(*more, "--init", model)
+    assert not np.array_equal(before, HiddenMarkov.load(tmp_path / "more").statistics_.omega)
 
 
 def test_typed_trees(facts, data, tmp_path):
@@ -204,7 +208,8 @@ def test_text_kept_in_a_folder_is_read_once(facts, data, tmp_path, monkeypatch):
     assert facts(*command[:-2])["ami"] == first["ami"]
 
 
-def test_interrupting_saves_what_was_learnt(data, tmp_path):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupting_saves_what_was_learnt(data, tmp_path, number, code):
     target, text = tmp_path / "m", tmp_path / "t.txt"
     text.write_text(lines(sentences(3000, 1)))
     command = [
@@ -229,9 +234,10 @@ def test_interrupting_saves_what_was_learnt(data, tmp_path):
     while line and "pass 2" not in line:
         line = process.stderr.readline()
     time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    assert process.returncode == code, err
+    assert err.endswith(("spinney: interrupted\n", "spinney: terminated\n"))
     assert "Traceback" not in err
     assert HiddenMarkov.load(target).facts["passes"] >= 2
 
@@ -659,3 +665,26 @@ def test_settings_without_effect_are_refused(spinney, data, tmp_path, options, m
     code, _, err = spinney("fit", data / "train.txt", "--method", "hmm", "--model", tmp_path / "m", *options)
     assert code == 2
     assert message in err
+
+
+def test_options_that_would_do_nothing_are_refused(spinney, data, tmp_path):
+    model, text = data / "brown", data / "dev.txt"
+    for command, said in (
+        (["apply", model, text, "--parser", "nonsense"], "a parser adds trees, lemmas and tags"),
+        (["apply", model, text, "--text", "body"], "--text is for tables (csv, tsv, jsonl), not for lines"),
+        (
+            ["apply", model, text, "--no-header"],
+            "--header is for tables (csv, tsv), not for lines: leave it out",
+        ),
+        (["eval", model, text, "--parser", "nonsense"], "a parser adds trees, lemmas and tags"),
+        (["fit", text, "--model", tmp_path / "m", "--init="], "--init is a setting of the methods"),
+        (
+            ["fit", text, "--method", "hmm", "--model", tmp_path / "m", "--dev="],
+            "--dev is empty: name a file",
+        ),
+        (["fit", text, "--model="], "--model is empty: name a file"),
+    ):
+        code, _, err = spinney(*command)
+        assert code == 2, command
+        assert said in err, command
+    assert not (tmp_path / "m").exists()

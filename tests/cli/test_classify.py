@@ -269,7 +269,18 @@ def test_skipping_what_is_bad(spinney, tmp_path, model):
 def test_interrupting_saves_what_was_learnt(folder, tmp_path):
     target = tmp_path / "m.spinney"
     command = [sys.executable, "-m", "spinney", "classify", "fit", str(folder), "--model", str(target)]
-    command += ["--solver", "ista", "--lam", "0.001", "--tol", "1e-300", "--max-iter", "100000000"]
+    command += [
+        "--solver",
+        "sgd",
+        "--penalty",
+        "l2",
+        "--lam",
+        "0.001",
+        "--tol",
+        "1e-300",
+        "--max-iter",
+        "100000000",
+    ]
     # A shell that runs the tests in the background lets its children ignore interrupts.
     listen = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

@@ -117,3 +117,11 @@ def test_a_model_of_another_task_has_no_configuration_here(spinney, refused):
     spinney()
     for task in set(TASKS) - {"lm"}:
         assert "one" in refused(task, "init-config", "--from", "one")
+
+
+@pytest.mark.parametrize("value", ["{}", "nan", "[{}]", "[1.0, inf]", "{a = 1}"])
+@pytest.mark.parametrize("name", ["penalty", "groups", "lam", "label"])
+def test_tables_and_numbers_that_are_none_are_refused(tmp_path, capsys, name, value):
+    (tmp_path / "bad.toml").write_text(f"{name} = {value}\n")
+    assert run(["classify", "fit", "text.txt", "--config", "bad.toml", "--model", "m"]) == 2
+    assert capsys.readouterr().err.startswith(f"spinney: bad.toml: {name} must be ")

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from spinney.cli import doctor_compile, main
+from spinney.cli import doctor_compile
 from spinney.cli.completion import SCRIPTS, candidates
 from spinney.cli.tasks import COMMANDS, TASKS, every_verb
 from spinney.cli.verbs import names_of
@@ -55,15 +55,6 @@ def test_what_is_broken_ends_with_1(spinney, monkeypatch):
     assert code == 1
     (problem,) = [problem for problem in json.loads(out)["problems"] if problem["broken"]]
     assert "NUMBA_CACHE_DIR" in problem["remedy"]
-
-
-def test_no_place_for_kernels_is_one_line(monkeypatch, capsys):
-    def fit(arguments, prog_name, standalone_mode):
-        raise RuntimeError("cannot cache function 'f': no locator available for file 'x'")
-
-    monkeypatch.setattr(main, "command", lambda arguments: fit)
-    assert main.run(["tag", "fit"]) == 1
-    assert "NUMBA_CACHE_DIR" in capsys.readouterr().err
 
 
 def test_kernels_are_counted_where_numba_keeps_them(tmp_path):
@@ -222,13 +213,3 @@ def test_suggestions(refused, tmp_path, monkeypatch):
         (("report", "table.spinney"), "table.csv"),
     ):
         assert f"did you mean {meant}?" in refused(*arguments), arguments
-
-
-def test_output_that_lacks_letters_shows_others(tmp_path):
-    (tmp_path / "t.csv").write_text("text,label\nfun,a\ndull,b\n")
-    command = [sys.executable, "-m", "spinney", "classify", "fit", "t.csv", "--model", "m", "--quiet"]
-    command += ["--lam", "0.1"]
-    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "? = 0.1" in done.stdout

@@ -490,11 +490,17 @@ def test_inspect(spinney, facts, data, name):
 
 def test_facts_of_a_strange_file(spinney, data, tmp_path):
     model = load_language_model(data / "loglinear")
-    model.facts |= {"seconds": "x", "order": [1], "unknown_share": {}, "parameters": "many", "lam": "[bold]"}
+    seconds = model.facts["seconds"]
+    model.facts |= {"order": [1], "unknown_share": {}, "lam": "[bold]"}
     model.save(tmp_path / "m")
     code, out, _ = spinney("inspect", tmp_path / "m")
     assert code == 0
-    assert "seconds" not in out
+    assert "[bold]" not in out
+    model.facts["seconds"] = "x"  # a number that all models have
+    model.save(tmp_path / "m")
+    code, _, err = spinney("inspect", tmp_path / "m")
+    assert (code, err) == (2, f"spinney: {tmp_path / 'm'}: damaged: its fact 'seconds' is not a number\n")
+    model.facts["seconds"] = seconds
     model.facts["reading"] = {"lowercase": 3}
     model.save(tmp_path / "m")
     code, _, err = spinney("inspect", tmp_path / "m")

@@ -150,7 +150,7 @@ def test_bad_sentences(make, text, line, message, fast):
     report = ReadReport()
     kept = read(on_error="skip", report=report)
     if "blank line" in message:  # its two halves are good
-        assert (kept, report.skipped) == (4, 0)
+        assert (kept, report.skipped) == (4, 1)
     else:
         assert (kept, report.read, report.skipped) == (2, 2, 1)
         assert report.errors == [str(caught.value)]
@@ -225,3 +225,13 @@ def test_writer_refuses_what_it_could_not_read_back(tmp_path):
     with pytest.raises(InputError, match="sentence 2 has columns of unequal length"):
         write_conllu(path, [Sentence(["a"]), Sentence(["a", "b"], heads=[0])])
     assert not list(tmp_path.iterdir())
+
+
+def test_white_space_between_sentences_is_an_error_or_skipped(make):
+    row = "\t".join(["1", "x", *"_" * 8])
+    path = make(f"{row}\n\n{row}\n \n{row}\n\n{row}\n")
+    with pytest.raises(InputError, match=r"file.txt:4: white space on a blank line"):
+        list(read_conllu(path))
+    report = ReadReport()
+    assert len(list(read_conllu(path, on_error="skip", report=report))) == 4
+    assert report.skipped == 1

@@ -68,3 +68,10 @@ def test_other_folders_are_left_alone(texts, tmp_path):
     with pytest.raises(InputError):
         write_sample_files(str(tmp_path))
     assert (tmp_path / "thesis.txt").read_text() == "mine"
+
+
+def test_a_folder_that_was_half_made_is_completed(texts, tmp_path):
+    (tmp_path / "manual.txt").write_bytes((texts / "manual.txt").read_bytes())
+    (tmp_path / ".code.txt.12345678.tmp").write_text("half")
+    names = write_sample_files(str(tmp_path))
+    assert (tmp_path / names[0]).read_bytes() == (texts / names[0]).read_bytes()

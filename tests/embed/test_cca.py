@@ -209,7 +209,7 @@ def test_more_features_than_examples_fit_perfectly_unless_there_is_a_ridge():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"n_components": 0}, "n_components must be at least 1"),
+        ({"n_components": 0}, "n_components must be a whole number of at least 1"),
         ({"ridge": -1.0}, "ridge"),
         ({"ridge": (1.0, -1.0)}, "ridge"),
         ({"ridge": (1.0, 1.0, 1.0)}, "ridge"),

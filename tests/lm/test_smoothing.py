@@ -331,7 +331,7 @@ def test_options_are_checked():
     text = sentence_arrays([["a", "b"]])
     with pytest.raises(OptionError, match="method must be"):
         fit_ngram(text, "nonsense")
-    with pytest.raises(OptionError, match="order must be at least 1"):
+    with pytest.raises(OptionError, match="order must be a whole number of at least 1"):
         fit_ngram(text, order=0)
     with pytest.raises(OptionError, match="discount must be"):
         fit_ngram(text, "kneser-ney", discount=1.5)

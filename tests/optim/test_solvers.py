@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import ElasticNet as SkElasticNet
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 
-from spinney.errors import OptionError
+from spinney.errors import InputError, OptionError
 from spinney.optim import (
     L1,
     L2,
@@ -135,7 +135,7 @@ def test_stochastic_solvers_come_near(solver, name):
     loss = _losses()[name]
     penalty = ElasticNet(1.0, 1.0)
     best = solve(loss, penalty, tol=1e-9)
-    null = solve(loss, penalty, tol=np.inf)
+    null = solve(loss, penalty, tol=1e300)
     solution = solve(loss, penalty, solver, tol=1e-3, max_iter=300, batch=8)
     assert solution.objective - best.objective < 0.05 * (null.objective - best.objective)
 
@@ -480,3 +480,23 @@ def test_columns_that_nearly_explain_each_other_do_not_make_descent_crawl(lam):
     best = Lasso(alpha=lam / 100, tol=1e-12, max_iter=10**6).fit(X, loss.y)
     theirs = 0.5 * np.sum((loss.y - best.predict(X)) ** 2) + lam * np.abs(best.coef_).sum()
     assert solution.objective <= theirs * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-300])
+@pytest.mark.parametrize("solver", ["lbfgs", "fista"])
+def test_solvers_end_when_nothing_moves(tol, solver):
+    """A tolerance that rounding cannot reach does not cost all iterations that are allowed."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 8))
+    loss = LogisticLoss(X, np.where(X[:, 0] > 0, 1.0, -1.0))
+    solution = solve(loss, L2(1.0), solver, tol=tol, max_iter=100_000)
+    assert solution.n_iter < 20_000
+    assert solution.converged or solution.stalled
+    assert solution.violation < 1e-9
+
+
+def test_numbers_that_cannot_be_computed_with_are_refused():
+    with pytest.raises(InputError, match="y has numbers larger than 1e\\+100"):
+        SquaredLoss(np.eye(2), [1e308, -1e308])
+    with pytest.raises(InputError, match="X has values that are NaN or infinite"):
+        SquaredLoss(np.array([[1.0, np.nan]]), [1.0])

@@ -148,6 +148,7 @@ def test_bad_options(wrong):
         Binarisation(**wrong)
 
 
+@pytest.mark.slow
 def test_the_penn_treebank_sample(tmp_path: Path):
     folder = os.environ.get("SPINNEY_DATA")
     if not folder:

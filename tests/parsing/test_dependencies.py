@@ -132,6 +132,7 @@ def test_long_and_deep():
     assert to_dependencies(tree, HeadRules.rightmost()).heads == [501] * 500 + [0]
 
 
+@pytest.mark.slow
 def test_the_dependency_treebank(tmp_path: Path):
     """Another conversion of the same 94,084 words, with other heads: every single one comes out."""
     folder = os.environ.get("SPINNEY_DATA")

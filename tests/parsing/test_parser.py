@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -257,7 +258,7 @@ def test_a_damaged_file_is_refused(train, tmp_path):
     def damaged(header=None, parts=None, **tensors):
         found = {name: model.part(name) for name in model.part_headers}
         kept = {
-            name: Parts(one.header, one.tensors | (parts or {}).get(name, {}), {})
+            name: Parts(one.header, {**one.tensors, **(parts or {}).get(name, {})}, {})
             for name, one in found.items()
         }
         own = {name: value for name, value in model.tensors.items() if "/" not in name}
@@ -277,6 +278,13 @@ def test_a_damaged_file_is_refused(train, tmp_path):
     damaged(parts={"grammar0": {"n_states": states + 1}})
     damaged(parts={"grammar0": {"root": np.array(model.part("grammar0").tensors["root"]) * np.nan}})
     damaged(parts={"coarse": {"n_states": states * 0 + 2}})
+    # Counts far beyond what the file holds must not be believed: 2³⁰ states took 8.4 GB.
+    tracemalloc.start()
+    damaged(parts={"grammar0": {"n_states": states * 0 + (2**30 - 1)}})
+    few = {"root": np.ones(1, np.float32), "root_at": np.zeros(1, np.uint32)}
+    damaged(parts={"grammar0": {**few, "n_states": states * 0 + 2**15}})
+    assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    tracemalloc.stop()
 
 
 @pytest.mark.slow

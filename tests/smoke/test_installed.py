@@ -62,7 +62,7 @@ def test_the_metadata():
     assert about["License-Expression"] == "BSD-3-Clause"
     assert about["Requires-Python"] == ">=3.11"
     (script,) = metadata.entry_points(group="console_scripts", name="spinney")
-    assert script.value == "spinney.cli.main:main"
+    assert script.value == "spinney.__main__:main"
 
 
 def test_files_that_are_not_python():

@@ -344,6 +344,7 @@ def conll2000(tmp_path_factory):
     return folder / "conll2000"
 
 
+@pytest.mark.slow
 def test_conll2000(conll2000):
     columns = read_all(conll2000 / "train.txt")
     extractor = Extractor(parse_patterns(PRESETS["chunk"]))

@@ -217,6 +217,7 @@ def test_nettalk_alignments_are_found_again(data):
     assert right / total > 0.95
 
 
+@pytest.mark.slow
 def test_cmudict(data):
     path = data / "nltk" / "cmudict.zip"
     pairs = read_cmudict(path)

@@ -18,9 +18,9 @@ from spinney.tagging.patterns import (
     read_patterns,
     shape,
     values_of,
-    wapiti_regex,
 )
 from spinney.tagging.presets import PRESETS, kind_of, preset
+from spinney.tagging.regex import _characters, wapiti_regex
 
 # As distributed with CRF++ (example/basenp/template) and, below, in the manner of Wapiti's manual.
 CRFPP = """\
@@ -276,18 +276,109 @@ expressions = st.builds(
 @given(expressions, st.text("abAB12.- *_", max_size=8))
 @settings(deadline=None)
 def test_regular_expressions_match_as_in_wapiti(expression, text):
-    found = wapiti_regex(expression).search(text)
-    assert (found[0] if found else None) == wapiti_match(expression, text)
+    assert wapiti_regex(expression).find(text) == wapiti_match(expression, text)
 
 
 def test_more_than_wapiti():
-    assert wapiti_regex(r"[\u\d]+").search("xABC12y")[0] == "ABC12"
-    assert wapiti_regex(r"^[^\p]*$").search("naïve")
-    assert wapiti_regex(r"(\l|\d){2,}").search("Xab3")[0] == "ab3"
-    assert wapiti_regex(r"[]*]+").search("a*]")[0] == "*]"
-    assert wapiti_regex(r"\"").search('"')
-    assert not wapiti_regex(r"\a").search("1_½")
-    assert wapiti_regex(r"\A").search("é_")[0] == "_"
+    assert wapiti_regex(r"[\u\d]+").find("xABC12y") == "ABC12"
+    assert wapiti_regex(r"^[^\p]*$").find("naïve")
+    assert wapiti_regex(r"(\l|\d){2,}").find("Xab3") == "ab3"
+    assert wapiti_regex(r"[]*]+").find("a*]") == "*]"
+    assert wapiti_regex(r"\"").find('"')
+    assert not wapiti_regex(r"\a").find("1_½")
+    assert wapiti_regex(r"\A").find("é_") == "_"
+
+
+def backtracking(expression):
+    """What Python's own expressions, which backtrack, make of Wapiti's: all models were once made with these."""
+    classes = {c: f"[{_characters(c, True)}]" for c in "awlupAWLUP"}
+    part = re.compile(r"(\[\^?\]?(?:\\.|[^\]\\])*\])|(\*)(?![?+])|\\.|.", re.DOTALL)
+
+    def translated(found):
+        inside = 1 if found[1] else 0
+        own = re.compile(r"\\([aAwWlLuUpP])|\\.", re.DOTALL)
+        cut = slice(1, -1) if inside else slice(None)
+        return "*?" if found[2] else own.sub(lambda one: classes[one[1]][cut] if one[1] else one[0], found[0])
+
+    return re.compile(part.sub(translated, expression), re.DOTALL)
+
+
+atoms = [
+    *"aB1.-é", r"\.", *(rf"\{c}" for c in "adlpsuwADLPSUW"), "[ab]", r"[^a\d]", r"[\u\s]", "[]a]", "[^]a]", "[a-z]",
+    "[a[:]",
+    "(a|ab)", r"(\l|\d)", "(?:a|)", "(?i:é)", "(b*)", r"\x41", r"\t", "{", r"\Z", r"[\b]", r"\"",
+]  # fmt: skip
+repeats = ["", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{,2}", "{0,}", "{2,}?"]
+any_expression = st.builds(
+    lambda start, parts, end: start + "".join(atom + often for atom, often in parts) + end,
+    st.sampled_from(["", "^"]),
+    st.lists(st.tuples(st.sampled_from(atoms), st.sampled_from(repeats)), min_size=1, max_size=4),
+    st.sampled_from(["", "$", "(?=-)", "|a"]),
+)
+
+
+@given(
+    any_expression,
+    st.lists(st.text('aabbAB12.-* _éßİıſK٣½ǅ\u00a0\tx{},:[]"', max_size=8), min_size=1, max_size=5),
+)
+@settings(deadline=None, max_examples=100)
+@pytest.mark.filterwarnings("ignore:Possible nested set")
+def test_linear_matching_is_that_of_python(expression, texts):
+    try:
+        old = backtracking(expression)
+    except re.error:
+        with pytest.raises(re.error):
+            wapiti_regex(expression)
+        return
+    for text in texts:
+        found = old.search(text)
+        assert wapiti_regex(expression).find(text) == (found[0] if found else None)
+
+
+def test_presets_see_what_they_saw():
+    used = {
+        field.look.argument for text in PRESETS.values() for p in parse_patterns(text) for field in p.fields
+    }
+    used = {expression for expression in used if expression and not expression.isidentifier()}
+    assert r"^[^-/.]{2,}(?=-)" in used
+    words = [
+        "",
+        "A.",
+        "U.S.",
+        "1999",
+        "3,000.5",
+        "x-ray",
+        "Coca-Cola",
+        "--",
+        "É",
+        "naïve-é",
+        "_x-1",
+        "٣٤",
+        "a/b-c",
+        "ABC",
+    ]
+    for expression in used:
+        for word in words:
+            found = backtracking(expression).search(word)
+            assert wapiti_regex(expression).find(word) == (found[0] if found else None), (expression, word)
+
+
+@pytest.mark.parametrize("expression", ["(a+)+$", "(a|a)*b", "(a|aa)+$", "(.*a){12}$", "(?:a?){30}a{30}$"])
+def test_no_expression_runs_for_ever(expression):
+    assert wapiti_regex(expression).find("a" * 20_000 + "!") is None
+
+
+@pytest.mark.parametrize(
+    "expression", [r"(a)\1", "(?=a)b", "(?<!a)b", "(?<=a)b", "a++", "(?>a)", r"\ba", "a{2000}", "a|b(?=c)"]
+)
+def test_what_needs_backtracking_is_refused(expression, tmp_path):
+    path = tmp_path / "p.tpl"
+    path.write_text(f'U0:%x[0,0]\nU1:%t[0,0,"{expression}"]\n')
+    with pytest.raises(InputError) as caught:
+        read_patterns(path)
+    assert str(caught.value).startswith(f"{path}:2: pattern ")
+    assert repr(expression) in str(caught.value)
+    assert "cannot be matched in linear time" in str(caught.value)
 
 
 # ------------------------------------------------------------------------------------------- presets

@@ -21,6 +21,7 @@ def chunks(tmp_path_factory):
     return read_all(folder / "train"), read_all(folder / "test")
 
 
+@pytest.mark.slow
 def test_chunking_by_passive_aggressive_updates(chunks):
     train, test = chunks
     tagger = Tagger("chunk", solver="pa", passes=3).fit_columns(train)

@@ -77,7 +77,7 @@ def class_paths(model: HiddenMarkov) -> list[str]:
         Neighbours(counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data),
         Neighbours(columns.indptr.astype(np.int64), columns.indices.astype(np.int32), columns.data),
         np.rint(scale * statistics.rho).astype(np.int64),
-        np.rint(scale * statistics.mass).astype(np.int64),
+        np.rint(scale * statistics.gain * statistics.mass).astype(np.int64),
         model.structure == "tree",
     )
     n = statistics.n_classes

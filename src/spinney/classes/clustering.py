@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.checking import whole
 from spinney.classes.model import WordClassModel
 from spinney.classes.pairs import PairCounts
 from spinney.corpus import TokenArrays
@@ -122,13 +123,11 @@ class Clustering(WordClassModel):
         classes = WordClasses.from_parts(file.part("classes"))
         n = classes.n_classes
         class_pairs, class_roots = (
-            file.tensor("class_pairs", np.int64, 2),
-            file.tensor("class_roots", np.int64),
+            file.tensor("class_pairs", np.int64, 2, low=0),
+            file.tensor("class_roots", np.int64, low=0),
         )
         if class_pairs.shape != (n, n) or class_roots.shape != (n,):
             raise file.error("damaged: the counts do not match the classes")
-        if np.any(class_pairs < 0) or np.any(class_roots < 0):
-            raise file.error("damaged: a count is negative")
         if class_pairs.sum(dtype=np.float64) + class_roots.sum(dtype=np.float64) > 2**53:
             raise file.error("damaged: there are more pairs than any text has")
         return cls(classes, class_pairs, class_roots, file.fact("facts", dict))
@@ -156,8 +155,7 @@ def check_sizes(pairs: PairCounts, vocabulary: Vocabulary, n_classes: int, root:
     if len(vocabulary) != pairs.n_words:
         what = f"the pairs are of {pairs.n_words} words, but the vocabulary has {len(vocabulary)}: use the same text"
         raise OptionError(what)
-    if n_classes < 2:
-        raise OptionError(f"at least 2 classes are needed, not {n_classes}")
+    whole("n_classes", n_classes, 2)
     if n_classes > pairs.n_words:
         what = f"{n_classes} classes for {pairs.n_words} words: ask for at most {pairs.n_words}"
         raise OptionError(what)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spinney.classes.learning import Corpus, Pass, shuffled_batches, step_sizes
+from spinney.classes.learning import Corpus, Half, Pass, shuffled_batches, step_sizes
 from spinney.classes.relations import class_edges
 from spinney.classes.statistics import Statistics, classes_start, random_start, split
 from spinney.classes.stepsize import gamma_scores
 from spinney.errors import OptionError
 from spinney.files import FilePath
+from spinney.interrupts import uninterrupted
 from spinney.progress import Task, log, task
 from spinney.structure import WordClasses
 
@@ -38,7 +38,7 @@ def beginning(model: HiddenMarkov, corpus: Corpus, init: WordClasses | HiddenMar
         return random_start(counts, size, kinds, rng, dtype)
     if not isinstance(init, WordClasses):
         old = init.statistics_
-        return Statistics(old.omega.astype(dtype), old.mass.copy(), old.tau.copy(), old.rho.copy())
+        return Statistics(old.omega.astype(dtype), old.mass.copy(), old.tau.copy(), old.rho.copy(), old.gain)
     if not 2 <= init.n_classes <= model.n_classes:
         raise OptionError(f"the initial classes are {init.n_classes}, but {model.n_classes} are asked for")
     classes = init.encode(list(model.vocabulary_.words))
@@ -78,73 +78,86 @@ class EMTraining:
                 self._pass()
             log.info("starting with %d classes, which will be split", size)
             larger = min(2 * size, model.n_classes)
-            model.statistics_ = split(model.statistics_, larger, _rng(model, size), model.how.noise)
-            model._done = Done()
-        best, waited = -math.inf, 0
-        while model._done.passes < model.how.passes:
-            value = self._pass()
-            if self.held_out is not None and model.how.patience is not None:
-                best, waited = (value, 0) if value > best else (best, waited + 1)
-                if waited >= model.how.patience:
-                    model.facts["stopped_early"] = True
-                    break
+            halves = split(model.statistics_, larger, _rng(model, size), model.how.noise)
+            with uninterrupted():
+                model.statistics_, model._done = halves, Done()
+        while model._done.passes < model.how.passes and not self._waited_enough():
+            self._pass()
         if model.how.em == "online" and model.how.finish:
             self._pass(last=True)
         model._done = model._done._replace(finished=True)
         if self.checkpoint is not None:
             model.save(self.checkpoint)
 
-    def _pass(self, last: bool = False) -> float:
-        """One pass over the text; returns the log-likelihood per token: of held-out text if there is some."""
+    def _waited_enough(self) -> bool:
+        """Whether the last passes, those before an interruption among them, brought no progress on held-out text."""
+        model = self.model
+        if self.held_out is None or model.how.patience is None:
+            return False
+        rows = [row for row in model.facts["trace"] if row["classes"] == model.n_classes]
+        values = [row["dev"] for row in rows[len(rows) - model._done.passes :] if "dev" in row]
+        if not values or len(values) - 1 - values.index(max(values)) < model.how.patience:
+            return False
+        model.facts["stopped_early"] = True
+        return True
+
+    def _pass(self, last: bool = False) -> None:
+        """One pass over the text. It is counted once it is whole: an interrupt leaves its beginning, or none of it."""
         model, n, done = self.model, self.corpus.arrays.n_tokens, self.model._done.passes
         batch, C = last or model.how.em == "batch", model.statistics_.n_classes
         name = f"{'batch' if batch else 'online'} EM, {C} classes, pass {done + 1}"
-        started = time.perf_counter()
+        started, before = time.perf_counter(), 0.0 if batch else model._half.seconds
         with task(name, total=n) as work:
-            found = self._batch_pass(work, last) if batch else self._online_pass(work)
-        model._done = model._done._replace(passes=done if last else done + 1)
-        model.facts["revived"] += found.revived
+            statistics, found = self._batch_pass(work, last) if batch else self._online_pass(work)
         row = {
             "classes": C,
             "pass": done + 1,
             "log_likelihood": found.log_likelihood / n,
             "support": found.support,
-            "seconds": time.perf_counter() - started,
+            "seconds": before + time.perf_counter() - started,
         }
         if self.held_out is not None:
-            value = model._learner.log_likelihood(self.held_out, model.laws_)
+            value = model._learner.log_likelihood(self.held_out, model._learner.laws(statistics))
             row["dev"] = value / self.held_out.arrays.n_tokens
-        model.facts["trace"].append(row)
+        with uninterrupted():
+            model.statistics_, model._half = statistics, Half()
+            model._done = model._done._replace(passes=done if last else done + 1, finished=last)
+            model.facts["revived"] += found.revived
+            model.facts["trace"].append(row)
         dev = f", held out {row['dev']:.4f}" if "dev" in row else ""
         values = name, row["log_likelihood"], dev, row["seconds"]
         log.info("%s: log-likelihood per token %.4f%s, %.1f s", *values)
         if self.checkpoint is not None and not last:
             model.save(self.checkpoint)
-        return float(row.get("dev", row["log_likelihood"]))
 
-    def _batch_pass(self, work: Task, last: bool) -> Pass:
+    def _batch_pass(self, work: Task, last: bool) -> tuple[Statistics, Pass]:
         model = self.model
-        model.statistics_, found = model._learner.batch_pass(self.corpus, model.statistics_, work)
+        statistics, found = model._learner.batch_pass(self.corpus, model.statistics_, work)
         if last:  # a class that is brought back now would never be trained
-            return found
-        revived = model.statistics_.revive(_rng(model, model._done.passes, 1), model.how.noise)
-        return found._replace(revived=revived)
+            return statistics, found
+        revived = statistics.revive(_rng(model, model._done.passes, 1), model.how.noise)
+        return statistics, found._replace(revived=revived)
 
-    def _online_pass(self, work: Task) -> Pass:
-        model = self.model
-        rng = _rng(model, model._done.passes, model.statistics_.n_classes)
-        batches = shuffled_batches(self.corpus, model.how.batch_tokens, rng)
-        model.statistics_.scaled(self.corpus.arrays.n_tokens / len(batches))
+    def _online_pass(self, work: Task) -> tuple[Statistics, Pass]:
+        model, C = self.model, self.model.statistics_.n_classes
+        done = model._done.passes
+        batches = shuffled_batches(self.corpus, model.how.batch_tokens, _rng(model, done, C))
+        if not 0 < model._half.batches <= len(batches):
+            model._half = Half()
+            model.statistics_.scaled(self.corpus.arrays.n_tokens / len(batches))
 
-        def watch(t: int) -> None:
-            model._done = model._done._replace(steps=t)
+        def watch(t: int, half: Half) -> None:
+            model._done, model._half = model._done._replace(steps=t), half
+
+        def rng(t: int) -> np.random.Generator:
+            return _rng(model, done, C, t)
 
         alpha = step_sizes(model.gamma_, model.how.delay)
         found = model._learner.online_pass(
-            self.corpus, model.statistics_, batches, alpha, model._done.steps, rng, work, watch
+            self.corpus, model.statistics_, batches, alpha, model._done.steps, rng, work, watch, model._half
         )
         model.statistics_.fold()  # so that a checkpoint holds exactly what goes on
-        return found
+        return model.statistics_, found
 
 
 def _rng(model: Any, *stream: int) -> np.random.Generator:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney import progress
+from spinney.checking import random_numbers
 from spinney.classes.clustering import Clustering, check_sizes, make_clustering
 from spinney.classes.merging import hierarchy as paths_of
 from spinney.classes.pairs import Ints, Neighbours, PairCounts, Phi, fixed_point
@@ -237,7 +238,7 @@ def _initial(
         raise unknown_choice("init must be word classes,", init, ("frequency", "random"))
     order = pairs.by_frequency()
     if init == "random":
-        order = np.random.default_rng(random_state).permutation(order)
+        order = random_numbers(random_state).permutation(order)
     ids = np.empty(pairs.n_words, np.int32)
     ids[order] = np.arange(pairs.n_words) % n_classes
     return ids

@@ -10,13 +10,15 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.checking import seed, whole
 from spinney.classes.em import Done, EMTraining, beginning
-from spinney.classes.learning import Corpus, Learner, Messages, Trees
+from spinney.classes.learning import Corpus, Half, Learner, Messages, Trees
 from spinney.classes.model import Cells, Homonym, InClasses, WordClassModel
 from spinney.classes.relations import REST, kind_numbers, kinds_of
 from spinney.classes.statistics import Statistics
 from spinney.classes.stepsize import GAMMAS
 from spinney.corpus import TokenArrays, Vocabulary
+from spinney.corpus.arrays import checked_text
 from spinney.corpus.text import Reading, Tokens, batch_arrays
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.files import FilePath, ModelFile
@@ -113,8 +115,9 @@ class HiddenMarkov(WordClassModel):
             Held-out sentences with the same vocabulary, whose exact likelihood is reported after each pass.
         init
             Word classes to start from, such as Brown clusters (as the thesis advises), or a model. A model whose
-            training was interrupted (a checkpoint) continues as if it had not been; any other is trained further, and
-            if it has fewer classes, these are split.
+            training was interrupted (a checkpoint) continues as if it had not been, within a pass of online EM if
+            need be, and its facts tell of all passes; any other is trained further, and if it has fewer classes,
+            these are split.
         checkpoint
             A model file to write after each pass; give it as ``init`` to continue.
         reading
@@ -123,7 +126,7 @@ class HiddenMarkov(WordClassModel):
         """
         started = time.perf_counter()
         self._check()
-        if not text.n_tokens:
+        if not checked_text(text).n_tokens:
             raise InputError("there are no words to learn from")
         if self.n_classes > len(text.vocabulary):
             raise OptionError(
@@ -141,12 +144,14 @@ class HiddenMarkov(WordClassModel):
         self.facts: dict[str, Any] = {"reading": dict(reading or {}), "revived": 0, "trace": []}
         self.statistics_: Statistics = beginning(self, corpus, init)
         self.gamma_ = GAMMAS[0] if self.how.gamma == "search" else float(self.how.gamma)
-        self._done, searched = Done(), False
+        self._done, self._half, searched = Done(), Half(), False
         if isinstance(init, HiddenMarkov) and init.n_classes == self.n_classes:
-            interrupted = not init._done.finished
-            self._done = init._done if interrupted else Done(steps=init._done.steps)
-            if interrupted and self.how.gamma == init.how.gamma:
-                self.gamma_, searched = init.gamma_, True
+            self._done = Done(steps=init._done.steps)
+            if not init._done.finished:
+                searched = self._go_on(init)
+        if not self._half.batches:
+            self.statistics_.fold()
+        earlier = self._half.seconds + sum(row["seconds"] for row in self.facts["trace"])
         training = EMTraining(self, corpus, held_out, checkpoint)
         with one_blas_thread():
             try:
@@ -154,16 +159,27 @@ class HiddenMarkov(WordClassModel):
                     training.search_gamma()
                 training.run()
             finally:
-                self.statistics_.fold()
-                self._note_facts(corpus, time.perf_counter() - started)
+                if not self._half.batches:
+                    self.statistics_.fold()
+                self._note_facts(corpus, earlier + time.perf_counter() - started)
         return self
+
+    def _go_on(self, init: HiddenMarkov) -> bool:
+        """Take over how far an interrupted training had come; whether it had found its γ."""
+        self._done = init._done
+        self.facts["trace"], self.facts["revived"] = list(init.facts["trace"]), init.facts.get("revived", 0)
+        if (init.how.batch_tokens, init.random_state) == (self.how.batch_tokens, self.random_state):
+            self._half = init._half  # the same batches in the same order
+        if self.how.gamma != init.how.gamma or (self.how.gamma == "search" and "gammas" not in init.facts):
+            return False
+        self.gamma_ = init.gamma_
+        self.facts |= {name: init.facts[name] for name in ("gammas",) if name in init.facts}
+        return True
 
     def _check(self) -> None:
         """Refuse what cannot be learned."""
-        for name, least in (("n_classes", 2), ("random_state", 0)):
-            value = getattr(self, name)
-            if not _is_whole(value, least):
-                raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        whole("n_classes", self.n_classes, 2)
+        seed(self.random_state)
         if self.threads is not None and not _is_whole(self.threads, 1):
             raise OptionError(f"threads must be at least 1, not {self.threads!r}")
         if self.structure not in get_args(Structure):
@@ -474,11 +490,14 @@ class HiddenMarkov(WordClassModel):
         """What the model keeps in its file. Its statistics are there, too, so learning can go on from it."""
         self._check_fitted()
         statistics = self.statistics_
-        statistics.fold()
+        half = {"gain": statistics.gain, **self._half._asdict()} if self._half.batches else None
+        if half is None:
+            statistics.fold()
         header = {
             "settings": {name: getattr(self, name) for name in _SETTINGS} | self.how.as_dict(),
             "facts": self.facts,
             **self._done._asdict(),
+            **({} if half is None else {"half": half}),
             "gamma": self.gamma_,
             "relations": self.relations_,
             "unknown": self.vocabulary_.unknown,
@@ -500,19 +519,20 @@ class HiddenMarkov(WordClassModel):
         with model.checked():
             fitted = cls(**model.settings({*_SETTINGS, *how}))
         # Copies: training may go on from here, and kernels are compiled for arrays that can be written to.
-        omega = np.array(model.tensor("omega", fitted.how.dtype, ndim=2))
-        mass, rho = (np.array(model.tensor(name, np.float64)) for name in ("mass", "rho"))
-        tau, counts = np.array(model.tensor("tau", np.float64, ndim=3)), model.tensor("counts", np.int64)
+        omega = np.array(model.tensor("omega", fitted.how.dtype, ndim=2, low=0))
+        mass, rho = (np.array(model.tensor(name, np.float64, low=0)) for name in ("mass", "rho"))
+        tau, counts = (
+            np.array(model.tensor("tau", np.float64, ndim=3, low=0)),
+            model.tensor("counts", np.int64, low=0),
+        )
         words = model.texts("words")
         V, C = omega.shape
         with model.checked():
             fitted._check()
-            if not 2 <= C <= fitted.n_classes or len(words) != V or counts.min(initial=0) < 0:
+            if not 2 <= C <= fitted.n_classes or len(words) != V:
                 raise OptionError("its sizes do not match")
             if (mass.shape, tau.shape, rho.shape) != ((C,), (len(relations), C, C), (C,)):
                 raise OptionError("the shapes of its arrays do not match")
-            if not all(np.all(np.isfinite(one)) and np.all(one >= 0) for one in (omega, mass, tau, rho)):
-                raise OptionError("some of its counts are not valid")
             if not np.allclose(mass, omega.sum(axis=0, dtype=np.float64), rtol=1e-3, atol=1e-3 * mass.mean()):
                 raise OptionError("its totals do not match its counts")
             fitted.vocabulary_ = Vocabulary(tuple(words), counts, model.header.get("unknown"))
@@ -521,10 +541,11 @@ class HiddenMarkov(WordClassModel):
         if min(done) < 0:
             raise model.error("damaged: its number of passes is negative")
         fitted._done = done
-        if not isinstance(facts.get("reading"), dict) or not isinstance(facts.get("trace"), list):
+        if not isinstance(facts.get("reading"), dict) or not _is_trace(facts.get("trace")):
             raise model.error("damaged: it does not record how its text was read")
         fitted.facts, fitted.gamma_ = facts, model.fact("gamma", float)
-        fitted.statistics_ = Statistics(omega, mass, tau, rho)
+        fitted._half, gain = _read_half(model)
+        fitted.statistics_ = Statistics(omega, mass, tau, rho, gain)
         return fitted
 
 
@@ -547,6 +568,34 @@ def posterior_cell(row: Any, top: int) -> str:
 
 def _is_whole(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_trace(rows: object) -> bool:
+    return isinstance(rows, list) and all(
+        isinstance(row, dict)
+        and isinstance(row.get("classes"), int)
+        and all(isinstance(row.get(name, 0.0), int | float) for name in ("seconds", "dev", "log_likelihood"))
+        and {"seconds", "log_likelihood"} <= set(row)
+        for row in rows
+    )
+
+
+def _read_half(model: ModelFile) -> tuple[Half, float]:
+    """The part of a pass that an interrupted training had made, and the factor of its counts."""
+    found = model.header.get("half")
+    if found is None:
+        return Half(), 1.0
+    names = ("gain", *Half._fields)
+    sound = isinstance(found, dict) and set(found) == set(names)
+    if not sound or not all(
+        isinstance(found[name], type(value)) for name, value in zip(names, (1.0, *Half()))
+    ):
+        raise model.error("damaged: it does not tell how far its training had come")
+    gain = found.pop("gain")
+    half = Half(**found)
+    if not 0 < gain <= 1 or min(half.batches, half.kept, half.sent, half.revived, half.seconds) < 0:
+        raise model.error("damaged: it does not tell how far its training had come")
+    return half, gain
 
 
 def _read_relations(model: ModelFile, relations: dict[str, Any]) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +15,7 @@ from spinney.classes.statistics import Statistics
 from spinney.corpus import TokenArrays
 from spinney.inference.forests import TokenForest, sentence_trees
 from spinney.inference.hidden import Beliefs, Laws, sparse_sum_product, sum_product
+from spinney.interrupts import uninterrupted
 from spinney.parallel import in_order
 from spinney.progress import Task
 
@@ -78,6 +80,38 @@ class Pass(NamedTuple):
     revived: int
 
 
+class Half(NamedTuple):
+    """A part of a pass: the batches that were made, and their totals."""
+
+    batches: int = 0
+    log_likelihood: float = 0.0
+    kept: float = 0.0
+    sent: int = 0
+    revived: int = 0
+    seconds: float = 0.0
+
+    def after(self, found: Sequence[Beliefs], revived: int = 0, seconds: float = 0.0) -> Half:
+        """The part with one more batch."""
+        total, kept, sent = self.log_likelihood, self.kept, self.sent
+        for one in found:
+            total, kept, sent = total + one.log_likelihood, kept + one.support[0], sent + one.support[1]
+        return Half(
+            self.batches + 1,
+            float(total),
+            float(kept),
+            int(sent),
+            self.revived + revived,
+            self.seconds + seconds,
+        )
+
+    def result(self) -> Pass:
+        """What the whole pass found."""
+        return Pass(self.log_likelihood, self.kept / max(self.sent, 1), self.revived)
+
+
+NO_BATCH = Half()
+
+
 @dataclass(frozen=True)
 class Learner:
     """The settings of EM that do not change on the way."""
@@ -98,13 +132,13 @@ class Learner:
         laws = self.laws(statistics)
         V, C = statistics.omega.shape
         new = Statistics.zeros(V, C, len(statistics.tau), np.float64)
-        total = _Totals()
+        total = Half()
         for words, found in self._found(corpus, corpus.pieces(), laws):
             new.add(words, found)
-            total.add(found)
+            total = total.after([found])
             work.update(len(words))
         new.omega = new.omega.astype(statistics.omega.dtype)
-        return new, total.result(0)
+        return new, total.result()
 
     def online_pass(
         self,
@@ -113,24 +147,27 @@ class Learner:
         batches: Sequence[Sequence[TokenArrays]],
         alpha: Callable[[int], float],
         steps: int,
-        rng: np.random.Generator,
+        rng: Callable[[int], np.random.Generator],
         work: Task,
-        watch: Callable[[int], None],
+        watch: Callable[[int, Half], None],
+        half: Half = NO_BATCH,
     ) -> Pass:
         """Online EM over batches of pieces; ``alpha(t)`` is the size of step t, of which ``steps`` were made before.
 
-        The statistics change in place, and whole batches at a time: they are sound whenever the work is interrupted.
+        The statistics change in place, and whole batches at a time: they are sound whenever the work is interrupted,
+        and ``watch`` has then been told what was done with them, so that the pass can go on from there.
         """
-        total, revived = _Totals(), 0
-        for t, batch in enumerate(batches, steps + 1):
+        for t, batch in enumerate(batches[half.batches :], steps + 1):
+            began = time.perf_counter()
             found = list(self._found(corpus, batch, self.laws(statistics)))
-            statistics.step(found, alpha(t))
-            revived += statistics.revive(rng, self.noise)
-            for words, beliefs in found:
-                total.add(beliefs)
+            with uninterrupted():
+                statistics.step(found, alpha(t))
+                revived = statistics.revive(rng(t), self.noise)
+                half = half.after([beliefs for _, beliefs in found], revived, time.perf_counter() - began)
+                watch(t, half)
+            for words, _ in found:
                 work.update(len(words))
-            watch(t)
-        return total.result(revived)
+        return half.result()
 
     def log_likelihood(self, corpus: Corpus, laws: Laws) -> float:
         """Of all words, by exact inference whatever the messages of learning."""
@@ -145,19 +182,6 @@ class Learner:
     def _expect(self, corpus: Corpus, laws: Laws, piece: TokenArrays) -> tuple[NDArray[np.int32], Beliefs]:
         """The E-step on a piece: a pure function, so any thread may do it."""
         return self.messages.beliefs(corpus.trees(piece), laws)[1:]
-
-
-class _Totals:
-    def __init__(self) -> None:
-        self.log_likelihood, self.kept, self.sent = 0.0, 0.0, 0
-
-    def add(self, found: Beliefs) -> None:
-        self.log_likelihood += found.log_likelihood
-        self.kept += found.support[0]
-        self.sent += found.support[1]
-
-    def result(self, revived: int) -> Pass:
-        return Pass(self.log_likelihood, self.kept / max(self.sent, 1), revived)
 
 
 def step_sizes(gamma: float, delay: float) -> Callable[[int], float]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.corpus.arrays import TokenArrays
+from spinney.corpus.arrays import TokenArrays, checked_text
 from spinney.errors import InputError, OptionError
 from spinney.parallel import default_threads, map_reduce
 
@@ -129,6 +129,7 @@ def pair_counts(
     >>> pairs.roots
     array([1, 0, 1])
     """
+    checked_text(arrays)
     if tree and arrays.heads is None:
         raise OptionError("pairs in trees need heads: read CoNLL-U with heads=True")
     if max_pairs_in_memory < 1:

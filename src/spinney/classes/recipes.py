@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from spinney.classes.hidden import HiddenMarkov
 from spinney.classes.model import WordClassModel
 from spinney.classes.pairs import pair_counts
 from spinney.classes.placing import place as place_words
-from spinney.corpus import ReadReport, TokenArrays, open_text, sentence_arrays
+from spinney.corpus import ReadReport, TokenArrays, sentence_arrays
 from spinney.corpus.text import Reading, Source, numbered, training_arrays, training_files, warn_of_unknown
 from spinney.errors import InputError, about, did_you_mean
 from spinney.importing import imported
@@ -25,6 +24,7 @@ from spinney.kinds import load, load_task
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings import classes as class_settings
 from spinney.structure import WordClasses
+from spinney.structure._json import read_json
 from spinney.structure.reading import is_model, word_classes
 from spinney.views import Facts, View
 
@@ -82,8 +82,12 @@ def _of(s: Any, name: str) -> Any:
 def starting_point(s: Any) -> Any:
     """The classes or the model to start from, if they are given rather than learned from the text."""
     init = _of(s, "init")
-    if _of(s, "resume") and os.path.exists(s.checkpoint):
-        init = s.checkpoint
+    if _resumed(s):
+        found = load(s.checkpoint)
+        if not isinstance(found, HiddenMarkov):
+            remedy = "give the file that an interrupted fit wrote"
+            raise InputError("not a checkpoint of a hidden Markov model", path=s.checkpoint, remedy=remedy)
+        return found
     if isinstance(init, WordClassModel | WordClasses):
         return init if isinstance(init, HiddenMarkov | WordClasses) else init.word_classes()
     if init is None or init in _BEGINNINGS:
@@ -93,6 +97,11 @@ def starting_point(s: Any) -> Any:
         raise InputError("no such file", path=init, remedy=remedy)
     found = load(init) if is_model(init) else None
     return found if isinstance(found, HiddenMarkov) else word_classes(init)
+
+
+def _resumed(s: Any) -> bool:
+    """Whether training goes on from a checkpoint."""
+    return bool(_of(s, "resume")) and os.path.exists(s.checkpoint)
 
 
 _BEGINNINGS = ("brown", "exchange", "random", "split")
@@ -157,8 +166,18 @@ def _noted(found: Clustering, arrays: TokenArrays, reading: Reading) -> Clusteri
 def fit_hidden(arrays: TokenArrays, s: Any, reading: Reading, origin: Any = None) -> HiddenMarkov:
     """A hidden Markov chain or tree, from Brown clusters unless it is to start elsewhere.
 
-    An interrupt ends it early and keeps what was learned so far, if anything.
+    An interrupt ends it early and keeps what was learned so far, if anything. A checkpoint whose training is complete
+    is the model.
     """
+    if _resumed(s) and origin._done.finished:
+        progress.log.warning(
+            "the training of %s is complete, after %d passes: there is nothing to resume "
+            "(to train it further, give it as the initial model)",
+            s.checkpoint,
+            len(origin.facts["trace"]),
+        )
+        found: HiddenMarkov = origin
+        return found
     tree, held_out = s.tree, None
     size = s.classes or (number_of_classes(arrays) if origin is None else origin.n_classes)
     if isinstance(origin, HiddenMarkov):
@@ -220,12 +239,7 @@ def _relation_groups(given: str | Mapping[str, Any]) -> dict[str, str]:
     groups: Any = given
     path = None if isinstance(given, Mapping) else str(given)
     if path is not None:
-        with open_text(path) as file:
-            text = file.read()
-        try:
-            groups = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from None
+        groups = read_json(path).values
     shape = isinstance(groups, Mapping) and all(isinstance(members, list) for members in groups.values())
     if not shape or not all(isinstance(name, str) for members in groups.values() for name in members):
         raise InputError(

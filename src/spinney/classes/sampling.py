@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.checking import random_numbers
 from spinney.classes.hidden import HiddenMarkov
 from spinney.corpus import TokenArrays
 from spinney.inference.forests import TokenForest
@@ -33,7 +34,7 @@ def sample(
     >>> [" ".join(drawn.vocabulary.decode(sentence)) for sentence in drawn]
     ['the dog barks', 'the cat sleeps', 'the dog sleeps', 'the cat sleeps']
     """
-    rng, trees = np.random.default_rng(random_state), model.trees(shape)
+    rng, trees = random_numbers(random_state), model.trees(shape)
     forest, transition = TokenForest.from_heads(*trees[1:]), model.transition_
     classes = np.empty(len(forest), np.int32)
     classes[: forest.n_roots] = _draw(model.root_[:, None], np.zeros(forest.n_roots, np.intp), rng)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from spinney.inference.hidden import Beliefs, Laws
-from spinney.progress import uninterrupted
+from spinney.interrupts import uninterrupted
 
 Floats = NDArray[Any]
 
@@ -97,11 +97,11 @@ class Statistics:
         """Online EM: (1 - α) of what there was, and α of the batch (Cappé & Moulines 2009)."""
         self.gain *= 1.0 - alpha
         keep = 1.0 - alpha
+        if self.gain < _SMALL_GAIN:  # before anything is divided by it: a first step may be 1
+            self.fold()
         for words, beliefs in batch:
             self.add(words, beliefs, alpha, keep)
             keep = 1.0
-        if self.gain < _SMALL_GAIN:
-            self.fold()
 
     @uninterrupted()
     def fold(self) -> None:

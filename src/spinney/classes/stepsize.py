@@ -34,7 +34,11 @@ def gamma_scores(
             statistics = Statistics.of(begun.omega.copy(), begun.tau.copy(), begun.rho.copy())
             batches = shuffled_batches(sample, batch_tokens, np.random.default_rng(seed))
             statistics.scaled(sample.arrays.n_tokens / len(batches))
-            rng, alpha = np.random.default_rng(seed), step_sizes(gamma, delay)
-            learner.online_pass(sample, statistics, batches, alpha, 0, rng, work, lambda t: None)
+            alpha = step_sizes(gamma, delay)
+
+            def rng(t: int) -> np.random.Generator:
+                return np.random.default_rng([seed, t])
+
+            learner.online_pass(sample, statistics, batches, alpha, 0, rng, work, lambda t, half: None)
             found[gamma] = learner.log_likelihood(after, learner.laws(statistics)) / after.arrays.n_tokens
     return found

@@ -202,11 +202,14 @@ def _geometric(start: float, step: float) -> Iterator[float]:
 def split(codes: Rows, k: int, seed: int) -> list[tuple[Rows, Rows]]:
     """``k`` folds of examples with these classes, as even as can be; the only example of a class is never held out.
 
+    There are no more folds than examples.
+
     Examples
     --------
     >>> [test.tolist() for _, test in split(np.array([0, 0, 0, 1, 1, 2]), 2, seed=0)]
     [[1, 2, 3], [0, 4]]
     """
+    k = min(k, len(codes))
     rng = np.random.default_rng(seed)
     part, placed = np.full(len(codes), -1), 0
     for code in range(int(codes.max()) + 1):

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spinney.classify.choice import ROUGH, Choice, Rows, choose, emptying, split
-from spinney.classify.crossval import folds_of
+from spinney.classify.choice import Choice, Rows, choose, emptying, split
+from spinney.classify.crossval import folds_of, solving
 from spinney.classify.documents import Data
 from spinney.classify.linear import LinearClassifier
 from spinney.errors import SettingError
 from spinney.optim import Penalty, PenaltySpec
+from spinney.progress import log
 
 FOLDS = 5
 #: From so many non-zero entries times outputs on, a fifth of the documents is held out once instead of five times.
@@ -53,10 +54,7 @@ def chosen(s: Any, estimator: Any, tied: Mapping[str, float], data: Data, thread
         folds,
         penalty,
         threads=threads,
-        solver=estimator.solver,
-        tol=max(estimator.tol, ROUGH),
-        max_iter=estimator.max_iter,
-        **estimator._solver_options(),
+        **solving(estimator),
     )
     _give(estimator, tied, found.best.lam)
     facts = {"by": by, **found.facts()}
@@ -68,10 +66,27 @@ def _classifies(estimator: Any) -> bool:
     return isinstance(estimator, LinearClassifier)
 
 
+def _check_folds(folds: int, codes: Any, n: int, estimator: Any) -> None:
+    """Refuse more folds than documents, and say where a class is not in all of them."""
+    if folds > n:
+        raise SettingError("{cv} must be at most {n}, the number of documents, not {folds}", n=n, folds=folds)
+    if codes is None:
+        return
+    sizes = np.bincount(codes)
+    least = int(sizes.argmin())
+    if folds > sizes[least]:
+        log.warning(
+            "%d folds, but the class %r has only %d documents: some folds are judged without it",
+            folds, str(estimator.classes_[least]), int(sizes[least]),
+        )  # fmt: skip
+
+
 def _parts(
     s: Any, estimator: Any, X: Any, y: Any, n_outputs: int, n: int
 ) -> tuple[list[tuple[Rows, Rows]], str]:
     """The folds, and what to call them."""
+    if s.cv is not None:
+        _check_folds(s.cv, y if _classifies(estimator) else None, n, estimator)
     parts = split(y if _classifies(estimator) else np.zeros(n, np.intp), s.cv or FOLDS, s.seed)
     entries = int(X.nnz) if hasattr(X, "nnz") else X.size
     large = LARGE if estimator.groups is None else LARGE_GROUPED

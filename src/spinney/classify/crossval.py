@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_sample_weight
 
+from spinney.checking import our_errors
 from spinney.classify.choice import PER_DECADE, ROUGH, Choice, Fold, Rows, choose, split
 from spinney.classify.linear import LinearClassifier, LinearRegressor, LinearSettings
 from spinney.errors import OptionError
@@ -39,9 +40,13 @@ def cross_validated(
     penalty = penalty.tied(**tie) if tie else penalty
     classifier = isinstance(model, LinearClassifier)
     if isinstance(cv, int):
+        if isinstance(cv, bool) or cv < 2:
+            raise OptionError(f"cv must be at least 2, not {cv!r}")
         parts = split(targets if classifier else np.zeros(len(targets), np.intp), cv, seed=0)
     else:
-        parts = list(check_cv(cv, targets, classifier=classifier).split(np.zeros(len(targets)), targets))
+        with our_errors():
+            splitter = check_cv(cv, targets, classifier=classifier)
+            parts = list(splitter.split(np.zeros(len(targets)), targets))
     if not parts:
         raise OptionError(f"of n_samples = {len(targets)} examples none can be held out: give lam")
     return choose(
@@ -49,11 +54,14 @@ def cross_validated(
         penalty,
         per_decade=per_decade,
         threads=threads,
-        solver=model.solver,
-        tol=max(model.tol, ROUGH),
-        max_iter=model.max_iter,
-        **model._solver_options(),
+        **solving(model),
     )
+
+
+def solving(model: Any) -> dict[str, Any]:
+    """How folds are solved: as the model is, but roughly, and on one thread each, since the folds share the threads."""
+    options = {name: value for name, value in model._solver_options().items() if name != "threads"}
+    return {"solver": model.solver, "tol": max(model.tol, ROUGH), "max_iter": model.max_iter, **options}
 
 
 @dataclass(eq=False, repr=False)

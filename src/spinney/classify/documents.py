@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from spinney.classify.families import GroupSpec, built_groups
-from spinney.corpus.labelled import InputOptions, Inputs, numbers, read_inputs, refuse_unseen, renaming
+from spinney.corpus.labelled import (
+    InputOptions,
+    Inputs,
+    input_batches,
+    numbers,
+    read_inputs,
+    refuse_unseen,
+    renaming,
+)
+from spinney.corpus.lines import ReadReport
 from spinney.corpus.text_features import TextFeatures
-from spinney.errors import InputError, SettingError
+from spinney.errors import InputError, SettingError, shown
 from spinney.structure import Groups
 
 
@@ -54,10 +63,17 @@ def read_documents(data: Any, how: InputOptions, *, need_labels: bool) -> Inputs
     path = named(data)
     if path is not None:
         return read_inputs(path, how, need_labels=need_labels)
+    if need_labels and not (isinstance(data, tuple | list) and len(data) == 2):
+        raise InputError(f"data must be a file, or a pair of documents and labels, not {shown(data)}")
     inputs, labels = data if need_labels else (data, None)
+    if isinstance(inputs, str | bytes) or not hasattr(inputs, "__iter__"):
+        raise InputError(f"documents must be texts or a matrix, not {shown(inputs)}")
     is_text = getattr(getattr(inputs, "dtype", None), "kind", "U") in "OSU"
     if is_text:
         inputs = list(inputs)
+        for number, text in enumerate(inputs, 1):
+            if not isinstance(text, str):
+                raise InputError(f"document {number} must be text, not {shown(text)}")
     else:
         from scipy.sparse import csr_array
 
@@ -177,9 +193,7 @@ def documents_for(model: Any, data: Any, s: Any, *, need_labels: bool) -> Inputs
     """Documents for a fitted model: text or numbers, as in training, and labels that it knows."""
     read = read_documents(data, reading(s, renamed_labels(model)), need_labels=need_labels)
     path = named(data)
-    if (model.features is not None) != read.is_text:
-        needs, has = ("text", "numbers") if model.features else ("svmlight numbers", "text")
-        raise InputError(f"contains {has}, but the model was trained on {needs}", path=path)
+    _check_kind(model, read, path)
     if not need_labels:
         return read
     if model.is_classifier:
@@ -187,6 +201,24 @@ def documents_for(model: Any, data: Any, s: Any, *, need_labels: bool) -> Inputs
         return refuse_unseen(read, model.outputs, path, s.on_error)
     numbers(read, path)
     return read
+
+
+def document_batches(model: Any, data: Any, s: Any, report: ReadReport) -> Iterator[Inputs]:
+    """Documents without labels for a fitted model, some at a time."""
+    path, how = named(data), reading(s, renamed_labels(model))
+    if path is None:
+        batches = iter([read_documents(data, how, need_labels=False)])
+    else:
+        batches = input_batches(path, how, report)
+    for read in batches:
+        _check_kind(model, read, path)
+        yield read
+
+
+def _check_kind(model: Any, read: Inputs, path: str | None) -> None:
+    if (model.features is not None) != read.is_text:
+        needs, has = ("text", "numbers") if model.features else ("svmlight numbers", "text")
+        raise InputError(f"contains {has}, but the model was trained on {needs}", path=path)
 
 
 def renamed_labels(model: Any) -> dict[str, str]:

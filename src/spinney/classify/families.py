@@ -32,6 +32,7 @@ from spinney.structure.reading import topics, word_classes, word_vectors
 
 #: Families and what may follow the colon: a number (with its default), or a file.
 _NUMBERED = {"brown": 500, "lda": 100, "tomotopy": 100, "moments": 50}
+_MOST = 10_000
 _FILED = ("brown", "topics", "neighbours")
 
 
@@ -108,9 +109,10 @@ def _family(item: str) -> Family:
     if not option and kind in _FILED:
         raise SettingError("{groups}: {kind} needs a file: {kind}:FILE", kind=kind)
     if colon and kind in _NUMBERED and (option.isdigit() or kind not in _FILED):
-        if not option.isdigit() or int(option) < 2:
-            what = "{groups}: {item} must be {kind}:N, where N is at least 2"
-            raise SettingError(what, item=item, kind=kind)
+        plain = option.isascii() and option.isdigit() and len(option) <= 6
+        if not plain or not 2 <= int(option) <= _MOST:
+            what = "{groups}: {item} must be {kind}:N, where N is from 2 to {most}"
+            raise SettingError(what, item=item, kind=kind, most=f"{_MOST:,}")
         return Family(kind, kind, number=int(option))
     if kind in _FILED:
         return Family(kind, kind, file=_existing(option))

@@ -17,9 +17,10 @@ from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from spinney import progress
+from spinney.checking import validated
 from spinney.classify.choice import Fold, choose
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import Penalised
@@ -112,7 +113,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         weights = (
@@ -143,7 +144,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         classes : array of shape (K,), optional
             The labels; by default 0 to K − 1. Those without a count are dropped.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64)
         C = sparse.csc_array(counts, dtype=np.float64)
         labels = np.arange(C.shape[1]) if classes is None else np.asarray(classes)
         if C.shape != (X.shape[0], len(labels)):
@@ -334,7 +335,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _nodes(self) -> list[_Node]:
         """Inner nodes from the root down."""

@@ -18,9 +18,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from spinney.checking import our_errors, whole
 from spinney.classify.choice import emptying
 from spinney.classify.penalty import Penalised
 from spinney.errors import InputError, OptionError, unknown_choice
+from spinney.memory import check_memory
 from spinney.optim import (
     LogisticLoss,
     MultinomialLoss,
@@ -36,8 +38,10 @@ from spinney.optim import (
     solve,
     warn_unless_converged,
 )
-from spinney.optim.base import Vector
-from spinney.optim.losses import LinearLoss
+from spinney.optim.base import Vector, checked_strength
+from spinney.optim.losses import LinearLoss, check_numbers
+
+_COPIES = 6  # vectors of weights that a solver holds at a time
 
 
 class PathPoint(NamedTuple):
@@ -78,9 +82,10 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, NDArray[Any]]:
-        X, y = validate_data(
-            self, X, y, accept_sparse=["csc", "csr"], dtype=np.float64, reset=reset, y_numeric=False
-        )
+        with our_errors():
+            X, y = validate_data(
+                self, X, y, accept_sparse=["csc", "csr"], dtype=np.float64, reset=reset, y_numeric=False
+            )
         return X, y
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[LinearLoss, Penalty]:
@@ -88,7 +93,22 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         loss = self._loss(X, y, sample_weight)
-        weights = None if self.feature_weights is None else np.asarray(self.feature_weights, dtype=np.float64)
+        check_memory(
+            8.0 * _COPIES * loss.n_params,
+            "a linear model of {n} weights",
+            "number the features without gaps, or use fewer of them",
+            n=f"{loss.n_params:,}",
+        )
+        weights = None
+        if self.feature_weights is not None:
+            with our_errors():
+                weights = np.asarray(self.feature_weights, dtype=np.float64)
+            if weights.shape != (loss.p,):
+                raise OptionError(f"feature_weights must have one number for each of {loss.p} features")
+            check_numbers("feature_weights", weights)
+        for name in ("l1", "l2", "lam"):
+            checked_strength(name, getattr(self, name))
+        whole("threads", getattr(self, "threads", 1) or 1, 1)
         penalty = self.made_penalty(X, loss.n_outputs, self.lam, weights)
         if self.lam_ratio is not None:
             if not 0 < self.lam_ratio <= 1:
@@ -285,9 +305,10 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
         return lambda margins: 1.0 - float(np.mean((margins - y) ** 2)) / spread
 
     def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, NDArray[Any]]:
-        X, y = validate_data(
-            self, X, y, accept_sparse=["csc", "csr"], dtype=np.float64, reset=reset, y_numeric=True
-        )
+        with our_errors():
+            X, y = validate_data(
+                self, X, y, accept_sparse=["csc", "csr"], dtype=np.float64, reset=reset, y_numeric=True
+            )
         return X, y
 
     def _store(self, coef: Vector, intercept: Vector) -> None:
@@ -296,7 +317,8 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     def predict(self, X: Any) -> Vector:
         """The predicted value of each example."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        with our_errors():
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_ + self.intercept_)
 
 
@@ -353,7 +375,8 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Vector:
         """The margin of the second class (two classes), or of each."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        with our_errors():
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         M = X @ self.coef_.T + self.intercept_
         M = np.asarray(M.todense()) if sparse.issparse(M) else np.asarray(M)
         return M.ravel() if len(self.classes_) == 2 else M

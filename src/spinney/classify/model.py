@@ -414,7 +414,7 @@ def _are_counts(counts: dict[str, Any]) -> bool:
 def _rebuilt_estimator(file: ModelFile) -> Estimator:
     try:
         coef = file.csr("coef").toarray()
-    except (MemoryError, ValueError):
+    except MemoryError:
         raise file.error("damaged: more weights than fit into memory") from None
     intercept = np.array(file.tensor("intercept", np.float64))
     if len(coef) != len(intercept) or not len(coef):
@@ -428,7 +428,7 @@ def _rebuilt_estimator(file: ModelFile) -> Estimator:
     estimator_class: Any = LinearClassifier if classifier else LinearRegressor
     if "cv" in parameters:
         estimator_class = LinearClassifierCV if classifier else LinearRegressorCV
-    known = set(estimator_class._get_param_names())
+    known = set(estimator_class._get_param_names()) - {"groups"}
     estimator = estimator_class(**{name: value for name, value in parameters.items() if name in known})
     if classifier:
         estimator.classes_ = _labels(file)
@@ -458,7 +458,7 @@ def _rebuilt_tree(file: ModelFile, parameters: dict[str, Any], coef: Any, interc
     lams = np.array(file.tensor("lams", np.float64))
     if len(lams) != len(arity):
         raise file.error("damaged: the number of strengths does not match the nodes")
-    known = set(TreeClassifier._get_param_names())
+    known = set(TreeClassifier._get_param_names()) - {"groups", "tree"}
     estimator = TreeClassifier(**{name: value for name, value in parameters.items() if name in known})
     estimator.set_params(tree=tree)
     estimator.classes_, estimator.tree_, estimator.lams_ = classes, tree, lams

@@ -30,7 +30,7 @@ from spinney.classify.unlabelled import chosen_use, facts_of, fitted, said
 from spinney.classify.views import path_views, weight_path
 from spinney.corpus.labelled import renaming
 from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
-from spinney.optim import Penalty, check_penalty, warn_if_empty
+from spinney.optim import Penalty, check_penalty, check_strengths, warn_if_empty
 from spinney.parallel import default_threads
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings.classify import CLASS_TREES, FIT, LEARNED_TREES, Path
@@ -159,6 +159,12 @@ def _checked_penalty(s: Any) -> Any:
     if not isinstance(kind, Penalty):
         offers = {"design", "matrix", "order", *(() if s.groups is None else ("groups", "tree"))}
         check_penalty(kind, offers, "a linear model", remedies=REMEDIES)
+    if isinstance(kind, str):
+        check_strengths(kind, s.l1, s.l2)
+    else:
+        for name in ("lam", "lam_ratio", "cv", "l1", "l2"):
+            if getattr(s, name, None) is not None:
+                raise SettingError(f"{{{name}}} has no effect: the penalty brings its own strengths")
     return kind
 
 

@@ -88,7 +88,9 @@ def page_views(model: TextModel, tried: Evidence | None, documents: int = 10, to
     what = f"classifier with {len(model.outputs)} classes" if model.is_classifier else "regressor"
     what += ", arranged in a tree" if model.tree is not None else ""
     known: dict[str, object] = {
-        "trained on": f"{model.facts['documents']:,} documents" if "documents" in model.facts else None,
+        "trained on": f"{trained:,} documents"
+        if (trained := model.facts.get("documents")) is not None
+        else None,
         "features": size.features,
         "weights ≠ 0": f"{size.active:,} of {size.parameters:,} ({size.share:.2%})",
         "penalty": model.facts.get("penalty"),

@@ -6,8 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from spinney.classify.documents import documents_for
+from spinney import progress
+from spinney.classify.documents import document_batches, documents_for
 from spinney.classify.model import TextModel
+from spinney.corpus import ReadReport
+from spinney.errors import InputError
 from spinney.evaluate import classification_scores, regression_scores
 from spinney.model import Applied
 from spinney.views import Facts, Table, View
@@ -15,22 +18,28 @@ from spinney.views import Facts, Table, View
 
 def applied(model: TextModel, data: Any, s: Any) -> Applied:
     """The label (or number) of each document and, on request, the probabilities of the classes."""
-    read = documents_for(model, data, s, need_labels=False)
-    predicted = model.predict(read.inputs).tolist()
-    chances = model.predict_proba(read.inputs).tolist() if s.proba else None
+    if s.proba and not model.is_classifier:
+        raise InputError("a regression model has no class probabilities")
     header = "\t".join(["id", "label", *model.outputs]) + "\n" if s.proba else ""
+    report, facts = ReadReport(), dict[str, Any]()
 
     def records() -> Iterator[dict[str, Any]]:
-        for i, (id, label) in enumerate(zip(read.ids, predicted)):
-            found = {"id": id, "label": label}
-            yield found if chances is None else found | {"proba": dict(zip(model.outputs, chances[i]))}
+        for read in document_batches(model, data, s, report):
+            X = model.matrix(read.inputs)
+            chances = model.estimator.predict_proba(X).tolist() if s.proba else None
+            for i, (id, label) in enumerate(zip(read.ids, model.estimator.predict(X).tolist())):
+                found = {"id": id, "label": label}
+                yield found if chances is None else found | {"proba": dict(zip(model.outputs, chances[i]))}
+        facts["skipped"] = report.skipped
+        if report.skipped:
+            progress.log.warning("%d documents were skipped, the first: %s", report.skipped, report.errors[0])
 
     def text(record: dict[str, Any]) -> str:
         cells = [record["id"], str(record["label"])]
         cells += [f"{chance:.6f}" for chance in record.get("proba", {}).values()]
         return "\t".join(cells) + "\n"
 
-    return Applied("predictions", records(), text, header=header)
+    return Applied("predictions", records(), text, facts, header)
 
 
 def scores_of(model: TextModel, inputs: Any, labels: Sequence[Any]) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from spinney.checking import validated
 from spinney.classify.linear import LinearClassifier
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.inference.strata import effective_sample, flattened, row_strata, stratum_weights
@@ -147,12 +148,12 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         if q_train is not None and self.criterion != "shift":
             raise OptionError(f"q_train is only for the criterion shift, not for {self.criterion}")
         strength = STRENGTHS.get(self.criterion, 0.0) if self.strength is None else self.strength
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if unlabelled is None:
             unlabelled = X
         else:
-            unlabelled = validate_data(self, unlabelled, accept_sparse="csr", dtype=np.float64, reset=False)
+            unlabelled = validated(self, unlabelled, accept_sparse="csr", dtype=np.float64, reset=False)
         model = LinearClassifier("l2") if self.estimator is None else clone(self.estimator)
         weights = self._weights(X, unlabelled, q_train)
         self.sample_weight_ = None if weights is None else flattened(weights, strength)
@@ -204,7 +205,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         return self.estimator_
 
     def _rows(self, X: Any) -> Any:
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,7 +14,7 @@ from spinney.cli.running import begin, emit
 from spinney.cli.verbs import Call
 from spinney.views import Extra, Facts, Note, View
 
-_PARTS: Final = ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "click", "rich")
+_PARTS: Final = ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "click", "rich", "google-re2")
 #: For each extra, the module that shows that it is installed, and what it is for.
 _EXTRAS: Final = {
     "zst": ("zstandard", "files that end in .zst"),

@@ -189,7 +189,7 @@ def compile_all(threads: int | None, seed: int) -> dict[str, Any]:
             work.update(0, note=" ".join(command[:2]))
             with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as complaint:
                 code = run([*command, *common])
-            if code == 130:
+            if code > 128:
                 raise KeyboardInterrupt
             if code:
                 failed.append(f"{' '.join(command)}: {complaint.getvalue().strip()}")

@@ -1,6 +1,6 @@
 """The ``spinney`` command: ``spinney TASK VERB``.
 
-Exit codes: 0 success, 1 an internal failure, 2 an error in the input or the options, 130 interrupted.
+Exit codes: 0 success, 1 an internal failure, 2 an error in the input or the options, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from io import TextIOWrapper
+from contextlib import suppress
 from typing import Any
 
 import click
 
 import spinney
+from spinney import interrupts
+from spinney.cli import limits, streams
 from spinney.cli.tasks import COMMANDS, TASKS, Task
-from spinney.cli.verbs import Command, Verb
-from spinney.errors import OptionError, SettingError, SpinneyError
+from spinney.cli.verbs import INTERRUPTED, Command, Verb
+from spinney.errors import OptionError, SettingError, SpinneyError, one_line
 
 
 def main() -> None:
@@ -26,17 +28,18 @@ def main() -> None:
 
         answer(sys.argv[1:])
         return
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper) and not (stream.encoding or "").lower().startswith("utf"):
-            stream.reconfigure(errors="replace")  # a terminal without λ shows ? for it
-    sys.exit(run(sys.argv[1:]))
+    streams.prepare()
+    interrupts.listen()
+    code = run(sys.argv[1:])
+    interrupts.ignore()  # Python takes a while to end where a model is large
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code."""
     try:
         code = command(arguments)(arguments, prog_name="spinney", standalone_mode=False)
-        sys.stdout.flush()
+        streams.flush()
     except SettingError as error:
         return _complain(error.message(lambda name: "--" + name.replace("_", "-")), 2)
     except SpinneyError as error:
@@ -45,24 +48,35 @@ def run(arguments: list[str]) -> int:
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
         return _complain(error.format_message() + hint, 2)
     except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted", 130)
+        return _interrupted()
     except (BrokenPipeError, SystemExit):
         # The reader has closed the pipe (`spinney … | head`), which is not an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.abandon()
         return 0
-    except MemoryError:
-        return _complain("out of memory", 1)
-    except RuntimeError as error:
-        if "cannot cache function" not in str(error):  # from Numba's message
-            raise
-        return _complain("compiled kernels cannot be cached (set NUMBA_CACHE_DIR to a writable folder)", 1)
-    if code == 130:  # an interrupted fit that has saved what it learned
-        return _complain("interrupted", 130)
+    except Exception as error:
+        if interrupts.caused(error):
+            return _interrupted()
+        if limits.out_of_memory(error):
+            return _complain("out of memory", 1)
+        if streams.of_output(error):
+            return _complain(str(streams.unwritable(error)), 2)
+        raise
+    if code == INTERRUPTED:  # a fit that has saved what it learned
+        return _interrupted()
     return code if isinstance(code, int) else 0
 
 
+def _interrupted() -> int:
+    code = interrupts.exit_code()
+    # If the interrupt came within an `eval` (every namedtuple has one), Python would end by the signal, whatever code
+    # it is told, unless another one has run since.
+    eval("None")
+    return _complain("interrupted" if code == INTERRUPTED else "terminated", code)
+
+
 def _complain(line: str, code: int) -> int:
-    print("spinney: " + " ".join(line.split()), file=sys.stderr)
+    with suppress(OSError):  # a full disk, or a closed pipe: the code is all that can be told
+        print("spinney: " + one_line(" ".join(line.split())), file=sys.stderr, flush=True)
     return code
 
 

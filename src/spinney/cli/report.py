@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from spinney.cli.running import begin, check_target, print_json
 from spinney.cli.verbs import Call
 from spinney.errors import OptionError, SettingError
+from spinney.escaping import printable
 
 if TYPE_CHECKING:
     from spinney.report.page import Page
@@ -22,9 +23,6 @@ def report(call: Call) -> int:
         raise SettingError("the page and JSON cannot both go to standard output: name a file as {output}")
     if output != "-":
         check_target(output)
-        for source in (model, data):
-            if source and os.path.exists(output) and os.path.realpath(source) == os.path.realpath(output):
-                raise SettingError("{output} {path} would overwrite an input file", path=output)
     from spinney.corpus import writing
 
     page, facts = page_of(model, data, call.settings)
@@ -33,7 +31,7 @@ def report(call: Call) -> int:
     if call.json:
         print_json({"report": output, **facts})
     elif output != "-":
-        print(f"Wrote {output}")
+        print(printable(f"Wrote {output}"))
     return 0
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from spinney.cli.verbs import Call
+from spinney.cli.verbs import INTERRUPTED, Call
 from spinney.errors import InputError, OptionError, SettingError
+from spinney.escaping import json_line, printable
 
 
 def fit(call: Call) -> int:
@@ -20,7 +19,7 @@ def fit(call: Call) -> int:
     model = call.library()(call.arguments["train"], call.settings)
     model.save(path)
     emit(call, model.summary(), first={"model": path}, title=f"Wrote {path}")
-    return 130 if model.facts.get("interrupted") else 0
+    return INTERRUPTED if model.facts.get("interrupted") else 0
 
 
 def apply(call: Call) -> int:
@@ -41,11 +40,14 @@ def apply(call: Call) -> int:
             print_json({applied.key: records, **applied.facts})
             return 0
         with writing(output) as file:
-            file.write(applied.header)
+            shown = printable if output == "-" and file.isatty() else str
+            header = applied.header  # comes with the first record: data that cannot be read give no output
             for record in applied:
-                file.write(applied.text(record))
+                file.write(header + shown(applied.text(record)))
+                header = ""
                 if data == "-":  # whoever writes line by line waits for the answer to each
                     file.flush()
+            file.write(header)
     return 0
 
 
@@ -152,8 +154,7 @@ def print_json(value: Any) -> None:
     """One JSON object on a line of its own."""
     from spinney.views import finite
 
-    json.dump(finite(value), sys.stdout, ensure_ascii=False, allow_nan=False)
-    print()
+    print(json_line(finite(value)))
 
 
 def check_target(path: str) -> None:

@@ -7,6 +7,7 @@ choices, help and panel. Values are parsed and checked there as well; Click only
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,14 +15,8 @@ from typing import Any
 
 import click
 
-from spinney.errors import (
-    InputError,
-    OptionError,
-    SettingError,
-    did_you_mean,
-    did_you_mean_file,
-    unknown_choice,
-)
+from spinney.cli.limits import check_address_space
+from spinney.errors import InputError, OptionError, SettingError, did_you_mean, shown, unknown_choice
 from spinney.importing import imported
 from spinney.settings import (
     OUTPUT,
@@ -100,6 +95,7 @@ class Call:
     json: bool
     quiet: bool
     output: Mapping[str, Any] = field(default_factory=dict)
+    config: str | None = None
 
     def library(self) -> Any:
         """The library function that the verb uses."""
@@ -116,6 +112,8 @@ def option(
     )  # fmt: skip
 
 
+#: What a verb returns if it was interrupted; :func:`spinney.interrupts.exit_code` knows by which signal.
+INTERRUPTED = 130
 SHORT = {"output": "-o", "quiet": "-q", "number": "-n"}
 JSON = "Write one JSON object to standard output, and nothing else."
 QUIET = "Show no progress and no notes on standard error."
@@ -186,13 +184,14 @@ class Command(click.Command):
             settings: Settings = self.verb.settings.of(own)
         else:
             settings = choose(self.verb.settings, own | ({"method": self.method} if self.method else {}))
-        call = Call(
-            self.verb, arguments, settings, given.get("as_json", False), given.get("quiet", False), output
-        )
+        as_json, quiet = given.get("as_json", False), given.get("quiet", False)
+        call = Call(self.verb, arguments, settings, as_json, quiet, output, self.config_path)
+        imported("spinney.cli.targets:check_targets")(call)
+        check_address_space()
         try:
             return imported(self.verb.run)(call)
         except KeyboardInterrupt:  # Click would print more than one line
-            return 130
+            return INTERRUPTED
 
     def _checked_config(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of the configuration file, without those given as options; an error names the file."""
@@ -204,6 +203,9 @@ class Command(click.Command):
                 if name in given:
                     continue
                 if name in known:
+                    if not _is_value(value):
+                        what = f"{{{name}}} must be text, a number or a list of them, not {{value}}"
+                        raise SettingError(what, value=shown(value))
                     found[name] = known[name].check(value)
                 elif name in arguments:
                     found[name] = arguments[name].check(value)
@@ -214,6 +216,13 @@ class Command(click.Command):
         except SettingError as error:
             raise InputError(str(error), path=self.config_path) from None
         return found
+
+
+def _is_value(value: Any) -> bool:
+    """Whether what TOML holds can be a setting: no table, and nothing infinite."""
+    if isinstance(value, list):
+        return all(map(_is_value, value))
+    return not isinstance(value, dict) and (not isinstance(value, float) or math.isfinite(value))
 
 
 def names_of(setting: Setting) -> list[str]:
@@ -275,10 +284,13 @@ def _config(path: str | None) -> dict[str, Any]:
     """The settings of a configuration file."""
     if path is None:
         return {}
+    from spinney.corpus.opening import open_text
+
+    with open_text(path) as file:
+        text = file.read()
     try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise InputError(error.strerror or str(error), path=path, remedy=did_you_mean_file(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise InputError("not TOML: brackets are nested too deeply", path=path) from None
+    except ValueError as error:  # among them numbers of thousands of digits
         raise InputError(f"not TOML: {error}", path=path) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -17,7 +16,7 @@ from spinney.corpus.batches import ColumnName
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.opening import writing_folder
 from spinney.corpus.vocabulary import Vocabulary
-from spinney.errors import InputError, OptionError
+from spinney.errors import InputError, OptionError, shown
 
 #: The file that marks a folder of token arrays, and its version.
 INDEX = "arrays.json"
@@ -169,9 +168,12 @@ class TokenArrays:
             arrays = cls(array("ids.npy"), array("offsets.npy"), words, heads, labels)
             if not arrays._is_sound():
                 raise ValueError
-        except (OSError, EOFError, ValueError, KeyError, TypeError, InputError, zipfile.BadZipFile):
+        except (
+            Exception
+        ):  # NumPy reads the headers of arrays with Python's tokenizer, and lets its errors through
             what = "not a folder of token arrays, or damaged"
-            raise InputError(what, path=os.fspath(folder), remedy="make it again from the text") from None
+            remedy = "delete it, and make it again from the text"
+            raise InputError(what, path=os.fspath(folder), remedy=remedy) from None
         return arrays
 
     def _is_sound(self) -> bool:
@@ -194,3 +196,19 @@ class TokenArrays:
             return False
         heads = self.heads
         return heads is None or not np.any((heads < -1) | (heads >= np.repeat(lengths, lengths)))
+
+
+def checked_text(text: Any) -> TokenArrays:
+    """Text as a learner takes it, or an error that says how to make it.
+
+    Examples
+    --------
+    >>> checked_text([["a", "b"]])
+    Traceback (most recent call last):
+    spinney.errors.InputError: text must be TokenArrays, not [['a', 'b']] (make them with sentence_arrays)
+    """
+    if not isinstance(text, TokenArrays):
+        raise InputError(
+            f"text must be TokenArrays, not {shown(text)}", remedy="make them with sentence_arrays"
+        )
+    return text

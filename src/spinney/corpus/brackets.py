@@ -155,7 +155,9 @@ def read_trees(
     [('3', ['a', 'joy'])]
     """
     report = ReadReport() if report is None else report
-    blocks = regrouped(read_blocks(path, encoding), lambda text: (b"\n" + text).rfind(b"\n("))
+    blocks = read_blocks(path, encoding)
+    begins = "bracket at the start of a line"
+    blocks = regrouped(blocks, lambda text: max((b"\n" + text).rfind(b"\n("), 0), begins)
     for trees in parse_blocks(blocks, _all_trees, _parts, on_error, report):
         report.read += len(trees)
         yield from trees

@@ -7,19 +7,27 @@ import errno
 import gzip
 import io
 import lzma
+import math
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import IO, Any, BinaryIO, cast
 
+from spinney.corpus.limits import EXPANSION, FREE, max_expansion
+from spinney.corpus.limits import size as size_of
 from spinney.errors import InputError, OptionError, did_you_mean_file
 
 FilePath = str | os.PathLike[str]
 
 #: Bytes read at a time: enough to amortise Python's overhead, few enough for the cache of one core.
 CHUNK = 1 << 18
+
+
+#: More memory than xz needs for a file that any of its levels wrote.
+_XZ_MEMORY = 1 << 30
 
 
 def read_chunks(path: FilePath, size: int = CHUNK) -> Iterator[bytes]:
@@ -38,10 +46,14 @@ def read_chunks(path: FilePath, size: int = CHUNK) -> Iterator[bytes]:
         stdin = cast(io.BufferedReader, sys.stdin.buffer)
         # read1 returns what a pipe holds now, so that each line is processed when it arrives.
         return _guarded(iter(lambda: stdin.read1(size), b""), path)
-    if suffix(path) == ".zst":
-        zstandard = _zstandard()
-        return _guarded(_zstd_chunks(_opened(open, path, "rb"), zstandard), path)
-    return _guarded(_chunks(_opened(_READERS.get(suffix(path), open), path, "rb"), size), path)
+    ending = suffix(path)
+    if ending not in (*_WRITERS, ".zst"):
+        return _guarded(_chunks(_opened(open, path, "rb"), size), path)
+    most = max_expansion()
+    zstandard = _zstandard() if ending == ".zst" else None
+    file = _opened(open, path, "rb")
+    unpacked = _zstd_chunks(file, zstandard) if zstandard else _unpacked(file, ending, size)
+    return _guarded(_bounded(unpacked, file, path, most), path)
 
 
 def open_bytes(path: FilePath, mode: str = "r") -> BinaryIO:
@@ -141,7 +153,6 @@ def _gzip_writer(path: FilePath, mode: str) -> gzip.GzipFile:
     return zipped
 
 
-_READERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _WRITERS: dict[str, Callable[..., Any]] = {".gz": _gzip_writer, ".xz": lzma.open, ".bz2": bz2.open}
 
 
@@ -160,11 +171,43 @@ def _chunks(file: IO[bytes], size: int) -> Iterator[bytes]:
             yield chunk
 
 
+def _unpacked(file: IO[bytes], ending: str, size: int) -> Iterator[bytes]:
+    with file:
+        if ending == ".gz":
+            yield from _chunks(cast(IO[bytes], gzip.GzipFile(fileobj=file)), size)
+        else:
+            yield from _streams(file, _xz_decompressor if ending == ".xz" else bz2.BZ2Decompressor, size)
+
+
+def _xz_decompressor() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+
+
+def _streams(
+    file: IO[bytes], new: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor], size: int
+) -> Iterator[bytes]:
+    # Python's own readers take a damaged second stream for something else that happens to follow, and leave it out.
+    stream, data = new(), file.read(CHUNK)
+    while True:
+        yield stream.decompress(data, size)
+        data = b""
+        if stream.eof:
+            data = stream.unused_data.lstrip(b"\0")
+            while not data and (more := file.read(CHUNK)):
+                data = more.lstrip(b"\0")  # the padding of xz
+            if not data:
+                return
+            stream = new()
+        elif stream.needs_input and not (data := file.read(CHUNK)):
+            raise EOFError
+
+
 def _zstd_chunks(file: IO[bytes], zstandard: ModuleType) -> Iterator[bytes]:
-    # The library's own reader ends quietly after the first frame, and at a truncation.
+    # The library's own reader ends quietly after the first frame, and at a truncation. What goes in at a time is
+    # small, since each four bytes may become 128 kB.
     frame = None
     with file:
-        while data := file.read(1 << 16):
+        while data := file.read(1 << 12):
             while data:
                 frame = frame or zstandard.ZstdDecompressor().decompressobj()
                 try:
@@ -174,6 +217,21 @@ def _zstd_chunks(file: IO[bytes], zstandard: ModuleType) -> Iterator[bytes]:
                 data, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
     if frame is not None:
         raise EOFError
+
+
+def _bounded(chunks: Iterator[bytes], file: IO[bytes], path: FilePath, most: float) -> Iterator[bytes]:
+    """Refuse a small file that grows without end."""
+    status = os.fstat(file.fileno())
+    n, limit = 0, max(FREE, most * status.st_size) if stat.S_ISREG(status.st_mode) else math.inf
+    for chunk in chunks:
+        n += len(chunk)
+        if n > limit:
+            raise InputError(
+                f"holds more than {size_of(n)} of text in {size_of(status.st_size)}, as no corpus does",
+                path=os.fspath(path),
+                remedy=f"decompress it, or set {EXPANSION} above {most:g}",
+            )
+        yield chunk
 
 
 def _guarded(chunks: Iterator[bytes], path: FilePath) -> Iterator[bytes]:

@@ -89,7 +89,7 @@ def read_conllu(
     """
     report = ReadReport() if report is None else report
     blocks = read_stanza_blocks(path, encoding)
-    for words in parse_blocks(blocks, Words, Block.each_stanza, on_error, report):
+    for words in parse_blocks(blocks, Words, _stanzas, on_error, report):
         report.read += len(words.lengths)
         yield from _sentences(words)
 
@@ -129,7 +129,7 @@ def conllu_batches(
         return Batch(words.lengths, columns, words.heads - np.int32(1) if heads else None)
 
     blocks = read_stanza_blocks(path, encoding)
-    for batch in parse_blocks(blocks, parse, Block.each_stanza, on_error, report):
+    for batch in parse_blocks(blocks, parse, _stanzas, on_error, report):
         report.read += len(batch.lengths)
         yield batch
 
@@ -151,6 +151,11 @@ def write_conllu(path: FilePath, sentences: Iterable[Sentence]) -> None:
             if not all(comment.startswith("#") for comment in sentence.comments):
                 raise InputError(f"sentence {number} has a comment without #", path=os.fspath(path))
             file.write(text + "\n\n")
+
+
+def _stanzas(block: Block) -> Iterator[Block]:
+    """Sentences by themselves, and each line of white space between them, which is dropped and counted."""
+    return block.each_stanza(strict=True)
 
 
 def _sentences(words: Words) -> Iterator[Sentence]:

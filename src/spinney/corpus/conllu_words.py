@@ -25,7 +25,7 @@ NO_HEAD: Final = -1
 _BAD_HEAD = -2
 _WIDTH = 1 + len(FIELDS)
 _STRIDE = _WIDTH + 1
-_EXTRA_ID = re.compile(r"([1-9]\d*)-([1-9]\d*)|(\d+)\.[1-9]\d*", re.ASCII)
+_EXTRA_ID = re.compile(r"([1-9]\d{0,9})-([1-9]\d{0,9})|(\d{1,10})\.[1-9]\d{0,9}", re.ASCII)
 
 
 class Words:

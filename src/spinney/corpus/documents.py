@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spinney.corpus.compressed import FilePath, content_suffix, explained
-from spinney.corpus.lines import Block, OnError, ReadReport, check_on_error, read_blocks
-from spinney.corpus.opening import open_text
+from spinney.corpus.limits import LINE, max_line
+from spinney.corpus.limits import size as size_of
+from spinney.corpus.lines import Block, OnError, ReadReport, check_on_error, read_blocks, read_lines
 from spinney.errors import InputError, OptionError, did_you_mean
 from spinney.formats import FORMATS, reader
 
@@ -118,6 +119,48 @@ def read_table(
     >>> list(read_table(path, text="review", label="stars"))
     [Document(text='A joy, really', label='5', id='2')]
     """
+    report = ReadReport() if report is None else report
+    texts = [text] if isinstance(text, str | int) else list(text)
+    wanted = [*texts, *(column for column in (label, id) if column is not None)]
+    cells = read_cells(
+        path, wanted, format=format, header=header, delimiter=delimiter, quotes=quotes, encoding=encoding,
+        on_error=on_error, report=report,
+    )  # fmt: skip
+    for line, row in cells:
+        own = iter(row[len(texts) :])
+        document = Document(
+            " ".join(row[: len(texts)]),
+            None if label is None else next(own),
+            str(line) if id is None else next(own),
+        )
+        yield _counted(document, report)
+
+
+def read_cells(
+    path: FilePath,
+    columns: Sequence[Column],
+    *,
+    format: str | None = None,
+    header: bool = True,
+    delimiter: str | None = None,
+    quotes: bool | None = None,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+) -> Iterator[Row]:
+    """The cells of some columns of a table, row by row with the number of the row's first line.
+
+    The options are those of :func:`read_table`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "reviews.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("stars,review,year\\n5,A joy,1999\\n")
+    >>> list(read_cells(path, ["year", "stars"]))
+    [(2, ['1999', '5'])]
+    """
     check_on_error(on_error)
     report = ReadReport() if report is None else report
     if format is not None:
@@ -130,19 +173,9 @@ def read_table(
     line, first = next(rows, (0, None))
     if first is None:
         raise InputError("the file is empty", path=os.fspath(path))
-    wanted = [text] if isinstance(text, str | int) else list(text)
-    texts = [_column(name, first, header, path) for name in wanted]
-    labels = None if label is None else _column(label, first, header, path)
-    ids = None if id is None else _column(id, first, header, path)
-
-    def document(line: int, row: list[str]) -> Document:
-        joined = " ".join([row[column] for column in texts])
-        return Document(
-            joined, None if labels is None else row[labels], str(line) if ids is None else row[ids]
-        )
-
+    places = [_column(name, first, header, path) for name in columns]
     if not header:
-        yield _counted(document(line, first), report)
+        yield line, [first[place] for place in places]
     for line, row in rows:
         if len(row) != len(first):
             what = f"{len(row)} columns where the first line has {len(first)}"
@@ -152,7 +185,7 @@ def read_table(
                 raise error
             report.skip(error)
             continue
-        yield _counted(document(line, row), report)
+        yield line, [row[place] for place in places]
 
 
 def csv_rows(path: FilePath, *, encoding: str, on_error: OnError, report: ReadReport) -> Iterator[Row]:
@@ -169,9 +202,8 @@ def read_lines_as_documents(
     path: FilePath, *, encoding: str = "utf-8", on_error: OnError = "raise", report: ReadReport | None = None
 ) -> Iterator[Document]:
     """Each line of a file as a document without a label."""
-    with open_text(path, encoding=encoding) as lines:
-        for number, line in enumerate(lines, start=1):
-            yield Document(line.rstrip("\r\n"), None, str(number))
+    for number, line in read_lines(path, encoding, on_error=on_error, report=report):
+        yield Document(line.rstrip("\r"), None, str(number))
 
 
 def read_documents(
@@ -190,9 +222,7 @@ def read_documents(
     if not FORMATS[format].rows:
         documents: Iterator[Document] = reader(format, "documents")(path, **how)
         return documents
-    columns: list[Any] = [
-        int(name) if name is not None and not header and name.isdigit() else name for name in (text, label)
-    ]
+    columns: list[Any] = [name if name is None or header else column_number(name) for name in (text, label)]
     return read_table(path, *columns, format=format, header=header, **how)
 
 
@@ -202,9 +232,8 @@ def _rows(
     """Rows with the numbers of their first lines; blank lines are skipped."""
     reader: Iterator[list[str]]
     if quotes:
-        csv.field_size_limit(
-            2**31 - 1
-        )  # the csv module's limit of 131,072 characters is too low for a document
+        # The csv module's limit of 131,072 characters is too low for a document.
+        csv.field_size_limit(min(max_line(), 2**31 - 1))
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
     else:
         reader = (line[:-1].split(delimiter) if line != "\n" else [] for line in lines)
@@ -215,6 +244,13 @@ def _rows(
         except StopIteration:
             return
         except csv.Error as problem:
+            if "field limit" in str(problem):
+                raise InputError(
+                    f"a field of more than {size_of(csv.field_size_limit())}",
+                    path=lines.path,
+                    line=number,
+                    remedy=f"is a quotation mark missing at its end? If not, set {LINE} to more",
+                ) from None
             unclosed = "unexpected end of data" in str(problem)
             what = "a quotation mark is opened but never closed" if unclosed else f"bad quoting: {problem}"
             remedy = "if quotation marks are ordinary text here, read with quotes=False"
@@ -257,6 +293,17 @@ class _Lines:
             except InputError as error:
                 self.bad = error
                 yield line.text.decode("utf-8", "replace")
+
+
+def column_number(name: str) -> Column:
+    """The column of a table without a header that a setting names: a number, or else the name as it is.
+
+    Examples
+    --------
+    >>> column_number("2"), column_number("text")
+    (2, 'text')
+    """
+    return int(name) if name.isascii() and name.isdigit() and len(name) < 10 else name
 
 
 def _column(name: Column, first: list[str], header: bool, path: FilePath) -> int:

@@ -31,7 +31,7 @@ def jsonl_rows(
     """
     report = ReadReport() if report is None else report
     names: list[str] | None = None
-    for number, line in read_lines(path, encoding=encoding):
+    for number, line in read_lines(path, encoding, on_error=on_error, report=report):
         if not line.strip():
             continue
         try:

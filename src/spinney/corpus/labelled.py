@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,11 @@ from spinney.errors import InputError, OptionError, did_you_mean, did_you_mean_f
 from spinney.formats import DOCUMENTS
 
 if TYPE_CHECKING:
-    from spinney.corpus import Tree
+    from spinney.corpus import Document, ReadReport, Tree
 
+_START = 1 << 20  # bytes in which the first line of a file is looked for
+_DOCUMENTS = 1000  # worked on at a time
+_LETTERS = 10_000_000  # the same, where documents are long
 #: How a tree begins: a bracket, a label or none, and another bracket or a word and the end of its bracket.
 _TREE = re.compile(rb"\s*\(\s*[^()\s]*\s*(\(|[^()\s]+\s*\))")
 
@@ -84,7 +88,8 @@ def _begins_with_tree(path: str) -> bool:
     from spinney.corpus import open_bytes
 
     with open_bytes(path) as file:
-        line = next((line for line in file if line.strip()), b"")
+        start = file.read(_START).removeprefix(codecs.BOM_UTF8)
+    line = next((line for line in start.split(b"\n") if line.strip()), b"")
     balanced = line.count(b"(") == line.count(b")")  # a tree that ends on its line has nothing after it
     return bool(_TREE.match(line)) and (line.rstrip().endswith(b")") or not balanced)
 
@@ -124,6 +129,45 @@ def read_inputs(path: str, how: InputOptions, *, need_labels: bool) -> Inputs:
     return read
 
 
+def input_batches(path: str, how: InputOptions, report: ReadReport) -> Iterator[Inputs]:
+    """The documents of a file or folder without labels, some at a time.
+
+    Numbers come all at once: whether an svmlight file counts from 0 or from 1 is known at its end.
+    """
+    if path != "-" and not os.path.exists(path):
+        raise InputError("no such file or folder", path=path, remedy=did_you_mean_file(path))
+    format = how.format_of(path)
+    if format == "svmlight":
+        yield read_inputs(path, how, need_labels=False)
+        return
+    from spinney.corpus.waiting import in_batches
+
+    found: Iterator[Any] = (_trees if format == "trees" else _each)(path, format, how, report)
+    n = 0
+    for some in in_batches(
+        found, _DOCUMENTS, path, weigh=lambda document: len(document[1]), heaviest=_LETTERS
+    ):
+        n += len(some)
+        ids, texts, trees = map(list, zip(*some))
+        yield Inputs(texts, None, ids, True, trees if format == "trees" else None)
+    if not n:
+        raise InputError("no documents", path=path)
+
+
+def _each(path: str, format: str, how: InputOptions, report: ReadReport) -> Iterator[tuple[str, str, None]]:
+    for document in _document_reader(path, format, how, False, report):
+        yield document.id, document.text, None
+
+
+def _trees(path: str, format: str, how: InputOptions, report: ReadReport) -> Iterator[tuple[str, str, Tree]]:
+    from spinney.corpus import read_trees
+
+    on_error: Any = how.on_error
+    trees = read_trees(path, encoding=how.encoding, on_error=on_error, report=report)
+    for number, tree in enumerate(trees, 1):
+        yield str(number), " ".join(tree.leaves()), tree
+
+
 def _renamed(read: Inputs, names: Mapping[str, str]) -> Inputs:
     if not names or read.labels is None:
         return read
@@ -155,7 +199,6 @@ def _texts(path: str, format: str, how: InputOptions, need_labels: bool) -> Inpu
 
 def _documents(path: str, format: str, how: InputOptions, need_labels: bool) -> tuple[list[Any], int]:
     from spinney.corpus import ReadReport
-    from spinney.corpus.documents import read_documents
 
     if format == "lines" and need_labels:
         raise InputError(
@@ -164,10 +207,7 @@ def _documents(path: str, format: str, how: InputOptions, need_labels: bool) -> 
             remedy="give a folder, a table, bracketed trees or an svmlight file, or name the format",
         )
     report = ReadReport()
-    reading: dict[str, Any] = {"encoding": how.encoding, "on_error": how.on_error, "report": report}
-    if formats.FORMATS[format].rows:
-        reading |= {"text": how.text, "label": how.label if need_labels else None, "header": how.header}
-    documents = list(read_documents(path, format, **reading))
+    documents = list(_document_reader(path, format, how, need_labels, report))
     if format == "folder" and need_labels and all(document.label is None for document in documents):
         raise InputError(
             "documents without labels",
@@ -175,6 +215,17 @@ def _documents(path: str, format: str, how: InputOptions, need_labels: bool) -> 
             remedy="put the documents of each class into their own folder",
         )
     return documents, report.skipped
+
+
+def _document_reader(
+    path: str, format: str, how: InputOptions, need_labels: bool, report: ReadReport
+) -> Iterator[Document]:
+    from spinney.corpus.documents import read_documents
+
+    reading: dict[str, Any] = {"encoding": how.encoding, "on_error": how.on_error, "report": report}
+    if formats.FORMATS[format].rows:
+        reading |= {"text": how.text, "label": how.label if need_labels else None, "header": how.header}
+    return read_documents(path, format, **reading)
 
 
 def _bracketed(path: str, how: InputOptions, need_labels: bool) -> Inputs:

@@ -17,10 +17,14 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from spinney.corpus.compressed import FilePath, read_chunks
+from spinney.corpus.limits import LINE, max_line
+from spinney.corpus.limits import size as size_of
 from spinney.errors import InputError, OptionError
 
 OnError = Literal["raise", "skip"]
 
+#: White space between words; a no-break space or ``\x85`` is a part of a word.
+SPACE = "\t\n\v\f\r\x1c\x1d\x1e\x1f "
 _FIELD = re.compile(r"[^\t-\r\x1c-\x20]+")
 
 # Bytes that a codec rejects become one byte that UTF-8 rejects too, so that one check finds them all.
@@ -109,8 +113,8 @@ class Block:
         for i, text in enumerate(self.text.split(b"\n")[:-1]):
             yield Block(text + b"\n", self.line + i, self.path, self.encoding)
 
-    def each_stanza(self) -> Iterator[Block]:
-        """A block for each run of lines between blank ones."""
+    def each_stanza(self, strict: bool = False) -> Iterator[Block]:
+        """A block for each run of lines between blank ones; if ``strict``, also for each blank line of white space."""
         lines = self.text.split(b"\n")
         start = 0
         for stop, text in enumerate(lines):
@@ -118,6 +122,8 @@ class Block:
                 if start < stop:
                     stanza = b"\n".join(lines[start:stop]) + b"\n"
                     yield Block(stanza, self.line + start, self.path, self.encoding)
+                if strict and text:
+                    yield Block(text + b"\n", self.line + stop, self.path, self.encoding)
                 start = stop + 1
 
 
@@ -127,46 +133,75 @@ def read_blocks(path: FilePath, encoding: str = "utf-8", *, exact: bool = False)
     A last line without an end is given one, unless ``exact``.
     """
     check_encoding(encoding)
-    return _blocks(read_chunks(path), path, encoding, b"" if exact else b"\n")
+    return _blocks(read_chunks(path), path, encoding, b"" if exact else b"\n", max_line())
 
 
-def _blocks(chunks: Iterator[bytes], path: FilePath, encoding: str, end: bytes) -> Iterator[Block]:
+def _blocks(chunks: Iterator[bytes], path: FilePath, encoding: str, end: bytes, most: int) -> Iterator[Block]:
     pieces: list[bytes] = []
-    line = 1
-    for chunk in _recoded(chunks, encoding):
+    line, pending = 1, 0
+    for chunk in _recoded(chunks, path, encoding):
         cut = chunk.rfind(b"\n") + 1
         if cut:
             block = _block(b"".join([*pieces, chunk[:cut]]), line, path, encoding)
+            if len(block.text) > most:
+                _refuse_long(block, most)
             yield block
             line += _count_lines(block.text)
-            pieces = []
+            pieces, pending = [], 0
         pieces.append(chunk[cut:])
-    if rest := b"".join(pieces):
+        pending += len(pieces[-1])
+        if pending > most:
+            _refuse_long(Block(b"".join(pieces), line, path, encoding), most)
+    rest = b"".join(pieces)
+    if rest and (line, rest) != (1, codecs.BOM_UTF8):  # a mark alone is no line
         yield _block(rest + end, line, path, encoding)
+
+
+def _refuse_long(block: Block, most: int) -> None:
+    """An error if a line of the block is longer than it may be."""
+    for number, line in enumerate(block.text.split(b"\n")):
+        if len(line) > most:
+            remedy = f"are the line ends missing? If not, set {LINE} to more, at some memory for each byte"
+            raise block.error(f"a line of more than {size_of(most)}", number, remedy)
 
 
 def read_stanza_blocks(path: FilePath, encoding: str = "utf-8") -> Iterator[Block]:
     """As :func:`read_blocks`, and no run of lines between blank ones is cut in two."""
-    return regrouped(read_blocks(path, encoding), lambda text: (b"\n" + text).rfind(b"\n\n") + 1)
+    blocks = read_blocks(path, encoding)
+    return regrouped(blocks, lambda text: (b"\n" + text).rfind(b"\n\n") + 1, "blank line")
 
 
-def regrouped(blocks: Iterable[Block], cut: Callable[[bytes], int]) -> Iterator[Block]:
-    """The same lines in blocks that end where ``cut`` says: how many bytes of these lines, 0 if none."""
+def regrouped(blocks: Iterable[Block], cut: Callable[[bytes], int], end: str) -> Iterator[Block]:
+    """The same lines in blocks that end where ``cut`` says: how many bytes of these lines, 0 if none.
+
+    ``end`` says what ends a block: too many lines without one are an error, so that endless input is not kept.
+    """
     pieces: list[Block] = []
+    most, pending = max_line(), 0
     for block in blocks:
         n = cut(block.text)
         if n:
             yield _joined([*pieces, replace(block, text=block.text[:n])])
             block = replace(block, text=block.text[n:], line=block.line + _count_lines(block.text[:n]))
-            pieces = []
+            pieces, pending = [], 0
         if block.text:
             pieces.append(block)
+            pending += len(block.text)
+        if pending > most:
+            what = f"no {end} in the {size_of(most)} from here on"
+            raise pieces[0].error(what, 0, f"is this the right format? If so, set {LINE} to more")
     if pieces:
         yield _joined(pieces)
 
 
-def read_lines(path: FilePath, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """The lines of a text file with their numbers, without their ends.
+def read_lines(
+    path: FilePath,
+    encoding: str = "utf-8",
+    *,
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+) -> Iterator[tuple[int, str]]:
+    """The lines of a text file with their numbers, without their ends; what is not text is an error, or dropped.
 
     Examples
     --------
@@ -177,8 +212,20 @@ def read_lines(path: FilePath, encoding: str = "utf-8") -> Iterator[tuple[int, s
     >>> list(read_lines(path))
     [(1, 'a\\x85b'), (2, 'c')]
     """
-    for block in read_blocks(path, encoding):
-        yield from enumerate(block.decode().split("\n")[:-1], block.line)
+    report = ReadReport() if report is None else report
+    blocks = read_blocks(path, encoding)
+    for lines in parse_blocks(blocks, _numbered_lines, Block.each_line, on_error, report):
+        yield from lines
+
+
+def lines_of(chunks: Iterator[bytes], path: FilePath, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """The same from the bytes of a file that someone else has opened: a part of an archive, say."""
+    for block in _blocks(chunks, path, encoding, b"\n", max_line()):
+        yield from _numbered_lines(block)
+
+
+def _numbered_lines(block: Block) -> Iterator[tuple[int, str]]:
+    return enumerate(block.decode().split("\n")[:-1], block.line)
 
 
 Parsed = TypeVar("Parsed")
@@ -219,19 +266,37 @@ def check_on_error(on_error: str) -> None:
         )
 
 
+#: Codecs of Python that decode text from bytes, but not the text of files.
+_NO_ENCODINGS = ("idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
+
+
 def check_encoding(encoding: str) -> None:
-    """Refuse an encoding that Python does not know."""
+    """Refuse what is not a character encoding that Python knows: ``hex`` and ``rot13`` are other things.
+
+    Examples
+    --------
+    >>> check_encoding("utf-8")
+    >>> check_encoding("rot13")
+    Traceback (most recent call last):
+    spinney.errors.OptionError: unknown encoding 'rot13' (for example: utf-8, latin-1, utf-16)
+    """
     try:
-        "".encode(encoding)
-    except LookupError:
-        raise OptionError(f"unknown encoding {encoding!r} (for example: utf-8, latin-1, utf-16)") from None
+        found = codecs.lookup(encoding if len(encoding) < 100 else "")
+        name = found.name.replace("_", "-")
+        known = found.incrementaldecoder is not None and name not in _NO_ENCODINGS
+        "\n".encode(encoding)  # refuses what turns bytes into bytes, or text into text
+    except (LookupError, ValueError, ImportError, OSError):  # whatever a name can do to an import
+        known = False
+    if not known:
+        shown = encoding if len(encoding) < 100 else f"{encoding[:100]}…"
+        raise OptionError(f"unknown encoding {shown!r} (for example: utf-8, latin-1, utf-16)")
 
 
 def _is_utf8(encoding: str) -> bool:
     return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
 
 
-def _recoded(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+def _recoded(chunks: Iterator[bytes], path: FilePath, encoding: str) -> Iterator[bytes]:
     if _is_utf8(encoding):
         yield from chunks
         return
@@ -241,7 +306,8 @@ def _recoded(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
             yield decoder.decode(chunk).encode("utf-8", "surrogateescape")
         yield decoder.decode(b"", final=True).encode("utf-8", "surrogateescape")
     except UnicodeError as error:  # not a bad byte, which is marked, but a file of another kind
-        raise InputError(f"not {encoding}: {error}", remedy="name the encoding of the file") from None
+        what, remedy = f"not {encoding}: {error}", "name the encoding of the file"
+        raise InputError(what, path=os.fspath(path), remedy=remedy) from None
 
 
 def _count_lines(text: bytes) -> int:

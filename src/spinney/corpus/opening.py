@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import secrets
 import shutil
 import stat
 import sys
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, TextIO
 
+from spinney.beside import beside
 from spinney.corpus.compressed import ChunkStream, FilePath, compressor, explained, open_bytes, suffix
 from spinney.corpus.lines import check_encoding, read_blocks
 from spinney.errors import InputError, OptionError
@@ -88,7 +88,7 @@ def writing_bytes(path: FilePath) -> Iterator[BinaryIO]:
         with open_bytes(path, "w") as file:  # a pipe or a device: nothing to rename
             yield file
         return
-    temporary = _beside(target)
+    temporary = beside(target)
     try:
         file = compressor(temporary, suffix(path))
     except InputError as error:
@@ -113,7 +113,7 @@ def writing_folder(path: FilePath, marker: str) -> Iterator[str]:
     An older folder of that name is replaced if it is empty or holds the file ``marker``: never anything else.
     """
     target = os.path.realpath(path)
-    temporary, old = _beside(target), _beside(target)
+    temporary, old = beside(target), beside(target, "old")
     if os.path.lexists(target) and not _replaceable(target, marker):
         raise InputError(
             "exists, and was not written by Spinney, so it is not replaced",
@@ -143,11 +143,6 @@ def _replaceable(folder: str, marker: str) -> bool:
 
 def _text(file: BinaryIO, encoding: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(file, encoding=encoding, newline="\n")
-
-
-def _beside(target: str) -> str:
-    folder, name = os.path.split(target)
-    return os.path.join(folder, f".{name}.{secrets.token_hex(4)}.tmp")
 
 
 def _unwritable(error: InputError, path: FilePath) -> InputError:

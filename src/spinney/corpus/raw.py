@@ -9,6 +9,7 @@ know that a line break may end a sentence (headings, verse), nor where words end
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from unicodedata import category
@@ -130,9 +131,17 @@ def tokenize(text: str) -> list[str]:
 
 
 def _tokenized(block: Block) -> list[list[str]]:
-    return [tokens for tokens in map(fields, block.decode().split("\n")) if tokens]
+    lines = block.decode().split("\n")
+    return [tokens for tokens in map(_shared_fields if len(block.text) > _LONG else fields, lines) if tokens]
 
 
+def _shared_fields(line: str) -> list[str]:
+    """The fields of a line so long that equal words had better be one object."""
+    return list(map(sys.intern, fields(line)))
+
+
+#: Bytes of a block that holds a long line: others are as large as what is read at a time.
+_LONG = 4 << 20
 _PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
 _CLOSING = "\"'”’»)\\]"
 _SENTENCE_END = re.compile(rf"[.!?…。！？]++[{_CLOSING}」』]*+")

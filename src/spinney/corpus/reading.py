@@ -194,7 +194,8 @@ class _Words:
             return list(self.names)
         if format == "columns":
             names = ["0" if name == "form" else name for name in self.names]
-            if not all(name.isascii() and name.isdigit() for name in names) or len(set(names)) < len(names):
+            numbers = all(name.isascii() and name.isdigit() and len(name) < 10 for name in names)
+            if not numbers or len(set(names)) < len(names):
                 raise OptionError(f"columns of a column file are numbers from 0, not {'+'.join(names)}")
             return [int(name) for name in names]
         if self.names != ["form"]:

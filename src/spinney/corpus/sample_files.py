@@ -9,7 +9,7 @@ import os
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from typing import Final, TypeVar
@@ -84,9 +84,9 @@ def write_sample_files(folder: str) -> list[str]:
     files = _sample_files()
     names = sorted({name.partition("/")[0] for name in files})
     there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    if there and there != names:
-        other = next((name for name in there if name not in names), there[0])
-        raise InputError(f"{other} exists already", path=folder, remedy="give the name of a new folder")
+    ours = [name for name in there if not name.startswith(".")]
+    if ours and ours != names:
+        _check_half_made(folder, ours, files)
     for name, text in files.items():
         path = os.path.join(folder, *name.split("/"))
         try:
@@ -96,6 +96,20 @@ def write_sample_files(folder: str) -> list[str]:
         with writing(path) as file:
             file.write(text)
     return names
+
+
+def _check_half_made(folder: str, there: list[str], files: Mapping[str, str]) -> None:
+    """Refuse a folder with anything but some of the files: one that was half made, on a full disk, is completed."""
+    known = {name.partition("/")[0] for name in files}
+    for name in sorted(there, key=lambda name: name in known):
+        path = os.path.join(folder, name)
+        if name not in known or (os.path.isfile(path) and not _holds(path, files.get(name))):
+            raise InputError(f"{name} exists already", path=folder, remedy="give the name of a new folder")
+
+
+def _holds(path: str, text: str | None) -> bool:
+    with open(path, "rb") as file:
+        return text is not None and file.read() == text.encode()
 
 
 @cache  # a session that writes them repeatedly, as tests do, waits only once

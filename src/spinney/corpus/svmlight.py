@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.corpus.compressed import FilePath, read_chunks
+from spinney.corpus.compressed import FilePath
+from spinney.corpus.lines import read_blocks
 from spinney.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def read_svmlight(path: FilePath, n_features: int | None = None) -> tuple[csr_ma
     """
     from sklearn.datasets import load_svmlight_file
 
-    data = b"".join(read_chunks(path))
+    data = b"".join(block.text for block in read_blocks(path))
     if not data.strip():
         raise InputError("the file is empty", path=os.fspath(path))
     try:
@@ -49,9 +50,16 @@ def read_svmlight(path: FilePath, n_features: int | None = None) -> tuple[csr_ma
 def _first_bad_line(data: bytes) -> int | None:
     from sklearn.datasets import load_svmlight_file
 
-    for number, line in enumerate(data.split(b"\n"), start=1):
+    def fails(text: bytes) -> bool:
         try:
-            load_svmlight_file(io.BytesIO(line))
+            load_svmlight_file(io.BytesIO(text))
         except (ValueError, OverflowError):
-            return number
-    return None
+            return True
+        return False
+
+    lines = data.split(b"\n")
+    good, bad = 0, len(lines)  # the first `good` lines can be read, the first `bad` cannot
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (good, middle) if fails(b"\n".join(lines[:middle])) else (middle, bad)
+    return bad if fails(lines[bad - 1]) else None

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
-from spinney.formats import COMPRESSED, FORMATS, TEXT, guess_format, reader
+from spinney.checking import sentences
+from spinney.corpus.waiting import in_batches
+from spinney.errors import InputError, OptionError, SettingError, did_you_mean, unknown_choice
+from spinney.formats import COMPRESSED, FORMATS, TEXT, giving, guess_format, reader
 
 if TYPE_CHECKING:
     from spinney.corpus import Document, ReadReport, Sentence, TokenArrays, Vocabulary
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 #: Texts of more bytes than this are indexed in files rather than in memory.
 LARGE = 200_000_000
 _SENTENCES = 1000  # worked on at a time
+_WORDS = 100_000  # the same, where sentences are long
 _GLUED = 0.04  # of the words: in prose that is split at spaces only, more than this end in a mark
 _NOTE = "read.json"
 
@@ -48,8 +52,13 @@ class Reading:
         }
         if not all(isinstance(value, _KINDS[name]) for name, value in known.items()):
             raise InputError("damaged: the record of how the training text was read is not valid")
+        if not 1 <= (known.get("max_length") or 1) < 1 << 31:
+            raise InputError("damaged: the length of the longest sentence is not valid")
         reading = cls(**known)
-        return replace(reading, words=words or reading.words, parser=parser or reading.parser)
+        reading = replace(reading, words=words or reading.words, parser=parser or reading.parser)
+        if parser is not None:
+            reading.check_parser()
+        return reading
 
     @property
     def wants_more(self) -> bool:
@@ -106,6 +115,19 @@ class Source:
         """Files, read as settings of :class:`spinney.settings.text.TextFiles` say; none if the data are in memory."""
         files = training_files(data) or []
         return cls(files, how.format, how.encoding, how.on_error, how.text, how.header)
+
+    def check_columns(self) -> Self:
+        """Refuse settings of tables if no file is one."""
+        formats = {"table" if os.path.isdir(file) else self.format_of(file) for file in self.files}
+        for name, given, known in (
+            ("text", self.text is not None, giving("rows")), ("header", not self.header, ("csv", "tsv"))
+        ):  # fmt: skip
+            if given and formats and not formats & {*known, "table"}:
+                raise SettingError(
+                    f"{{{name}}} is for tables ({{known}}), not for {{formats}}: leave it out",
+                    known=", ".join(known), formats=", ".join(sorted(formats)),
+                )  # fmt: skip
+        return self
 
     @property
     def name(self) -> str:
@@ -179,14 +201,14 @@ def training_arrays(
         "max_size": getattr(how, "max_words", None),
     }
     if files is not None:
-        source = Source(files, how.format, how.encoding, how.on_error, how.text, how.header)
+        source = Source(files, how.format, how.encoding, how.on_error, how.text, how.header).check_columns()
         with numbered(source, reading, report, how.cache, vocabulary, **cut) as arrays:
             if how.format == "auto" and any(source.format_of(file) == "lines" for file in files):
                 warn_of_prose(arrays.vocabulary)
             yield arrays
         return
     if not isinstance(train, TokenArrays):
-        words = (_words([[word] for word in sentence], [0], reading) for sentence in train)
+        words = (_words([[word] for word in sentence], [0], reading) for sentence in sentences(train))
         train = sentence_arrays(words, vocabulary=vocabulary, unknown=reading.unknown, **cut)
     if not train.n_tokens:
         raise InputError("there are no sentences to learn from")
@@ -223,7 +245,8 @@ def numbered(
 ) -> Iterator[TokenArrays]:
     """The text as numbers: in the folder ``cache``, in a temporary one if it is large, or in memory.
 
-    The contents of a cache are reused if they were made from the same files with the same options.
+    The contents of a cache are reused if they were made from the same files with the same options. A cache that is
+    damaged is made again.
     """
     from spinney.corpus import TokenArrays
 
@@ -245,20 +268,50 @@ def numbered(
             setattr(report, name, value)
     else:
         arrays = source.read(reading, report, vocabulary=vocabulary, folder=cache, **cut)
+        note = {"wanted": wanted, "report": asdict(report), "files": _checksums(cache)}
         with open(os.path.join(cache, _NOTE), "w", encoding="utf-8") as file:
-            json.dump({"wanted": wanted, "report": asdict(report)}, file)
+            json.dump(note | {"note": _checksum(note)}, file)
     yield arrays
 
 
 def _kept(cache: str, wanted: dict[str, Any]) -> dict[str, Any] | None:
-    """The report of what the cache holds, if that is what is wanted."""
-    try:
-        with open(os.path.join(cache, _NOTE), encoding="utf-8") as file:
-            note = json.load(file)
-        report: dict[str, Any] = note["report"]
-        return report if note["wanted"] == wanted else None
-    except (OSError, ValueError, KeyError, TypeError):
+    """The report of what the cache holds, if that is what is wanted, and whole."""
+    path = os.path.join(cache, _NOTE)
+    if not os.path.isfile(path):
         return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            note = json.load(file)
+        if note["wanted"] != wanted:
+            return None
+        checksum = note.pop("note")
+        sound = checksum == _checksum(note) and note["files"] == _checksums(cache)
+        report: dict[str, Any] = note["report"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        sound = False
+    if not sound:
+        from spinney import progress
+
+        progress.log.warning("%s: damaged or of another version, so it is made again from the text", cache)
+        return None
+    return report
+
+
+def _checksum(note: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(note, sort_keys=True).encode())
+
+
+def _checksums(folder: str) -> dict[str, int]:
+    """A checksum of each file of a cache, its note apart."""
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        if name != _NOTE:
+            with open(os.path.join(folder, name), "rb") as file:
+                sum_ = 0
+                while piece := file.read(1 << 20):
+                    sum_ = zlib.crc32(piece, sum_)
+            found[name] = sum_
+    return found
 
 
 def warn_of_unknown(name: str, report: ReadReport, vocabulary: Vocabulary) -> None:
@@ -302,15 +355,13 @@ class Tokens(NamedTuple):
 def sentence_batches(data: Any, how: Any, reading: Reading, report: ReadReport) -> Iterator[list[Tokens]]:
     """The sentences of a file, read as settings of :class:`spinney.settings.text.TextFiles` say, or of a list."""
     if isinstance(data, str):
-        source = Source([data], how.format, how.encoding, how.on_error, how.text, how.header)
+        source = Source([data], how.format, how.encoding, how.on_error, how.text, how.header).check_columns()
         yield from token_batches(source, reading, report)
         return
     if reading.tree:
         raise OptionError("lists of words have no heads: give a CoNLL-U file")
-    rows = ([[word] for word in sentence] for sentence in data)
-    sentences = (Tokens(tokens, _words(tokens, [0], reading), [], []) for tokens in rows)
-    while some := list(islice(sentences, _SENTENCES)):
-        yield some
+    sentences = (_bare(list(sentence), reading) for sentence in data)
+    yield from in_batches(sentences, _SENTENCES, weigh=_length, heaviest=_WORDS)
 
 
 def first_sentences(data: Any, how: Any, reading: Reading, n: int) -> list[Tokens]:
@@ -338,8 +389,11 @@ def token_batches(source: Source, reading: Reading, report: ReadReport) -> Itera
             f"no heads in {format}: only conllu has them (parse the text first, or name a parser)"
         )
     sentences = _sentences(path, format, source, reading, report)
-    while some := list(islice(sentences, _SENTENCES)):
-        yield some
+    yield from in_batches(sentences, _SENTENCES, path, weigh=_length, heaviest=_WORDS)
+
+
+def _length(sentence: Tokens) -> int:
+    return len(sentence.words)
 
 
 def _sentences(
@@ -367,8 +421,7 @@ def _sentences(
         raise OptionError(f"no {reading.words} in {format}: only conllu and columns have more than forms")
     else:
         for words in _plain_sentences(path, format, source, how):
-            tokens = [[word] for word in words]
-            yield Tokens(tokens, _words(tokens, [0], reading), [], [])
+            yield _bare(words, reading)
 
 
 def _plain_sentences(path: str, format: str, source: Source, how: dict[str, Any]) -> Iterator[list[str]]:
@@ -411,16 +464,40 @@ def _column(name: str, known: Sequence[str], path: str) -> int:
     return known.index(name)
 
 
+def _folded(words: list[str], reading: Reading) -> list[str]:
+    if not reading.lowercase:
+        return words
+    return [word if word == reading.unknown else word.lower() for word in words]
+
+
 def _words(rows: Sequence[Sequence[str]], columns: Sequence[int], reading: Reading) -> list[str]:
     """The words of a sentence as :func:`spinney.corpus.read_text` makes them."""
-    words = [row[columns[0]] for row in rows]
-    if reading.lowercase:
-        words = [word if word == reading.unknown else word.lower() for word in words]
+    words = _folded([row[columns[0]] for row in rows], reading)
     for column in columns[1:]:
         words = [
             word if word == reading.unknown else f"{word}|{row[column]}" for word, row in zip(words, rows)
         ]
     return words
+
+
+def _bare(forms: list[str], reading: Reading) -> Tokens:
+    """A sentence of words alone."""
+    return Tokens(_OneColumn(forms), _folded(forms, reading), [], [])
+
+
+class _OneColumn(Sequence[list[str]]):
+    """Rows of one cell each, made when they are asked for: most models never look at them."""
+
+    def __init__(self, cells: list[str]) -> None:
+        self._cells = cells
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [[cell] for cell in self._cells[place]]
+        return [self._cells[place]]
 
 
 def batch_arrays(batch: Sequence[Tokens], vocabulary: Vocabulary, reading: Reading) -> TokenArrays:

@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
+from spinney.checking import whole
 from spinney.corpus.lines import fields as split_fields
 from spinney.corpus.raw import split_sentences, tokenize
-from spinney.errors import InputError, OptionError, SettingError, unknown_choice
+from spinney.errors import InputError, SettingError, shown, unknown_choice
 from spinney.files import ModelFile, Parts
 
 Weighting = Literal["tfidf", "counts", "binary"]
@@ -72,10 +73,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _check(self) -> None:
         if self.weighting not in get_args(Weighting):
             raise unknown_choice("features must be", self.weighting, get_args(Weighting))
-        if self.ngrams < 1 or self.min_count < 1:
-            raise OptionError("ngrams and min_count must be at least 1")
-        if self.skip_top < 0 or (self.max_features is not None and self.max_features < 1):
-            raise OptionError("max_features must be at least 1, and skip_top at least 0")
+        for name, least in (("ngrams", 1), ("min_count", 1), ("skip_top", 0), ("max_features", 1)):
+            if getattr(self, name) is not None or name != "max_features":
+                whole(name, getattr(self, name), least)
         if self.stop_words not in (None, "english"):
             raise unknown_choice("stop_words must be", self.stop_words, ("english", "nothing"))
         if self.tokens not in get_args(Tokens):
@@ -91,7 +91,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check()  # set_params may have changed something
         self.idf = None
         self._vectoriser = self._new_vectoriser()
-        texts = _one_column(texts)
+        texts = _checked_texts(_one_column(texts))
         try:
             counts = self._vectoriser.fit_transform(texts)
         except ValueError as error:
@@ -246,3 +246,13 @@ def _one_column(texts: Any) -> Any:
 def _lowered_tokens(text: str) -> list[str]:
     tokens = tokenize(text)
     return " ".join(tokens).lower().split(" ") if tokens else tokens
+
+
+def _checked_texts(texts: Any) -> list[str]:
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise InputError(f"texts must be a list of documents, not {shown(texts)}")
+    found = list(texts)
+    for number, text in enumerate(found, 1):
+        if not isinstance(text, str):
+            raise InputError(f"document {number} must be text, not {shown(text)}")
+    return found

@@ -21,6 +21,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
+from spinney.checking import our_errors, seed, whole
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.linalg import Method, truncated_svd
 
@@ -90,7 +91,8 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     def fit(self, X: Any, Y: Any) -> Self:
         """Fit the directions to two views of the same examples: arrays or sparse matrices, one row per example."""
         ridges = self._checked_options()
-        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, ensure_min_samples=2)
+        with our_errors():
+            X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, ensure_min_samples=2)
         Y = _checked_view(Y)
         check_consistent_length(X, Y)
         x, y = _view(X, self.center), _view(Y, self.center)
@@ -110,8 +112,8 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         return self
 
     def _checked_options(self) -> tuple[float, float]:
-        if self.n_components < 1:
-            raise OptionError(f"n_components must be at least 1, not {self.n_components}")
+        whole("n_components", self.n_components, 1)
+        seed(self.random_state)
         if self.covariance not in get_args(Covariance):
             raise unknown_choice("covariance must be", self.covariance, ("full", "diagonal"))
         ridges = (self.ridge, self.ridge) if isinstance(self.ridge, (int, float)) else tuple(self.ridge)
@@ -124,7 +126,8 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     def transform(self, X: Any, Y: Any = None) -> Any:
         """The projections ``(x - mean)'A`` of examples; with the other view, the pair of projections of both."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+        with our_errors():
+            X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
         projected = np.asarray(X @ self.x_weights_ - self.x_mean_ @ self.x_weights_)
         if Y is None:
             return projected
@@ -147,7 +150,8 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 def _checked_view(Y: Any) -> Any:
     if Y is None:
         raise InputError("CCA requires y to be passed, but the target y is None: it is the second view")
-    Y = check_array(Y, accept_sparse=["csr", "csc"], dtype=np.float64, ensure_2d=False, input_name="Y")
+    with our_errors():
+        Y = check_array(Y, accept_sparse=["csr", "csc"], dtype=np.float64, ensure_2d=False, input_name="Y")
     return Y.reshape(-1, 1) if Y.ndim == 1 else Y
 
 

@@ -49,6 +49,20 @@ class CodeForest(NamedTuple):
         return float(self.weights @ np.sqrt(squares).sum(axis=1))
 
 
+def tree_size(branching: Sequence[int]) -> int:
+    """The number of nodes of a tree whose nodes have these numbers of children, level by level from the root.
+
+    Examples
+    --------
+    >>> tree_size((4, 2)), tree_size(())
+    (13, 1)
+    """
+    size = 1
+    for children in reversed(branching):
+        size = 1 + children * size
+    return size
+
+
 def code_forest(trees: int, branching: Sequence[int] = (4, 2)) -> Index:
     """The parent of each node in a forest of equal trees, -1 for a root; depth first, tree after tree.
 

@@ -15,7 +15,12 @@ from spinney.corpus.lines import Block, parse_blocks, read_stanza_blocks
 from spinney.corpus.reading import document_sentences
 from spinney.corpus.text import Source, documents, training_files
 from spinney.corpus.vocabulary import Folding, Numbering, Vocabulary
+from spinney.corpus.waiting import in_batches
 from spinney.errors import InputError, OptionError
+
+_DOCUMENTS = 1000  # worked on at a time
+_WORDS = 1_000_000  # the same, where documents are long
+_OTHER_TEXT = "is it in the same language and case, with the same kind of words, as the training text?"
 
 
 class Bags(NamedTuple):
@@ -51,9 +56,29 @@ def read_bags(data: Any, s: Any, lowercase: bool, report: ReadReport, words: Seq
     report.tokens += len(ids)
     report.unknown += len(ids) - int(bags.counts.sum())
     if not bags.counts.nnz:
-        remedy = "is it in the same language and case, with the same kind of words, as the training text?"
-        raise InputError("none of the words is in the vocabulary", path=_named(data), remedy=remedy)
+        raise InputError("none of the words is in the vocabulary", path=_named(data), remedy=_OTHER_TEXT)
     return bags
+
+
+def bag_batches(
+    data: Any, s: Any, lowercase: bool, report: ReadReport, words: Sequence[str]
+) -> Iterator[Bags]:
+    """As :func:`read_bags`, some documents at a time."""
+    files = training_files(data)
+    path = files[0] if files is not None and len(files) == 1 else None
+    found = ((name, list(document)) for name, document in _all_documents(data, s, report))
+    n = known = 0
+    for some in in_batches(found, _DOCUMENTS, path, weigh=lambda one: len(one[1]), heaviest=_WORDS):
+        documents = [[word.lower() for word in one] if lowercase else one for _, one in some]
+        bags = Bags(table_of(documents, words), list(words), [name for name, _ in some])
+        n += len(some)
+        known += bags.counts.nnz
+        report.tokens += sum(map(len, documents))
+        yield bags
+    if not n or not report.tokens:
+        raise InputError("no documents" if not n else "no words", path=_named(data))
+    if not known:
+        raise InputError("none of the words is in the vocabulary", path=_named(data), remedy=_OTHER_TEXT)
 
 
 def first_documents(

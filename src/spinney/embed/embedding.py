@@ -9,7 +9,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.checking import seed
 from spinney.corpus import TokenArrays, Vocabulary
+from spinney.corpus.arrays import checked_text
 from spinney.corpus.text import Reading
 from spinney.embed.counts import ContextCounts, Window, count_contexts, window
 from spinney.embed.eigenwords import (
@@ -27,6 +29,7 @@ from spinney.embed.states import SmoothedStates, WindowStates
 from spinney.embed.weighting import pmi
 from spinney.errors import NotFittedError, OptionError
 from spinney.files import ModelFile, csr_tensors
+from spinney.memory import check_memory
 from spinney.model import Contents, Structures
 from spinney.settings import Settings, choose, settings_class, settings_of, settings_or
 from spinney.settings.embed import VECTORS
@@ -118,9 +121,11 @@ class Embedding(EmbedModel):
 
     def fit(self, text: TokenArrays, *, reading: Mapping[str, Any] | None = None) -> Self:
         """Learn from text; ``reading`` records how it was read, so that other text can be read in the same way."""
-        if not text.n_tokens:
+        seed(self.random_state)
+        if not checked_text(text).n_tokens:
             raise OptionError("there are no words to learn from")
         started = time.perf_counter()
+        self._check_size(len(text.vocabulary))
         self.vocabulary_ = text.vocabulary
         self.singular_values_, self.parent_, self.states_ = np.empty(0), None, ()
         self.facts: dict[str, Any] = {
@@ -137,6 +142,13 @@ class Embedding(EmbedModel):
         self.facts["dimensions"] = int(self.vectors_.shape[1])
         self.facts["seconds"] = time.perf_counter() - started
         return self
+
+    def _check_size(self, words: int) -> None:
+        """Refuse more dimensions than memory can hold."""
+        many = self.method in _CODES or self.method == "lrmvl"
+        size = self.how.dimensions if many else min(self.how.dimensions, words)
+        what = "{dimensions} {size} with {words} words"
+        check_memory(24.0 * words * size, what, "ask for fewer {dimensions}", size=size, words=f"{words:,}")
 
     def _places(self) -> Window:
         how = self.how
@@ -204,7 +216,7 @@ class Embedding(EmbedModel):
     def _fit_codes(self, text: TokenArrays) -> None:
         import scipy.sparse
 
-        from spinney.embed.code_trees import code_forest
+        from spinney.embed.code_trees import code_forest, tree_size
         from spinney.embed.sparse_coding import SparseCoding
         from spinney.embed.stochastic_coding import StochasticCoding
 
@@ -225,7 +237,7 @@ class Embedding(EmbedModel):
             self.facts["held_out_error"] = float(learner.trace_[-1]["held_out"])
         self.vectors_ = scipy.sparse.csr_array(learner.codes_.astype(np.float32))
         if self.method == "sparse":
-            trees = how.dimensions // len(code_forest(1, how.branching))
+            trees = how.dimensions // tree_size(how.branching)
             self.parent_ = code_forest(trees, how.branching)
         self.facts |= {
             "lam": how.lam,

@@ -19,7 +19,8 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spinney.embed.code_trees import CodeForest, as_code_forest, code_forest
+from spinney.checking import our_errors, random_numbers
+from spinney.embed.code_trees import CodeForest, as_code_forest, code_forest, tree_size
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.parallel import default_threads, map_reduce, one_blas_thread
 from spinney.progress import task
@@ -125,7 +126,7 @@ class SparseCoding(CodingSettings):
         forest = self._forest()
         started = time.perf_counter()
         self.forest_, self.trace_ = forest, list[dict[str, Any]]()
-        rng = np.random.default_rng(self.random_state)
+        rng = random_numbers(self.random_state)
         order = rng.permutation(X.shape[0])
         rows = X[order]
         coder = self._coder(forest)
@@ -228,7 +229,9 @@ def forest_of(
         if n_codes not in (None, found.n_codes):
             raise OptionError(f"n_codes is {n_codes}, but the forest has {found.n_codes} dimensions")
         return found
-    size = len(code_forest(1, branching))
+    if any(children < 1 for children in branching):
+        raise OptionError(f"branching must be at least 1, not {tuple(branching)}")
+    size = tree_size(branching)
     if (n_codes or _CODES) % size:
         raise OptionError(
             f"n_codes must be a multiple of {size}, the size of a tree, not {n_codes or _CODES}"
@@ -244,7 +247,8 @@ def checked_matrix(X: Any) -> Any:
         X = X.tocsr().astype(np.float64)
         values = X.data
     else:
-        X = values = np.ascontiguousarray(X, np.float64)
+        with our_errors():
+            X = values = np.ascontiguousarray(X, np.float64)
         if X.ndim != 2:
             raise InputError(f"a word × context matrix must have 2 dimensions, not {X.ndim}")
     if 0 in X.shape:

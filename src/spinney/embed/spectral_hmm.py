@@ -15,7 +15,9 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spinney.checking import seed
 from spinney.corpus import ReadReport, TokenArrays, Vocabulary
+from spinney.corpus.arrays import checked_text
 from spinney.corpus.text import Reading, Source, Tokens, batch_arrays, warn_of_unknown
 from spinney.embed.model import EmbedModel, Said, rows_of_tokens, text_facts
 from spinney.embed.operators import TINY, Floats, Operators, SignedLikelihood, steps, with_ends
@@ -114,7 +116,7 @@ class SpectralHMM(EmbedModel):
         """Learn from sentences; ``reading`` says how they were read, for those who will read more."""
         started = time.perf_counter()
         self._check_states()
-        if not text.n_tokens:
+        if not checked_text(text).n_tokens:
             raise InputError("there are no words to learn from")
         self.vocabulary_: Vocabulary = text.vocabulary
         # Tall, thin products: threads of BLAS would wait for each other longer than they work.
@@ -253,6 +255,7 @@ class SpectralHMM(EmbedModel):
     def _check_states(self) -> None:
         if not isinstance(self.n_states, int) or self.n_states < 1:
             raise OptionError(f"n_states must be a whole number of at least 1, not {self.n_states!r}")
+        seed(self.random_state)
 
     # -- strings --------------------------------------------------------------------------------------
 
@@ -460,10 +463,7 @@ class SpectralHMM(EmbedModel):
             raise file.error("damaged: the shapes of its arrays do not match")
         if coordinates is not None and len(coordinates) != n:
             raise file.error("damaged: the shapes of its arrays do not match")
-        rest = [basis, s, unigram] + ([] if coordinates is None else [coordinates])
-        if not all(np.isfinite(array).all() for array in (*found.values(), *rest)):
-            raise file.error("damaged: some of its numbers are not finite")
-        if unigram.min() < 0 or abs(unigram.sum() - 1) > 1e-6:
+        if not unigram.size or unigram.min() < 0 or abs(unigram.sum() - 1) > 1e-6:
             raise file.error("damaged: its unigram probabilities are not a distribution")
         self.operators_ = Operators(**found, coordinates=coordinates, end=end)
         self.basis_, self.singular_values_, self.unigram_ = basis, s, unigram

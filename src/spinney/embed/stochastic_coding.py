@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.checking import random_numbers
 from spinney.embed.code_trees import CodeForest
 from spinney.embed.sparse_coding import CodingSettings, Matrix, checked_matrix
 from spinney.errors import InputError, OptionError, unknown_choice
@@ -109,7 +110,7 @@ class StochasticCoding(CodingSettings):
         self._check()
         self.forest_ = forest = self._forest()
         self.trace_ = list[dict[str, Any]]()
-        rng = np.random.default_rng(self.random_state)
+        rng = random_numbers(self.random_state)
         started = time.perf_counter()
         entries, watched = _split(X, self.held_out, self.sampling != "uniform", rng)
         threads = self.threads or default_threads()

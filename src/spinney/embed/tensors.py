@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spinney.checking import random_numbers
 from spinney.errors import InputError, OptionError
 
 Matrix = NDArray[np.float64]
@@ -81,7 +82,7 @@ def _leading_eigenpairs(A: Any, k: int, random_state: int) -> tuple[Matrix, Matr
         values, U = scipy.linalg.eigh(dense, subset_by_index=(d - k, d - 1))
     else:
         # A fixed start vector: ARPACK's own differs from call to call.
-        values, U = eigsh(A, k, which="LA", v0=np.random.default_rng(random_state).standard_normal(d))
+        values, U = eigsh(A, k, which="LA", v0=random_numbers(random_state).standard_normal(d))
     order = np.argsort(values)[::-1]
     values, U = values[order], U[:, order]
     signs = np.sign(U[np.argmax(np.abs(U), axis=0), np.arange(k)])
@@ -140,7 +141,7 @@ def tensor_power(
     n = k if n_components is None else n_components
     if not 1 <= n <= k:
         raise OptionError(f"n_components must be from 1 to {k}, not {n}")
-    rng = np.random.default_rng(random_state)
+    rng = random_numbers(random_state)
     nothing = 1e-12 * max(float(np.linalg.norm(left)), np.finfo(float).tiny)
     values, vectors = np.zeros(n), np.zeros((k, n))
     for i in range(n):

@@ -6,7 +6,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from itertools import pairwise
 from numbers import Integral, Real
@@ -19,9 +19,10 @@ from scipy.special import digamma, gammaln, softmax
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spinney.checking import our_errors, seed
 from spinney.corpus import ReadReport, writing_bytes
 from spinney.embed.document_moments import DocumentMoments, add_both, topics_from_moments
-from spinney.embed.documents import read_bags
+from spinney.embed.documents import bag_batches, read_bags
 from spinney.embed.model import EmbedModel, text_facts
 from spinney.embed.tensors import Matrix, to_simplex
 from spinney.errors import InputError, OptionError
@@ -377,14 +378,18 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if s.what == "states":
             raise OptionError("states: topics give proportions for documents, but no states of tokens")
         report = ReadReport()
-        bags = read_bags(data, s, self.reading().lowercase, report, self.words_)
-        shares = self.transform(bags.counts)
-        records = ({"id": name, "topics": row} for name, row in zip(bags.names, shares.tolist()))
+        facts: dict[str, Any] = {}
+
+        def records() -> Iterator[dict[str, Any]]:
+            for bags in bag_batches(data, s, self.reading().lowercase, report, self.words_):
+                for name, row in zip(bags.names, self.transform(bags.counts).tolist()):
+                    yield {"id": name, "topics": row}
+            facts["skipped"] = report.skipped
 
         def line(record: dict[str, Any]) -> str:
             return "\t".join([record["id"], *(f"{share:.6g}" for share in record["topics"])]) + "\n"
 
-        return Applied("documents", records, line, {"skipped": report.skipped})
+        return Applied("documents", records(), line, facts)
 
     def held_out(self, data: Any, s: Any) -> dict[str, Any]:
         """The perplexity of documents, by document completion."""
@@ -434,7 +439,9 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         fitted = cls(**model.settings(_SETTINGS))
         with model.checked():
             alpha0 = fitted._checked_settings()
-        topics = np.array(model.tensor("components", np.float64, ndim=2))
+        if type(fitted.random_state) is not int or fitted.random_state < 0:
+            raise model.error("damaged: its seed is not a whole number")
+        topics = np.array(model.tensor("components", np.float64, ndim=2, low=0))
         weights, spectrum, clipped = (
             np.array(model.tensor(name, np.float64)) for name in ("weights", "spectrum", "clipped")
         )
@@ -442,7 +449,7 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         K = len(weights)
         if K < 1 or topics.shape != (K, len(words)) or len(clipped) != K:
             raise model.error("damaged: its sizes do not match")
-        if not (np.all(topics >= 0) and np.allclose(topics.sum(axis=1), 1) and np.all(np.isfinite(topics))):
+        if not np.allclose(topics.sum(axis=1), 1):
             raise model.error("damaged: its topics are not distributions")
         if not (np.all(weights >= 0) and np.isclose(weights.sum(), alpha0 or 1.0)):
             raise model.error("damaged: its weights are not a distribution")
@@ -474,10 +481,12 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 raise OptionError(f"{name} must be a number of at least 0, not {value!r}")
         if self.threads is not None and (not isinstance(self.threads, Integral) or self.threads < 1):
             raise OptionError(f"threads must be at least 1, not {self.threads!r}")
+        seed(self.random_state)
         return float(self.alpha0 or 0.0)
 
     def _checked(self, X: Any, reset: bool = False) -> Any:
-        X = sparse.csr_array(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset))
+        with our_errors():
+            X = sparse.csr_array(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset))
         if X.nnz and X.data.min() < 0:
             raise InputError(
                 "Negative values in data passed to MomentTopics", remedy="word counts must be at least 0"

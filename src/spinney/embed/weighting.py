@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import unknown_choice
+from spinney.errors import InputError, shown, unknown_choice
 
 Transform = Literal["raw", "sqrt", "log", "two-thirds"]
 TRANSFORMS: tuple[str, ...] = get_args(Transform)
@@ -66,6 +66,10 @@ def correlations(
 
 def margins(matrix: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The sums of rows and of columns, in double precision: SciPy's ``sum`` adds singles up as singles."""
+    if getattr(matrix, "format", None) != "csr" or not np.all(np.isfinite(matrix.data)):
+        raise InputError(f"counts must be a CSR matrix of finite numbers, not {shown(matrix)}")
+    if 0 in matrix.shape:
+        raise InputError("a matrix without words or contexts has nothing to count")
     return matrix @ np.ones(matrix.shape[1]), matrix.T @ np.ones(matrix.shape[0])
 
 

@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative
 
+from spinney.checking import validated
 from spinney.errors import OptionError
 
 Vector = NDArray[np.float64]
@@ -134,7 +135,7 @@ class MultinomialMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
             beta = _normalised(found.counts + self.smooth)
 
     def _checked(self, X: Any, reset: bool = False) -> Any:
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
         check_non_negative(X, "MultinomialMixture")
         return X
 

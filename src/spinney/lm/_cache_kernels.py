@@ -37,6 +37,8 @@ def cache_logprobs(event, grams, contexts, before, window, decay, base, n_outcom
                 g = grams[k, j]
                 count = gram_weight[g] * decay ** (now - gram_time[g])
             rest = base if k == 0 else types[u] * aged
+            if not rest > 0.0:  # all of it so long ago that its weight is nothing
+                continue
             p = (count + rest * p) / (weight[u] * aged + rest)
         logprob[e] = -np.inf if j == -2 else np.log(p)
         if j < 0:

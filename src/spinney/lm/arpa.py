@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import Vocabulary, writing
-from spinney.corpus.lines import fields, read_lines
+from spinney.corpus.lines import SPACE, fields, read_lines
 from spinney.errors import InputError
 from spinney.files import FilePath
 from spinney.lm.backoff import BackoffModel
@@ -156,7 +156,7 @@ class _Lines:
     def next(self) -> None:
         """Go on to the next line that is not blank."""
         for number, line in self.rest:
-            self.number, self.line = number, line.strip()
+            self.number, self.line = number, line.strip(SPACE)
             if self.line:
                 return
         self.line = ""
@@ -166,8 +166,8 @@ class _Lines:
         if self.line and not self.line.startswith("\\"):
             yield self.number, fields(self.line)
             for number, line in self.rest:
-                if line.lstrip().startswith("\\"):
-                    self.number, self.line = number, line.strip()
+                if line.lstrip(SPACE).startswith("\\"):
+                    self.number, self.line = number, line.strip(SPACE)
                     return
                 self.number = number
                 if parts := fields(line):
@@ -248,7 +248,8 @@ def _section(lines: _Lines, order: int, highest: int, count: int, words: Mapping
 def _natural(values: list[float]) -> Vector:
     """Natural logarithms; -99 is that of nothing, by convention."""
     logs = np.array(values, np.float64)
-    return np.where(logs <= _NEVER, -np.inf, logs * _LOG10)
+    with np.errstate(over="ignore"):  # what is not a number afterwards is refused
+        return np.where(logs <= _NEVER, -np.inf, logs * _LOG10)
 
 
 def _check_numbers(section: _Section, lines: _Lines) -> None:

@@ -145,14 +145,10 @@ class BackoffModel(LanguageModel):
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
         """The model in a file."""
         table = GramTable.from_file(file, len(vocabulary))
-        logp, backoff = (
-            np.array(file.tensor("logp", np.float64)),
-            np.array(file.tensor("backoff", np.float64)),
-        )
+        logp = np.array(file.tensor("logp", np.float64, low=-np.inf, high=0))
+        backoff = np.array(file.tensor("backoff", np.float64, low=-np.inf))
         if len(logp) != table.n_grams or len(backoff) != table.n_contexts:
             raise file.error("damaged: some n-grams have no probability, or some contexts no weight")
-        if not np.all(logp <= 0) or not np.all(backoff < np.inf):
-            raise file.error("damaged: a probability is above 1, or not a number")
         return cls(vocabulary, table, logp, backoff)
 
 

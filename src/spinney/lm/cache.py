@@ -62,14 +62,14 @@ class CacheModel(LanguageModel):
         ends: bool = True,
         base: float = 1.0,
     ) -> None:
-        if window < 1:
-            raise OptionError(f"the cache must hold at least 1 word, not {window}")
+        if not 1 <= window < 1 << 62:
+            raise OptionError(f"the cache must hold at least 1 word and fewer than 2**62, not {window}")
         if not 0 < decay <= 1:
             raise OptionError(f"the decay must be above 0 and at most 1, not {decay}")
         if not 1 <= order <= 3:
             raise OptionError(f"the order of a cache must be 1 to 3, not {order}")
-        if not 0 < base < np.inf:
-            raise OptionError(f"base must be above 0, not {base}")
+        if not 1e-100 <= base <= 1e100:
+            raise OptionError(f"base must be from 1e-100 to 1e100, not {base}")
         self.vocabulary = vocabulary
         self.window, self.decay, self.order, self.ends, self.base = window, decay, order, ends, base
         self.facts = {}
@@ -125,6 +125,8 @@ class CacheModel(LanguageModel):
             latest = np.zeros(self.n_outcomes)
             np.maximum.at(latest, said[recent], weight)
             rest = latest.sum() if k else self.base
+            if not rest > 0:  # all of it so long ago that its weight is nothing
+                continue
             p = (counts + rest * p) / (weight.sum() + rest)
         return p
 

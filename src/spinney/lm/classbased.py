@@ -26,7 +26,7 @@ class _ByClass(LanguageModel):
     def __init__(self, vocabulary: Vocabulary, class_of: Ids, log_emission: Vector, n_classes: int) -> None:
         if class_of.shape != (len(vocabulary),) or log_emission.shape != class_of.shape:
             raise OptionError("each word needs one class and one probability in that class")
-        if np.any((class_of < 0) | (class_of >= n_classes)):
+        if n_classes > len(vocabulary) or np.any((class_of < 0) | (class_of >= n_classes)):
             raise OptionError(f"a class is not among the {n_classes} of the class model")
         if not np.allclose(np.bincount(class_of, np.exp(log_emission), n_classes), 1.0, rtol=0, atol=1e-9):
             raise OptionError("the probabilities of the words of a class must sum to 1")
@@ -106,9 +106,7 @@ class ClassModel(_ByClass):
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
         """The model in a file."""
-        counts = file.tensor("class_counts", np.int64)
-        if np.any(counts < 0):
-            raise file.error("damaged: a class count is negative")
+        counts = file.tensor("class_counts", np.int64, low=0)
         class_model = component_of(file, "classes", class_vocabulary(counts))
         with file.checked():
             return cls(vocabulary, *_emissions_of(file), class_model)
@@ -212,13 +210,15 @@ class ClassTargetModel(_ByClass):
         """The model in a file."""
         trie = stored_trie(file, np.empty(0, np.int32))
         # Copies: kernels are compiled for arrays that can be written to.
-        logp, backoff = (np.array(file.tensor(name, np.float64)) for name in ("logp", "backoff"))
+        logp, backoff = (
+            np.array(file.tensor(name, np.float64, low=-np.inf, high=0)) for name in ("logp", "backoff")
+        )
         with file.checked():
             return cls(vocabulary, *_emissions_of(file), trie, logp, backoff)
 
 
 def _emissions_of(file: ModelFile) -> tuple[Ids, Vector]:
-    return file.tensor("class_of", np.int32), file.tensor("log_emission", np.float64)
+    return file.tensor("class_of", np.int32), file.tensor("log_emission", np.float64, low=-np.inf)
 
 
 # ---------------------------------------------------------------------------------------------- fitting

@@ -91,11 +91,11 @@ class FlatModel(LanguageModel):
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
         """The model in a file."""
         table = GramTable.from_file(file, len(vocabulary))
-        logp, floor = np.array(file.tensor("logp", np.float64)), np.array(file.tensor("floor", np.float64))
+        logp, floor = (
+            np.array(file.tensor(name, np.float64, low=-np.inf, high=0)) for name in ("logp", "floor")
+        )
         if len(logp) != table.n_grams or len(floor) != table.n_contexts:
             raise file.error("damaged: some n-grams have no probability, or some contexts no floor")
-        if not np.all(logp <= 0) or not np.all(floor <= 0):
-            raise file.error("damaged: a probability is above 1, or not a number")
         return cls(vocabulary, table, logp, floor)
 
 

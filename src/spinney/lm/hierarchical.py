@@ -116,7 +116,11 @@ class HierarchicalModel(LanguageModel):
             tree = ClassTree([*vocabulary.words, END], parent, branch)
         arity = tree.paths().arity
         n_roots = np.count_nonzero(trie.parent < 0)
-        if n_roots != len(arity) or trie.n_outcomes < arity.max() or trie.n_symbols != len(vocabulary) + 2:
+        if (
+            n_roots != len(arity)
+            or trie.n_outcomes != arity.max(initial=1)
+            or trie.n_symbols != len(vocabulary) + 2
+        ):
             raise file.error("damaged: the decisions do not match the tree")
         at_roots = slice(0, trie.gram_ptr[n_roots])
         if np.any(trie.symbol[at_roots] >= arity[trie.context[at_roots]]):

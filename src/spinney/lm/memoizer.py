@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.checking import random_numbers
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.files import ModelFile, Parts
@@ -197,6 +198,8 @@ class SequenceMemoizer(LanguageModel):
         customers, tables, discounts = (
             np.array(file.tensor(name, np.float64)) for name in ("customers", "tables", "discounts")
         )
+        if (trie.n_outcomes, trie.n_symbols) != (len(vocabulary) + 1, len(vocabulary) + 2):
+            raise file.error("damaged: the contexts do not match the vocabulary")
         if np.any(np.diff(trie.gram_ptr) < 1) or np.any(trie.depth < trie.length - 1):
             raise file.error("damaged: a context has no n-grams, or is longer than its length")
         if not len(customers) == len(tables) == trie.n_grams:
@@ -264,7 +267,7 @@ def sequence_memoizer(
         customers, tables = one_table_customers(trie).astype(np.float64), np.ones(trie.n_grams)
         d = leaving_one_out_discounts(trie, customers, len(given)) if discounts is None else given
     elif method == "gibbs":
-        rng = np.random.default_rng(random_state)
+        rng = random_numbers(random_state)
         lengths, zero = Lengths(trie, len(given)), np.zeros(trie.n_contexts)
         seated = Restaurants(trie, node_discounts(trie, given), zero, rng)
         (customers, tables, d, _), interrupted = sampled_means(

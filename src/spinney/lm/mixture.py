@@ -134,7 +134,10 @@ class LinearMixture(_Mixture):
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
         components = _components_of(file, vocabulary)
         depth_of = None if file.header.get("depth_of") is None else file.fact("depth_of", str)
-        weights, edges = file.tensor("weights", np.float64, 2), file.tensor("edges", np.int64)
+        weights, edges = (
+            file.tensor("weights", np.float64, 2, low=0, high=1 + 1e-9),
+            file.tensor("edges", np.int64),
+        )
         with file.checked():
             return cls(components, weights, edges, depth_of=depth_of)
 

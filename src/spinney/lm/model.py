@@ -247,8 +247,8 @@ class LanguageModel(Model, ABC):
         unknown = file.header.get("unknown")
         if unknown is not None and not isinstance(unknown, str):
             raise file.error("damaged: the unknown symbol is not a word")
-        words, counts = file.texts("words"), file.tensor("word_counts", np.int64)
-        if len(set(words)) != len(words) or np.any(counts < 0):
+        words, counts = file.texts("words"), file.tensor("word_counts", np.int64, low=0)
+        if len(set(words)) != len(words):
             raise file.error("damaged: there is no vocabulary")
         with file.checked():
             model = class_of(file.kind, file).from_parts(file, Vocabulary(tuple(words), counts, unknown))

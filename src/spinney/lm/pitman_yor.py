@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney import progress
+from spinney.checking import random_numbers, whole
 from spinney.corpus import TokenArrays, Vocabulary
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.lm.stream import refuse_marks, stream_of
@@ -211,8 +212,7 @@ def pitman_yor(
     1.0
     """
     refuse_marks(text)
-    if order < 1:
-        raise OptionError(f"the order must be at least 1, not {order}")
+    whole("order", order, 1)
     if not len(text):
         raise InputError("there are no sentences to learn from")
     trie = suffix_trie(stream_of(text), len(text.vocabulary), order - 1)
@@ -305,7 +305,7 @@ def sampled_model(
     burn_in = check_sweeps(sweeps, burn_in)
     d, theta = _by_depth(discounts, trie, 0.8), _by_depth(concentrations, trie, 1.0)
     _check(d, theta)
-    rng = np.random.default_rng(random_state)
+    rng = random_numbers(random_state)
     seated = Restaurants(trie, d[trie.depth], theta[trie.depth], rng)
     (customers, tables, d, theta), interrupted = sampled_means(
         seated,

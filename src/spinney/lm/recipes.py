@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from spinney.corpus import ReadReport, TokenArrays, Vocabulary, read_lines
+from spinney.corpus.lines import fields
 from spinney.corpus.text import Reading, Source, training_arrays
 from spinney.errors import InputError, SettingError, about
 from spinney.lm.arpa import read_arpa, write_arpa
@@ -71,7 +72,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> LanguageM
     """
     settings = settings or choose(lm_settings.FIT, given)
     s: Any = settings
-    source = Source.of(train, s)
+    source = Source.of(train, s).check_columns()
     known = _given_vocabulary(s)
     symbol = (None if s.closed else s.unknown or "<unk>") if known is None else known.unknown
     reading = Reading(s.words, s.lowercase, symbol, max_length=s.max_length, parser=s.parser)
@@ -114,14 +115,14 @@ def _given_vocabulary(s: Any) -> Vocabulary | None:
     unknown = None if s.closed else s.unknown or "<unk>"
     found: dict[str, None] = dict.fromkeys([unknown] if unknown else [])
     for number, line in read_lines(file):
-        word = line.strip()
-        if not word:
+        words = fields(line)
+        if not words:
             continue
-        if any(space in word for space in " \t"):
+        if len(words) > 1:
             raise InputError(
                 "more than one word on a line", path=file, line=number, remedy="write one word per line"
             )
-        found[word] = None
+        found[words[0]] = None
     return Vocabulary(tuple(found), np.zeros(len(found), np.int64), unknown)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from spinney import progress
@@ -27,12 +29,12 @@ class _Scored(NamedTuple):
 
     number: int
     words: list[str]
-    log10: list[float]
-    depths: list[int] | None
+    log10: Any  # arrays: lists of numbers take four times the memory
+    depths: Any
 
     @property
     def total(self) -> float:
-        return sum(self.log10)
+        return float(sum(self.log10.tolist()))
 
     @property
     def perplexity(self) -> float:
@@ -99,9 +101,9 @@ def _scored(model: LanguageModel, batch: list[Tokens]) -> Iterator[_Scored]:
     if not batch:
         return
     stream = model.stream([tokens.words for tokens in batch])
-    logs = (model.event_logprobs(stream) / _LOG10).tolist()
+    logs = model.event_logprobs(stream) / _LOG10
     try:
-        depths = model.match_depths(stream).tolist()
+        depths = model.match_depths(stream)
     except OptionError:
         depths = None
     start = 0
@@ -112,8 +114,8 @@ def _scored(model: LanguageModel, batch: list[Tokens]) -> Iterator[_Scored]:
 
 
 def _whole(scored: _Scored) -> dict[str, Any]:
-    found = {"number": scored.number, "words": scored.words, "log10": scored.log10}
-    return found if scored.depths is None else found | {"depth": scored.depths}
+    found = {"number": scored.number, "words": scored.words, "log10": scored.log10.tolist()}
+    return found if scored.depths is None else found | {"depth": scored.depths.tolist()}
 
 
 def _brief(scored: _Scored) -> dict[str, Any]:
@@ -122,11 +124,11 @@ def _brief(scored: _Scored) -> dict[str, Any]:
 
 
 def _lines(record: dict[str, Any]) -> str:
-    rows = []
-    for place, (word, log10) in enumerate(zip([*record["words"], END], record["log10"]), 1):
+    text = io.StringIO()  # a list of all rows would be larger than the text that they make
+    for place, (word, log10) in enumerate(zip(chain(record["words"], (END,)), record["log10"]), 1):
         depth = f"\t{record['depth'][place - 1]}" if "depth" in record else ""
-        rows.append(f"{record['number']}\t{place}\t{word}\t{log10:.6g}{depth}\n")
-    return "".join(rows)
+        text.write(f"{record['number']}\t{place}\t{word}\t{log10:.6g}{depth}\n")
+    return text.getvalue()
 
 
 def _line(record: dict[str, Any]) -> str:

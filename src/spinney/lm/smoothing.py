@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from spinney.checking import whole
 from spinney.corpus import TokenArrays
-from spinney.errors import OptionError, unknown_choice
+from spinney.errors import unknown_choice
 from spinney.lm.flat import additive, good_turing
 from spinney.lm.interpolation import jelinek_mercer, witten_bell
 from spinney.lm.katz import katz
@@ -54,8 +55,7 @@ def fit_ngram(
     """
     if method not in METHODS:
         raise unknown_choice("method must be", method, METHODS)
-    if order < 1:
-        raise OptionError(f"the order must be at least 1, not {order}")
+    whole("order", order, 1)
     refuse_marks(text)
     trie = suffix_trie(stream_of(text), len(text.vocabulary), order - 1)
     model = METHODS[method](trie, text.vocabulary, **options)

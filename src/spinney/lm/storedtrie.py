@@ -44,9 +44,8 @@ def stored_trie(file: ModelFile, text: Ids) -> SuffixTrie:
         name: file.tensor(f"trie.{name}", np.int32)
         for name in ("parent", "older", "depth", "length", "symbol", "up")
     }
-    longs = {
-        name: file.tensor(f"trie.{name}", np.int64) for name in ("place", "occurrences", "gram_ptr", "count")
-    }
+    longs = {name: file.tensor(f"trie.{name}", np.int64) for name in ("place", "occurrences", "count")}
+    longs["gram_ptr"] = file.offsets("trie.gram_ptr", len(ints["symbol"]))
     n_outcomes, n_symbols = file.fact("n_outcomes", int), file.fact("n_symbols", int)
     trie = SuffixTrie(
         n_outcomes,
@@ -80,6 +79,8 @@ def _sound(arrays: Mapping[str, NDArray[np.generic]], n_outcomes: int, n_symbols
     if not (n and same and len(ptr) == n + 1 and len(up) == grams == len(arrays["count"])):
         return False
     if not (0 < n_outcomes < 2**31 and 0 < n_symbols < 2**31 and ptr[0] == 0 and ptr[-1] == grams):
+        return False
+    if text.min(initial=0) < -1 or text.max(initial=0) >= n_symbols:
         return False
     if np.any(np.diff(ptr) < 0) or np.any(parent < -1) or np.any(parent >= np.arange(n)) or parent[0] >= 0:
         return False

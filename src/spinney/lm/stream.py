@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import TokenArrays
+from spinney.corpus.arrays import checked_text
 from spinney.errors import InputError
 
 #: The symbols for the beginning and the end of a sentence, as in ARPA files.
@@ -68,6 +69,7 @@ def refuse_marks(text: TokenArrays) -> None:
     InputError
         If ``<s>`` or ``</s>`` is a word of the text.
     """
+    checked_text(text)
     for mark in (START, END):
         if mark in text.vocabulary and text.vocabulary.words[text.vocabulary[mark]] == mark:
             where = np.flatnonzero(text.ids == text.vocabulary[mark])

@@ -134,7 +134,7 @@ class GramTable:
         table = cls(
             n_words + 2,
             np.array(file.tensor("levels", np.int64)),
-            np.array(file.tensor("gram_ptr", np.int64)),
+            np.array(file.offsets("gram_ptr", len(file.tensor("symbol", np.int32)))),
             np.array(file.tensor("symbol", np.int32)),
             np.array(file.tensor("following", np.int32)),
         )

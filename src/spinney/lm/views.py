@@ -491,8 +491,12 @@ def summary(model: LanguageModel, title: str = "") -> list[View]:
 
 def _mixture_summary(mixture: LinearMixture | LogLinearMixture) -> list[View]:
     """Perplexities alone and together, and the weights."""
-    parts = mixture.facts.get("parts", {})
-    rows = [[name, float(part["dev_perplexity"])] for name, part in parts.items()]
+    parts = mixture.facts.get("parts")
+    rows: list[list[Any]] = [
+        [name, part.get("dev_perplexity")]
+        for name, part in (parts.items() if isinstance(parts, dict) else ())
+        if isinstance(part, dict)
+    ]
     rows.append(["mixture", mixture.facts.get("dev_perplexity")])
     return [
         Facts("facts", "", mixture.facts, {}),

@@ -29,7 +29,7 @@ from spinney.optim.solve import (
     warn_unless_converged,
 )
 from spinney.optim.solvers import SOLVERS
-from spinney.optim.vocabulary import PENALTIES, Kind, Structure, Tree, check_penalty, penalty
+from spinney.optim.vocabulary import PENALTIES, Kind, Structure, Tree, check_penalty, check_strengths, penalty
 
 __all__ = [
     "PENALTIES",
@@ -53,6 +53,7 @@ __all__ = [
     "Structure",
     "Tree",
     "check_penalty",
+    "check_strengths",
     "choose_solver",
     "gradient_scale",
     "lambda_grid",

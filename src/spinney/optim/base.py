@@ -8,6 +8,7 @@ penalty only ever sees the coordinates it governs. Losses are **sums** over exam
 from __future__ import annotations
 
 import copy
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
@@ -16,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, shown
 
 Vector = NDArray[np.float64]
 
@@ -92,6 +93,8 @@ class PenaltySpec:
             return given
         if isinstance(given, Penalty):
             return given.spec()
+        if not isinstance(given, str):
+            raise OptionError(f"a penalty must be a name, a PenaltySpec or a Penalty, not {shown(given)}")
         name, _, grouping = given.partition(":")
         return cls(name, lam, l1, l2, grouping=grouping or None)
 
@@ -308,7 +311,7 @@ class Solution:
     relative to λ or, under a ridge or no penalty, to the gradient of the null model. Both are pure numbers that mean
     the same for every solver and data set. ``grad`` is the gradient of the loss at ``w``. ``primal_dual`` are the last
     relative residuals of ADMM, and ``copy_norms`` the norms of its copies v_g of each group, which are 0 exactly for
-    groups that it removed.
+    groups that it removed. ``stalled`` says that the solver ended because nothing moved any more.
     """
 
     w: Vector
@@ -324,6 +327,7 @@ class Solution:
     primal_dual: tuple[float, float] | None = None
     gap: float = np.inf
     copy_norms: Vector | None = None
+    stalled: bool = False
 
     @property
     def proven_gap(self) -> float | None:
@@ -333,7 +337,7 @@ class Solution:
 
 def checked_strength(name: str, value: float) -> float:
     """``value`` as a float, or an :class:`~spinney.errors.OptionError` when it is negative or not finite."""
-    value = float(value)
-    if not np.isfinite(value) or value < 0:
-        raise OptionError(f"{name} must be a finite number ≥ 0, not {value:g}")
-    return value
+    if not isinstance(value, numbers.Real) or not np.isfinite(value) or value < 0:
+        told = f"{value:g}" if isinstance(value, numbers.Real) else shown(value)
+        raise OptionError(f"{name} must be a finite number ≥ 0, not {told}")
+    return float(value)

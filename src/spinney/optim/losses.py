@@ -14,10 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import expit, logsumexp, softmax
 
-from spinney.errors import OptionError
+from spinney.checking import our_errors
+from spinney.errors import InputError, OptionError
 from spinney.optim.base import Vector, checked_strength
 
 Design = Any  # a C- or F-ordered float64 array, or a SciPy CSR or CSC matrix
+
+
+#: Numbers beyond this are refused: their squares, summed over many examples, must be finite.
+LARGEST = 1e100
 
 
 def as_design(X: Any) -> Design:
@@ -25,7 +30,24 @@ def as_design(X: Any) -> Design:
     if sparse.issparse(X):
         X = X if X.format in ("csr", "csc") else X.tocsr()
         return X if X.dtype == np.float64 else X.astype(np.float64)
-    return np.asarray(X, dtype=np.float64)
+    with our_errors():
+        return np.asarray(X, dtype=np.float64)
+
+
+def check_numbers(name: str, values: NDArray[Any]) -> None:
+    """Refuse numbers that are not finite, or so large that their squares and sums would not be.
+
+    Examples
+    --------
+    >>> check_numbers("y", np.array([1.0, 1e200]))
+    Traceback (most recent call last):
+    spinney.errors.InputError: y has numbers larger than 1e+100 (scale them)
+    """
+    size = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if not np.isfinite(size):
+        raise InputError(f"{name} has values that are NaN or infinite", remedy="remove or replace them")
+    if size > LARGEST:
+        raise InputError(f"{name} has numbers larger than {LARGEST:g}", remedy="scale them")
 
 
 class LinearLoss:
@@ -62,6 +84,8 @@ class LinearLoss:
             )
         if np.any(self.sample_weight < 0) or not np.all(np.isfinite(self.sample_weight)):
             raise OptionError("sample weights must be finite and ≥ 0")
+        check_numbers("X", self.X.data if sparse.issparse(self.X) else self.X)
+        check_numbers("y", self.y)
         self.intercept = intercept
 
     @property

@@ -16,6 +16,7 @@ from spinney.optim.penalties.elastic import squared_norm
 from spinney.progress import Task
 
 ROUNDING = 3e-12  # of the gradient of the null model: below this a violation cannot be told from rounding
+STILL = 50  # iterations without a change, after which none is to be expected
 FINEST = 1e-3  # of the gradient of the null model: a smaller λ is no yardstick, for rounding
 
 Callback = Callable[[Step, Vector], bool | None]
@@ -77,8 +78,13 @@ class Monitor:
     gap: float = np.inf
     violation: float = np.inf
 
+    #: Whether the objective and the violation stay where they are, so that no smaller tolerance can be reached.
+    stalled: bool = False
+
     def __post_init__(self) -> None:
         self.penalty = self.problem.penalty
+        self.tol = max(self.tol, ROUNDING)
+        self.best_violation, self.best_at = np.inf, 0
         self.absolute_tol = self.tol * self.scale
         lam = float(getattr(self.problem.inner, "lam", 0.0))
         zeros = self.certifies and self.problem.inner.makes_zeros and lam > 0
@@ -117,7 +123,19 @@ class Monitor:
             note = f"objective {step.objective:.6g}, {known}violation {step.violation:.1e}"
             self.progress.update(done, note=note)
         wants_stop = bool(self.callback(step, self.w)) if self.callback else False
-        return wants_stop or self.converged or step.iteration >= self.max_iter
+        return wants_stop or self.converged or step.iteration >= self.max_iter or self._nothing_moves()
+
+    def _nothing_moves(self) -> bool:
+        """Whether the last iterates have the same objective but for rounding, and none violates less than before."""
+        if np.isnan(self.trace[-1].objective):
+            return True
+        if self.violation < self.best_violation:
+            self.best_violation, self.best_at = self.violation, len(self.trace)
+        if len(self.trace) - self.best_at < STILL:
+            return False
+        last = [step.objective for step in self.trace[-STILL:]]
+        self.stalled = max(last) - min(last) <= 1e-14 * abs(last[-1])
+        return self.stalled
 
     def measure_gap(self, value: float, whole: bool = False, *, prove: bool = False) -> None:
         """Set ``gap`` for the last iterate, where the loss is ``value``.

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from spinney import progress
-from spinney.errors import OptionError
+from spinney.checking import finite, whole
+from spinney.errors import InputError, OptionError, shown
 from spinney.optim import penalties as pen
 from spinney.optim.base import Loss, Penalty, Solution, Vector
 from spinney.optim.losses import LinearLoss
@@ -88,6 +89,10 @@ def solve(
     >>> solution.w.round(6).tolist(), solution.converged
     ([2.0, 0.0, 0.0], True)
     """
+    finite("tol", tol, 0)
+    whole("max_iter", max_iter, 0)
+    if not isinstance(solver, str) and not callable(solver):
+        raise OptionError(f"solver must be a name or a function, not {shown(solver)}")
     if metric is not None:
         options["metric"] = metric = _checked_metric(metric, loss, penalty)
         unit = np.sqrt(metric) if unit is None else unit
@@ -108,6 +113,8 @@ def solve(
     w = _null_point(loss) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
     if len(w) != loss.n_params:
         raise OptionError(f"w0 has {len(w)} coordinates, but the problem has {loss.n_params}")
+    if not np.all(np.isfinite(w)):
+        raise OptionError("w0 has values that are not finite")
     interrupted = False
     try:
         with progress.task(f"solving by {label}") as monitor.progress:
@@ -117,6 +124,9 @@ def solve(
             raise
         interrupted = True
     last = monitor.trace[-1]
+    if np.isnan(last.objective) or not np.all(np.isfinite(monitor.w)):
+        remedy = "scale the data, or choose smaller steps or another solver"
+        raise InputError(f"solver {label!r} met numbers too large to compute with", remedy=remedy)
     if monitor.bounded and not monitor.converged:
         # What was not good enough to stop is to be known all the same.
         monitor.residual = problem.penalty.residual(monitor.w, monitor.grad)
@@ -135,6 +145,7 @@ def solve(
         monitor.primal_dual,
         monitor.gap,
         monitor.copy_norms,
+        monitor.stalled,
     )
 
 
@@ -183,7 +194,9 @@ def lambda_max(loss: Loss, penalty: Penalty) -> float:
 
 def lambda_grid(largest: float, n: int = 50, ratio: float = 1e-2) -> Vector:
     """``n`` strengths, evenly spaced in the logarithm, from ``largest`` down to ``ratio`` times it."""
-    return largest * np.logspace(0.0, np.log10(ratio), n)
+    if not 0 < finite("ratio", ratio) <= 1:
+        raise OptionError(f"ratio must be between 0 and 1, not {ratio:g}")
+    return finite("largest", largest, 0) * np.logspace(0.0, np.log10(ratio), whole("n", n, 1))
 
 
 def path(
@@ -239,9 +252,10 @@ def _predicted(last: list[tuple[float, Solution]], lam: float) -> tuple[Vector, 
 def warn_unless_converged(solution: Solution, tol: float) -> None:
     """Warn if a solver stopped before it converged."""
     if not solution.converged and not solution.interrupted:
+        remedy = "nothing moves any more" if solution.stalled else "raise max_iter, or choose another solver"
         warnings.warn(
             f"solver {solution.solver!r} stopped after {solution.n_iter} iterations {_how_far(solution)} "
-            f"(tolerance {tol:g}): raise max_iter, or choose another solver",
+            f"(tolerance {tol:g}): {remedy}",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, SettingError
 from spinney.optim import penalties as pen
 from spinney.optim.base import GroupArrays, Penalty, PenaltySpec, Vector
 
@@ -264,6 +264,22 @@ def penalty(
         raise OptionError(f"feature weights need the penalty l1, l2 or elasticnet, not {spec.name}")
     made = PENALTIES[spec.name].make(spec, at)
     return pen.NonNegative(made) if spec.nonnegative else made
+
+
+def check_strengths(spec: str | PenaltySpec, l1: float | None, l2: float | None) -> None:
+    """Refuse a strength that a penalty does not have.
+
+    Examples
+    --------
+    >>> check_strengths("elasticnet", None, 0.5)
+    >>> check_strengths("l1", None, 0.5)
+    Traceback (most recent call last):
+    spinney.errors.SettingError: l2 is not used by the penalty l1: leave it out
+    """
+    name = PenaltySpec.of(spec).name
+    for knob, strength in (("l1", l1), ("l2", l2)):
+        if strength and name in PENALTIES and knob not in PENALTIES[name].knobs:
+            raise SettingError(f"{{{knob}}} is not used by the penalty {{name}}: leave it out", name=name)
 
 
 def check_penalty(

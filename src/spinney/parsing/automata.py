@@ -318,6 +318,4 @@ def _read_automata(file: ModelFile, prefix: str, n_tags: int) -> Automata:
     K, n = automaton_of(n_tags + 1, LEFT) + 1, start.shape[1]
     if start.shape != (K, n) or stop.shape != (K, n) or matrices.shape != (K, n_tags + 1, n, n) or not n:
         raise file.error("damaged: its arrays do not match")
-    if not all(np.isfinite(array).all() for array in (start, matrices, stop)):
-        raise file.error("damaged: some of its numbers are not finite")
     return Automata(start, matrices, stop)

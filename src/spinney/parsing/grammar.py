@@ -15,10 +15,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.memory import check_memory
 from spinney.parsing.lexicon import Lexicon
 from spinney.parsing.treearrays import TreeArrays
 
 Floats = NDArray[np.float64]
+
+#: Arrays of the size of a grammar that learning holds at a time: the old and the new numbers, and counts.
+_COPIES = 3
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,18 @@ class Layout:
     def entry_label(self) -> NDArray[np.int64]:
         """The entry of the lexicon that each of its numbers belongs to."""
         return np.repeat(np.arange(len(self.entry_start) - 1), np.diff(self.entry_start))
+
+
+def check_states(layout: Layout, nodes: int = 0) -> None:
+    """Refuse more states than memory can hold: a tensor for each rule, and vectors of states for each node."""
+    states = layout.n_states.astype(np.float64)
+    tensors = states[layout.rules.binary].prod(axis=1).sum() + states[layout.rules.unary].prod(axis=1).sum()
+    most = int(states.max(initial=1))
+    what = "{states} {most} with {rules} rules of two children"
+    rules = f"{len(layout.rules.binary):,}"
+    check_memory(
+        8.0 * (_COPIES * tensors + 2 * nodes * most), what, "ask for fewer {states}", most=most, rules=rules
+    )
 
 
 @dataclass

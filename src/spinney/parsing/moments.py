@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spinney.errors import OptionError
 from spinney.parallel import default_threads, in_order
 from spinney.parsing.em import Sample, add_rows
-from spinney.parsing.grammar import Floats, Grammar, Layout, RuleCounts, smoothed_words
+from spinney.parsing.grammar import Floats, Grammar, Layout, RuleCounts, check_states, smoothed_words
 from spinney.parsing.projection import Projection
 
 _SHARDS = 16  # pieces of work for the threads
@@ -77,6 +77,7 @@ def grammar_of_moments(
     trees, rules = sample.trees, sample.rules
     each = np.ones(len(trees.label)) if weight is None else weight[trees.tree]
     layout = Layout(rules, projection.n_states)
+    check_states(layout)
     counts = RuleCounts.zeros(layout)
     count = np.bincount(trees.label, each, rules.n_labels).astype(np.float64)
     mean_Y, mean_Z = (_means(trees.label, each, count, X) for X in (projection.inside, projection.outside))

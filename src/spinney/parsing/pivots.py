@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.errors import OptionError
+from spinney.memory import check_memory
 from spinney.parallel import default_threads, in_order, one_blas_thread
 from spinney.parsing.em import Sample, Smoothing, add_rows
 from spinney.parsing.features import FeatureSet, NodeFeatures, node_features
-from spinney.parsing.grammar import Floats, Grammar, Layout, RuleCounts, Rules, Uses
+from spinney.parsing.grammar import Floats, Grammar, Layout, RuleCounts, Rules, Uses, check_states
 from spinney.parsing.treearrays import TreeArrays
 
 #: One feature per node and view: the rule or word below, the rule above with the place in it.
@@ -110,7 +111,12 @@ def laws_of_pivots(
     wanted = np.broadcast_to(np.asarray(states, np.int64), n_labels)
     if n_labels and wanted.min() < 1:
         raise OptionError(f"a label must have at least one state, not {int(wanted.min())}")
+    sizes = np.diff(features.start)
+    wanted = np.minimum(wanted, np.maximum(sizes, 1))  # every state has a pivot, which some node shows
     most = int(wanted.max(initial=1))
+    check_memory(
+        16.0 * n * most, "{states} {most} with {nodes} nodes", "ask for fewer {states}", most=most, nodes=n
+    )
     laws = FeatureLaws(
         np.ones(n_labels, np.int32), np.zeros((n_labels, most)), np.zeros((n, most)), np.zeros((n, most))
     )
@@ -128,7 +134,6 @@ def laws_of_pivots(
         laws.inside[nodes, :m] = (inside / inside.sum(axis=0))[phi.indices]
         laws.outside[nodes, :m] = outside[psi.indices]
 
-    sizes = np.diff(features.start)
     labels = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
     with one_blas_thread():
         list(in_order(one, labels.tolist(), threads or default_threads()))
@@ -234,6 +239,7 @@ def _counts(sample: Sample, laws: FeatureLaws, iterations: int, threads: int) ->
 
     trees, rules = sample.trees, sample.rules
     layout = Layout(rules, laws.n_states)
+    check_states(layout)
     counts = RuleCounts.zeros(layout)
     posterior = laws.inside * laws.outside * laws.prior[trees.label]
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from spinney.errors import OptionError
 from spinney.linalg import SVD, Method, truncated_svd
+from spinney.memory import check_memory
 from spinney.parallel import default_threads, in_order, one_blas_thread
 from spinney.parsing.features import NodeFeatures
 
@@ -87,7 +88,18 @@ def project(
         raise OptionError(f"a label must have at least one state, not {int(wanted.min())}")
     if kappa is not None and kappa < 0:
         raise OptionError(f"kappa must be at least 0, not {kappa:g}")
+    sizes = np.diff(features.start)
+    wanted = np.minimum(
+        wanted, np.maximum(sizes, 1)
+    )  # a decomposition has no more directions than there are nodes
     most = int(wanted.max(initial=1))
+    check_memory(
+        16.0 * n_nodes * most,
+        "{states} {most} with {nodes} nodes",
+        "ask for fewer {states}",
+        most=most,
+        nodes=n_nodes,
+    )
     found = Projection(
         np.ones(n_labels, np.int32),
         np.zeros((n_nodes, most)),
@@ -109,7 +121,6 @@ def project(
         found.inside[nodes, :m] = phi @ svd.U[:, :m]
         found.outside[nodes, :m] = (psi @ svd.V[:, :m]) / svd.s[:m]
 
-    sizes = np.diff(features.start)
     labels = np.argsort(-sizes, kind="stable")[
         : np.count_nonzero(sizes)
     ]  # large ones first, so that threads end together

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
 from spinney.corpus.brackets import Tree
 from spinney.corpus.conllu import Sentence
 from spinney.corpus.lines import ReadReport
-from spinney.errors import about
+from spinney.errors import InputError, about, shown
 from spinney.files import FilePath
 from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.parser import Parser
@@ -40,6 +41,10 @@ def fit(
     """
     s: Any = settings or choose(parse_settings.FIT, given)
     data: Any = train if isinstance(train, str) else list(train) if isinstance(train, Iterable) else [train]
+    if not isinstance(data, str) and any(
+        not isinstance(one, Tree | Sentence | str | os.PathLike) for one in data
+    ):
+        raise InputError(f"a treebank must be files or trees, not {shown(train)}")
     fitted = _automata if isinstance(s, parse_settings.AnyAutomata) else _parser
     report = ReadReport()
     model: Any

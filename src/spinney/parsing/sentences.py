@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, NamedTuple
 
 from spinney.corpus.conllu import Sentence, read_conllu
 from spinney.corpus.lines import ReadReport, fields, read_blocks
 from spinney.corpus.raw import read_prose
+from spinney.corpus.waiting import in_batches
 from spinney.errors import InputError
 from spinney.parsing.ptb import bracket_words, treebank_words
 
@@ -63,8 +63,7 @@ class SentenceSource:
         else:
             readers = {"conllu": self._conllu, "prose": self._raw}
             found = readers.get(self.format, self._lines)(self.data)
-        while some := list(islice(found, _BATCH)):
-            yield some
+        yield from in_batches(found, _BATCH, self.data if isinstance(self.data, str) else None)
 
     def _lines(self, path: str) -> Iterator[Wanted]:
         lines = (line for block in read_blocks(path, self.encoding) for line in block.each_line())

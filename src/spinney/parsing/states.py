@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.parsing.em import Beliefs, Sample
-from spinney.parsing.grammar import Floats, Layout, RuleCounts
+from spinney.parsing.grammar import Floats, Layout, RuleCounts, check_states
 
 
 def split_states(
@@ -25,6 +25,7 @@ def split_states(
 
     old = counts.layout
     new = Layout(old.rules, n_states)
+    check_states(new)
     source = np.concatenate(
         [np.sort(np.arange(n) % m) for n, m in zip(n_states.tolist(), old.n_states.tolist(), strict=True)]
         or [np.empty(0, np.int64)]

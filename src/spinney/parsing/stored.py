@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.files import ModelFile
+from spinney.files import ModelFile, room_for
 from spinney.parsing.compression import CompressedGrammar, compressed_starts
 from spinney.parsing.grammar import Grammar, Layout, Rules
 from spinney.parsing.lexicon import ANY, Lexicon
@@ -16,6 +16,7 @@ from spinney.parsing.lexicon import ANY, Lexicon
 _PARTS = ("root", "binary", "unary", "lexical")
 #: Probabilities below this are not stored: no derivation with them would ever win.
 _LEAST = 1e-12
+_MOST_STATES = 1 << 15  # of a label; the sizes of all rules can then be added without overflow
 
 
 def rule_tensors(rules: Rules) -> tuple[dict[str, NDArray[Any]], dict[str, Sequence[str]]]:
@@ -45,8 +46,9 @@ def read_rules(model: ModelFile) -> Rules:
         if len(rules) > 1 and not np.all(np.any(np.diff(rules, axis=0) != 0, axis=1)):
             raise model.error("damaged: it has a duplicate rule")
     sizes = model.tensor("rare", np.int64)
-    count, start = (np.array(model.tensor(name, np.int64)) for name in ("word_count", "word_start"))
     signatures, tag = (np.array(model.tensor(name, np.int32)) for name in ("word_signature", "word_tag"))
+    count = np.array(model.tensor("word_count", np.int64, low=0))
+    start = np.array(model.offsets("word_start", len(tag)))
     _check_numbers(model, tag, L)
     fits = (
         len(sizes) == 2
@@ -55,11 +57,7 @@ def read_rules(model: ModelFile) -> Rules:
         and rows[-1] == ANY
         and len(set(labels)) == L
         and (len(count), len(signatures), len(start)) == (len(rows), int(sizes[0]), len(rows) + 1)
-        and count.min(initial=0) >= 0
         and np.all((signatures >= sizes[0]) & (signatures < len(rows)))
-        and start[0] == 0
-        and start[-1] == len(tag)
-        and np.all(np.diff(start) >= 0)
     )
     if not fits:
         raise model.error("damaged: its words and tags do not match")
@@ -78,6 +76,7 @@ def grammar_tensors(grammar: Grammar | CompressedGrammar) -> dict[str, NDArray[A
         kept = np.flatnonzero(np.abs(values) >= _LEAST)
         if 2 * len(kept) < len(values):
             tensors[f"{name}_at"] = kept.astype(np.uint32)
+            tensors |= room_for(name, len(values), [kept.astype(np.uint32), values[kept].astype(np.float32)])
             values = values[kept]
         tensors[name] = values.astype(np.float32)
     return tensors
@@ -85,14 +84,15 @@ def grammar_tensors(grammar: Grammar | CompressedGrammar) -> dict[str, NDArray[A
 
 def read_grammar(model: ModelFile, rules: Rules, *, signed: bool) -> Grammar | CompressedGrammar:
     """The grammar in a part of a model file."""
-    n_states = np.array(model.tensor("n_states", np.int32))
-    if len(n_states) != rules.n_labels or n_states.min(initial=1) < 1:
+    n_states = np.array(model.tensor("n_states", np.int32, low=1, high=_MOST_STATES))
+    if len(n_states) != rules.n_labels:
         raise model.error("damaged: its labels have no states")
     layout = Layout(rules, n_states)
     binary_start, rank = layout.binary_start, None
     if "rank" in model.tensors:
-        rank, error = np.array(model.tensor("rank", np.int32)), np.array(model.tensor("error", np.float32))
-        if not len(rank) == len(error) == len(rules.binary) or rank.min(initial=0) < 0:
+        rank = np.array(model.tensor("rank", np.int32, low=0, high=_MOST_STATES))
+        error = np.array(model.tensor("error", np.float32))
+        if not len(rank) == len(error) == len(rules.binary):
             raise model.error("damaged: its ranks do not match its rules")
         binary_start = compressed_starts(layout, rank)
     starts = layout.state_start, binary_start, layout.unary_start, layout.entry_start
@@ -103,12 +103,13 @@ def read_grammar(model: ModelFile, rules: Rules, *, signed: bool) -> Grammar | C
             at = model.tensor(f"{name}_at", np.uint32)
             if len(at) != len(values) or at.max(initial=0) >= max(size, 1):
                 raise model.error(f"damaged: the arrays of its {name} rules do not match")
+            model.check_room(name, size, [at, values])
             full = np.zeros(size)
             full[at] = values
             values = full
         any_sign = signed or (name == "binary" and rank is not None)
         negative = not any_sign and values.min(initial=0.0) < 0
-        if len(values) != size or not np.all(np.isfinite(values)) or negative:
+        if len(values) != size or negative:
             raise model.error(f"damaged: some numbers of its {name} rules are not probabilities")
         parts.append(values.astype(np.float64))
     root, binary, unary, lexical = parts

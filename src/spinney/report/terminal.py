@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from spinney.escaping import printable
 from spinney.views import (
     Arcs,
     Bars,
@@ -62,7 +63,7 @@ def _print(text: str, style: str = "", *, wrap: bool = False) -> None:
     from rich.text import Text
 
     if text:
-        console().print(Text(text, style=style), soft_wrap=not wrap)
+        console().print(Text(printable(text), style=style), soft_wrap=not wrap)
 
 
 def _facts(view: Facts) -> None:
@@ -77,7 +78,7 @@ def _table(view: Table) -> None:
     if view.rows:
         show_rows(view.title, view.header, [list(map(_cell, row)) for row in view.rows])
         if view.note:
-            print(view.note)
+            print(printable(view.note))
 
 
 def _cell(value: Any) -> Any:
@@ -172,7 +173,9 @@ def _scored(view: ScoredLines) -> None:
         if score is not None:
             cells = max(1, round(_BAR // 2 * abs(score) / most))
             drawn, number = ("█" if score > 0 else "░") * cells, f"{score:+.3f}"
-        grid.add_row(Text(drawn), number, _coloured(line) if isinstance(line, MarkedText) else Text(line))
+        grid.add_row(
+            Text(drawn), number, _coloured(line) if isinstance(line, MarkedText) else Text(printable(line))
+        )
     _print(view.title, style="italic")
     console().print(grid)
 
@@ -181,7 +184,7 @@ def _coloured(view: MarkedText) -> Any:
     """Text with coloured marks; evidence against a class is underlined."""
     from rich.text import Text
 
-    text = Text(view.text)
+    text = Text(printable(view.text))
     for mark in view.marks:
         colour = _COLOURS[mark.colour % len(_COLOURS)]
         text.stylize(f"{colour} underline" if mark.against else colour, mark.start, mark.stop)
@@ -195,7 +198,7 @@ def _tokens(view: Tokens) -> None:
 
 
 def _lines(view: Lines) -> None:
-    print("\n".join(view.lines))
+    print(printable("\n".join(view.lines)))
 
 
 def _marked(view: MarkedText) -> None:
@@ -239,7 +242,7 @@ def show_facts(title: str, facts: Mapping[str, Any]) -> None:
 
     table = Table(show_header=False, box=None, pad_edge=False)
     for name, value in facts.items():
-        table.add_row(name, _text(value))
+        table.add_row(_text(name), _text(value))
     _print_titled(title, table)
 
 
@@ -252,7 +255,7 @@ def show_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(header):
         numeric = bool(listed) and all(isinstance(row[i], int | float) for row in listed)
-        table.add_column(name, justify="right" if numeric else "left")
+        table.add_column(_text(name), justify="right" if numeric else "left")
     for row in listed:
         table.add_row(*[_text(cell) for cell in row])
     _print_titled(title, table)
@@ -264,7 +267,7 @@ def _print_titled(title: str, drawn: table.Table) -> None:
 
     out = console()
     if title:
-        out.print(Text(title, style="italic"), soft_wrap=True)
+        out.print(Text(printable(title), style="italic"), soft_wrap=True)
     out.print(drawn)
 
 
@@ -279,4 +282,4 @@ def _text(value: Any) -> str:
         return f"{value:.2%}"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return escape(str(value))
+    return escape(printable(str(value)))

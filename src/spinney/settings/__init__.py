@@ -21,13 +21,16 @@ spinney.errors.SettingError: order must be at least 1, not 0
 
 from spinney.settings.bymethod import Methods, choose, methods, not_of_method, settings_class
 from spinney.settings.declared import (
+    AMOUNT,
     COMMON,
+    COUNT,
     DATA,
     FEATURES,
     OUTPUT,
     PANELS,
     PENALTY,
     REQUIRED,
+    ROUNDS,
     TRAINING,
     Above,
     AtLeast,
@@ -49,13 +52,16 @@ from spinney.settings.estimators import takes
 from spinney.settings.toml import toml_lines
 
 __all__ = [
+    "AMOUNT",
     "COMMON",
+    "COUNT",
     "DATA",
     "FEATURES",
     "OUTPUT",
     "PANELS",
     "PENALTY",
     "REQUIRED",
+    "ROUNDS",
     "TRAINING",
     "Above",
     "AtLeast",

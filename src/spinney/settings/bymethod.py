@@ -39,7 +39,7 @@ def choose(known: Methods, given: Mapping[str, Any], default: str | None = None)
 def settings_class(known: Methods, method: Any) -> type[Settings]:
     """The settings class of a method, of the first one if none is named."""
     name = next(iter(known)) if method is None else method
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         meant = did_you_mean(name, known)
         raise SettingError(
             "{method} must be one of {known}, not {name}" + " ({meant})" * bool(meant),

@@ -7,8 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from spinney.errors import SettingError
 from spinney.settings import (
+    AMOUNT,
+    COUNT,
     DATA,
     OUTPUT,
+    ROUNDS,
     TRAINING,
     Above,
     AtLeast,
@@ -48,7 +51,7 @@ class Clusters(Words):
 
     panel = TRAINING
     classes: Annotated[
-        int | None, AtLeast(2), "Number of classes (default: by the size of the text, at most 256)."
+        int | None, AtLeast(2), COUNT, "Number of classes (default: by the size of the text, at most 256)."
     ] = None
     root: Annotated[bool | None, "Count the start of a sentence as a word (default: only in trees)."] = None
 
@@ -59,7 +62,7 @@ class Brown(Clusters, Common):
 
     recipe = "spinney.classes.recipes:fit_brown"
     method: Annotated[Literal["brown"], "How classes are learned."] = "brown"
-    refine: Annotated[int, AtLeast(0), "Passes of the exchange algorithm at the end."] = 0
+    refine: Annotated[int, AtLeast(0), ROUNDS, "Passes of the exchange algorithm at the end."] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +77,7 @@ class Exchange(Clusters, Common):
         File,
         "Initial classes: a method, or a file of classes (default: by frequency).",
     ] = None
-    passes: Annotated[int, AtLeast(1), "Maximum number of passes over the words."] = 20
+    passes: Annotated[int, AtLeast(1), ROUNDS, "Maximum number of passes over the words."] = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,23 +86,23 @@ class HiddenMarkovSettings(Settings):
 
     panel = TRAINING
     em: Annotated[Literal["online", "batch"], "Online or batch EM."] = "online"
-    passes: Annotated[int, AtLeast(1), "Passes over the text after the last split."] = 5
+    passes: Annotated[int, AtLeast(1), ROUNDS, "Passes over the text after the last split."] = 5
     k_best: Annotated[
-        int | Literal["auto", "none"], AtLeast(1), "Entries of a message to keep; none keeps all."
+        int | Literal["auto", "none"], AtLeast(1), COUNT, "Entries of a message to keep; none keeps all."
     ] = "auto"
     epsilon: Annotated[
         float | None, AtLeast(0), Below(1), "Keep all but this share of a message, at most k_best entries."
     ] = None
-    batch_tokens: Annotated[int, AtLeast(1), "Online EM: number of tokens in a batch."] = 8192
+    batch_tokens: Annotated[int, AtLeast(1), COUNT, "Online EM: number of tokens in a batch."] = 8192
     gamma: Annotated[
         float | Literal["search"], Above(0), AtMost(1), "Online EM: the step size is 1/(delay + t)^gamma."
     ] = 0.6
-    delay: Annotated[float, Above(0), "Online EM: see gamma."] = 4.0
+    delay: Annotated[float, Above(0), AMOUNT, "Online EM: see gamma."] = 4.0
     finish: Annotated[bool, "Online EM: finish with a pass of batch EM."] = True
     start: Annotated[
-        int | None, AtLeast(2), "Start with this many classes and split them (default: all)."
+        int | None, AtLeast(2), COUNT, "Start with this many classes and split them (default: all)."
     ] = None
-    split_passes: Annotated[int, AtLeast(1), "Passes before each split."] = 1
+    split_passes: Annotated[int, AtLeast(1), ROUNDS, "Passes before each split."] = 1
     noise: Annotated[float, AtLeast(0), Below(1), "How much the halves of a split differ."] = 0.5
     smoothing: Annotated[
         float,
@@ -107,8 +110,12 @@ class HiddenMarkovSettings(Settings):
         Below(1),
         "Weight of the uniform distribution in each.",
     ] = 1e-5
-    backoff: Annotated[float, AtLeast(0), "With typed: weight of the matrix shared by all relations."] = 0.1
-    patience: Annotated[int | None, AtLeast(1), "Stop after this many passes without progress on dev."] = None
+    backoff: Annotated[
+        float, AtLeast(0), AMOUNT, "With typed: weight of the matrix shared by all relations."
+    ] = 0.1
+    patience: Annotated[
+        int | None, AtLeast(1), ROUNDS, "Stop after this many passes without progress on dev."
+    ] = None
     dtype: Annotated[Literal["float32", "float64"], "Precision of the statistics."] = "float32"
 
     def check(self) -> None:
@@ -124,9 +131,9 @@ class Hidden(HiddenMarkovSettings, Words, Common):
     panel = TRAINING
     recipe = "spinney.classes.recipes:fit_hidden"
     method: Annotated[Literal["hmm"], "How classes are learned."] = "hmm"
-    min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 2
+    min_count: Annotated[int, AtLeast(1), COUNT, "Rarer words become the unknown word."] = 2
     classes: Annotated[
-        int | None, AtLeast(2), "Number of classes (default: by the text, or as in the initial model)."
+        int | None, AtLeast(2), COUNT, "Number of classes (default: by the text, or as in the initial model)."
     ] = None
     init: Annotated[
         Literal["brown", "exchange", "random", "split"] | str | Any,
@@ -134,9 +141,9 @@ class Hidden(HiddenMarkovSettings, Words, Common):
         "Initial classes: a method, a file of classes, or a model.",
     ] = "brown"
     root: Annotated[bool | None, "Brown, exchange: count the start of a sentence as a word."] = None
-    refine: Annotated[int, AtLeast(0), "Brown: passes of the exchange algorithm at the end."] = 0
+    refine: Annotated[int, AtLeast(0), ROUNDS, "Brown: passes of the exchange algorithm at the end."] = 0
     variant: Annotated[Variant, "Exchange: which class bigrams the objective counts."] = "two-sided"
-    typed: Annotated[int, AtLeast(0), "In trees: a matrix for each of this many relations."] = 0
+    typed: Annotated[int, AtLeast(0), COUNT, "In trees: a matrix for each of this many relations."] = 0
     relation_groups: Annotated[
         str | Any | None,
         File,
@@ -163,7 +170,10 @@ class Hidden(HiddenMarkovSettings, Words, Common):
             self.no_effect("variant", when="unless {init} is exchange")
         if self.init in ("random", "split"):
             self.no_effect("root", when=f"with {{init}} {self.init}")
-        if self.start is None and self.init in ("brown", "exchange", "random"):
+        given = self.init not in ("brown", "exchange", "random", "split")
+        if given:
+            self.no_effect("start", when="with classes or a model in {init}")
+        elif self.start is None and self.init != "split":
             self.no_effect("split_passes", "noise", when="without {start}")
         if self.patience and self.dev is None:
             raise SettingError("{patience} waits for progress on held-out text: give {dev}")
@@ -184,7 +194,7 @@ class Apply(WordsOf, Common):
         Literal["class", "path", "viterbi", "posterior"] | None,
         "What to write (default: viterbi if the classes depend on the context, otherwise class).",
     ] = None
-    top: Annotated[int, AtLeast(1), "Maximum number of classes per token, for posterior."] = 16
+    top: Annotated[int, AtLeast(1), COUNT, "Maximum number of classes per token, for posterior."] = 16
     before_label: Annotated[bool, "Put the new column before the last one."] = False
 
     def check(self) -> None:
@@ -205,15 +215,20 @@ class Evaluate(WordTests, WordsOf, Common):
     second_subjects: Annotated[bool, "Composition: keep second subjects (and fans do too)."] = False
     measure: Annotated[Comparing, "How two words are compared."] = "hellinger"
 
+    def check(self) -> None:
+        super().check()
+        if not self.composition:
+            self.no_effect("second_subjects", when="without {composition}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Common):
     """``inspect``: the classes, their words, and which classes follow each other."""
 
     panel = OUTPUT
-    top: Annotated[int, AtLeast(1), "Number of words to show for each class."] = 10
-    classes: Annotated[int, AtLeast(1), "Number of classes to show, the largest ones."] = 20
-    only: Annotated[int | None, AtLeast(0), "Show only this class."] = None
+    top: Annotated[int, AtLeast(1), COUNT, "Number of words to show for each class."] = 10
+    classes: Annotated[int, AtLeast(1), COUNT, "Number of classes to show, the largest ones."] = 20
+    only: Annotated[int | None, AtLeast(0), COUNT, "Show only this class."] = None
     word: Annotated[str | None, "Show only the classes of this word."] = None
     homonyms: Annotated[bool, "Show words that belong to several classes."] = False
 
@@ -223,8 +238,8 @@ class Neighbours(Common):
     """``neighbours``: the words most similar to a word."""
 
     panel = OUTPUT
-    top: Annotated[int, AtLeast(1), "Number of words."] = 10
-    min_count: Annotated[int, AtLeast(1), "Consider only words seen at least this often."] = 1
+    top: Annotated[int, AtLeast(1), COUNT, "Number of words."] = 10
+    min_count: Annotated[int, AtLeast(1), COUNT, "Consider only words seen at least this often."] = 1
     measure: Annotated[Comparing, "How two words are compared."] = "hellinger"
 
 
@@ -235,6 +250,11 @@ class Plot(Common):
     panel = OUTPUT
     what: Annotated[Literal["map", "transitions"], "What to draw."] = "map"
     words: Annotated[tuple[str, ...] | None, "Words on the map (default: the 60 most frequent)."] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.what != "map":
+            self.no_effect("words", when="unless {what} is map")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,5 +278,5 @@ class Place(TextFiles, Common):
     tree: Annotated[bool, "The classes were learned from trees (not needed if the model says so itself)."] = (
         False
     )
-    min_count: Annotated[int, AtLeast(1), "Place words seen at least this often."] = 1
+    min_count: Annotated[int, AtLeast(1), COUNT, "Place words seen at least this often."] = 1
     cache: Annotated[str | None, File, "Folder that keeps the indexed text for later runs."] = None

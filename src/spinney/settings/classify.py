@@ -7,10 +7,13 @@ from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError
 from spinney.settings import (
+    AMOUNT,
+    COUNT,
     DATA,
     FEATURES,
     OUTPUT,
     PENALTY,
+    ROUNDS,
     TRAINING,
     Above,
     AtLeast,
@@ -47,8 +50,8 @@ class Words(Settings):
     panel = FEATURES
     features: Annotated[Literal["tfidf", "counts", "binary"], "Weighting of words."] = "tfidf"
     tokens: Annotated[Literal["words", "all", "spaces"] | None, "Tokenisation (default: by format)."] = None
-    ngrams: Annotated[int, AtLeast(1), "Maximum length of word n-grams."] = 1
-    min_count: Annotated[int, AtLeast(1), "Drop words that fewer documents contain."] = 1
+    ngrams: Annotated[int, AtLeast(1), AtMost(100), "Maximum length of word n-grams."] = 1
+    min_count: Annotated[int, AtLeast(1), COUNT, "Drop words that fewer documents contain."] = 1
     lowercase: Annotated[bool, "Fold words to lower case."] = True
     stop_words: Annotated[Literal["english"] | None, "Drop function words."] = None
 
@@ -67,7 +70,9 @@ class Grouping(Settings):
         None
     )
     strengths: Annotated[str | None, "Factors per family of groups: sentence=1,brown=0.5."] = None
-    neighbours: Annotated[int | None, AtLeast(1), "Size of a group of neighbours (default: 10)."] = None
+    neighbours: Annotated[int | None, AtLeast(1), COUNT, "Size of a group of neighbours (default: 10)."] = (
+        None
+    )
     keep: Annotated[tuple[str, ...] | None, "For groups parse: keep constituents with these labels."] = None
     parses: Annotated[str | Any | None, File, "For groups parse: bracketed trees of the sentences."] = None
     parser: Annotated[str | Any | None, File, "For groups parse: a model made by parse fit."] = None
@@ -99,8 +104,10 @@ class Penalised(Settings):
         OneOf(PENALTIES, open=True, shown=_PENALTIES),
         "Penalty (default: elasticnet).",
     ] = None
-    l1: Annotated[float | None, AtLeast(0), "The ℓ1 part of group penalties."] = None
-    l2: Annotated[float | None, AtLeast(0), "Ridge part of elasticnet (default: as λ) and groups."] = None
+    l1: Annotated[float | None, AtLeast(0), AMOUNT, "The ℓ1 part of group penalties."] = None
+    l2: Annotated[
+        float | None, AtLeast(0), AMOUNT, "Ridge part of elasticnet (default: as λ) and groups."
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +115,7 @@ class Strength(Penalised):
     """The strength of the penalty."""
 
     panel = PENALTY
-    lam: Annotated[float | None, AtLeast(0), "Strength λ (default: chosen; see cv and dev)."] = None
+    lam: Annotated[float | None, AtLeast(0), AMOUNT, "Strength λ (default: chosen; see cv and dev)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,12 +126,16 @@ class Choosing(Strength):
     lam_ratio: Annotated[
         float | None, Above(0), AtMost(1), "λ as a fraction of the λ that empties the model."
     ] = None
-    cv: Annotated[int | None, AtLeast(2), "Folds of the cross-validation that chooses λ (default: 5)."] = None
+    cv: Annotated[
+        int | None, AtLeast(2), COUNT, "Folds of the cross-validation that chooses λ (default: 5)."
+    ] = None
     dev: Annotated[
         str | float | Any | None, File, "Documents to choose strengths on, or a fraction: 0.2."
     ] = None
     tune: Annotated[Literal["grid", "random", "optuna"] | None, "Search method (default: grid)."] = None
-    trials: Annotated[int | None, AtLeast(1), "Number of trials of random and optuna (default: 30)."] = None
+    trials: Annotated[
+        int | None, AtLeast(1), ROUNDS, "Number of trials of random and optuna (default: 30)."
+    ] = None
     space: Annotated[str | None, 'Search space: "lam=0.01,0.1;l2=1", or "lam=0.01..1".'] = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -154,8 +165,8 @@ class Solving(Settings):
 
     panel = TRAINING
     solver: Annotated[Any, OneOf(SOLVERS, shown=_SOLVERS), "Solver."] = "auto"
-    tol: Annotated[float, Above(0), "Distance from the optimum to stop at."] = 1e-5
-    max_iter: Annotated[int, AtLeast(1), "Maximum number of iterations."] = 1000
+    tol: Annotated[float, Above(0), AMOUNT, "Distance from the optimum to stop at."] = 1e-5
+    max_iter: Annotated[int, AtLeast(1), ROUNDS, "Maximum number of iterations."] = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +180,7 @@ class _Linear(Settings):
     panel = TRAINING
     loss: Annotated[Literal["log", "squared-hinge"] | None, "Loss of a classifier (default: log)."] = None
     regression: Annotated[bool, "Labels are numbers: fit a regressor."] = False
-    rho: Annotated[float | None, Above(0), "For admm: penalty parameter (default: adapted)."] = None
+    rho: Annotated[float | None, Above(0), AMOUNT, "For admm: penalty parameter (default: adapted)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +196,11 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
         "Use of unlabelled data (default: the best).",
     ] = None
     criterion_strength: Annotated[
-        float | None, AtLeast(0), Hidden, "Exponent of weights, weight of the entropy, or least confidence."
+        float | None,
+        AtLeast(0),
+        Hidden,
+        AMOUNT,
+        "Exponent of weights, weight of the entropy, or least confidence.",
     ] = None
 
     def check(self) -> None:
@@ -194,6 +209,8 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
         for name in ("lam", "lam_ratio"):
             if alone and self.dev is not None and getattr(self, name) is not None:
                 raise SettingError(f"{{{name}}} and {{dev}} both determine λ: give only one of them")
+        if self.penalty == "none":
+            self.no_effect("lam", "lam_ratio", "cv", "l1", "l2", when="with {penalty} none")
         if self.dev is not None and self.init is not None:
             raise SettingError("{init} cannot be combined with {dev}, which fits every trial from scratch")
         if self.cv is not None and self.rho is not None:
@@ -239,7 +256,7 @@ class Evaluate(LabelledDocuments, Common):
 class _Shown(Settings):
     panel = DATA
     data: Annotated[str | Any | None, File, "Documents to explain sentence by sentence."] = None
-    documents: Annotated[int | None, AtLeast(1), "Number of documents to explain (default: 3)."] = None
+    documents: Annotated[int | None, AtLeast(1), COUNT, "Number of documents to explain (default: 3)."] = None
 
     def check(self) -> None:
         super().check()
@@ -252,7 +269,7 @@ class Inspect(Documents, _Shown, Common):
     """``inspect``: what a model learned, and how it judges documents."""
 
     panel = OUTPUT
-    top: Annotated[int, AtLeast(1), "Number of words per class, groups or nodes to show."] = 10
+    top: Annotated[int, AtLeast(1), COUNT, "Number of words per class, groups or nodes to show."] = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,6 +280,6 @@ class Path(Penalised, Grouping, Words, LabelledDocuments, _Linear, Solving, Comm
     dev: Annotated[
         str | float | Any | None, File, "Documents to score each model on, or a fraction: 0.2."
     ] = None
-    points: Annotated[int, AtLeast(2), "Number of strengths."] = 20
+    points: Annotated[int, AtLeast(2), AtMost(10_000), "Number of strengths."] = 20
     ratio: Annotated[float, Above(0), Below(1), "Last strength as a fraction of the first."] = 1e-2
-    tol: Annotated[float, Above(0), "Distance from the optimum at which to stop."] = 1e-4
+    tol: Annotated[float, Above(0), AMOUNT, "Distance from the optimum at which to stop."] = 1e-4

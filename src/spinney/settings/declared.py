@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from datetime import date
 from functools import cache
 from typing import (
     Annotated,
@@ -21,7 +23,7 @@ from typing import (
     get_type_hints,
 )
 
-from spinney.errors import SettingError, did_you_mean, listed
+from spinney.errors import SettingError, did_you_mean, listed, shown
 
 #: The panels of help, in the order in which they are shown.
 DATA, FEATURES, PENALTY, TRAINING, OUTPUT, COMMON = (
@@ -48,7 +50,7 @@ class AtLeast:
         return value >= self.bound
 
     def __str__(self) -> str:
-        return f"at least {self.bound:g}"
+        return f"at least {_number(self.bound)}"
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class AtMost(AtLeast):
         return value <= self.bound
 
     def __str__(self) -> str:
-        return f"at most {self.bound:g}"
+        return f"at most {_number(self.bound)}"
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Above(AtLeast):
         return value > self.bound
 
     def __str__(self) -> str:
-        return f"greater than {self.bound:g}"
+        return f"greater than {_number(self.bound)}"
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,20 @@ class Below(AtLeast):
         return value < self.bound
 
     def __str__(self) -> str:
-        return f"less than {self.bound:g}"
+        return f"less than {_number(self.bound)}"
+
+
+#: Upper bounds that many settings share, far above every use: of what is counted (it fits into 32 bits), of iterations,
+#: and of strengths and pseudo-counts (their squares and their products with counts are still finite).
+COUNT, ROUNDS, AMOUNT = AtMost(10**9), AtMost(10**9), AtMost(1e30)
+
+
+def _number(value: float) -> str:
+    """A number in a message: short, and digits in groups where it is whole."""
+    if isinstance(value, int):
+        digits = value.bit_length() * 0.30103
+        return f"{value:,}" if digits < 20 else f"a number of about {digits:.0f} digits"
+    return f"{value:g}"
 
 
 class OneOf:
@@ -122,6 +137,7 @@ class Setting:
     panel: str
     default: Any  # REQUIRED if it must be given
     shown: tuple[str, ...] = ()  # the choices that help lists; all, if empty
+    number: bool = False  # whether a file may also be a number
 
     def check(self, value: Any) -> Any:
         """The value as the field keeps it, or a :class:`~spinney.errors.SettingError`."""
@@ -138,7 +154,9 @@ class Setting:
             return value
         if self.choices and not self.open:
             raise self._wrong(value, self.choices)
-        if self.kind is object or self.file:
+        if self.file:
+            return self._check_file(value)
+        if self.kind is object:
             return value
         if self.kind in (bool, str):
             if not isinstance(value, self.kind):
@@ -147,12 +165,34 @@ class Setting:
         abstract = numbers.Integral if self.kind is int else numbers.Real
         if not isinstance(value, abstract) or isinstance(value, bool):
             raise self._wrong(value)
-        if not math.isfinite(value):
-            raise SettingError(f"{{{self.name}}} must be a finite number, not {{value}}", value=value)
+        given = value
+        try:
+            value = self.kind(value)
+        except OverflowError:
+            value = math.inf
+        if self.kind is float and not math.isfinite(value):
+            what = f"{{{self.name}}} must be a finite number, not {{value}}"
+            raise SettingError(what, value=_number(given) if isinstance(given, int) else value)
         for bound in self.bounds:
-            if not bound.holds(float(value)):
-                raise SettingError(f"{{{self.name}}} must be {bound}, not {{value}}", value=f"{value:g}")
-        return self.kind(value)
+            if not bound.holds(value):
+                raise SettingError(f"{{{self.name}}} must be {bound}, not {{value}}", value=_number(value))
+        return value
+
+    def _check_file(self, value: Any) -> Any:
+        """The name of a file as text, or the object that the file would hold."""
+        if isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        if isinstance(value, str):
+            if not value or "\0" in value:
+                what = "has a NUL in its name" if value else "is empty"
+                raise SettingError(f"{{{self.name}}} {what}: name a file, or leave it out")
+        elif (isinstance(value, numbers.Number | date) and not self.number) or (
+            self.kind is str and isinstance(value, list | dict)  # as a configuration may have them
+        ):
+            raise SettingError(f"{{{self.name}}} must name a file, not {{value}}", value=shown(value))
+        elif isinstance(value, numbers.Number) and not math.isfinite(value):  # type: ignore[arg-type]
+            raise SettingError(f"{{{self.name}}} must be a finite number, not {{value}}", value=value)
+        return value
 
     def parse(self, text: str) -> Any:
         """The value that a text on the command line means; several values are separated by commas."""
@@ -174,7 +214,7 @@ class Setting:
         meant = did_you_mean(value, self.choices) if isinstance(value, str) else ""
         several = " (or several, separated by commas)" * (self.several and not self.repeated)
         what = f"{{{self.name}}} must be {{wanted}}{several}, not {{value}}" + " ({meant})" * bool(meant)
-        return SettingError(what, wanted=listed(wanted, "or"), value=repr(value), meant=meant)
+        return SettingError(what, wanted=listed(wanted, "or"), value=shown(value), meant=meant)
 
     @property
     def metavar(self) -> str:
@@ -310,6 +350,7 @@ def _setting(cls: type[Settings], name: str, hint: Any, default: Any) -> Setting
         repeated=Repeated in marked,
         file=File in marked,
         hidden=Hidden in marked,
+        number=float in kinds,
         bounds=tuple(mark for mark in marks if isinstance(mark, AtLeast)),
         help=said[0],
         panel=TRAINING

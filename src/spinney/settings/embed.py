@@ -7,12 +7,16 @@ from typing import Annotated, Literal
 
 from spinney.errors import SettingError
 from spinney.settings import (
+    AMOUNT,
+    COUNT,
     DATA,
     FEATURES,
     OUTPUT,
     PENALTY,
+    ROUNDS,
     TRAINING,
     AtLeast,
+    AtMost,
     Below,
     Common,
     File,
@@ -31,7 +35,7 @@ class Words(KnownWords):
     """The vocabulary."""
 
     panel = DATA
-    min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 5
+    min_count: Annotated[int, AtLeast(1), COUNT, "Rarer words become the unknown word."] = 5
 
 
 # ----------------------------------------------------------------------------------------- word vectors
@@ -43,11 +47,14 @@ class _Window(Settings):
 
     panel = FEATURES
     window: Annotated[
-        tuple[int, ...], AtLeast(0), "Words of context on each side (N), or before and after (N,M)."
+        tuple[int, ...],
+        AtLeast(0),
+        AtMost(10_000),
+        "Words of context on each side (N), or before and after (N,M).",
     ] = (5,)
     weighting: Annotated[Weighting, "Weight of a context; harmonic is 1/distance."] = "flat"
     contexts: Annotated[
-        int | None, AtLeast(1), "Number of most frequent words used as contexts (default: all)."
+        int | None, AtLeast(1), COUNT, "Number of most frequent words used as contexts (default: all)."
     ] = None
 
     def check(self) -> None:
@@ -75,10 +82,14 @@ class _Pmi(Settings):
     """Pointwise mutual information of words and contexts."""
 
     panel = FEATURES
-    context_exponent: Annotated[float, "Power to which context counts are raised."] = 1.0
-    floor: Annotated[float | None, "PMI values below this become 0 (default: no floor)."] = None
-    shift: Annotated[float, "Constant subtracted from PMI."] = 0.0
-    min_pair: Annotated[float, AtLeast(0), "Leave out pairs seen less often than this."] = 0.0
+    context_exponent: Annotated[
+        float, AtLeast(-10), AtMost(10), "Power to which context counts are raised."
+    ] = 1.0
+    floor: Annotated[
+        float | None, AtLeast(-1e6), AtMost(1e6), "PMI values below this become 0 (default: no floor)."
+    ] = None
+    shift: Annotated[float, AtLeast(-1e6), AtMost(1e6), "Constant subtracted from PMI."] = 0.0
+    min_pair: Annotated[float, AtLeast(0), AMOUNT, "Leave out pairs seen less often than this."] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +98,7 @@ class _Vectors(Settings):
 
     panel = TRAINING
     method: Annotated[str, _METHOD] = "cca"
-    dimensions: Annotated[int, AtLeast(1), "Number of dimensions of the vectors."] = 100
+    dimensions: Annotated[int, AtLeast(1), COUNT, "Number of dimensions of the vectors."] = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +106,9 @@ class _Spectral(_Vectors):
     """Vectors from a matrix decomposition."""
 
     panel = TRAINING
-    exponent: Annotated[float, "Power p of the singular values in the vectors U·s^p."] = 0.25
+    exponent: Annotated[
+        float, AtLeast(-10), AtMost(10), "Power p of the singular values in the vectors U·s^p."
+    ] = 0.25
     rows: Annotated[
         Literal["unit", "canonical", "plain"], "Scaling of the vectors: to unit length, canonical, or none."
     ] = "unit"
@@ -109,7 +122,7 @@ class _Svd(_Spectral):
     svd: Annotated[
         Literal["auto", "exact", "lanczos", "randomized"], "Algorithm for the singular value decomposition."
     ] = "auto"
-    power: Annotated[int, AtLeast(1), "Passes of the randomized SVD."] = 8
+    power: Annotated[int, AtLeast(1), AtMost(1000), "Passes of the randomized SVD."] = 8
 
     def check(self) -> None:
         super().check()
@@ -126,7 +139,7 @@ class _Whitened(_Svd):
         "sqrt"
     )
     pseudo: Annotated[
-        float, AtLeast(0), "Pseudo-count added to the word counts that normalise the others."
+        float, AtLeast(0), AMOUNT, "Pseudo-count added to the word counts that normalise the others."
     ] = 0.0
 
 
@@ -137,7 +150,9 @@ class Cca(_Whitened, _Places):
     panel = FEATURES
     method: Annotated[Literal["cca"], _METHOD] = "cca"
     weighting: Annotated[Weighting, "Weight of a context; harmonic is 1/distance."] = "harmonic"
-    context_exponent: Annotated[float, "Power to which context counts are raised."] = 1.0
+    context_exponent: Annotated[
+        float, AtLeast(-10), AtMost(10), "Power to which context counts are raised."
+    ] = 1.0
     center: Annotated[bool, "Centre the data first."] = False
 
 
@@ -168,13 +183,17 @@ class LowRankMultiView(_Spectral):
     window: Annotated[
         tuple[int, ...] | None,
         AtLeast(0),
+        AtMost(10_000),
         "Variant I: words of context on each side (N), or before and after (N,M) (default: 5).",
     ] = None
     weighting: Annotated[Weighting | None, "Variant I: weight of a context (default: harmonic)."] = None
     rates: Annotated[
-        tuple[float, ...] | None, "II and mean: decay rates of the contexts (default: 0.1,0.5,0.9)."
+        tuple[float, ...] | None,
+        AtLeast(0),
+        AtMost(1),
+        "II and mean: decay rates of the contexts (default: 0.1,0.5,0.9).",
     ] = None
-    passes: Annotated[int, AtLeast(1), "Passes over the text."] = 6
+    passes: Annotated[int, AtLeast(1), ROUNDS, "Passes over the text."] = 6
 
     def check(self) -> None:
         super().check()
@@ -195,7 +214,10 @@ class _NextWord(_Svd, _Places):
 
     panel = FEATURES
     window: Annotated[
-        tuple[int, ...], AtLeast(0), "Words of context on each side (N), or before and after (N,M)."
+        tuple[int, ...],
+        AtLeast(0),
+        AtMost(10_000),
+        "Words of context on each side (N), or before and after (N,M).",
     ] = (0, 1)
 
 
@@ -214,7 +236,7 @@ class Rescaled(_NextWord):
     panel = FEATURES
     method: Annotated[Literal["rescaled"], _METHOD] = "rescaled"
     pseudo: Annotated[
-        float, AtLeast(0), "Pseudo-count added to the word counts that normalise the others."
+        float, AtLeast(0), AMOUNT, "Pseudo-count added to the word counts that normalise the others."
     ] = 400.0
 
 
@@ -224,7 +246,7 @@ class PmiSvd(_Svd, _Places, _Pmi):
 
     panel = FEATURES
     method: Annotated[Literal["pmi"], _METHOD] = "pmi"
-    floor: Annotated[float, "PMI values below this become 0."] = 0.0
+    floor: Annotated[float, AtLeast(-1e6), AtMost(1e6), "PMI values below this become 0."] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,14 +254,19 @@ class _Codes(_Vectors, _Places, _Pmi):
     """Sparse codes of pointwise mutual information."""
 
     panel = PENALTY
-    dimensions: Annotated[int, AtLeast(1), "Number of dimensions of the vectors."] = 52
-    lam: Annotated[float, AtLeast(0), "Strength of the penalty."] = 0.1
+    dimensions: Annotated[int, AtLeast(1), COUNT, "Number of dimensions of the vectors."] = 52
+    lam: Annotated[float, AtLeast(0), AMOUNT, "Strength of the penalty."] = 0.1
     coding: Annotated[
         Literal["dictionary", "stochastic"], "Learn with the whole matrix, or entry by entry."
     ] = "dictionary"
-    passes: Annotated[int | None, AtLeast(1), "With stochastic: visits to each entry (default: 20)."] = None
+    passes: Annotated[
+        int | None, AtLeast(1), ROUNDS, "With stochastic: visits to each entry (default: 20)."
+    ] = None
     zeros: Annotated[
-        float | None, AtLeast(0), "With stochastic: unseen pairs visited for each seen one (default: 1)."
+        float | None,
+        AtLeast(0),
+        AtMost(1000),
+        "With stochastic: unseen pairs visited for each seen one (default: 1).",
     ] = None
     bias: Annotated[
         bool | None, "With stochastic: learn a constant for each word and context (default: no)."
@@ -266,7 +293,10 @@ class Sparse(_Codes):
     panel = PENALTY
     method: Annotated[Literal["sparse"], _METHOD] = "sparse"  # type: ignore[assignment]
     branching: Annotated[
-        tuple[int, ...], AtLeast(1), "Number of children of each node, level by level from the root."
+        tuple[int, ...],
+        AtLeast(1),
+        AtMost(10_000),
+        "Number of children of each node, level by level from the root.",
     ] = (
         4,
         2,
@@ -292,11 +322,12 @@ class SpectralSettings(Settings):
         Literal["sqrt", "none"], "Divide counts by the square roots of their sums, or use them as they are."
     ] = "sqrt"
     pseudo: Annotated[
-        float, AtLeast(0), "Pseudo-count added to the word counts that normalise the others."
+        float, AtLeast(0), AMOUNT, "Pseudo-count added to the word counts that normalise the others."
     ] = 400.0
     shrinkage: Annotated[
         float,
         AtLeast(0),
+        AMOUNT,
         "How strongly a rare word's operator is shrunk so as to ignore the words before it; 0 for not at all.",
     ] = 50.0
     interpolation: Annotated[
@@ -305,8 +336,8 @@ class SpectralSettings(Settings):
     cutoff: Annotated[
         float, AtLeast(0), Below(1), "Drop singular values below this share of the largest."
     ] = 1e-8
-    ridge: Annotated[float, AtLeast(0), "Ridge added when singular values are inverted."] = 0.0
-    power: Annotated[int, AtLeast(1), "Passes of the randomized SVD."] = 5
+    ridge: Annotated[float, AtLeast(0), AMOUNT, "Ridge added when singular values are inverted."] = 0.0
+    power: Annotated[int, AtLeast(1), AtMost(1000), "Passes of the randomized SVD."] = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -360,7 +391,7 @@ class SpectralHmm(SpectralSettings, Words, Common):
 
     panel = TRAINING
     method: Annotated[Literal["hmm"], _METHOD] = "hmm"
-    states: Annotated[int, AtLeast(1), "Number of states."] = 32
+    states: Annotated[int, AtLeast(1), COUNT, "Number of states."] = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -369,18 +400,23 @@ class Topics(TextFiles, Common):
 
     panel = TRAINING
     method: Annotated[Literal["topics"], _METHOD] = "topics"
-    topics: Annotated[int, AtLeast(1), "Number of topics."] = 10
+    topics: Annotated[int, AtLeast(1), COUNT, "Number of topics."] = 10
     alpha0: Annotated[
-        float | None, AtLeast(0), "Sum of the Dirichlet parameters α (default: each document has one topic)."
+        float | None,
+        AtLeast(0),
+        AMOUNT,
+        "Sum of the Dirichlet parameters α (default: each document has one topic).",
     ] = None
-    smoothing: Annotated[float, AtLeast(0), "Pseudo-count added to each word of each topic."] = 0.01
-    polish: Annotated[int, AtLeast(0), "EM passes at the end."] = 0
-    restarts: Annotated[int, AtLeast(1), "Tensor power method: random starts for each topic."] = 30
-    iterations: Annotated[int, AtLeast(1), "Tensor power method: steps from each start."] = 30
-    stop_words: Annotated[int, AtLeast(0), "Leave out this many of the most frequent words."] = 100
+    smoothing: Annotated[float, AtLeast(0), AMOUNT, "Pseudo-count added to each word of each topic."] = 0.01
+    polish: Annotated[int, AtLeast(0), ROUNDS, "EM passes at the end."] = 0
+    restarts: Annotated[int, AtLeast(1), ROUNDS, "Tensor power method: random starts for each topic."] = 30
+    iterations: Annotated[int, AtLeast(1), ROUNDS, "Tensor power method: steps from each start."] = 30
+    stop_words: Annotated[int, AtLeast(0), COUNT, "Leave out this many of the most frequent words."] = 100
     lowercase: Annotated[bool, "Convert words to lower case."] = False
-    min_count: Annotated[int, AtLeast(1), "Leave out rarer words."] = 5
-    max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
+    min_count: Annotated[int, AtLeast(1), COUNT, "Leave out rarer words."] = 5
+    max_words: Annotated[int | None, AtLeast(2), COUNT, "Keep only this many of the most frequent words."] = (
+        None
+    )
 
 
 FIT = methods(
@@ -433,6 +469,8 @@ class Evaluate(WordTests, WordsOf, Common):
         super().check()
         if len(self.sentiment) not in (0, 3):
             raise SettingError("{sentiment} must be three files, for training, tuning and testing")
+        if self.analogies is None:
+            self.no_effect("method", when="without {analogies}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -440,8 +478,8 @@ class Inspect(Common):
     """``inspect``: how a model was learned, and the strongest words of its dimensions or topics."""
 
     panel = OUTPUT
-    dimensions: Annotated[int, AtLeast(1), "Number of dimensions or topics to show."] = 10
-    top: Annotated[int, AtLeast(1), "Number of words to show for each."] = 8
+    dimensions: Annotated[int, AtLeast(1), COUNT, "Number of dimensions or topics to show."] = 10
+    top: Annotated[int, AtLeast(1), COUNT, "Number of words to show for each."] = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -449,7 +487,7 @@ class Neighbours(Common):
     """``neighbours``: the words most similar to each given word."""
 
     panel = OUTPUT
-    top: Annotated[int, AtLeast(1), "Number of neighbours."] = 10
+    top: Annotated[int, AtLeast(1), COUNT, "Number of neighbours."] = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -457,4 +495,4 @@ class Cluster(Common):
     """``cluster``: group words into classes by k-means."""
 
     panel = TRAINING
-    classes: Annotated[int, AtLeast(1), "Number of classes."] = 256
+    classes: Annotated[int, AtLeast(1), COUNT, "Number of classes."] = 256

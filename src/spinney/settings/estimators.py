@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from spinney.settings.declared import REQUIRED, Settings, settings_of
+from spinney.settings.declared import REQUIRED, Settings, no_such_setting, settings_of
 
 E = TypeVar("E", bound=type)
 
@@ -42,7 +42,12 @@ def takes(cls: type[Settings], *first: str, without: Iterable[str] = ()) -> Call
         if name not in without
     ]
 
+    known = {parameter.name for parameter in own}
+
     def __init__(self: Any, *values: Any, **given: Any) -> None:
+        for name in given:
+            if name not in known:
+                raise no_such_setting(name, known)
         bound = signature.bind(self, *values, **given)
         bound.apply_defaults()
         for parameter in own:

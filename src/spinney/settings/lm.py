@@ -7,10 +7,13 @@ from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError
 from spinney.settings import (
+    AMOUNT,
+    COUNT,
     DATA,
     FEATURES,
     OUTPUT,
     PENALTY,
+    ROUNDS,
     TRAINING,
     Above,
     AtLeast,
@@ -33,8 +36,10 @@ class Vocabulary(TrainingText):
     dev: Annotated[
         str | None, File, "Held-out text, to choose strengths and weights and to report the perplexity."
     ] = None
-    min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 1
-    max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
+    min_count: Annotated[int, AtLeast(1), COUNT, "Rarer words become the unknown word."] = 1
+    max_words: Annotated[int | None, AtLeast(2), COUNT, "Keep only this many of the most frequent words."] = (
+        None
+    )
     unknown: Annotated[str | None, "The unknown word (default: <unk>)."] = None
     closed: Annotated[bool, "Have no unknown word: unseen words get no probability."] = False
     vocabulary: Annotated[str | None, File, "Take the words from another model, or from a word list."] = None
@@ -122,7 +127,7 @@ class Additive(_Counted, Common):
     """Additive smoothing."""
 
     method: Annotated[Literal["additive"], "Smoothing method or kind of model."] = "additive"
-    add: Annotated[float, Above(0), "Added to every count."] = 1.0
+    add: Annotated[float, Above(0), AMOUNT, "Added to every count."] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +137,7 @@ class PitmanYor(Vocabulary, Common):
     panel = TRAINING
     method: Annotated[Literal["pitman-yor"], "Smoothing method or kind of model."] = "pitman-yor"
     order: Annotated[int, AtLeast(1), AtMost(10**6), "Length of the longest n-grams."] = 5
-    sweeps: Annotated[int, AtLeast(0), "Sweeps of the sampler; 0 gives each n-gram one table."] = 50
+    sweeps: Annotated[int, AtLeast(0), ROUNDS, "Sweeps of the sampler; 0 gives each n-gram one table."] = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +149,7 @@ class Memoizer(Vocabulary, Common):
     order: Annotated[
         int | Literal["unbounded"], AtLeast(1), AtMost(10**6), "Length of the longest n-grams."
     ] = "unbounded"
-    sweeps: Annotated[int, AtLeast(0), "Sweeps of the sampler; 0 gives each n-gram one table."] = 50
+    sweeps: Annotated[int, AtLeast(0), ROUNDS, "Sweeps of the sampler; 0 gives each n-gram one table."] = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,11 +164,13 @@ class _Penalised(Vocabulary):
     lam: Annotated[
         tuple[float, ...] | None,
         AtLeast(0),
+        AMOUNT,
         "Strength of the penalty; of several, the best on dev is chosen (default: 0.7).",
     ] = None
     alpha: Annotated[
         tuple[float, ...] | None,
         AtLeast(0),
+        AtMost(1000),
         "A context of k words is a feature with the value αᵏ (default: 1.1, or 1 if unbounded).",
     ] = None
 
@@ -187,9 +194,14 @@ class _OnTrie(_Penalised):
     ] = 5
     solver: Annotated[Literal["words", "fista", "ista", "sage"] | None, "Solver (default: words)."] = None
     tol: Annotated[
-        float | None, AtLeast(0), "Stop when the optimality conditions are violated by no more than this."
+        float | None,
+        AtLeast(0),
+        AMOUNT,
+        "Stop when the optimality conditions are violated by no more than this.",
     ] = None
-    max_iter: Annotated[int | None, AtLeast(1), "Maximum number of iterations (default: 5000)."] = None
+    max_iter: Annotated[int | None, AtLeast(1), ROUNDS, "Maximum number of iterations (default: 5000)."] = (
+        None
+    )
     collapse: Annotated[
         bool | None,
         "Let contexts that always occur together share a weight (default: if the model stays the same).",
@@ -277,7 +289,7 @@ class Inspect(Common):
     """``inspect``: what a language model contains."""
 
     panel = OUTPUT
-    top: Annotated[int, AtLeast(1), "Number of contexts, weights, classes or words to show."] = 10
+    top: Annotated[int, AtLeast(1), COUNT, "Number of contexts, weights, classes or words to show."] = 10
     context: Annotated[str | None, "Show what comes after these words; <s> is the start of a sentence."] = (
         None
     )
@@ -295,7 +307,7 @@ class Mix(TextFiles, Common):
     ] = "all"
     log_linear: Annotated[bool, "Use a normalised weighted product (slow) instead of a weighted sum."] = False
     cache_words: Annotated[
-        int | None, AtLeast(1), "Mix in a cache of this many of the most recent words."
+        int | None, AtLeast(1), COUNT, "Mix in a cache of this many of the most recent words."
     ] = None
     cache_decay: Annotated[
         float | None,
@@ -324,12 +336,12 @@ class Sample(Common):
     """``sample``: sentences drawn from a model."""
 
     panel = OUTPUT
-    number: Annotated[int, AtLeast(1), "Number of sentences."] = 5
+    number: Annotated[int, AtLeast(1), COUNT, "Number of sentences."] = 5
     context: Annotated[str, "The first words of each sentence."] = ""
     temperature: Annotated[
-        float, Above(0), "Below 1, likely words become likelier; above 1, less likely."
+        float, Above(0), AMOUNT, "Below 1, likely words become likelier; above 1, less likely."
     ] = 1.0
-    max_words: Annotated[int, AtLeast(1), "Maximum length of a sentence in words."] = 100
+    max_words: Annotated[int, AtLeast(1), COUNT, "Maximum length of a sentence in words."] = 100
 
 
 @dataclass(frozen=True, kw_only=True)

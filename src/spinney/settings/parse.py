@@ -7,9 +7,12 @@ from typing import Annotated, Literal
 
 from spinney.errors import SettingError
 from spinney.settings import (
+    AMOUNT,
+    COUNT,
     DATA,
     FEATURES,
     OUTPUT,
+    ROUNDS,
     TRAINING,
     Above,
     AtLeast,
@@ -62,10 +65,14 @@ class _Labels(_Trees):
     horizontal: Annotated[
         int | Literal["all", "auto"],
         AtLeast(0),
+        AtMost(1000),
         "Horizontal Markov order: siblings in the label of a partial phrase (auto: 0; pcfg: 1).",
     ] = "auto"
     vertical: Annotated[
-        int, AtLeast(1), "Vertical Markov order: 1 is the phrase itself, 2 adds its parent, and so on."
+        int,
+        AtLeast(1),
+        AtMost(1000),
+        "Vertical Markov order: 1 is the phrase itself, 2 adds its parent, and so on.",
     ] = 1
     unaries: Annotated[
         Literal["one", "collapse"], "Unary rules: one per span, or none, with chains collapsed into labels."
@@ -74,7 +81,7 @@ class _Labels(_Trees):
         Literal["auto", "head", "left", "right"],
         "Where binarisation of a long phrase starts (auto: left; pcfg: head).",
     ] = "auto"
-    rare: Annotated[int, AtLeast(0), "Words with at most this many tokens model unknown words."] = 5
+    rare: Annotated[int, AtLeast(0), COUNT, "Words with at most this many tokens model unknown words."] = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +98,12 @@ class _States(_Grammar):
     """What all grammars with latent states share."""
 
     panel = TRAINING
-    states: Annotated[int, AtLeast(1), "Maximum number of latent states per label."] = 16
+    states: Annotated[int, AtLeast(1), AtMost(4096), "Maximum number of latent states per label."] = 16
     grammars: Annotated[
-        int, AtLeast(1), "Number of grammars per method, from different seeds, that are combined."
+        int,
+        AtLeast(1),
+        AtMost(1000),
+        "Number of grammars per method, from different seeds, that are combined.",
     ] = 1
     compress: Annotated[
         float | None, Above(0), Below(1), "Relative error to which rule tensors are compressed."
@@ -111,7 +121,7 @@ class _Nodes(Settings):
 
     panel = FEATURES
     features: Annotated[Literal["full", "rule", "fragments"], "Features of tree nodes."] = "full"
-    kappa: Annotated[float, AtLeast(0), "Pseudo-count in the scaling of features."] = 5.0
+    kappa: Annotated[float, AtLeast(0), AMOUNT, "Pseudo-count in the scaling of features."] = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,10 +132,14 @@ class _Moments(_Nodes):
     rule_smoothing: Annotated[
         float | None,
         AtLeast(0),
+        AMOUNT,
         "C: a rule seen n times has the weight √n/(C+√n) (default: 10, or chosen on dev; clustering: 3).",
     ] = None
     word_smoothing: Annotated[
-        float | None, AtLeast(0), "The same C for words (default: 2, or chosen on dev; clustering: 1)."
+        float | None,
+        AtLeast(0),
+        AMOUNT,
+        "The same C for words (default: 2, or chosen on dev; clustering: 1).",
     ] = None
 
 
@@ -149,7 +163,7 @@ class _Signed(Settings):
 @dataclass(frozen=True, kw_only=True)
 class _Iterated(Settings):
     panel = TRAINING
-    max_iter: Annotated[int, AtLeast(1), "Maximum number of EM iterations."] = 60
+    max_iter: Annotated[int, AtLeast(1), ROUNDS, "Maximum number of EM iterations."] = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,6 +172,7 @@ class _Polished(Settings):
     polish: Annotated[
         int | None,
         AtLeast(0),
+        ROUNDS,
         "Number of EM iterations afterwards (default: 5; clustering of fewer than 3000 trees without dev: 0).",
     ] = None
 
@@ -266,14 +281,14 @@ class AnyAutomata(_HeldOut, Common):
 
     panel = TRAINING
     column: Annotated[Literal["upos", "xpos"], "Column of CoNLL-U that holds the tags."] = "upos"
-    smoothing: Annotated[float, AtLeast(0), "Weight of statistics pooled over all heads."] = 10.0
+    smoothing: Annotated[float, AtLeast(0), AMOUNT, "Weight of statistics pooled over all heads."] = 10.0
     single_root: Annotated[bool, "Give every sentence exactly one root."] = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class _AutomatonStates(AnyAutomata):
     panel = TRAINING
-    states: Annotated[int, AtLeast(1), "Maximum number of states per automaton."] = 8
+    states: Annotated[int, AtLeast(1), AtMost(4096), "Maximum number of states per automaton."] = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,10 +300,13 @@ class Automata(_Signed, _AutomatonStates):
     shrinkage: Annotated[
         float | None,
         AtLeast(0),
+        AMOUNT,
         "Tokens of a modifier at which half of its history counts (default: 300, or chosen on dev).",
     ] = None
     boundaries: Annotated[bool, "Treat the ends of a sequence of modifiers as symbols."] = True
-    pseudo_count: Annotated[float | None, AtLeast(0), "Pseudo-count in the scaling before the SVD."] = 0.01
+    pseudo_count: Annotated[
+        float | None, AtLeast(0), AMOUNT, "Pseudo-count in the scaling before the SVD."
+    ] = 0.01
     cutoff: Annotated[
         float | None,
         AtLeast(0),
@@ -303,7 +321,7 @@ class AutomataEm(_AutomatonStates):
 
     panel = TRAINING
     method: Annotated[Literal["automata-em"], "Method."] = "automata-em"
-    max_iter: Annotated[int, AtLeast(0), "Number of EM iterations."] = 30
+    max_iter: Annotated[int, AtLeast(0), ROUNDS, "Number of EM iterations."] = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -347,14 +365,18 @@ class Apply(_Use, Common):
         Literal["trees", "conllu", "brackets"] | None,
         "Output: trees, dependencies, or labels with probabilities (default: trees).",
     ] = None
-    nbest: Annotated[int, AtLeast(1), "Number of trees per sentence, each with rank and score."] = 1
+    nbest: Annotated[
+        int, AtLeast(1), AtMost(100_000), "Number of trees per sentence, each with rank and score."
+    ] = 1
     least: Annotated[float, AtLeast(0), AtMost(1), "Minimum probability of brackets."] = 0.01
-    max_length: Annotated[int, AtLeast(1), "Maximum number of words per sentence."] = 200
+    max_length: Annotated[int, AtLeast(1), COUNT, "Maximum number of words per sentence."] = 200
 
     def check(self) -> None:
         super().check()
         if self.nbest > 1 and self.what not in (None, "trees"):
             raise SettingError("{nbest} is for trees, not for {kind}", kind=self.what)
+        if self.what != "brackets":
+            self.no_effect("least", when="unless {what} is brackets")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -363,7 +385,9 @@ class Evaluate(_Use, Common):
 
     panel = OUTPUT
     gold_tags: Annotated[bool, "Give the parser the tags of the treebank as well as the words."] = False
-    max_length: Annotated[int | None, AtLeast(1), "Score only sentences of at most this many words."] = None
+    max_length: Annotated[
+        int | None, AtLeast(1), COUNT, "Score only sentences of at most this many words."
+    ] = None
     punctuation: Annotated[bool, "Count punctuation in UAS and LAS."] = False
     against: Annotated[
         tuple[str, ...], Repeated, File, "Another model to compare with, by a significance test."
@@ -378,7 +402,7 @@ class Inspect(Common):
     label: Annotated[
         tuple[str, ...], Repeated, "Describe this label, such as NP, or this tag of head automata."
     ] = ()
-    labels: Annotated[int, AtLeast(1), "Number of labels to show, most frequent first."] = 15
-    top: Annotated[int, AtLeast(1), "Number of words, rules and parents to show for each."] = 8
-    states: Annotated[int, AtLeast(1), "Number of states to show per label."] = 8
-    grammar: Annotated[int, AtLeast(1), "Which of several grammars to show, counted from 1."] = 1
+    labels: Annotated[int, AtLeast(1), COUNT, "Number of labels to show, most frequent first."] = 15
+    top: Annotated[int, AtLeast(1), COUNT, "Number of words, rules and parents to show for each."] = 8
+    states: Annotated[int, AtLeast(1), COUNT, "Number of states to show per label."] = 8
+    grammar: Annotated[int, AtLeast(1), COUNT, "Which of several grammars to show, counted from 1."] = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from spinney.settings import DATA, OUTPUT, AtLeast, Common, File
+from spinney.settings import COUNT, DATA, OUTPUT, AtLeast, Common, File
 from spinney.settings.text import Decoding
 
 
@@ -30,5 +30,7 @@ class Report(_Data, Common):
     """``report``: a page about a model, with examples if data are given."""
 
     panel = OUTPUT
-    documents: Annotated[int, AtLeast(0), "Number of documents or sentences to show."] = 10
-    top: Annotated[int, AtLeast(1), "Number of words, contexts or weights to show for each class."] = 20
+    documents: Annotated[int, AtLeast(0), COUNT, "Number of documents or sentences to show."] = 10
+    top: Annotated[int, AtLeast(1), COUNT, "Number of words, contexts or weights to show for each class."] = (
+        20
+    )

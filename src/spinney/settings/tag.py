@@ -9,13 +9,17 @@ from typing import Annotated, Any, Literal
 from spinney.errors import SettingError
 from spinney.formats import giving
 from spinney.settings import (
+    AMOUNT,
+    COUNT,
     DATA,
     FEATURES,
     OUTPUT,
     PENALTY,
+    ROUNDS,
     TRAINING,
     Above,
     AtLeast,
+    AtMost,
     Below,
     Common,
     File,
@@ -82,7 +86,7 @@ class Features(Settings):
     patterns: Annotated[str | Any | None, File, "Template file, as in Wapiti or CRF++."] = None
     classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
     vectors: Annotated[tuple[Any, ...], Repeated, File, "Word vectors as features: NAME=FILE."] = ()
-    min_count: Annotated[int, AtLeast(1), "Drop observations with fewer occurrences."] = 1
+    min_count: Annotated[int, AtLeast(1), COUNT, "Drop observations with fewer occurrences."] = 1
     scheme: Annotated[Scheme | None, "Give only valid label sequences, in this scheme."] = None
     encode: Annotated[Scheme | None, "Label scheme used internally."] = None
 
@@ -129,8 +133,10 @@ class Penalised(Settings):
     penalty: Annotated[
         str | Any, OneOf(PENALTIES, open=True), "Penalty on single weights, groups or a tree."
     ] = "l2"
-    l1: Annotated[float, AtLeast(0), "Strength of the ℓ1 part of group penalties."] = 0.0
-    l2: Annotated[float, AtLeast(0), "Strength of the ridge part of elasticnet and group penalties."] = 0.0
+    l1: Annotated[float, AtLeast(0), AMOUNT, "Strength of the ℓ1 part of group penalties."] = 0.0
+    l2: Annotated[
+        float, AtLeast(0), AMOUNT, "Strength of the ridge part of elasticnet and group penalties."
+    ] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +145,7 @@ class Strength(Settings):
 
     panel = PENALTY
     lam: Annotated[
-        float | None, AtLeast(0), "Strength λ of the penalty (default: chosen on held-out sentences)."
+        float | None, AtLeast(0), AMOUNT, "Strength λ of the penalty (default: chosen on held-out sentences)."
     ] = None
 
 
@@ -149,7 +155,9 @@ class HeldOut(Settings):
 
     panel = TRAINING
     dev: Annotated[Any | None, File, "Stop when the error on these sentences stops falling."] = None
-    patience: Annotated[int | None, AtLeast(1), "Checks on dev without improvement (default: 5)."] = None
+    patience: Annotated[int | None, AtLeast(1), ROUNDS, "Checks on dev without improvement (default: 5)."] = (
+        None
+    )
     init: Annotated[Any | None, File, "Model to start from."] = None
 
     def check(self) -> None:
@@ -175,8 +183,10 @@ class Solving(Settings):
         str, OneOf(["auto", "lbfgs", "owlqn", "fista"]), "Solver; auto chooses by the penalty."
     ] = "auto"
     solver_options: Annotated[tuple[Any, ...], Repeated, "Option of the solver, such as kappa2=1.2."] = ()
-    tol: Annotated[float, AtLeast(0), "Distance from the optimum at which to stop (0.01: 1 %)."] = 1e-3
-    max_iter: Annotated[int | None, AtLeast(1), "Maximum number of iterations (default: 500)."] = None
+    tol: Annotated[float, AtLeast(0), AMOUNT, "Distance from the optimum at which to stop (0.01: 1 %)."] = (
+        1e-3
+    )
+    max_iter: Annotated[int | None, AtLeast(1), ROUNDS, "Maximum number of iterations (default: 500)."] = None
 
     def check(self) -> None:
         super().check()
@@ -203,8 +213,8 @@ class SolvingCrf(Solving):
         OneOf(["auto", "lbfgs", "owlqn", "active-set", *BY_PASSES[:2], "sbcd", "cd", "fista", *UNPENALISED]),
         "Solver; auto chooses by the penalty.",
     ] = "auto"  # fmt: skip
-    passes: Annotated[int | None, AtLeast(1), "Passes of stochastic solvers (default: 10)."] = None
-    step: Annotated[float | None, Above(0), "Initial step size of stochastic descent."] = None
+    passes: Annotated[int | None, AtLeast(1), ROUNDS, "Passes of stochastic solvers (default: 10)."] = None
+    step: Annotated[float | None, Above(0), AMOUNT, "Initial step size of stochastic descent."] = None
 
     def check(self) -> None:
         super().check()
@@ -286,8 +296,10 @@ class Estimator(
     """The parameters of :class:`spinney.tagging.Tagger`: everything that does not come with the sentences."""
 
     panel = TRAINING
-    lam: Annotated[float, AtLeast(0), "Strength λ, for a loss summed over sentences."] = 1.0  # type: ignore[assignment]
-    patience: Annotated[int | None, AtLeast(1), "Checks on dev without improvement before stopping."] = None
+    lam: Annotated[float, AtLeast(0), AMOUNT, "Strength λ, for a loss summed over sentences."] = 1.0  # type: ignore[assignment]
+    patience: Annotated[
+        int | None, AtLeast(1), ROUNDS, "Checks on dev without improvement before stopping."
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,7 +318,9 @@ class Apply(Sentences, Labelling, Common):
 
     panel = OUTPUT
     proba: Annotated[bool, "Add the probability of each predicted label."] = False
-    nbest: Annotated[int, AtLeast(1), "Number of label sequences per sentence, best first."] = 1
+    nbest: Annotated[
+        int, AtLeast(1), AtMost(100_000), "Number of label sequences per sentence, best first."
+    ] = 1
     force: Annotated[bool, "The last column restricts the labels: A, A|B, or _ for any."] = False
 
     def check(self) -> None:
@@ -336,7 +350,7 @@ class Inspect(Common):
     """``inspect``: what a tagger learned."""
 
     panel = OUTPUT
-    top: Annotated[int, AtLeast(1), "Number of observations to show per label or pattern."] = 8
+    top: Annotated[int, AtLeast(1), COUNT, "Number of observations to show per label or pattern."] = 8
     by: Annotated[Literal["label", "pattern"], "Strongest observations by label or by pattern."] = "label"
 
 
@@ -348,11 +362,13 @@ class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Common):
     penalty: Annotated[
         str | Any, OneOf(PENALTIES, open=True), "Penalty on single weights, groups or a tree."
     ] = "elasticnet"
-    l2: Annotated[float | None, AtLeast(0), "Ridge strength (default: 0.01 for elasticnet)."] = None  # type: ignore[assignment]
+    l2: Annotated[float | None, AtLeast(0), AMOUNT, "Ridge strength (default: 0.01 for elasticnet)."] = None  # type: ignore[assignment]
     lams: Annotated[
-        tuple[float, ...] | None, AtLeast(0), "Strengths (default: a grid down from the largest)."
+        tuple[float, ...] | None, AtLeast(0), AMOUNT, "Strengths (default: a grid down from the largest)."
     ] = None
-    points: Annotated[int | None, AtLeast(2), "Number of strengths in the grid (default: 10)."] = None
+    points: Annotated[
+        int | None, AtLeast(2), AtMost(10_000), "Number of strengths in the grid (default: 10)."
+    ] = None
     ratio: Annotated[
         float | None, Above(0), Below(1), "Last strength as a fraction of the first (default: 0.01)."
     ] = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spinney.formats import DOCUMENTS, TEXT
-from spinney.settings import DATA, AtLeast, File, OneOf, Settings
+from spinney.settings import COUNT, DATA, AtLeast, File, OneOf, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,9 @@ class TrainingText(TextFiles):
     panel = DATA
     words: Annotated[str, "What a word is: form, lemma, lemma+upos; in column files 0 or 0+1."] = "form"
     lowercase: Annotated[bool, "Convert words to lower case."] = False
-    max_length: Annotated[int | None, AtLeast(1), "Truncate longer sentences to this many words."] = None
+    max_length: Annotated[int | None, AtLeast(1), COUNT, "Truncate longer sentences to this many words."] = (
+        None
+    )
     parser: Annotated[
         str | None, File, "Parser for plain text: a model of parse fit, or a spaCy pipeline."
     ] = None

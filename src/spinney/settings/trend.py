@@ -8,13 +8,17 @@ from typing import Annotated, Literal
 from spinney.errors import SettingError
 from spinney.formats import giving
 from spinney.settings import (
+    AMOUNT,
+    COUNT,
     DATA,
     FEATURES,
     OUTPUT,
     PENALTY,
+    ROUNDS,
     TRAINING,
     Above,
     AtLeast,
+    AtMost,
     Common,
     File,
     OneOf,
@@ -48,7 +52,7 @@ class _Dated(Decoding):
     text: Annotated[str, "Column of the text; without a header, its number, counted from 0."] = "text"
     time: Annotated[str, "Column of times: whole numbers, or dates such as 2014-05-03."] = "time"
     every: Annotated[
-        int | Literal["month"] | None, AtLeast(1), "Width of time bins: 10 turns years into decades."
+        int | Literal["month"] | None, AtLeast(1), COUNT, "Width of time bins: 10 turns years into decades."
     ] = None
     format: Annotated[str, OneOf(("auto", *DATED)), "Format; auto chooses by the file name."] = "auto"
     header: Annotated[bool, "Whether the first line of a table names its columns."] = True
@@ -102,10 +106,12 @@ class _Words(_Dated):
 
     panel = FEATURES
     features: Annotated[Weighting | None, "Weighting of words (default: binary; for text, counts)."] = None
-    min_count: Annotated[int, AtLeast(1), "Drop words that fewer documents contain."] = 2
-    skip_top: Annotated[int, AtLeast(0), "Drop this many of the most frequent words."] = 0
-    max_features: Annotated[int, AtLeast(1), "Keep this many of the most frequent words that remain."] = 5000
-    ngrams: Annotated[int, AtLeast(1), "Maximum length of word n-grams."] = 1
+    min_count: Annotated[int, AtLeast(1), COUNT, "Drop words that fewer documents contain."] = 2
+    skip_top: Annotated[int, AtLeast(0), COUNT, "Drop this many of the most frequent words."] = 0
+    max_features: Annotated[
+        int, AtLeast(1), COUNT, "Keep this many of the most frequent words that remain."
+    ] = 5000
+    ngrams: Annotated[int, AtLeast(1), AtMost(100), "Maximum length of word n-grams."] = 1
     lowercase: Annotated[bool, "Fold words to lower case."] = True
 
     @property
@@ -128,15 +134,18 @@ class _Words(_Dated):
 class _Strength(Settings):
     panel = PENALTY
     lam: Annotated[
-        float | None, AtLeast(0), "Strength λ, also of the initial fit (default: chosen by forecasts)."
+        float | None,
+        AtLeast(0),
+        AtMost(1e12),
+        "Strength λ, also of the initial fit (default: chosen by forecasts).",
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Stopping(_Strength):
     panel = TRAINING
-    tol: Annotated[float, AtLeast(0), "Violation of optimality at which to stop."] = 1e-4
-    max_iter: Annotated[int, AtLeast(1), "Maximum number of iterations."] = 500
+    tol: Annotated[float, AtLeast(0), AMOUNT, "Violation of optimality at which to stop."] = 1e-4
+    max_iter: Annotated[int, AtLeast(1), ROUNDS, "Maximum number of iterations."] = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +154,7 @@ class _Stiffness(_Stopping):
     alpha: Annotated[
         float | None,
         AtLeast(0),
+        AtMost(1e12),
         "Stiffness α of ridge-ts (default: chosen by forecasts; of an initial fit, 1).",
     ] = None
 
@@ -154,7 +164,7 @@ class _Prior(_Stiffness):
     """The sparse, adaptive prior."""
 
     panel = PENALTY
-    tau: Annotated[float, AtLeast(0), "How strongly the prior favours stiff series."] = 1.0
+    tau: Annotated[float, AtLeast(0), AtMost(1e12), "How strongly the prior favours stiff series."] = 1.0
     logdet: Annotated[Literal["jensen", "quadrature"], "How the normaliser of the prior is computed."] = (
         "jensen"
     )
@@ -164,6 +174,7 @@ class _Prior(_Stiffness):
     floor: Annotated[
         float | None,
         Above(0),
+        AMOUNT,
         "Floor ε of the prior, as a fraction of the initial fit (default: chosen by forecasts).",
     ] = None
 
@@ -186,7 +197,7 @@ class Series(_Alternating):
     """What every estimator of series takes: the settings of all methods, for whichever it uses."""
 
     method: Annotated[Method, "Method."] = "adaptive"
-    alpha: Annotated[float, AtLeast(0), "Stiffness α of ridge-ts."] = 1.0
+    alpha: Annotated[float, AtLeast(0), AtMost(1e12), "Stiffness α of ridge-ts."] = 1.0
     init: Annotated[Start, "Method of the initial fit."] = "ridge-ts"
 
 
@@ -201,7 +212,9 @@ class LinearSeries(Series):
 class NumberSeries(LinearSeries):
     """What estimators of numbers take."""
 
-    noise_variance: Annotated[float | Literal["residual"], Above(0), "Variance σ² of the noise."] = 0.5
+    noise_variance: Annotated[
+        float | Literal["residual"], AtLeast(1e-9), AMOUNT, "Variance σ² of the noise."
+    ] = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +225,7 @@ class WordSeries(Series):
     background: Annotated[Literal["time", "all"], "Background frequencies: per time, or over all times."] = (
         "time"
     )
-    smoothing: Annotated[float, AtLeast(0), "Pseudo-count of the background."] = 0.5
+    smoothing: Annotated[float, AtLeast(0), AMOUNT, "Pseudo-count of the background."] = 0.5
 
 
 # ----------------------------------------------------------------------------------------------- verbs
@@ -223,7 +236,8 @@ class _Noisy(_Words):
     panel = PENALTY
     noise_variance: Annotated[
         float | Literal["residual"] | None,
-        Above(0),
+        AtLeast(1e-9),
+        AMOUNT,
         "Noise variance σ² (default: the squared error of the initial fit on held-out times).",
     ] = None
 
@@ -330,7 +344,7 @@ class Compare(_Noisy, _Alternating, Common):
     start: Annotated[
         str | None, "First test time, which also chooses settings (default: the fourth last)."
     ] = None
-    window: Annotated[int | None, AtLeast(1), "Train on at most this many preceding times."] = None
+    window: Annotated[int | None, AtLeast(1), COUNT, "Train on at most this many preceding times."] = None
     space: Annotated[
         str | None, File, 'Settings to try, as JSON or a JSON file: {"adaptive": {"tau": [0.1, 1]}}.'
     ] = None
@@ -348,5 +362,5 @@ class Inspect(Common):
     """``inspect``: the series of a model."""
 
     panel = OUTPUT
-    top: Annotated[int, AtLeast(1), "Number of series of each kind to show."] = 10
+    top: Annotated[int, AtLeast(1), COUNT, "Number of series of each kind to show."] = 10
     words: Annotated[tuple[str, ...], "Show the series of these words: oil,war."] = ()

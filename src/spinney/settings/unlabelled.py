@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError
-from spinney.settings import DATA, TRAINING, AtLeast, File, Settings
+from spinney.settings import AMOUNT, DATA, TRAINING, AtLeast, File, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +21,7 @@ class Criterion(Settings):
     criterion_strength: Annotated[
         float | None,
         AtLeast(0),
+        AMOUNT,
         "Exponent of weights, weight of the entropy, or least confidence (default: chosen).",
     ] = None
 

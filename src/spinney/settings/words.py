@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from spinney.settings import DATA, OUTPUT, AtLeast, File, Repeated, Settings
+from spinney.settings import COUNT, DATA, OUTPUT, AtLeast, File, Repeated, Settings
 from spinney.settings.text import TrainingText
 
 Comparing = Literal[
@@ -18,8 +18,10 @@ class KnownWords(TrainingText):
     """Which words there are."""
 
     panel = DATA
-    min_count: Annotated[int, AtLeast(1), "Rarer words become the unknown word."] = 1
-    max_words: Annotated[int | None, AtLeast(2), "Keep only this many of the most frequent words."] = None
+    min_count: Annotated[int, AtLeast(1), COUNT, "Rarer words become the unknown word."] = 1
+    max_words: Annotated[int | None, AtLeast(2), COUNT, "Keep only this many of the most frequent words."] = (
+        None
+    )
     unknown: Annotated[str, "The unknown word; empty for none."] = "<unk>"
 
 
@@ -31,9 +33,17 @@ class WordTests(Settings):
     similarity: Annotated[tuple[str, ...], Repeated, File, "Word pairs with human similarity scores."] = ()
     categories: Annotated[tuple[str, ...], Repeated, File, "CSV file of words and their categories."] = ()
     level: Annotated[
-        int | None, AtLeast(0), "Which part of a compound category such as communication-cognition to use."
+        int | None,
+        AtLeast(0),
+        COUNT,
+        "Which part of a compound category such as communication-cognition to use.",
     ] = None
     pos: Annotated[
         Literal["auto", "any", "noun", "verb", "adj", "adv", "propn"],
         "Categories: part of speech of their words, if the vocabulary has them; auto takes the commonest.",
     ] = "auto"
+
+    def check(self) -> None:
+        super().check()
+        if not self.categories:
+            self.no_effect("level", "pos", when="without {categories}")

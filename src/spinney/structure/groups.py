@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import InputError, OptionError
-from spinney.files import Array, FilePath, ModelFile, Parts
+from spinney.files import Array, FilePath, ModelFile, Parts, room_for
 from spinney.settings import Settings
 from spinney.structure import _groupfile
 from spinney.structure._forest import Nesting, depths, nesting
@@ -459,15 +459,19 @@ class Groups(Stored):
     def parts(self) -> Parts:
         tensors: dict[str, Array] = {"ptr": self.ptr, "members": self.members, "weights": self.weights}
         strings = {} if self.names is None else {"names": self.names}
-        return Parts({"n_features": self.n_features}, tensors, strings)
+        room = room_for("features", self.n_features, tensors.values())
+        return Parts({"n_features": self.n_features}, tensors | room, strings)
 
     @classmethod
     def _rebuilt(cls, model: ModelFile) -> Self:
+        ptr, members = model.tensor("ptr", np.int64), model.tensor("members", np.int32)
+        weights, n_features = model.tensor("weights", np.float64), model.fact("n_features", int)
+        model.check_room("features", n_features, [ptr, members, weights])
         return cls(
-            model.tensor("ptr", np.int64),
-            model.tensor("members", np.int32),
-            n_features=model.fact("n_features", int),
-            weights=model.tensor("weights", np.float64),
+            ptr,
+            members,
+            n_features=n_features,
+            weights=weights,
             names=model.texts("names") if "names" in model.strings else None,
         )
 

@@ -131,7 +131,11 @@ def principal_axes(rows: Floats, n: int) -> Floats:
 
     The sign of an axis is such that its largest coordinate is positive.
     """
-    left, sizes, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred = rows - rows.mean(axis=0)
+    if not np.all(np.isfinite(centred)):  # numbers so large that their mean is not finite: no map is right
+        return np.zeros((len(rows), max(min(n, *rows.shape), 2)))
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     n = min(n, len(sizes))
     found = np.zeros((len(rows), max(n, 2)))
     found[:, :n] = left[:, :n] * sizes[:n]

@@ -21,6 +21,7 @@ from spinney.structure._stored import OfWords, Words, frozen
 from spinney.views import View
 
 Default = TypeVar("Default")
+_MOST_EMPTY = 1 << 16  # classes may be without words, but not without end
 
 
 class WordClasses(OfWords):
@@ -81,6 +82,10 @@ class WordClasses(OfWords):
             raise OptionError(f"{len(self.words)} words but {len(self.ids)} classes of words")
         if min(int(self.ids.min(initial=0)), self.unknown or 0) < 0:
             raise OptionError("the numbers of classes must be at least 0")
+        if self.n_classes > max(_MOST_EMPTY, len(self.words)):
+            raise OptionError(
+                f"{self.n_classes} classes for {len(self.words)} words: number the classes from 0"
+            )
         if used > self.n_classes:
             raise OptionError(f"class {used - 1}, but there are only {self.n_classes} classes")
         if self.counts is not None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from spinney.corpus.columns import DocStart, column_batches
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.lines import OnError, ReadReport
 from spinney.corpus.vocabulary import Numbering
-from spinney.errors import InputError
+from spinney.errors import InputError, shown
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Columns:
             if len(row) != width or isinstance(row, str):
                 what = f"token {place} is {row!r}, not a row of {width} columns like the first token"
                 raise InputError(what, remedy="give each token as a tuple of strings")
-        columns = [numbered(column, pool) for column in zip(*rows)]
+        # Not zip(*rows), which makes an iterator for each row.
+        columns = [numbered([row[d] for row in rows], pool) for d in range(width)]
         symbols = np.array(columns, np.int32).reshape(width, len(rows))
         return cls(np.concatenate([[0], np.cumsum(lengths)]), symbols, pool)
 
@@ -175,7 +177,7 @@ Sentence = Sequence[Sequence[str]] | Sequence[str]
 
 def unlabelled_columns(X: Iterable[Sentence], like: Columns | None = None) -> Columns:
     """Sentences as columns; the pool of strings of ``like`` is shared."""
-    return Columns.from_sentences(map(_rows, X), None if like is None else like.pool)
+    return Columns.from_sentences(map(_rows, _iterable("sentences", X)), None if like is None else like.pool)
 
 
 def labelled_columns(
@@ -189,10 +191,13 @@ def labelled_columns(
     >>> columns.strings(0), columns.strings(-1)
     (['the', 'dog'], ['D', 'N'])
     """
-    X, y, sentences = list(X), list(y), []
+    X, y, sentences = list(_iterable("sentences", X)), list(_iterable("labels", y)), []
     if len(X) != len(y):
         raise InputError(f"{len(X)} sentences, but labels for {len(y)}")
     for i, (sentence, labels) in enumerate(zip(X, y)):
+        wrong = next((label for label in _iterable("labels", labels) if not isinstance(label, str)), None)
+        if wrong is not None or None in labels:
+            raise InputError(f"sentence {i}: a label must be text, not {shown(wrong)}")
         if len(sentence) != len(labels):
             raise InputError(f"sentence {i} has {len(sentence)} tokens, but {len(labels)} labels")
         sentences.append([(*row, label) for row, label in zip(_rows(sentence), labels)])
@@ -201,4 +206,17 @@ def labelled_columns(
 
 def _rows(sentence: Sentence) -> list[tuple[str, ...]]:
     """The tokens of a sentence as rows; a plain word is a row of one column."""
-    return [(token,) if isinstance(token, str) else tuple(token) for token in sentence]
+    rows = [
+        (token,) if isinstance(token, str) else tuple(_iterable("the columns of a token", token))
+        for token in _iterable("a sentence", sentence)
+    ]
+    for row in rows:
+        if not all(isinstance(cell, str) for cell in row):
+            raise InputError(f"a token must be text, or a row of texts, not {shown(row)}")
+    return rows
+
+
+def _iterable(what: str, given: Any) -> Any:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"{what} must be a list, not {shown(given)}")
+    return given

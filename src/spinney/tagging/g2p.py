@@ -6,11 +6,11 @@ NETtalk is aligned; the CMU dictionary is not, so :class:`Aligner` learns the al
 
 from __future__ import annotations
 
-import io
 import itertools
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import read_lines
-from spinney.corpus.compressed import FilePath
+from spinney.corpus.compressed import CHUNK, FilePath
+from spinney.corpus.lines import lines_of
 from spinney.errors import InputError, NotFittedError, OptionError, did_you_mean_file
 from spinney.progress import log
 
@@ -279,13 +280,17 @@ def _cmudict_lines(source: FilePath | Iterable[str]) -> Iterator[tuple[int, str]
             with zipfile.ZipFile(source) as archive:
                 member = next(name for name in archive.namelist() if name.rsplit("/", 1)[-1] == "cmudict")
                 with archive.open(member) as file:
-                    yield from enumerate(io.TextIOWrapper(file, "latin-1"), start=1)
+                    yield from lines_of(iter(lambda: file.read(CHUNK), b""), source, "latin-1")
         except FileNotFoundError:
             remedy = did_you_mean_file(source)
             raise InputError("no such file", path=os.fspath(source), remedy=remedy) from None
         except StopIteration:
             raise InputError("the archive has no file cmudict", path=os.fspath(source)) from None
-        except (OSError, zipfile.BadZipFile) as error:
-            raise InputError("not a valid .zip file", path=os.fspath(source), remedy=str(error)) from None
+        except InputError:
+            raise
+        except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+            remedy = "it is corrupt, encrypted, or of a kind that Python cannot read"
+            what = f"not a valid .zip file: {' '.join(str(error).lower().split())}"
+            raise InputError(what, path=os.fspath(source), remedy=remedy) from None
     else:
         yield from read_lines(source, "latin-1")

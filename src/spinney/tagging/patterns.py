@@ -30,16 +30,15 @@ from __future__ import annotations
 import math
 import os
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.lines import read_lines
 from spinney.errors import InputError
 from spinney.structure import WordClasses, WordVectors
+from spinney.tagging.regex import LinearRegex, wapiti_regex
 
 Kind = Literal["u", "b", "*"]
 Structure = WordClasses | WordVectors
@@ -213,6 +212,10 @@ def parse_line(text: str, line: int | None = None, path: str | None = None) -> P
     return Pattern(_KINDS[text[0]], text, tuple(literals), tuple(fields), line, path)
 
 
+def _is_length(text: str) -> bool:
+    return text.isdecimal() and len(text) < 5 and int(text) > 0
+
+
 def _field(match: re.Match[str], refused: Callable[..., InputError]) -> Field:
     view, first, second, regex = match["view"], match["first"], match["second"], match["regex"]
     lower = view in ("X", "T", "M")
@@ -223,7 +226,7 @@ def _field(match: re.Match[str], refused: Callable[..., InputError]) -> Field:
     given = {
         "": first is None and regex is None,
         "regex": regex is not None,
-        "length": first is not None and first.isdecimal() and 0 < int(first) < 10_000 and second is None,
+        "length": first is not None and _is_length(first) and second is None,
         "name": first is not None and second is None,
         "name,length": first is not None and second is not None,
     }
@@ -235,9 +238,12 @@ def _field(match: re.Match[str], refused: Callable[..., InputError]) -> Field:
         try:
             wapiti_regex(regex)
         except (re.error, OverflowError, RecursionError) as error:
+            linear = "linear time" in str(error)
             raise refused(
                 f"bad regular expression {regex!r}: {error}",
-                "put \\ before special characters that stand for themselves",
+                "see docs/tagging.md for what expressions have"
+                if linear
+                else "put \\ before special characters that stand for themselves",
             ) from None
     return Field(
         Look(view, argument, length, lower),
@@ -265,7 +271,7 @@ def viewer(look: Look, structure: Structure | None = None) -> View:
             return lambda text: text[-look.length :] if len(text) >= look.length else None
         case "t":
             regex = wapiti_regex(look.argument)
-            return lambda text: "true" if regex.search(text) else "false"
+            return lambda text: "false" if regex.find(text) is None else "true"
         case "m":
             regex = wapiti_regex(look.argument)
             return lambda text: _matched(regex, text, look.lower)
@@ -305,9 +311,8 @@ def shape(text: str) -> str:
     return "".join(c for i, c in enumerate(kinds) if i == 0 or kinds[i - 1] != c)
 
 
-def _matched(regex: re.Pattern[str], text: str, lower: bool) -> str:
-    found = regex.search(text)
-    result = found[0] if found else ""
+def _matched(regex: LinearRegex, text: str, lower: bool) -> str:
+    result = regex.find(text) or ""
     return result.lower() if lower else result  # Wapiti, too, lowers the result and not what is searched
 
 
@@ -364,60 +369,3 @@ def _any_values_of(cell: str) -> list[tuple[str, float]]:
             )
         found.append((re.sub(r"\\(.)", r"\1", name), value))
     return found
-
-
-# -------------------------------------------------------------------------- Wapiti's regular expressions
-
-_PREDICATES: dict[str, Callable[[str], bool]] = {
-    "a": str.isalpha,
-    "w": str.isalnum,
-    "l": str.islower,
-    "u": str.isupper,
-    "p": lambda c: unicodedata.category(c)[0] in "PS",
-}
-_LAST_ASSIGNED = 0x323B0  # beyond these there are only tags and private characters
-_OWN_CLASS = re.compile(r"\\([aAwWlLuUpP])|\\.", re.DOTALL)
-_REGEX_PART = re.compile(r"(\[\^?\]?(?:\\.|[^\]\\])*\])|(\*)(?![?+])|\\.|.", re.DOTALL)
-
-
-@lru_cache(maxsize=256)
-def wapiti_regex(text: str) -> re.Pattern[str]:
-    r"""A regular expression as Wapiti reads it, with everything else that Python offers.
-
-    ``\a`` letter, ``\d`` digit, ``\w`` letter or digit, ``\l`` lower and ``\u`` upper case, ``\p`` punctuation,
-    ``\s`` space, capitals for the complement; of all Unicode. ``*`` takes as little as it can, as Wapiti's does
-    (``+`` and ``{0,}`` take as much as they can).
-
-    Examples
-    --------
-    >>> [wapiti_regex(r"\u\l+").search(word)[0] for word in ("von Österreich", "McDonald")]
-    ['Österreich', 'Mc']
-    """
-
-    def translated(part: re.Match[str]) -> str:
-        is_set, is_star = part[1], part[2]
-        return "*?" if is_star else _OWN_CLASS.sub(lambda own: _ranges(own, bool(is_set)), part[0])
-
-    return re.compile(_REGEX_PART.sub(translated, text), re.DOTALL)
-
-
-def _ranges(own: re.Match[str], in_set: bool) -> str:
-    if own[1] is None:
-        return own[0]
-    return _characters(own[1]) if in_set else f"[{_characters(own[1])}]"
-
-
-@lru_cache(maxsize=16)
-def _characters(letter: str) -> str:
-    """The inside of a character class with all characters of Wapiti's class ``letter``."""
-    holds, wanted = _PREDICATES[letter.lower()], letter.islower()
-    pieces: list[str] = []
-    start = None
-    for code in range(_LAST_ASSIGNED + 1):
-        inside = code < _LAST_ASSIGNED and holds(chr(code)) == wanted
-        if inside and start is None:
-            start = code
-        elif not inside and start is not None:
-            pieces.append(f"\\U{start:08x}-\\U{code - 1:08x}")
-            start = None
-    return "".join(pieces) + ("" if wanted else f"\\U{_LAST_ASSIGNED:08x}-\\U0010ffff")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.errors import SettingError
-from spinney.optim import PENALTIES, Penalty, PenaltySpec, Structure, Tree, check_penalty, penalty
+from spinney.optim import Penalty, PenaltySpec, Structure, Tree, check_penalty, check_strengths, penalty
 from spinney.structure import Groups
 from spinney.tagging.support import Shape
 
@@ -35,12 +35,10 @@ def penalty_spec(name: str | PenaltySpec | Penalty, lam: float, l1: float, l2: f
     else:
         spec = PenaltySpec.of(SHORT.get(name, name) if isinstance(name, str) else name, lam, l1, l2)
         check_penalty(spec, OFFERS, "a tagger", GROUPINGS)
-    knobs = PENALTIES[spec.name].knobs if isinstance(name, str) else ()
-    for knob, strength in (("l1", l1), ("l2", l2)):
-        if strength and knob not in knobs:
-            raise SettingError(
-                f"{{{knob}}} is not used by the penalty {{name}}: leave it out", name=spec.name
-            )
+    if isinstance(name, str):
+        check_strengths(spec, l1, l2)
+    elif l1 or l2:
+        raise SettingError("{l1} and {l2} are for penalties by name: this one has its own strengths")
     return spec
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from spinney.errors import InputError, SettingError, did_you_mean
 from spinney.evaluate.chunks import Scheme
+from spinney.memory import check_memory
 from spinney.optim import PENALTIES, NoPenalty
 from spinney.optim.base import Penalty, Vector
 from spinney.structure import WordClasses, WordVectors
@@ -28,6 +29,8 @@ from spinney.tagging.support import observed_support
 from spinney.tagging.weights import ChainWeights
 
 Structures = dict[str, WordClasses | WordVectors]
+
+_COPIES = 12  # vectors of weights that a solver holds at a time
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,13 @@ def stated(
                 "the penalty {name} needs the weights of all labels: use {weights} all", name=spec.name
             )
         loss = loss.restricted(observed_support(data, loss.shape))
+    check_memory(
+        8.0 * _COPIES * loss.n_params,
+        "a model of {labels} labels and {observations} observations",
+        "raise {min_count}, or learn the {weights} of observed pairs only",
+        labels=f"{len(names):,}",
+        observations=f"{unigrams.n + bigrams.n:,}",
+    )
     penalty: Penalty = NoPenalty()
     if spec is not None:
         penalty = make_penalty(

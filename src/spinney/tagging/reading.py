@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 from spinney.corpus import ReadReport, read_conllu, read_crfsuite, read_lines
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.lines import OnError
 from spinney.corpus.vocabulary import Numbering
-from spinney.errors import InputError, unknown_choice
+from spinney.corpus.waiting import in_batches
+from spinney.errors import InputError, shown, unknown_choice
 from spinney.formats import giving, reader
 from spinney.tagging.columns import (
     Columns,
@@ -24,6 +25,7 @@ from spinney.tagging.g2p import cmudict_sentences, nettalk_sentences
 LABELLED = giving("tagged")
 FORMATS = (*LABELLED, "lines", "letters")
 SENTENCES = 1000  # sentences per batch
+TOKENS = 100_000  # tokens per batch, where sentences are long
 POOL = 1 << 20  # strings remembered while streamed input is labelled
 
 Rows = Sequence[tuple[str, ...]]
@@ -70,7 +72,7 @@ def read_batches_of(
         return
     sentences = iter(_sentences(path, format, encoding, on_error, report))
     pool = Numbering()
-    while some := list(islice(sentences, SENTENCES)):
+    for some in in_batches(sentences, SENTENCES, path, weigh=len, heaviest=TOKENS):
         pool = pool if len(pool) < POOL else Numbering()
         yield Columns.from_sentences(some, pool)
 
@@ -78,7 +80,7 @@ def read_batches_of(
 def read_conllu_batches(path: FilePath, **how: Any) -> Iterator[tuple[Columns, list[Any]]]:
     """Forms and universal parts of speech of CoNLL-U in batches, with the whole sentences."""
     sentences, pool = read_conllu(path, **how), Numbering()
-    while some := list(islice(sentences, SENTENCES)):
+    for some in in_batches(sentences, SENTENCES, path, weigh=len, heaviest=TOKENS):
         pool = pool if len(pool) < POOL else Numbering()
         yield Columns.from_sentences([list(zip(one.forms, one.upos)) for one in some], pool), some
 
@@ -100,7 +102,10 @@ def labelled_data(
     if is_pair(data):
         sentences, labels = data
         return labelled_columns(sentences, labels, like)
-    files = [data] if isinstance(data, str) else list(data)
+    files = [data] if isinstance(data, str) else list(data) if isinstance(data, Iterable) else [data]
+    if not files or not all(isinstance(file, str | os.PathLike) for file in files):
+        what = f"data must be files, or a pair of sentences and their labels, not {shown(data)}"
+        raise InputError(what)
     columns = _read(files, s, report)
     if not columns.n_tokens:
         raise InputError("no sentences", path=", ".join(files))
@@ -149,9 +154,9 @@ def crfsuite_rows(path: FilePath, **how: Any) -> Iterator[Rows]:
     )
 
 
-def letters(path: FilePath, encoding: str = "utf-8", **how: Any) -> Iterator[str]:
+def letters(path: FilePath, **how: Any) -> Iterator[str]:
     """Words, whose letters are the tokens."""
-    for _, line in read_lines(path, encoding=encoding):
+    for _, line in read_lines(path, **how):
         yield from line.split()
 
 

@@ -24,6 +24,8 @@ from spinney.views import Extra, Facts, Lines, Table, View
 if TYPE_CHECKING:
     from spinney.tagging.tagger import Tagger
 
+_LINES = 10_000  # lines between two sentences that are kept until the next
+
 
 def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
     """The labels of each sentence, with probabilities or the next best labellings on request.
@@ -45,6 +47,9 @@ def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
                 lines += [_beside(line, tagger, s) for line in (columns.between or [[]])[0]]
                 if len(columns):
                     yield from _records(tagger, columns, s, lines)
+                    lines = []
+                elif len(lines) > _LINES:  # there may be no sentence at all
+                    yield {"columns": [], "labels": [], "before": lines}
                     lines = []
             if lines:
                 yield {"columns": [], "labels": [], "before": lines}

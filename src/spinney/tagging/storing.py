@@ -43,7 +43,7 @@ def restore(tagger: Tagger, file: ModelFile) -> None:
     with file.checked():
         known["penalty"] = PenaltySpec.restored(known.get("penalty", "l2"))
     tagger.set_params(**known)
-    if tagger.method not in METHODS:
+    if not isinstance(tagger.method, str) or tagger.method not in METHODS:
         raise file.error(f"unknown kind of tagger: {tagger.method!r}")
     tagger.extractor_ = Extractor.from_parts(file.part("extractor"))
     structures = tagger.extractor_.structures

@@ -86,11 +86,7 @@ class Covariates:
         known = cls(file.texts("columns"))
         known._levels = [file.texts(f"levels {i}") for i in range(len(known.columns))]
         places = file.tensor("places", np.float64, ndim=2)
-        if (
-            places.shape != (len(known.columns), 2)
-            or not np.all(np.isfinite(places))
-            or np.any(places[:, 1] <= 0)
-        ):
+        if places.shape != (len(known.columns), 2) or np.any(places[:, 1] <= 0):
             raise file.error("damaged: its covariates do not match")
         known._places = [(mean, deviation) for mean, deviation in places.tolist()]
         return known

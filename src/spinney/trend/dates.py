@@ -16,6 +16,9 @@ Time = int | date
 #: The width of a bin in units (years for dates), months of dates, or None for each time by itself.
 Every = int | Literal["month"] | None
 
+#: Times are counted in 64 bits: seconds since 1970, say, but not the digits of a card.
+_LATEST = 10**15
+
 _DATE = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?(?![\d-])")
 
 
@@ -30,7 +33,12 @@ def parse_time(text: str) -> Time:
     text = text.strip()
     try:
         found = _DATE.match(text)
-        return date(int(found[1]), int(found[2]), int(found[3] or 1)) if found else int(text)
+        if found:
+            return date(int(found[1]), int(found[2]), int(found[3] or 1))
+        time = int(text)
+        if abs(time) > _LATEST:
+            raise ValueError
+        return time
     except ValueError:
         raise InputError(
             f"{text!r} is not a time", remedy="write whole numbers, or dates such as 2014-05-03"

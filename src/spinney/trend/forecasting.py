@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from spinney import progress
+from spinney.corpus import ReadReport
 from spinney.errors import InputError, SettingError, about
 from spinney.model import Applied
 from spinney.settings.trend import Apply, Evaluate
 from spinney.trend.dates import binned, parse_time
 from spinney.trend.model import TrendModel
-from spinney.trend.sources import Columns, Read, paths_of, read_dated
+from spinney.trend.sources import Columns, Read, dated_batches, paths_of, read_dated
 from spinney.trend.views import score_views
 from spinney.views import View
 
@@ -22,19 +25,23 @@ def applied(model: TrendModel, data: Any, s: Apply) -> Applied:
     if s.proba and model.task != "classification":
         raise SettingError("{proba} needs a model of classes, which this is not")
     columns = replace(Columns.of(model.settings).other(s), time=s.time, target=None)
-    read = read_dated(data, columns, s, model.every)
-    if s.at is not None:
-        times = binned([parse_time(s.at)] * len(read.ids), model.every)
-        read = replace(read, documents=replace(read.documents, times=times))
-
+    at = None if s.at is None else binned([parse_time(s.at)], model.every)
     names = _columns(model, s.proba)
+    report, facts = ReadReport(), dict[str, Any]()
 
     def records() -> Iterator[dict[str, Any]]:
-        with about(_named(data)):
-            yield from (dict(zip(names, row)) for row in _forecasts(model, read, s.proba))
+        for read in dated_batches(data, columns, s, model.every, report):
+            if at is not None:
+                times = np.repeat(at, len(read.ids))
+                read = replace(read, documents=replace(read.documents, times=times))
+            with about(_named(data)):
+                yield from (dict(zip(names, row)) for row in _forecasts(model, read, s.proba))
+        facts["skipped"] = report.skipped
+        if report.skipped:
+            progress.log.warning("%s: %d documents were skipped", _named(data), report.skipped)
 
     header = "\t".join(names) + "\n" if s.proba or model.task == "text" else ""
-    return Applied("predictions", records(), _line, header=header)
+    return Applied("predictions", records(), _line, facts, header)
 
 
 def _line(record: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ import time as clock
 import warnings
 from typing import Any
 
+from spinney.corpus import open_text
 from spinney.errors import InputError, SettingError, about
 from spinney.optim import EmptyModelWarning, warn_if_empty
 from spinney.settings import Settings, choose, settings_of, settings_or
@@ -206,10 +207,10 @@ def _space(given: Any) -> dict[str, dict[str, list[Any]]] | None:
     if isinstance(given, str):
         try:
             if os.path.isfile(given):
-                with open(given, encoding="utf-8") as file:
+                with open_text(given) as file:
                     given = file.read()
             space = json.loads(given)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise SettingError("{space} must be JSON or a JSON file: {why}", why=str(error)) from None
     plain = isinstance(space, dict) and all(
         isinstance(grid, dict) and all(isinstance(values, list) and values for values in grid.values())

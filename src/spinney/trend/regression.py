@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from spinney.checking import validated
 from spinney.errors import InputError
 from spinney.files import ModelFile, Parts
 from spinney.optim import LogisticLoss, Loss, SquaredLoss
@@ -91,12 +92,12 @@ class _TimeSeriesModel(SeriesModel):
     def _checked(
         self, X: Any, y: Any, times: Any, numeric: bool
     ) -> tuple[Any, NDArray[Any], Timeline, Steps]:
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=numeric)
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=numeric)
         return X, y, *Timeline.given(times, len(y))
 
     def _margins(self, X: Any, times: Any) -> Vector:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         margins = np.empty(X.shape[0])
         for step, rows in Timeline(self.times_).rows(times, X.shape[0]):
             margins[rows] = X[rows] @ self.coef_[step] + self.intercept_[step]

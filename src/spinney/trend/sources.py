@@ -5,24 +5,24 @@ from __future__ import annotations
 import math
 import os
 import re
-import shutil
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, Self
 
 import numpy as np
 
-from spinney.corpus import ReadReport, open_text, read_folder, read_table
-from spinney.errors import InputError, about
+from spinney.corpus import ReadReport, read_folder, read_lines
+from spinney.corpus.documents import column_number, read_cells
+from spinney.corpus.waiting import in_batches
+from spinney.errors import InputError, about, shown
 from spinney.formats import FORMATS, guess_format
 from spinney.settings.trend import DATED, named_columns
 from spinney.trend.dates import Every, Time, binned, parse_time
 from spinney.trend.model import Documents
 
+_ROWS = 1000  # documents worked on at a time
+_LETTERS = 10_000_000  # the same, where documents are long
 _PREFIX = re.compile(r"\d{4}-\d{2}(-\d{2})?(?!\d)|\d+")
 
 
@@ -75,7 +75,10 @@ def paths_of(data: Any) -> list[str] | None:
     """The files, or None if the data are documents in memory."""
     if isinstance(data, Documents):
         return None
-    return [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
+    paths = [data] if isinstance(data, str | os.PathLike) or not isinstance(data, Iterable) else list(data)
+    if not paths or not all(isinstance(path, str | os.PathLike) for path in paths):
+        raise InputError(f"data must be files, or a Documents, not {shown(data)}")
+    return [os.fspath(path) for path in paths]
 
 
 def read_dated(
@@ -111,7 +114,29 @@ def read_dated(
     rows = [row for one in checked for row in one.rows() if not classes or row.target in classes]
     if not rows:
         raise InputError("no documents", path=", ".join(files))
-    with about(", ".join(files)):
+    read = _read(rows, columns, every, numeric, ", ".join(files))
+    return replace(read, skipped=sum(one.skipped for one in checked))
+
+
+def dated_batches(data: Any, columns: Columns, s: Any, every: Every, report: ReadReport) -> Iterator[Read]:
+    """As :func:`read_dated`, some documents at a time; the report counts the skipped ones."""
+    files = paths_of(data)
+    if files is None:
+        yield read_dated(data, columns, s, every)
+        return
+    n = 0
+    for file in files:
+        one = _Checked(file, s, columns, False)
+        for rows in in_batches(one.rows(), _ROWS, file, weigh=lambda row: len(row.text), heaviest=_LETTERS):
+            n += len(rows)
+            yield _read(rows, columns, every, False, file)
+        report.skipped += one.skipped
+    if not n:
+        raise InputError("no documents", path=", ".join(files))
+
+
+def _read(rows: Sequence[_Row], columns: Columns, every: Every, numeric: bool, name: str) -> Read:
+    with about(name):
         times = binned([row.time for row in rows if row.time is not None], every)
     targets = np.array([row.target for row in rows], dtype=np.float64 if numeric else None)
     documents = Documents(
@@ -121,7 +146,7 @@ def read_dated(
         {name: [row.covariates[k] for row in rows] for k, name in enumerate(columns.covariates)},
         np.array([row.extra for row in rows]) if columns.extra else None,
     )
-    return Read(documents, [row.id for row in rows], sum(one.skipped for one in checked))
+    return Read(documents, [row.id for row in rows])
 
 
 class _Checked:
@@ -152,29 +177,21 @@ class _Checked:
     def _table(self, format: str) -> Iterator[_Row]:
         r, report = self.columns, ReadReport()
         names = [r.text, r.time, r.target, *r.covariates.values(), *r.extra.values()]
-        wanted = [
-            int(name) if not r.header and name.isdigit() else name for name in names if name is not None
-        ]
+        wanted = [name if r.header else column_number(name) for name in names if name is not None]
         how = {**self._how, "header": r.header, "format": format}
-        with _readable(self.path) as path:
-            # One reader per column, side by side: each skips the same lines.
-            readers = [
-                read_table(path, column, **how, report=report if not k else None)
-                for k, column in enumerate(wanted)
-            ]
-            for cells in zip(*readers):
-                values = iter([cell.text for cell in cells])
-                row = self._checked(
-                    cells[0].id,
-                    int(cells[0].id),
-                    next(values),
-                    next(values) if r.time is not None else None,
-                    next(values) if r.target is not None else None,
-                    [next(values) for _ in r.covariates],
-                    list(values),
-                )
-                if row is not None:
-                    yield row
+        for line, cells in read_cells(self.path, wanted, **how, report=report):
+            values = iter(cells)
+            row = self._checked(
+                str(line),
+                line,
+                next(values),
+                next(values) if r.time is not None else None,
+                next(values) if r.target is not None else None,
+                [next(values) for _ in r.covariates],
+                list(values),
+            )
+            if row is not None:
+                yield row
         self.skipped += report.skipped
 
     def _folder(self) -> Iterator[_Row]:
@@ -197,9 +214,10 @@ class _Checked:
                 path=self.path,
                 remedy="give a folder of years or a table, such as a CSV file, or set its format",
             )
-        with open_text(self.path, encoding=self.s.encoding) as lines:
-            for number, line in enumerate(lines, 1):
-                yield _Row(str(number), line.rstrip("\r\n"), None, None, [], [])
+        report = ReadReport()
+        for number, line in read_lines(self.path, **self._how, report=report):
+            yield _Row(str(number), line.rstrip("\r"), None, None, [], [])
+        self.skipped += report.skipped
 
     def _checked(
         self,
@@ -239,19 +257,3 @@ def _number(text: str) -> float:
     if not math.isfinite(number):
         raise InputError(f"{text!r} is not a number")
     return number
-
-
-@contextmanager
-def _readable(path: str) -> Iterator[str]:
-    """A path that can be read several times: standard input is copied into a file."""
-    if path != "-":
-        yield path
-        return
-    with tempfile.NamedTemporaryFile(prefix="spinney-") as copy:
-        shutil.copyfileobj(sys.stdin.buffer, copy)
-        copy.flush()
-        try:
-            yield copy.name
-        except InputError as error:
-            name = "-" if error.path is not None and str(error.path) == copy.name else error.path
-            raise InputError(error.what, path=name, line=error.line, remedy=error.remedy) from None

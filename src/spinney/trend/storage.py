@@ -25,7 +25,8 @@ FACTS = (
     "floor_",
     "noise_variance_",
 )
-ADAPTED = ("kappa_", "e_alpha_", "shrinkage_")
+#: What the adaptive prior learns of each series, and its range; E[1/λ] of a series of zeros has no bound.
+ADAPTED = {"kappa_": (-np.inf, np.inf), "e_alpha_": (None, None), "shrinkage_": (0.0, np.inf)}
 
 
 class SeriesModel(Model, BaseEstimator):  # type: ignore[misc]
@@ -94,8 +95,6 @@ def linear_from_parts(cls: Any, file: ModelFile) -> Any:
     if not len(coef) == len(intercept) == len(model.times_) or not len(coef):
         raise file.error("damaged: the coefficients do not match the times")
     model.coef_, model.intercept_, model.n_features_in_ = coef, intercept, coef.shape[1]
-    if not all(np.all(np.isfinite(one)) for one in (coef, intercept)):
-        raise file.error("damaged: some coefficients are not finite")
     check_names(file, model, coef.shape[1])
     for name in ADAPTED:
         if hasattr(model, name) and getattr(model, name).shape != (coef.shape[1],):
@@ -143,9 +142,10 @@ def rebuilt(cls: Any, file: ModelFile) -> Any:
             if not (value is None or isinstance(value, int | float)):
                 raise file.error(f"damaged: {name[:-1]} is not a number")
             setattr(model, name, value)
-    for name in ADAPTED:
+    for name, (low, high) in ADAPTED.items():
         if name in file.tensors:
-            setattr(model, name, np.array(file.tensors[name]))
+            ndim = file.tensors[name].ndim
+            setattr(model, name, np.array(file.tensor(name, np.float64, ndim, low=low, high=high)))
     model.times_ = unpack_labels(file, "times", file.fact("times", str))
     if len(model.times_) > 1 and not np.all(model.times_[1:] > model.times_[:-1]):
         raise file.error("damaged: its times are not in order")

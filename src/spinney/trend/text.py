@@ -193,14 +193,12 @@ class TimeSeriesTextModel(SeriesModel):
         model: Self = rebuilt(cls, file)
         coef, theta, F = (
             file.csr("coef").toarray(),
-            np.array(file.tensor("theta", ndim=2)),
+            np.array(file.tensor("theta", np.float64, ndim=2)),
             file.fact("effects", int),
         )
         T, V = theta.shape
         if not T or len(model.times_) != T or coef.shape != (T, V * F) or F < 1:
             raise file.error("damaged: its arrays do not match")
-        if not all(np.all(np.isfinite(one)) for one in (coef, theta)):
-            raise file.error("damaged: some coefficients are not finite")
         check_names(file, model, V)
         model.coef_, model.theta_, model.n_features_in_ = coef.reshape(T, V, F), theta, V
         for name in ADAPTED:

@@ -34,26 +34,34 @@ def fit_facts(facts: Mapping[str, Any]) -> Facts:
 def choice_notes(facts: Mapping[str, Any]) -> list[View]:
     """What was chosen by forecasts of held-out times, in a line, and a remark where a plain method is better."""
     choice = facts.get("choice")
-    if choice is None:
+    if not isinstance(choice, dict):
         return []
-    settings = ", ".join(f"{name} {_setting(value)}" for name, value in choice["settings"].items())
-    measure, loss = choice["measure"], f"{choice['loss']:.4g}"
+    chosen, starts = choice.get("settings"), choice.get("starts")
+    settings = _listed(chosen, 3)
     text = (
-        f"Chosen by the forecasts of {choice['held_out']} ({choice['documents']:,} documents, held out; "
-        f"{choice['tried']} settings tried): {settings}; {measure} {loss}"
+        f"Chosen by the forecasts of {choice.get('held_out')} ({_number(choice.get('documents'), ',')} documents, held "
+        f"out; {choice.get('tried')} settings tried): {settings}; {choice.get('measure')} "
+        f"{_number(choice.get('loss'), '.4g')}"
     )
-    if choice["starts"]:
-        text += (
-            " (" + ", ".join(f"{name} {score:.4g}" for name, score in choice["starts"].items()) + " alone)"
-        )
+    if starts:
+        text += f" ({_listed(starts, 4)} alone)"
     notes: list[View] = [Note(text + ".")]
-    if choice["better"] is not None:
+    if choice.get("better") is not None:
         notes.append(Note(f"The method {choice['better']} by itself forecasts these times better: try it."))
     return notes
 
 
-def _setting(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def _listed(values: Any, digits: int) -> str:
+    """Names with their values; what is no mapping, in a file that anyone may have written, has none."""
+    named = values.items() if isinstance(values, dict) else ()
+    return ", ".join(
+        f"{name} {_number(value, f'.{digits}g') if isinstance(value, float) else value}"
+        for name, value in named
+    )
+
+
+def _number(value: Any, form: str) -> str:
+    return f"{value:{form}}" if isinstance(value, int | float) else str(value)
 
 
 # ---------------------------------------------------------------------------------------------- inspect

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spinney.errors import OptionError
+from spinney.errors import OptionError, shown
 from spinney.optim.base import GroupArrays, Penalty, Vector, checked_strength
 from spinney.optim.penalties.elastic import checked_weights, for_kernels, soft_threshold
 from spinney.optim.penalties.tree import LinfForest
@@ -43,6 +43,8 @@ class FlatGroups:
 
 def checked_groups(groups: GroupArrays) -> FlatGroups:
     """The four arrays with the dtypes that kernels expect, or an OptionError when they contradict each other."""
+    if not hasattr(groups, "ptr") or not hasattr(groups, "members"):
+        raise OptionError(f"groups must be Groups or FlatGroups, not {shown(groups)}")
     ptr = for_kernels(groups.ptr, np.int64)
     members = for_kernels(groups.members, np.int32)
     n = int(groups.n_features)

@@ -1,0 +1,27 @@
+"""Ten seconds of each group of harnesses; ``make fuzz`` runs them for longer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "group", ["read", "model/any", "command", pytest.param("run", marks=pytest.mark.slow)]
+)
+def test_ten_seconds(group):
+    command = [
+        sys.executable,
+        str(Path(__file__).parent),
+        "--minutes",
+        str(10 / 60),
+        "--processes",
+        "1",
+        "--only",
+        group,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
