@@ -12,6 +12,7 @@ import time
 from numba.core.event import Event, Listener, register
 
 from spinney import progress
+from spinney.interrupts import uninterrupted
 from spinney.kernel_cache import cached_njit as njit
 
 __all__ = ["njit"]
@@ -36,7 +37,8 @@ class Waiting(Listener):  # type: ignore[misc]
                 self._began = time.monotonic()
                 self._timer = threading.Timer(self.patience, self._tell)
                 self._timer.daemon = True
-                self._timer.start()
+                with uninterrupted():  # inside `start`, it could leave the thread waiting for ever
+                    self._timer.start()
 
     def on_end(self, event: Event) -> None:
         if not _ours(event):

@@ -4,8 +4,9 @@ Python raises `KeyboardInterrupt` between any two of its instructions. Two place
 the arguments of a kernel into pointers, or its results into arrays, the exception comes back as a ``SystemError``, or
 is not noticed and a null pointer is followed: with a random generator as an argument, that is a segmentation fault. And
 what is raised inside a function that C calls back, such as that of the compiler's cache, is printed and lost.
-:func:`listen` waits until Python is out of there. SIGTERM, which batch systems send before they kill, ends a fit in the
-same way. A class that is being made turns the exception into another one: :func:`caused` finds it.
+:func:`listen` waits until Python is out of there, and raises again what was lost elsewhere (in the callback of a weak
+reference, say). SIGTERM, which batch systems send before they kill, ends a fit in the same way. A class that is being
+made turns the exception into another one: :func:`caused` finds it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _FILES = (
 )
 _FUNCTIONS = ("_raw_object_cache_notify", "_raw_object_cache_getbuffer", "__del__")
 _last = signal.SIGINT
+_report_unraisable = sys.unraisablehook
 
 
 class Terminated(KeyboardInterrupt):
@@ -44,6 +46,12 @@ def exit_code() -> int:
     return 128 + _last
 
 
+def forget() -> None:
+    """Forget the signals of an earlier command, if this process has run one."""
+    global _last
+    _last = signal.SIGINT
+
+
 def listen(*, to_termination: bool = True) -> None:
     """Handle Ctrl-C and SIGTERM from now on; only in the main thread, and not where they are ignored (``nohup``)."""
     if threading.current_thread() is not threading.main_thread():
@@ -51,6 +59,7 @@ def listen(*, to_termination: bool = True) -> None:
     for number in _SIGNALS if to_termination else _SIGNALS[:1]:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
+    _hear_what_was_lost()
 
 
 def caused(error: BaseException | None) -> bool:
@@ -84,6 +93,7 @@ def listening() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = _report_unraisable
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -91,7 +101,16 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     _last = signal.Signals(number)
     waiting_for = _outermost_callback(frame)
     if waiting_for is None:
-        raise (Terminated if number == signal.SIGTERM else KeyboardInterrupt)
+        raise _exception(number)
+    _raise_after(waiting_for, number)
+
+
+def _exception(number: int) -> type[KeyboardInterrupt]:
+    return Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+
+def _raise_after(waiting_for: FrameType | None, number: int) -> None:
+    """Raise the exception of a signal as soon as this function has returned and no other one of its kind is running."""
     before = sys.getprofile()
 
     def when_safe(frame: FrameType, event: str, _: Any) -> None:
@@ -104,9 +123,24 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         waiting_for = _outermost_callback(frame)
         if waiting_for is None:
             sys.setprofile(before)
-            raise (Terminated if number == signal.SIGTERM else KeyboardInterrupt)
+            raise _exception(number)
 
     sys.setprofile(when_safe)
+
+
+def _hear_what_was_lost() -> None:
+    """Raise an interrupt again that Python could only print: from a weak reference's callback, for example."""
+    global _report_unraisable
+    if sys.unraisablehook is not _lost:
+        _report_unraisable = sys.unraisablehook
+        sys.unraisablehook = _lost
+
+
+def _lost(what: Any) -> None:
+    if not isinstance(what.exc_value, KeyboardInterrupt):
+        _report_unraisable(what)
+    elif threading.current_thread() is threading.main_thread():
+        _raise_after(sys._getframe(), signal.SIGTERM if isinstance(what.exc_value, Terminated) else signal.SIGINT)
 
 
 def _outermost_callback(frame: FrameType | None) -> FrameType | None:

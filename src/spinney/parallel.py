@@ -10,9 +10,11 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from spinney.checking import whole
+from spinney.interrupts import uninterrupted
 
 Shard = TypeVar("Shard")
 Statistics = TypeVar("Statistics")
@@ -71,16 +73,30 @@ def in_order(
         yield from map(function, shards)
         return
     pool = ThreadPoolExecutor(threads, thread_name_prefix="spinney")
-    waiting: deque[Future[Statistics]] = deque()
+    waiting: deque[SimpleQueue[Future[Statistics]]] = deque()
     try:
         for shard in shards:
-            waiting.append(pool.submit(function, shard))
+            waiting.append(submit(pool, function, shard))
             if len(waiting) == 2 * threads:
-                yield waiting.popleft().result()
+                yield waiting.popleft().get().result()
         while waiting:
-            yield waiting.popleft().result()
+            yield waiting.popleft().get().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def submit(
+    pool: ThreadPoolExecutor, function: Callable[[Shard], Statistics], shard: Shard
+) -> SimpleQueue[Future[Statistics]]:
+    """Start a call in a pool; a queue that gets its future when it is done.
+
+    Waiting for the queue can be interrupted. Within ``Future.result`` or ``submit``, an interrupt may come between
+    taking a lock and knowing of it: the lock stays taken, and the thread that needs it waits for ever.
+    """
+    done: SimpleQueue[Future[Statistics]] = SimpleQueue()
+    with uninterrupted():
+        pool.submit(function, shard).add_done_callback(done.put)
+    return done
 
 
 _blas_lock = threading.Lock()

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from spinney.escaping import printable
-from spinney.interrupts import listening
+from spinney.interrupts import listening, uninterrupted
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -67,6 +67,7 @@ class _Bars:
         self.shown: Progress | None = None
         self.count = 0
 
+    @uninterrupted()  # here and below: a display has a thread, which starts or ends
     def add(self, task: Task) -> TaskID:
         with self.lock:
             if self.shown is None:
@@ -80,6 +81,7 @@ class _Bars:
             if self.shown is not None:
                 self.shown.update(bar, completed=task.done, note=printable(task.note))
 
+    @uninterrupted()
     def remove(self, bar: TaskID) -> None:
         with self.lock:
             if self.shown is not None:

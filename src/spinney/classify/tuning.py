@@ -25,7 +25,7 @@ from spinney import progress
 from spinney.classify.linear import LinearClassifier, LinearRegressor
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim.solve import ConvergenceWarning
-from spinney.parallel import one_blas_thread
+from spinney.parallel import one_blas_thread, submit
 
 Estimator = LinearClassifier | LinearRegressor
 Params = dict[str, Any]
@@ -359,8 +359,8 @@ class _Trials:
         # Not parallel.in_order: an interrupt must reach the chains before their threads are joined.
         with ThreadPoolExecutor(self.threads, thread_name_prefix="spinney") as pool:
             try:
-                for chain in [pool.submit(self._follow, chain) for chain in chains]:
-                    chain.result()
+                for chain in [submit(pool, self._follow, chain) for chain in chains]:
+                    chain.get().result()
             except BaseException:
                 self._stop.set()
                 pool.shutdown(wait=False, cancel_futures=True)

@@ -37,6 +37,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code."""
+    interrupts.forget()
     try:
         code = command(arguments)(arguments, prog_name="spinney", standalone_mode=False)
         streams.flush()
