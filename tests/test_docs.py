@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def test_page(page, texts, tmp_path, monkeypatch, capsys):
             _run_doctest(text, f"{page.name}, block {number}", names)
         else:
             for command in re.findall(r"^\$ (.*(?:\n> .*)*)", text, re.M):
-                _run_command(command.replace("\n> ", "\n"), environment, capsys, texts)
+                _run_command(command.replace("\n> ", "\n"), environment, capsys, texts, monkeypatch)
 
 
 def _run_doctest(text, name, names):
@@ -69,30 +70,43 @@ def _environment(folder):
 
 
 def _of_spinney(command):
-    """The arguments of a command of ours that needs no shell, and the file that takes what it prints; else None."""
-    command, arrow, target = command.partition(" > ")
+    """What a command of ours that needs no shell consists of, else None.
+
+    That is the command whose output it reads, its own arguments, and the file that takes what it prints.
+    """
+    source, _, after = command.rpartition(" | ")
+    command, arrow, target = after.partition(" > ")
     bare = re.sub(r"'[^']*'|\"[^\"$`]*\"", "", command)  # in quotes a shell would leave all as it is
-    if re.search(r"[|<>;&$`*?~\n]", bare + target):
+    if re.search(r"[|<>;&$`*?~\n]", bare + target) or re.search("[<>;&]|spinney", source):
         return None
     words = shlex.split(command)
-    return (words[1:], target.strip() if arrow else None) if words[0] == "spinney" else None
+    return (source, words[1:], target.strip() if arrow else None) if words[0] == "spinney" else None
 
 
-def _run_command(command, environment, capsys, texts):
+def _run_command(command, environment, capsys, texts, monkeypatch):
     """Run a command; our own in this process, for to start Python a hundred times takes minutes."""
     if command == "spinney demo --texts texts":
         shutil.copytree(texts, "texts")
         return
     ours = _of_spinney(command)
-    if ours is not None:
-        arguments, target = ours
+    if ours is None:
+        _run_in_shell(command, environment)
+        return
+    source, arguments, target = ours
+    with monkeypatch.context() as patch, ExitStack() as closing:
+        if source:
+            Path(".input").write_text(_run_in_shell(source, environment))
+            patch.setattr(sys, "stdin", closing.enter_context(open(".input", encoding="utf-8")))
         capsys.readouterr()
         code = run(arguments)
-        told = capsys.readouterr()
-        assert code == 0, f"{command}\n{told.out}\n{told.err}"
-        if target:
-            Path(target).write_text(told.out)
-        return
+    told = capsys.readouterr()
+    assert code == 0, f"{command}\n{told.out}\n{told.err}"
+    if target:
+        Path(target).write_text(told.out)
+
+
+def _run_in_shell(command, environment):
     shell = shutil.which("bash") or "/bin/sh"
     done = subprocess.run([shell, "-c", command], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout

@@ -284,7 +284,7 @@ def test_interrupting_saves_what_was_learnt(folder, tmp_path):
     # A shell that runs the tests in the background lets its children ignore interrupts.
     listen = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    for seconds in (8, 30, 90):  # a busy machine may not have begun to fit
+    for seconds in (3, 10, 30, 90):  # a busy machine may not have begun to fit
         process = subprocess.Popen(command, preexec_fn=listen, **pipes)
         time.sleep(seconds)
         process.send_signal(signal.SIGINT)

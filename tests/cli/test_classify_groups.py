@@ -148,7 +148,7 @@ def test_sentence_log_odds_as_json(fit, facts, manual, refused):
 
 
 def test_a_file_of_very_many_groups_holds_the_foremost(fit, facts, spinney, monkeypatch):
-    how = ["--groups", "sentence,lda:4", "--l1", 2]
+    how = ["--groups", "sentence,lda:4", "--l1", 2, "--cv", 2]
     whole, path = fit(*how)
     everything = facts("inspect", path, "--top", 3)["groups"]
     monkeypatch.setattr(model_module, "MOST_MEMBERSHIPS", 100)
