@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from chunked_sentences import make_sentences
 
+from spinney.errors import SettingError
 from spinney.tagging import Tagger, fit, labelled_columns
-from spinney.tagging.strength import FALL, MOST, choose_strength, taken, token_loss
+from spinney.tagging.strength import FALL, MOST, _folds, choose_strength, taken, token_loss
 
 PATTERNS = "U0:%x[0,0]\nB"
 
@@ -19,8 +20,47 @@ def test_a_bare_fit_chooses_and_says_so(penalty):
     assert tagger.lam == pytest.approx(best["lam"], rel=1e-2)
     assert 3 <= len(tried) <= MOST
     assert f"λ = {tagger.lam:.3g}" in tagger.facts["chosen"]
-    assert "6 held-out sentences after training on 54" in tagger.facts["chosen"]
+    assert "of 5-fold cross-validation on 60 sentences" in tagger.facts["chosen"]
     assert tagger.facts["sentences"] == 60  # the last fit is of all of them
+
+
+def test_many_sentences_are_held_out_once():
+    choice = choose_strength(Tagger(PATTERNS), labelled_columns(*make_sentences(220, 1)))
+    assert (choice.learned_from, choice.tested_on, choice.folds) == (198, 22, 1)
+    assert "on 22 held-out sentences after training on 198" in str(choice)
+
+
+def test_every_sentence_is_held_out_once():
+    columns = labelled_columns(*make_sentences(23, 1))
+    folds = _folds(columns, None, 4)
+    assert sorted(len(fold.test) for fold in folds) == [5, 6, 6, 6]
+    words = sorted(columns.strings(0))
+    assert sorted(word for fold in folds for word in fold.test.strings(0)) == words
+    for fold in folds:
+        assert sorted(fold.train.strings(0) + fold.test.strings(0)) == words
+
+
+def test_the_errors_of_folds_are_those_of_their_own_taggers():
+    columns = labelled_columns(*make_sentences(24, 1))
+    choice = choose_strength(Tagger(PATTERNS), columns, cv=3)
+    row, wrong = choice.tried[1], 0
+    for train, test in _folds(columns, None, 3):
+        fitted = Tagger(PATTERNS, lam=row["lam"], tol=1e-6).fit_columns(train)
+        wrong += round(fitted.score_columns(test)["token_error"] * test.n_tokens)
+    assert row["token_error"] == pytest.approx(wrong / columns.n_tokens)
+
+
+def test_more_parts_than_sentences_are_refused():
+    with pytest.raises(SettingError, match="parts of 24 sentences: give fewer"):
+        fit(make_sentences(24, 1), patterns=PATTERNS, cv=30)
+
+
+@pytest.mark.parametrize(
+    "given", [{"lam": 1.0}, {"dev": ([["a"]], [["N"]])}, {"penalty": "none"}, {"solver": "sgd"}]
+)
+def test_cross_validation_without_effect_is_refused(given):
+    with pytest.raises(SettingError):
+        fit(make_sentences(24, 1), patterns=PATTERNS, cv=3, **given)
 
 
 def test_a_given_strength_is_used_as_it_is():

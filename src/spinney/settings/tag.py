@@ -150,6 +150,24 @@ class Strength(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Choosing(Strength):
+    """How the strength is chosen."""
+
+    panel = PENALTY
+    cv: Annotated[
+        int | None,
+        AtLeast(2),
+        AtMost(1000),
+        "Choose λ by cross-validation in this many parts (default, for few sentences: 5).",
+    ] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.cv is not None and self.lam is not None:
+            raise SettingError("{lam} and {cv} each determine λ: give only one of them")
+
+
+@dataclass(frozen=True, kw_only=True)
 class HeldOut(Settings):
     """Early stopping, and the initial model."""
 
@@ -164,6 +182,8 @@ class HeldOut(Settings):
         super().check()
         if self.patience is not None and self.dev is None:
             raise SettingError("{patience} needs {dev}")
+        if self.dev is not None and getattr(self, "cv", None) is not None:
+            raise SettingError("{cv} and {dev} both choose λ: give only one of them")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +249,7 @@ class SolvingCrf(Solving):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crf(Unlabelled, HeldOut, SolvingCrf, Strength, Penalised, Support, Bigrams, Training, Kind, Common):
+class Crf(Unlabelled, HeldOut, SolvingCrf, Choosing, Penalised, Support, Bigrams, Training, Kind, Common):
     """Conditional random fields."""
 
     method: Annotated[Literal["crf"], KIND] = "crf"
@@ -242,13 +262,15 @@ class Crf(Unlabelled, HeldOut, SolvingCrf, Strength, Penalised, Support, Bigrams
                 "the solver {name} has no penalty: leave out {penalty} and its strengths", name=self.solver
             )
         if self.penalty == "none":
-            self.no_effect("lam", when="with {penalty} none")
+            self.no_effect("lam", "cv", when="with {penalty} none")
+        if self.solver in BY_PASSES:
+            self.no_effect("cv", when=f"with {{solver}} {self.solver}, which has a fixed strength")
         if self.solver == "auto" and self.penalty not in ("l2", "none"):
             self.no_effect("step", when="with {penalty} unless {solver} is sgd or adagrad")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Memm(HeldOut, Solving, Strength, Penalised, Bigrams, Training, Kind, Common):
+class Memm(HeldOut, Solving, Choosing, Penalised, Bigrams, Training, Kind, Common):
     """Maximum-entropy Markov models: each label given the one before."""
 
     method: Annotated[Literal["memm"], KIND] = "memm"
@@ -256,7 +278,7 @@ class Memm(HeldOut, Solving, Strength, Penalised, Bigrams, Training, Kind, Commo
     def check(self) -> None:
         super().check()
         if self.penalty == "none":
-            self.no_effect("lam", when="with {penalty} none")
+            self.no_effect("lam", "cv", when="with {penalty} none")
 
 
 @dataclass(frozen=True, kw_only=True)

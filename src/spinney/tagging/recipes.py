@@ -65,7 +65,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
     try:
         with about(_named(train, getattr(s, "unlabelled", None))):
             if s.values().get("lam", 0.0) is None and ends_by_itself(s):
-                choice = choose_strength(tagger, columns, data.get("dev"))
+                choice = choose_strength(tagger, columns, data.get("dev"), s.cv)
                 tagger.lam = choice.lam if choice else tagger.lam
             tagger.fit_columns(columns, **data)
     except KeyboardInterrupt:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney import progress
+from spinney.errors import SettingError
 from spinney.inference.decoding import marginals
 from spinney.optim import lambda_max
 from spinney.tagging.columns import Columns
@@ -20,6 +21,10 @@ SHARE = 0.03  # and that of other penalties, as a share of the one for which the
 WORSE = 2  # strengths in a row without a lower error before the search ends
 MOST = 12  # strengths tried
 HELD_OUT = 0.1  # of the sentences
+FEW, FOLDS = (
+    200,
+    5,
+)  # of fewer sentences, a tenth says too little: all of them are held out in turn, in so many parts
 LEAST = 1e-10  # a probability counts as no less than this
 LEARN_FROM, TEST_ON = 2000, 1000  # sentences at most
 
@@ -31,66 +36,98 @@ class Choice(NamedTuple):
     tried: list[dict[str, Any]]
     learned_from: int
     tested_on: int
+    folds: int = 1
 
     def __str__(self) -> str:
         strengths = ", ".join(f"{row['lam']:.3g}" for row in self.tried)
-        return (
-            f"λ = {self.lam:.3g}, of {strengths}, by the token error on {self.tested_on} held-out sentences after "
-            f"training on {self.learned_from}"
-        )
+        how = f"on {self.tested_on} held-out sentences after training on {self.learned_from}"
+        if self.folds > 1:
+            how = f"of {self.folds}-fold cross-validation on {self.tested_on} sentences"
+        return f"λ = {self.lam:.3g}, of {strengths}, by the token error {how}"
 
 
-def choose_strength(tagger: Tagger, columns: Columns, dev: Columns | None = None) -> Choice | None:
+class _Fold(NamedTuple):
+    train: Columns
+    test: Columns
+
+
+def choose_strength(
+    tagger: Tagger, columns: Columns, dev: Columns | None = None, cv: int | None = None
+) -> Choice | None:
     """The strength with the lowest token error on held-out sentences; of equals, the lowest loss. None for too few.
 
     Strengths fall by half powers of ten until the error has not fallen twice in a row; where the first is the best,
-    they rise. Without ``dev``, a tenth of the sentences is held out. At most 2,000 sentences are learned from: with a
-    loss summed over sentences, the best strength hardly depends on their number.
+    they rise. Sentences that are held out are those of ``dev`` or, in turn, each of ``cv`` parts. By default, a tenth
+    is held out once; fewer than 200 sentences are cross-validated in five parts. At most 2,000 sentences are learned
+    from: with a loss summed over sentences, the best strength hardly depends on their number.
 
     Examples
     --------
     >>> rows = [[("the", "D"), ("dog", "N"), ("barks", "V")], [("a", "D"), ("cat", "N"), ("sleeps", "V")]] * 10
     >>> choice = choose_strength(Tagger(patterns="U:%x[0,0]\\nB"), Columns.from_sentences(rows))
-    >>> choice.learned_from, choice.tested_on
-    (18, 2)
+    >>> choice.folds, choice.learned_from, choice.tested_on
+    (5, 16, 20)
     """
-    order = np.random.default_rng(0).permutation(len(columns))
-    if dev is None:
-        held = max(int(HELD_OUT * len(columns)), 1)
-        if len(columns) < 2 * held + 1:
-            return None
-        dev, columns = taken(columns, order[:held]), taken(columns, order[held:])
-        order = np.arange(len(columns))
-    columns = taken(columns, order[:LEARN_FROM])
-    dev = taken(dev, np.arange(min(len(dev), TEST_ON)))
+    folds = _folds(columns, dev, cv)
+    if not folds:
+        return None
     first = RIDGE
     if tagger.penalty != "l2":
-        problem = tagger.problem(columns)
+        problem = tagger.problem(folds[0].train)
         first = SHARE * lambda_max(problem.loss, problem.penalty)
         if not first > 0:
             return None
     tried: list[dict[str, Any]] = []
     with progress.task("choosing the strength", MOST) as task:
-        for row in _points(tagger, columns, dev, [first * FALL**k for k in range(MOST)], task):
+        for row in _points(tagger, folds, [first * FALL**k for k in range(MOST)], task):
             tried.append(row)
             if len(tried) > WORSE and _lowest(tried[:-WORSE]) <= _lowest(tried[-WORSE:]):
                 break
         while _best(tried) == 0 and len(tried) < MOST:
-            (row,) = _points(tagger, columns, dev, [tried[0]["lam"] / FALL], task)
+            (row,) = _points(tagger, folds, [tried[0]["lam"] / FALL], task)
             tried.insert(0, row)
     lam = float(f"{tried[_best(tried)]['lam']:.3g}")  # a number that can be read, and given again
-    return Choice(lam, tried, len(columns), len(dev))
+    return Choice(lam, tried, len(folds[0].train), sum(len(fold.test) for fold in folds), len(folds))
 
 
-def _points(
-    tagger: Tagger, columns: Columns, dev: Columns, lams: list[float], task: Any
-) -> Iterator[dict[str, Any]]:
-    learner = Tagger(
-        **tagger.get_params(deep=False) | {"patience": None, "criterion": None, "criterion_strength": None}
-    )
-    for point in learner.path(columns, lams, dev=dev):
+def _folds(columns: Columns, dev: Columns | None, cv: int | None) -> list[_Fold]:
+    """The sentences to learn from and those to test on, once or several times; nothing if there are too few."""
+    order = np.random.default_rng(0).permutation(len(columns))
+    if dev is not None:
+        test = taken(dev, np.arange(min(len(dev), TEST_ON)))
+        return [_Fold(taken(columns, order[:LEARN_FROM]), test)]
+    if cv is None and len(columns) < FEW:
+        cv = min(FOLDS, len(columns))
+    if cv is not None and cv > len(columns):
+        raise SettingError("{cv} parts of {n} sentences: give fewer", n=len(columns))
+    parts = np.array_split(order, cv) if cv else [order[: int(HELD_OUT * len(columns))]]
+    if len(columns) < 3:
+        return []
+    folds = []
+    for part in parts:
+        others = order[~np.isin(order, part)]
+        folds.append(_Fold(taken(columns, others[:LEARN_FROM]), taken(columns, part[:TEST_ON])))
+    return folds
+
+
+def _points(tagger: Tagger, folds: list[_Fold], lams: list[float], task: Any) -> Iterator[dict[str, Any]]:
+    """The strengths one by one, with the error and the loss over the tokens of all folds."""
+    alone = {"patience": None, "criterion": None, "criterion_strength": None}
+    paths = [
+        Tagger(**tagger.get_params(deep=False) | alone).path(fold.train, lams, dev=fold.test)
+        for fold in folds
+    ]
+    n_tokens = np.array([fold.test.n_tokens for fold in folds])
+    for points in zip(*paths):
         task.update(1)
-        yield point.row() | {"loss": token_loss(point.tagger, dev)}
+        rows = [
+            point.row() | {"loss": token_loss(point.tagger, fold.test)} for point, fold in zip(points, folds)
+        ]
+        over_tokens = {
+            name: float(n_tokens @ [row[name] for row in rows] / n_tokens.sum())
+            for name in ("token_error", "loss")
+        }
+        yield rows[0] | over_tokens if len(folds) > 1 else rows[0]
 
 
 def _best(tried: list[dict[str, Any]]) -> int:
