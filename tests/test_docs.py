@@ -23,8 +23,10 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 def _blocks(page):
-    """The blocks of a page that run: (language, text), in their order."""
-    return re.findall(r"^```(python|console)\n(.*?)^```", page.read_text(), re.M | re.S)
+    """The blocks of a page that run: (language, text), in their order; a file to be saved has its name for language."""
+    block = r"^```(?:(python|console)|\{code-block\} text\n:caption: (\S+)\n)\n(.*?)^```"
+    found = re.findall(block, page.read_text(), re.M | re.S)
+    return [(language or name, text) for language, name, text in found]
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +48,8 @@ def test_page(page, texts, tmp_path, monkeypatch, capsys):
     for number, (language, text) in enumerate(_blocks(page), 1):
         if language == "python":
             _run_doctest(text, f"{page.name}, block {number}", names)
+        elif language != "console":
+            Path(language).write_text(text)
         else:
             for command in re.findall(r"^\$ (.*(?:\n> .*)*)", text, re.M):
                 _run_command(command.replace("\n> ", "\n"), environment, capsys, texts, monkeypatch)

@@ -90,3 +90,15 @@ def test_the_command_line_loads_nothing_heavy():
     code = f"import sys, spinney.cli.main; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
+
+
+def test_packages_are_there_once_spinney_is_imported():
+    code = (
+        "import sys, spinney; print('numpy' in sys.modules); "
+        "print(all(hasattr(getattr(spinney, name), '__path__') for name in spinney._PACKAGES)); "
+        "print(spinney.tagging.fit.__name__, 'lm' in dir(spinney), hasattr(spinney, 'nothing'))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.split() == ["False", "True", "fit", "True", "False"]
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert packages - set(spinney._PACKAGES) <= {"cli", "settings", "serve"}

@@ -1,19 +1,33 @@
 """Spinney: small, sparse, readable models of text, and the structure that makes them so.
 
-``spinney.load(path)`` opens a model file of any task.
+``spinney.load(path)`` opens a model file of any task. The packages are there after ``import spinney``, each imported
+when it is first used: ``spinney.tagging``, ``classify``, ``classes``, ``embed``, ``lm``, ``parsing`` and ``trend`` for
+tasks, ``spinney.structure`` for what they exchange, ``spinney.optim`` for losses, penalties and solvers.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
 
+_PACKAGES = (
+    "classes", "classify", "corpus", "embed", "evaluate", "inference", "lm", "optim", "parsing", "report", "structure",
+    "tagging", "taxonomy", "trend",
+)  # fmt: skip
+
 
 def __getattr__(name: str) -> Any:
-    """Import ``load`` only when it is asked for, so that the command line starts without NumPy."""
+    """Import ``load`` and the packages only when they are asked for, so that the command line starts without NumPy."""
     if name == "load":
         from spinney.kinds import load
 
         return load
+    if name in _PACKAGES:
+        return import_module(f"spinney.{name}")
     raise AttributeError(f"module 'spinney' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), "load", *_PACKAGES]
