@@ -34,26 +34,16 @@ def tokeniser(name: str | None) -> Tokeniser:
     --------
     >>> list(tokeniser(None)("It works. Does it?"))
     [['It', 'works', '.'], ['Does', 'it', '?']]
-    """
-    return tokenized_sentences if name is None else _of_spacy(_checked(name))
-
-
-def check_tokeniser(name: str | None) -> None:
-    """Refuse a tokeniser that does not exist.
-
-    Examples
-    --------
-    >>> check_tokeniser("moses")
+    >>> tokeniser("moses")
     Traceback (most recent call last):
     ...
     spinney.errors.SettingError: tokens must be spacy:NAME, such as spacy:en, not 'moses'
     """
-    if name is not None:
-        _pipeline(_checked(name))
+    return tokenized_sentences if name is None else _of_spacy(_checked(name))
 
 
 def _checked(name: str) -> str:
-    if not name.startswith(_PREFIX) or name == _PREFIX:
+    if not is_spacy(name):
         raise SettingError("{tokens} must be spacy:NAME, such as spacy:en, not {name}", name=repr(name))
     return name.removeprefix(_PREFIX)
 
@@ -74,21 +64,29 @@ def _of_spacy(name: str) -> Tokeniser:
     return sentences
 
 
-def token_function(name: str) -> Callable[[str], list[str]]:
-    """A function that gives the tokens of a text, whatever its sentences, by the spaCy pipeline ``spacy:NAME``.
+def is_spacy(name: Any) -> bool:
+    """Whether a name is that of a spaCy pipeline.
 
     Examples
     --------
-    >>> token_function("spacy:en")("It isn't.")  # doctest: +SKIP
-    ['It', 'is', "n't", '.']
+    >>> is_spacy("spacy:en"), is_spacy("words")
+    (True, False)
+    """
+    return isinstance(name, str) and name.startswith(_PREFIX) and name != _PREFIX
+
+
+def spacy_tokens(name: str, lowercase: bool, text: str) -> list[str]:
+    """The tokens of a text, whatever its sentences, by the pipeline ``spacy:NAME``; they are folded after splitting.
+
+    Examples
+    --------
+    >>> spacy_tokens("spacy:en", True, "It isn't.")  # doctest: +SKIP
+    ['it', 'is', "n't", '.']
     """
     pipeline = _pipeline(_checked(name))
-
-    def tokens(text: str) -> list[str]:
-        with pipeline.memory_zone():
-            return [token.text for token in pipeline.make_doc(text) if not token.is_space]
-
-    return tokens
+    with pipeline.memory_zone():
+        words = [token.text for token in pipeline.make_doc(text) if not token.is_space]
+    return [word.lower() for word in words] if lowercase else words
 
 
 @cache

@@ -55,7 +55,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
     tagger = _tagger(s, train)
     report = ReadReport()
     columns = labelled_data(train, s, report)
-    _say_what_is_left_out(tagger.patterns, columns)
+    if s.preset is not None or s.patterns is not None:
+        _say_what_is_left_out(tagger.patterns, columns)
     data: dict[str, Any] = {}
     if getattr(s, "dev", None) is not None:
         data["dev"] = labelled_data(s.dev, s, like=columns)
