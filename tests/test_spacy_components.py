@@ -144,7 +144,9 @@ def test_documents_travel_with_their_probabilities(nlp):
 @pytest.mark.slow
 def test_in_two_processes(nlp):
     texts = [TEXT, "Bob slept.", "Ada left New York."] * 2
-    assert [_seen(doc) for doc in nlp.pipe(texts, n_process=2, batch_size=2)] == [_seen(nlp(t)) for t in texts]
+    assert [_seen(doc) for doc in nlp.pipe(texts, n_process=2, batch_size=2)] == [
+        _seen(nlp(t)) for t in texts
+    ]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,11 @@ def test_in_two_processes(nlp):
         ("ner", {"model": "pos.spinney"}, "its labels are not those of entities .* .use spinney_tagger"),
         ("ner", {"model": "topics.spinney"}, "kind classify/LinearClassifier .give one of spinney tag fit"),
         ("textcat", {"model": "names.spinney"}, "kind tagging/Tagger .give one of spinney classify fit"),
-        ("tagger", {"model": "names.spinney", "attribute": "pos"}, "'B-PER' is not a universal part of speech"),
+        (
+            "tagger",
+            {"model": "names.spinney", "attribute": "pos"},
+            "'B-PER' is not a universal part of speech",
+        ),
         ("ner", {"model": "nmaes.spinney"}, "no such file .did you mean .*names.spinney"),
     ],
 )

@@ -227,21 +227,17 @@ def _unpacked(path: FilePath, msgpack: Any) -> Any:
     unpack = zlib.decompressobj()
     try:
         data = unpack.decompress(packed, most)
-        whole = unpack.eof
-        if unpack.unconsumed_tail and not whole:
-            remedy = f"if it is sound, set {EXPANSION} to more"
-            raise InputError(
-                f"more than {size(most)} when it is unpacked", path=os.fspath(path), remedy=remedy
-            )
-        if not whole:
-            raise zlib.error("truncated")
+    except zlib.error:
+        raise _foreign(path) from None
+    if not unpack.eof:
+        if len(data) < most:
+            raise _foreign(path)
+        remedy = f"if it is sound, set {EXPANSION} to more"
+        raise InputError(f"more than {size(most)} when it is unpacked", path=os.fspath(path), remedy=remedy)
+    try:
         # Without the decoders that srsly adds: a file holds plain values only.
         return msgpack.unpackb(data, raw=False, use_list=True, object_pairs_hook=dict)
-    except (zlib.error, ValueError, TypeError, RecursionError, UnicodeDecodeError):
-        raise _foreign(path) from None
-    except Exception as error:  # of msgpack, which has a family of its own
-        if isinstance(error, InputError):
-            raise
+    except Exception:  # msgpack's own errors have no common base
         raise _foreign(path) from None
 
 
