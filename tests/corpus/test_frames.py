@@ -193,7 +193,7 @@ def test_missing_labels_and_lazy_frames():
         spinney.classify.fit(frame, **how)
     assert spinney.classify.fit(frame, **how, on_error="skip").facts["skipped"] == 1
     polars = pytest.importorskip("polars")
-    with pytest.raises(InputError, match="lazy frame has no rows yet .give frame.collect"):
+    with pytest.raises(InputError, match=r"lazy frame has no rows yet .give frame.collect"):
         spinney.lm.fit(polars.LazyFrame(TEXTS), order=2)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -112,7 +113,7 @@ def test_trees_of_spacy(tmp_path):
 def _rewritten(path, **changes):
     from srsly import msgpack
 
-    parts = msgpack.unpackb(zlib.decompress(open(path, "rb").read()), raw=False, strict_map_key=False)
+    parts = msgpack.unpackb(zlib.decompress(Path(path).read_bytes()), raw=False, strict_map_key=False)
     parts |= {name: change(parts[name]) for name, change in changes.items()}
     with open(path, "wb") as file:
         file.write(zlib.compress(msgpack.packb(parts, use_bin_type=True)))
@@ -146,7 +147,7 @@ def _with_column(column, value):
 def test_damaged_files(full, changes):
     path, _ = full
     _rewritten(path, **changes)
-    with pytest.raises(InputError, match="full.spacy: not a corpus of spaCy, or damaged"):
+    with pytest.raises(InputError, match=r"full.spacy: not a corpus of spaCy, or damaged"):
         list(spacy_sentences(path))
 
 
@@ -158,7 +159,7 @@ def test_damaged_documents_are_skipped(full):
         (HEAD, 2**40, "a head that is no token"),
         (ORTH, 12345, "no string has the number"),
     ):
-        good = open(path, "rb").read()
+        good = Path(path).read_bytes()
         from srsly import msgpack
 
         attrs = msgpack.unpackb(zlib.decompress(good), raw=False, strict_map_key=False)["attrs"]
@@ -187,7 +188,7 @@ def test_other_files(tmp_path, monkeypatch):
             list(spacy_sentences(path))
     monkeypatch.setattr(spacy_files, "FREE", 1000)
     path.write_bytes(zlib.compress(bytes(1 << 20)))
-    with pytest.raises(InputError, match="more than .* when it is unpacked .*SPINNEY_MAX_EXPANSION"):
+    with pytest.raises(InputError, match=r"more than .* when it is unpacked .*SPINNEY_MAX_EXPANSION"):
         list(spacy_sentences(path))
 
 
@@ -197,11 +198,11 @@ def test_more_than_one_category(tmp_path):
     doc.cats = {"a": 1.0, "b": 1.0}
     path = tmp_path / "a.spacy"
     spacy.tokens.DocBin(docs=[doc]).to_disk(path)
-    with pytest.raises(InputError, match="a.spacy: document 1: more than one category: a, b"):
+    with pytest.raises(InputError, match=r"a.spacy: document 1: more than one category: a, b"):
         list(spacy_documents(path))
     doc.cats = {}
     spacy.tokens.DocBin(docs=[doc]).to_disk(path)
-    with pytest.raises(InputError, match="a.spacy: document 1 has no category"):
+    with pytest.raises(InputError, match=r"a.spacy: document 1 has no category"):
         spinney.classify.fit(str(path))
 
 
