@@ -50,7 +50,7 @@ class Words(Settings):
     panel = FEATURES
     features: Annotated[Literal["tfidf", "counts", "binary"], "Weighting of words."] = "tfidf"
     tokens: Annotated[
-        str | None, OneOf(("words", "all", "spaces", "spacy:en"), open=True), "Tokens (default: by format)."
+        str | None, OneOf(("words", "all", "spaces", "spacy:en"), open=True), "Kind of tokens."
     ] = None
     ngrams: Annotated[int, AtLeast(1), AtMost(100), "Maximum length of word n-grams."] = 1
     min_count: Annotated[int, AtLeast(1), COUNT, "Drop words that fewer documents contain."] = 1
