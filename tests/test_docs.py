@@ -42,6 +42,10 @@ def texts(tmp_path_factory):
 )
 def test_page(page, texts, tmp_path, monkeypatch, capsys):
     """Every block runs in one folder, like the cells of a notebook: what one makes, the next can use."""
+    for package in re.findall(
+        r"[\w.]+", "".join(re.findall(r"^<!-- needs: (.*) -->$", page.read_text(), re.M))
+    ):
+        pytest.importorskip(package, reason=f"the page needs {package}")
     monkeypatch.chdir(tmp_path)
     names = {}
     environment = _environment(tmp_path)

@@ -11,7 +11,7 @@ ROOT = Path(spinney.__file__).parent
 # From the top down; packages on one line do not import each other.
 LAYERS = [
     {"cli"},
-    {"report"},
+    {"report", "spacy_components"},
     {"tagging", "classify", "trend", "lm", "parsing"},
     {"classes", "embed"},  # they learn structure that the tasks above use
     {"taxonomy"},

@@ -36,6 +36,8 @@ class Format(NamedTuple):
     tagged: str = ""
     #: Numbers: a matrix of features and targets.
     matrix: str = ""
+    #: Sentences of words with lemmas, tags, heads and relations, as :class:`spinney.corpus.Sentence`.
+    parsed: str = ""
 
 
 FORMATS = {
@@ -65,6 +67,19 @@ FORMATS = {
     "csv": Format("a comma-separated table", (".csv",), rows="spinney.corpus.documents:csv_rows"),
     "tsv": Format("a tab-separated table", (".tsv", ".tab"), rows="spinney.corpus.documents:tsv_rows"),
     "jsonl": Format("JSON Lines", (".jsonl", ".ndjson"), rows="spinney.corpus.jsonl:jsonl_rows"),
+    "spacy": Format(
+        "spaCy's binary corpora (DocBin)",
+        (".spacy",),
+        sentences="spinney.corpus.spacy_files:spacy_sentences",
+        documents="spinney.corpus.spacy_files:spacy_documents",
+        tagged="spinney.corpus.spacy_files:spacy_tagged",
+        parsed="spinney.corpus.spacy_files:spacy_trees",
+    ),
+    "spacy-jsonl": Format(
+        "JSON Lines of spaCy and Prodigy: texts with spans or categories",
+        documents="spinney.corpus.spacy_jsonl:spacy_jsonl_documents",
+        tagged="spinney.corpus.spacy_jsonl:spacy_jsonl_tagged",
+    ),
     "trees": Format("bracketed trees", (".mrg", ".ptb"), trees="spinney.corpus.brackets:read_trees"),
     "svmlight": Format(
         "numeric features, as in svmlight",
@@ -80,20 +95,27 @@ FORMATS = {
     ),
     "cmudict": Format("letters and sounds, as in CMUdict", tagged="spinney.tagging.reading:cmudict_rows"),
     "letters": Format("words, whose letters are the tokens", sentences="spinney.tagging.reading:letters"),
+    "frame": Format("a data frame in memory", rows="spinney.corpus.frames:frame_rows"),
 }
 #: Formats that only taggers read.
 _OF_TAGGERS = ("letters",)
+#: What is no file, and has no name on a command line.
+_IN_MEMORY = ("frame",)
 
 
 def giving(*what: str) -> tuple[str, ...]:
-    """The names of the formats that contain at least one of these kinds of content.
+    """The names of the formats of files that contain at least one of these kinds of content.
 
     Examples
     --------
     >>> giving("rows", "trees")
     ('csv', 'tsv', 'jsonl', 'trees')
     """
-    return tuple(name for name, format in FORMATS.items() if any(getattr(format, one) for one in what))
+    return tuple(
+        name
+        for name, format in FORMATS.items()
+        if name not in _IN_MEMORY and any(getattr(format, one) for one in what)
+    )
 
 
 #: What models of words read, and what models of documents do.
@@ -108,15 +130,19 @@ def reader(format: str, what: str) -> Callable[..., Any]:
 
 
 def guess_format(
-    path: str | os.PathLike[str], known: Collection[str] = TEXT, otherwise: str = "lines"
+    path: str | os.PathLike[str] | Any, known: Collection[str] = TEXT, otherwise: str = "lines"
 ) -> str:
     """The format that the name of a file suggests, compressed or not, among those that are ``known``.
+
+    What is no path is a data frame.
 
     Examples
     --------
     >>> guess_format("train.conllu.xz"), guess_format("reviews.tsv"), guess_format("news.txt.gz")
     ('conllu', 'tsv', 'lines')
     """
+    if not isinstance(path, str | os.PathLike):
+        return "frame"
     if path != "-" and os.path.isdir(path) and "folder" in known:
         return "folder"
     name = Path(path)

@@ -140,7 +140,7 @@ def test_occurrences_are_counts_whatever_the_weighting(weighting):
 
 
 def test_bad_features():
-    with pytest.raises(OptionError, match="words, all or spaces"):
+    with pytest.raises(OptionError, match="words, all, spaces or spacy:NAME"):
         TextFeatures(tokens="letters")
     with pytest.raises(OptionError, match="tfidf"):
         TextFeatures("tf")

@@ -18,8 +18,10 @@ import os
 import random
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -376,6 +378,11 @@ _JSONL = [
     b'{"text": "A joy.", "label": "pos", "n": 5}\n{"label": "neg", "text": "A bore.", "n": null}\n',
     b'{"text": ["A", "joy"], "label": 1}\n{"text": "x \\u00e9 \\ud83d\\ude00", "label": 0, "more": {"a": [1, 2.5]}}\n',
 ]
+_SPACY_JSONL = [
+    b'{"text": "Ada slept.", "spans": [{"start": 0, "end": 3, "label": "PER"}], "label": "a"}\n'
+    b'{"text": "No. 5", "entities": [[0, 2, "X"], [4, 5, "Y"]], "cats": {"a": 1, "b": 0}}\n',
+    b'{"text": "NewYork", "tokens": [{"start": 0, "end": 3}, {"start": 3, "end": 7}], "spans": [], "accept": ["a"]}\n',
+]
 _TREES = [
     b"( (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)) )\n",
     b"(3 (2 A) (4 joy))\n(1 (2 A)\n  (0 (1 dull) (2 day)))\n(2 fine)\n",
@@ -604,6 +611,8 @@ def _readers() -> dict[str, Reader]:
         "words-columns": _of_words("columns", "0+1", _COLUMNS, ".txt"),
         "words-conllu": _of_words("conllu", "lemma+upos", _CONLLU, ".conllu"),
         "words-csv": _of_words("csv", "form", _CSV, ".csv"),
+        "spacy-jsonl": _of_format("spacy-jsonl", "tagged", _SPACY_JSONL, ".jsonl"),
+        "spacy-jsonl-documents": _of_format("spacy-jsonl", "documents", _SPACY_JSONL, ".jsonl"),
         "trees": _of_format("trees", "trees", _TREES, ".mrg", write=_writes("write_trees")),
         "svmlight": Reader(_SVM, _svmlight, ".svm"),
         "crfsuite": _of_format("crfsuite", "tagged", _CRFSUITE),
@@ -638,7 +647,38 @@ def _readers() -> dict[str, Reader]:
         "labelled-sentences": Reader(_LABELLED, _evaluation("read_labelled_sentences")),
         "sentiment-trees": Reader(_TREES, _evaluation("read_sentiment_trees")),
     }
+    if find_spec("spacy") is not None:
+        for what in ("sentences", "documents", "tagged", "parsed"):
+            read, skip = map(_with_zlib, _reading("spacy", what))
+            pieces[f"spacy-{what}"] = Reader(_docbins(), read, ".spacy", skip, text=False)
     return pieces
+
+
+@cache
+def _docbins() -> list[bytes]:
+    """Corpora of spaCy, before they are compressed: a byte that is changed afterwards is found by its checksum."""
+    import spacy
+    from spacy.tokens import Doc, DocBin
+
+    words, heads = ["Ada", "King", "slept", "in", "York"], [1, 2, 2, 2, 3]
+    how = {
+        "heads": heads,
+        "deps": ["x"] * 5,
+        "pos": ["NOUN"] * 5,
+        "ents": ["B-PER", "I-PER", "O", "O", "B-LOC"],
+    }
+    one = Doc(spacy.blank("en").vocab, words=words, tags=["N"] * 5, lemmas=words, **how)
+    one.cats = {"a": 1.0, "b": 0.0}
+    bare = Doc(one.vocab, words=["It", "works", "\n"])
+    return [zlib.decompress(DocBin(docs=docs).to_bytes()) for docs in ([one], [one, bare, one])]
+
+
+def _with_zlib(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    def compressed(path: str) -> Any:
+        _write(path + ".spacy", zlib.compress(Path(path).read_bytes(), 1))
+        return read(path + ".spacy")
+
+    return compressed
 
 
 # ------------------------------------------------------------------- compressed files, caches and the rest

@@ -17,7 +17,16 @@ from spinney.classes.model import WordClassModel
 from spinney.classes.pairs import pair_counts
 from spinney.classes.placing import place as place_words
 from spinney.corpus import ReadReport, TokenArrays, sentence_arrays
-from spinney.corpus.text import Reading, Source, numbered, training_arrays, training_files, warn_of_unknown
+from spinney.corpus.frames import is_frame
+from spinney.corpus.text import (
+    Reading,
+    Source,
+    numbered,
+    training_arrays,
+    training_files,
+    training_sources,
+    warn_of_unknown,
+)
 from spinney.errors import InputError, about, did_you_mean
 from spinney.importing import imported
 from spinney.kinds import load, load_task
@@ -35,7 +44,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> WordClass
     Parameters
     ----------
     train
-        Files or folders of text; a list of sentences, each a list of words; or
+        Files or folders of text; a data frame; a list of sentences, each a list of words; or
         :class:`~spinney.corpus.TokenArrays`, which know the heads of their words.
     settings
         Settings of :mod:`spinney.settings.classes`; or give them by name, ``method`` among them.
@@ -51,7 +60,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> WordClass
     origin, report = starting_point(s), ReadReport()
     reading = Reading(
         s.words, s.lowercase, s.unknown or None, s.tree, bool(_of(s, "typed") or _of(s, "relation_groups")),
-        _of(s, "subtypes") is not False, s.max_length, s.parser, s.head_rules,
+        _of(s, "subtypes") is not False, s.max_length, s.parser, s.head_rules, s.tokens,
     )  # fmt: skip
     reading.check_parser()
     vocabulary = None
@@ -225,10 +234,10 @@ def _start(arrays: TokenArrays, s: Any, reading: Reading, size: int) -> WordClas
 def _held_out(dev: Any, s: Any, arrays: TokenArrays, reading: Reading) -> TokenArrays:
     if isinstance(dev, TokenArrays):
         return dev
-    if not isinstance(dev, str | os.PathLike):
+    if not isinstance(dev, str | os.PathLike) and not is_frame(dev):
         return sentence_arrays(dev, vocabulary=arrays.vocabulary)
     report = ReadReport()
-    source = Source([os.fspath(dev)], s.format, s.encoding, s.on_error, s.text, s.header)
+    source = Source(training_sources(dev) or [], s.format, s.encoding, s.on_error, s.text, s.header)
     found = source.read(reading, report, vocabulary=arrays.vocabulary)
     warn_of_unknown(source.name, report, arrays.vocabulary)
     return found
@@ -311,7 +320,7 @@ def place(
     else:
         reading = Reading(s.words or "form", tree=s.tree, parser=s.parser)
     report = ReadReport()
-    source = Source(training_files(train) or [], s.format, s.encoding, s.on_error, s.text, s.header)
+    source = Source(training_sources(train) or [], s.format, s.encoding, s.on_error, s.text, s.header)
     with numbered(source, reading, report, s.cache, min_count=s.min_count) as arrays:
         pairs = pair_counts(arrays, tree=reading.tree, threads=s.threads)
         extended = place_words(old, pairs, arrays.vocabulary, threads=s.threads)

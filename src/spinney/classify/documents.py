@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spinney.classify.families import GroupSpec, built_groups
+from spinney.corpus.frames import is_frame, series_list
 from spinney.corpus.labelled import (
     InputOptions,
     Inputs,
@@ -53,7 +54,7 @@ def reading(s: Any, labels: dict[str, str] | None = None) -> InputOptions:
 
 
 def read_documents(data: Any, how: InputOptions, *, need_labels: bool) -> Inputs:
-    """Documents from a file or folder, or from memory: texts or a matrix, or a pair of these and the labels.
+    """Documents from a file, folder or data frame, or from memory: texts or a matrix, or a pair of these and labels.
 
     Examples
     --------
@@ -63,9 +64,12 @@ def read_documents(data: Any, how: InputOptions, *, need_labels: bool) -> Inputs
     path = named(data)
     if path is not None:
         return read_inputs(path, how, need_labels=need_labels)
+    if is_frame(data):
+        return read_inputs(data, how, need_labels=need_labels)
     if need_labels and not (isinstance(data, tuple | list) and len(data) == 2):
-        raise InputError(f"data must be a file, or a pair of documents and labels, not {shown(data)}")
-    inputs, labels = data if need_labels else (data, None)
+        what = f"data must be a file, a data frame, or a pair of documents and labels, not {shown(data)}"
+        raise InputError(what)
+    inputs, labels = map(series_list, data) if need_labels else (data, None)
     if isinstance(inputs, str | bytes) or not hasattr(inputs, "__iter__"):
         raise InputError(f"documents must be texts or a matrix, not {shown(inputs)}")
     is_text = getattr(getattr(inputs, "dtype", None), "kind", "U") in "OSU"
@@ -206,7 +210,9 @@ def documents_for(model: Any, data: Any, s: Any, *, need_labels: bool) -> Inputs
 def document_batches(model: Any, data: Any, s: Any, report: ReadReport) -> Iterator[Inputs]:
     """Documents without labels for a fitted model, some at a time."""
     path, how = named(data), reading(s, renamed_labels(model))
-    if path is None:
+    if is_frame(data):
+        batches = input_batches(data, how, report)
+    elif path is None:
         batches = iter([read_documents(data, how, need_labels=False)])
     else:
         batches = input_batches(path, how, report)

@@ -46,7 +46,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     ----------
     train
         A folder with one folder per class, a CSV, TSV or svmlight file, or bracketed trees with labels at their roots;
-        or, in memory, a pair of texts (or a matrix) and labels.
+        or, in memory, a data frame (see :mod:`spinney.corpus.frames`), or a pair of texts (or a matrix) and labels.
     settings
         Settings of :mod:`spinney.settings.classify`; or give them by name, ``method`` among them.
 

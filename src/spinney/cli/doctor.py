@@ -20,6 +20,7 @@ _EXTRAS: Final = {
     "zst": ("zstandard", "files that end in .zst"),
     "plots": ("matplotlib", "maps and heat maps as image files"),
     "parse": ("spacy", "parse trees of raw text with spaCy"),
+    "spacy": ("spacy", "components, corpora and tokenisers of spaCy"),
     "topics": ("tomotopy", "topics by Gibbs sampling"),
     "tune": ("optuna", "tuning with Optuna"),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spinney.corpus.compressed import FilePath, content_suffix, explained
+from spinney.corpus.frames import frame_rows, is_frame, name_of
 from spinney.corpus.limits import LINE, max_line
 from spinney.corpus.limits import size as size_of
 from spinney.corpus.lines import Block, OnError, ReadReport, check_on_error, read_blocks, read_lines
@@ -97,7 +98,7 @@ def read_table(
     Parameters
     ----------
     path
-        A file with one header line, or none if ``header=False``.
+        A file with one header line, or none if ``header=False``; or a data frame (:mod:`spinney.corpus.frames`).
     text, label, id
         Columns by name, or by number from 0. Several text columns are joined by a space. The ``id`` is by
         default the number of the row's first line.
@@ -163,7 +164,11 @@ def read_cells(
     """
     check_on_error(on_error)
     report = ReadReport() if report is None else report
-    if format is not None:
+    if is_frame(path):
+        if not header:
+            raise OptionError("a data frame names its columns: leave header out")
+        rows = frame_rows(path, [str(name) for name in dict.fromkeys(columns)])
+    elif format is not None:
         rows = reader(format, "rows")(path, encoding=encoding, on_error=on_error, report=report)
     else:
         if delimiter is None:
@@ -172,7 +177,7 @@ def read_cells(
         rows = _rows(_Lines(path, encoding, on_error), delimiter, quotes, on_error, report)
     line, first = next(rows, (0, None))
     if first is None:
-        raise InputError("the file is empty", path=os.fspath(path))
+        raise InputError("the file is empty", path=name_of(path))
     places = [_column(name, first, header, path) for name in columns]
     if not header:
         yield line, [first[place] for place in places]
@@ -180,7 +185,7 @@ def read_cells(
         if len(row) != len(first):
             what = f"{len(row)} columns where the first line has {len(first)}"
             remedy = None if delimiter is None else f"the delimiter is {delimiter!r}"
-            error = InputError(what, path=os.fspath(path), line=line, remedy=remedy)
+            error = InputError(what, path=name_of(path), line=line, remedy=remedy)
             if on_error == "raise":
                 raise error
             report.skip(error)
@@ -318,7 +323,7 @@ def _column(name: Column, first: list[str], header: bool, path: FilePath) -> int
     else:
         several = "no" if name not in first else "more than one"
         what = f"{several} column {name!r}: the columns are {', '.join(map(repr, first))}"
-    raise InputError(what, path=os.fspath(path), line=1, remedy=did_you_mean(name, set(first) - {name}))
+    raise InputError(what, path=name_of(path), line=1, remedy=did_you_mean(name, set(first) - {name}))
 
 
 def _counted(document: Document, report: ReadReport) -> Document:

@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from spinney import formats
-from spinney.errors import InputError, OptionError, did_you_mean, did_you_mean_file, unknown_choice
+from spinney.corpus.frames import is_frame, name_of, text_column
+from spinney.errors import (
+    InputError,
+    OptionError,
+    SettingError,
+    did_you_mean,
+    did_you_mean_file,
+    unknown_choice,
+)
 from spinney.formats import DOCUMENTS
 
 if TYPE_CHECKING:
@@ -20,6 +28,8 @@ if TYPE_CHECKING:
 _START = 1 << 20  # bytes in which the first line of a file is looked for
 _DOCUMENTS = 1000  # worked on at a time
 _LETTERS = 10_000_000  # the same, where documents are long
+#: Formats in which a label can be missing rather than empty.
+_MISSING = ("frame", "spacy", "spacy-jsonl")
 #: How a tree begins: a bracket, a label or none, and another bracket or a word and the end of its bracket.
 _TREE = re.compile(rb"\s*\(\s*[^()\s]*\s*(\(|[^()\s]+\s*\))")
 
@@ -42,8 +52,10 @@ class InputOptions:
         if self.on_error not in ("raise", "skip"):
             raise unknown_choice("on_error must be", self.on_error, ("raise", "skip"))
 
-    def format_of(self, path: str) -> str:
-        """The format of a file or folder."""
+    def format_of(self, path: Any) -> str:
+        """The format of a file or folder, or that of data frames."""
+        if is_frame(path) and self.format != "auto":
+            raise SettingError("{format} is for files, not for a data frame: leave it out")
         return guess_format(path) if self.format == "auto" else self.format
 
 
@@ -77,7 +89,7 @@ class Inputs:
         return self.part([i for i, yes in enumerate(wanted) if yes])
 
 
-def guess_format(path: str) -> str:
+def guess_format(path: Any) -> str:
     """The format of documents that a path suggests, or else how the file begins."""
     return formats.guess_format(path, DOCUMENTS, "") or ("trees" if _begins_with_tree(path) else "lines")
 
@@ -107,13 +119,12 @@ def renaming(spec: str | None) -> dict[str, str]:
     return names
 
 
-def read_inputs(path: str, how: InputOptions, *, need_labels: bool) -> Inputs:
-    """Read one file or folder.
+def read_inputs(path: Any, how: InputOptions, *, need_labels: bool) -> Inputs:
+    """Read one file or folder, or a data frame.
 
     With ``need_labels``, documents without a label and empty documents are errors: nothing can be learned from them.
     """
-    if path != "-" and not os.path.exists(path):
-        raise InputError("no such file or folder", path=path, remedy=did_you_mean_file(path))
+    _check_path(path)
     format = how.format_of(path)
     if format == "svmlight":
         read = _svmlight(path)
@@ -125,17 +136,21 @@ def read_inputs(path: str, how: InputOptions, *, need_labels: bool) -> Inputs:
         read = _renamed(read, how.labels)
     if not len(read):
         dropped = f": all were dropped because of their labels: {read.dropped}" if read.dropped else ""
-        raise InputError(f"no documents{dropped}", path=path)
+        raise InputError(f"no documents{dropped}", path=name_of(path))
     return read
 
 
-def input_batches(path: str, how: InputOptions, report: ReadReport) -> Iterator[Inputs]:
-    """The documents of a file or folder without labels, some at a time.
+def _check_path(path: Any) -> None:
+    if not is_frame(path) and path != "-" and not os.path.exists(path):
+        raise InputError("no such file or folder", path=path, remedy=did_you_mean_file(path))
+
+
+def input_batches(path: Any, how: InputOptions, report: ReadReport) -> Iterator[Inputs]:
+    """The documents of a file or folder, or of a data frame, without labels, some at a time.
 
     Numbers come all at once: whether an svmlight file counts from 0 or from 1 is known at its end.
     """
-    if path != "-" and not os.path.exists(path):
-        raise InputError("no such file or folder", path=path, remedy=did_you_mean_file(path))
+    _check_path(path)
     format = how.format_of(path)
     if format == "svmlight":
         yield read_inputs(path, how, need_labels=False)
@@ -145,16 +160,20 @@ def input_batches(path: str, how: InputOptions, report: ReadReport) -> Iterator[
     found: Iterator[Any] = (_trees if format == "trees" else _each)(path, format, how, report)
     n = 0
     for some in in_batches(
-        found, _DOCUMENTS, path, weigh=lambda document: len(document[1]), heaviest=_LETTERS
+        found,
+        _DOCUMENTS,
+        None if is_frame(path) else path,
+        weigh=lambda document: len(document[1]),
+        heaviest=_LETTERS,
     ):
         n += len(some)
         ids, texts, trees = map(list, zip(*some))
         yield Inputs(texts, None, ids, True, trees if format == "trees" else None)
     if not n:
-        raise InputError("no documents", path=path)
+        raise InputError("no documents", path=name_of(path))
 
 
-def _each(path: str, format: str, how: InputOptions, report: ReadReport) -> Iterator[tuple[str, str, None]]:
+def _each(path: Any, format: str, how: InputOptions, report: ReadReport) -> Iterator[tuple[str, str, None]]:
     for document in _document_reader(path, format, how, False, report):
         yield document.id, document.text, None
 
@@ -176,7 +195,7 @@ def _renamed(read: Inputs, names: Mapping[str, str]) -> Inputs:
     return replace(replace(read, labels=labels).only(wanted), dropped=wanted.count(False))
 
 
-def _texts(path: str, format: str, how: InputOptions, need_labels: bool) -> Inputs:
+def _texts(path: Any, format: str, how: InputOptions, need_labels: bool) -> Inputs:
     documents, skipped = _documents(path, format, how, need_labels)
     read = Inputs(
         [document.text for document in documents],
@@ -185,19 +204,41 @@ def _texts(path: str, format: str, how: InputOptions, need_labels: bool) -> Inpu
         True,
         skipped=skipped,
     )
+    if need_labels and format in _MISSING:
+        read = _with_labels(read, how, path, format)
+        skipped = read.skipped
     full = [bool(text.strip()) for text in read.inputs]
     if not need_labels or all(full):
         return read
     if how.on_error == "raise":
         raise InputError(
             f"document {read.ids[full.index(False)]} is empty",
-            path=path,
+            path=name_of(path),
             remedy="remove it, or skip such documents with on_error='skip'",
         )
     return replace(read.only(full), skipped=skipped + full.count(False))
 
 
-def _documents(path: str, format: str, how: InputOptions, need_labels: bool) -> tuple[list[Any], int]:
+def _with_labels(read: Inputs, how: InputOptions, path: Any, format: str) -> Inputs:
+    """The documents that have a label: a missing value is no class of its own."""
+    assert read.labels is not None
+    given = [bool(label) for label in read.labels]
+    if all(given):
+        return read
+    if how.on_error == "raise":
+        number = read.ids[given.index(False)]
+        what = (
+            f"no value in the column {how.label!r}"
+            if format == "frame"
+            else f"document {number} has no category"
+        )
+        line = int(number) if format == "frame" else None
+        remedy = "leave it out, or skip such documents with on_error='skip'"
+        raise InputError(what, path=name_of(path), line=line, remedy=remedy)
+    return replace(read.only(given), skipped=read.skipped + given.count(False))
+
+
+def _documents(path: Any, format: str, how: InputOptions, need_labels: bool) -> tuple[list[Any], int]:
     from spinney.corpus import ReadReport
 
     if format == "lines" and need_labels:
@@ -218,13 +259,14 @@ def _documents(path: str, format: str, how: InputOptions, need_labels: bool) -> 
 
 
 def _document_reader(
-    path: str, format: str, how: InputOptions, need_labels: bool, report: ReadReport
+    path: Any, format: str, how: InputOptions, need_labels: bool, report: ReadReport
 ) -> Iterator[Document]:
     from spinney.corpus.documents import read_documents
 
     reading: dict[str, Any] = {"encoding": how.encoding, "on_error": how.on_error, "report": report}
     if formats.FORMATS[format].rows:
-        reading |= {"text": how.text, "label": how.label if need_labels else None, "header": how.header}
+        text = text_column(path, None if how.text == "text" else how.text) if is_frame(path) else how.text
+        reading |= {"text": text, "label": how.label if need_labels else None, "header": how.header}
     return read_documents(path, format, **reading)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from unicodedata import category
 
@@ -57,10 +57,12 @@ def read_prose(
     encoding: str = "utf-8",
     on_error: OnError = "raise",
     report: ReadReport | None = None,
+    tokeniser: Callable[[str], Iterator[list[str]]] | None = None,
 ) -> Iterator[list[str]]:
     """The sentences of a file of prose, as tokens. A blank line ends a paragraph, and so a sentence.
 
-    With ``on_error="skip"``, a paragraph with a byte that cannot be decoded is dropped.
+    With ``on_error="skip"``, a paragraph with a byte that cannot be decoded is dropped. Sentences and tokens are found
+    by :func:`tokenized_sentences`, or by another ``tokeniser`` (:func:`spinney.corpus.tokenisers.tokeniser`).
 
     Examples
     --------
@@ -74,7 +76,7 @@ def read_prose(
     report = ReadReport() if report is None else report
     blocks = read_stanza_blocks(path, encoding)
     for text in parse_blocks(blocks, Block.decode, Block.each_stanza, on_error, report):
-        for sentence in tokenized_sentences(text):
+        for sentence in (tokeniser or tokenized_sentences)(text):
             report.read += 1
             yield sentence
 

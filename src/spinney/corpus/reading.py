@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from spinney.corpus.batches import Batch, ColumnName, cut_long, drop_long, sente
 from spinney.corpus.building import Cut, collected
 from spinney.corpus.columns import column_batches
 from spinney.corpus.compressed import FilePath
-from spinney.corpus.conllu import conllu_batches
+from spinney.corpus.conllu import Sentence, conllu_batches
 from spinney.corpus.dependencies import (
     PARSED_COLUMNS,
     DependencyParser,
@@ -25,16 +24,18 @@ from spinney.corpus.dependencies import (
     parsed_batches,
 )
 from spinney.corpus.documents import Document, read_documents
+from spinney.corpus.frames import cell_text, column, name_of, text_column
 from spinney.corpus.lines import OnError, ReadReport
 from spinney.corpus.pairing import Pairing
-from spinney.corpus.raw import tokenized_sentences
+from spinney.corpus.tokenisers import tokeniser
 from spinney.corpus.vocabulary import Folding, Numbering, Vocabulary
-from spinney.errors import InputError, OptionError, unknown_choice
+from spinney.errors import InputError, OptionError, SettingError, unknown_choice
 from spinney.formats import FORMATS, TEXT, guess_format, reader
 
 _WORDS: Final = "words"
 _RELATION: Final = "deprel"
 _STEP = 1 << 22  # numbers looked at at a time
+_RUNNING = ("prose",)  # formats of sentences that are found by a tokeniser
 _TAG = re.compile(
     r"</?(?:a|b|blockquote|br|center|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|span|strong|table|td|th|tr|u|ul)\b[^<>]*>",
     re.IGNORECASE,
@@ -51,6 +52,7 @@ def read_text(
     relations: bool = False,
     subtypes: bool = True,
     lowercase: bool = False,
+    tokens: str | None = None,
     vocabulary: Vocabulary | None = None,
     relation_names: Vocabulary | Sequence[str] | None = None,
     min_count: int = 1,
@@ -70,7 +72,8 @@ def read_text(
     Parameters
     ----------
     paths
-        A file or a folder of documents, or several, read one after the other.
+        A file or a folder of documents, or several, read one after the other; or a data frame
+        (:mod:`spinney.corpus.frames`), in which a cell of the text may also be a list of words, a sentence.
     format
         ``"lines"`` (one sentence per line), ``"prose"`` (to be split and tokenized), ``"columns"``, ``"conllu"``, or
         documents to be split and tokenized: ``"folder"`` of files, ``"csv"``, ``"tsv"``. By default as the name of
@@ -90,6 +93,9 @@ def read_text(
         without ``subtypes``, ``nsubj:pass`` is ``nsubj``.
     lowercase
         Whether ``The`` is ``the``.
+    tokens
+        What splits prose and documents into sentences and words: ``"spacy:NAME"``, the spaCy pipeline of a language
+        (``"spacy:en"``) or of a package (needs the extra ``spacy``); by default our own rules.
     vocabulary, relation_names
         Those of a fitted model: words that it lacks become its unknown symbol; a relation that it lacks is an error.
     min_count, max_size, unknown
@@ -146,6 +152,7 @@ def read_text(
         {"encoding": encoding, "on_error": on_error, "report": report},
         report,
         parser,
+        tokens,
     )
     for each in formats:
         reader.check(each)
@@ -225,17 +232,34 @@ class _Reader:
     how: Mapping[str, Any]  # what all readers of files take
     report: ReadReport
     parser: Any  # a function, or the name of a spaCy pipeline, then the pipeline
+    tokens: str | None = None
 
     def parses(self, format: str) -> bool:
         """Whether text of that format must be parsed to give what is wanted."""
-        wanted = self.tree or bool(self.relations) or self.words.names != ["form"]
-        return self.parser is not None and wanted and format not in ("conllu", "columns")
+        return (
+            self.parser is not None
+            and self._wants_more
+            and format not in ("conllu", "columns")
+            and not FORMATS[format].parsed
+        )
+
+    @property
+    def _wants_more(self) -> bool:
+        """Whether more than forms is wanted."""
+        return self.tree or bool(self.relations) or self.words.names != ["form"]
+
+    def _has_trees(self, format: str) -> bool:
+        """Whether sentences of that format, other than CoNLL-U, come with what is wanted besides their forms."""
+        return bool(FORMATS[format].parsed) and self._wants_more
 
     def check(self, format: str) -> None:
         """Refuse what the format does not have."""
-        if format not in TEXT:
+        if format not in (*TEXT, "frame"):
             raise unknown_choice("format must be", format, ("auto", *TEXT))
-        if (self.tree or self.relations) and format != "conllu" and not self.parses(format):
+        if self.tokens is not None:
+            check_untokenised(format)
+        has = format == "conllu" or self._has_trees(format)
+        if (self.tree or self.relations) and not has and not self.parses(format):
             what = "heads" if self.tree else "relations"
             remedy = (
                 "parse the text first" if format == "columns" else "parse the text first, or name a parser"
@@ -245,7 +269,7 @@ class _Reader:
             raise OptionError("relations can be a separate column or part of the words, not both")
         if FORMATS[format].rows:
             self._text_column()
-        self.words.columns(format, self.parses(format))
+        self.words.columns(format, self.parses(format) or self._has_trees(format))
 
     def _text_column(self) -> str:
         if self.text is None and not self.header:
@@ -265,10 +289,8 @@ class _Reader:
                 remedy = (
                     "is it in the same language and case, with the same kind of words, as the training text?"
                 )
-                raise InputError(
-                    "none of the words is in the vocabulary", path=os.fspath(path), remedy=remedy
-                )
-        where = ", ".join(os.fspath(path) for path, _ in files)
+                raise InputError("none of the words is in the vocabulary", path=name_of(path), remedy=remedy)
+        where = ", ".join(name_of(path) for path, _ in files)
         if not n:
             raise InputError(self._why_empty(), path=where)
         for name, table in (*zip(self.words.names, self.words.tables), *self.relations.items()):
@@ -291,7 +313,7 @@ class _Reader:
 
     def _fitting(self, path: FilePath, format: str) -> Iterator[Batch]:
         """The batches of a file, with sentences that are not too long."""
-        columns = self.words.columns(format, self.parses(format))
+        columns = self.words.columns(format, self.parses(format) or self._has_trees(format))
         shorten = drop_long if self.tree else cut_long
         for batch in self._batches(path, format, dict(zip(columns, self.words.tables))):
             numbers: dict[ColumnName, NDArray[np.int32]] = {_WORDS: self.words.numbers(batch, columns)}
@@ -309,31 +331,99 @@ class _Reader:
             return conllu_batches(path, tables | self.relations, heads=self.tree, **self.how)
         if format == "columns":
             return column_batches(path, tables, **self.how)
-        if FORMATS[format].sentences:
-            sentences: Iterable[list[str]] = reader(format, "sentences")(path, **self.how)
-        else:
-            table: dict[str, Any] = {}
-            if FORMATS[format].rows:
-                table = {"text": self._text_column(), "header": self.header}
-            sentences = document_sentences(read_documents(path, format, **table, **self.how))
+        if self._has_trees(format):
+            trees = reader(format, "parsed")(path, **self.how)
+            trees = _with_heads(trees, path) if self.tree else trees
+            how = {"on_error": self.how["on_error"], "report": self.report}
+            return parsed_batches(trees, tables | self.relations, path=path, **how)
+        text = None if self.text is None else str(self.text)
+        table: dict[str, Any] = {"text": text, "header": self.header, "tokens": self.tokens}
+        sentences = plain_sentences(path, format, **table, **self.how)
         if self.parses(format):
             trees = parse_dependencies(sentences, self.parser, report=self.report)
             how = {"on_error": self.how["on_error"], "report": self.report}
-            return parsed_batches(trees, tables | self.relations, path=path, **how)
+            return parsed_batches(trees, tables | self.relations, path=name_of(path), **how)
         return sentence_batches(sentences, tables[0])
 
 
-def document_sentences(documents: Iterable[Document]) -> Iterator[list[str]]:
+def _with_heads(sentences: Iterable[Sentence], path: FilePath) -> Iterator[Sentence]:
+    for sentence in sentences:
+        if not sentence.heads:
+            raise InputError("a sentence without heads", path=name_of(path), remedy="parse the text first")
+        yield sentence
+
+
+def check_untokenised(format: str) -> None:
+    """Refuse a tokeniser for text that is in tokens already.
+
+    Examples
+    --------
+    >>> check_untokenised("lines")
+    Traceback (most recent call last):
+    ...
+    spinney.errors.SettingError: tokens is for running text, but the words of lines are separate: leave it out, or ...
+    """
+    if FORMATS[format].sentences and format not in _RUNNING:
+        raise SettingError(
+            "{tokens} is for running text, but the words of {given} are separate: leave it out, or set {format} prose",
+            given=format,
+        )
+
+
+def plain_sentences(
+    path: FilePath | Any,
+    format: str,
+    *,
+    text: str | None = None,
+    header: bool = True,
+    tokens: str | None = None,
+    **how: Any,
+) -> Iterator[list[str]]:
+    """The sentences of a file in any format of text without annotation, or of a data frame, as tokens.
+
+    ``how`` are the keywords that all readers take.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> list(plain_sentences(pandas.DataFrame({"text": ["A joy. See it!"]}), "frame"))
+    [['A', 'joy', '.'], ['See', 'it', '!']]
+    """
+    if format == "frame":
+        return _frame_sentences(path, text, tokens)
+    if FORMATS[format].sentences:
+        by = {"tokeniser": tokeniser(tokens)} if format in _RUNNING else {}
+        sentences: Iterator[list[str]] = reader(format, "sentences")(path, **by, **how)
+        return sentences
+    table: dict[str, Any] = {"text": text or "text", "header": header} if FORMATS[format].rows else {}
+    return document_sentences(read_documents(path, format, **table, **how), tokens)
+
+
+def _frame_sentences(frame: Any, text: str | None, tokens: str | None) -> Iterator[list[str]]:
+    """Of the cells of a column; a list of words is a sentence as it is."""
+    for cell in column(frame, text_column(frame, text)):
+        if not isinstance(cell, list):
+            yield from document_sentences([Document(cell_text(cell))], tokens)
+        elif tokens is not None:
+            raise SettingError("{tokens} is for running text, but the cells are lists of words: leave it out")
+        elif cell:
+            yield list(map(cell_text, cell))
+
+
+def document_sentences(documents: Iterable[Document], tokens: str | None = None) -> Iterator[list[str]]:
     """The sentences of documents, as tokens; HTML tags count as white space.
+
+    They are found by our own rules, or by another tokeniser (:func:`spinney.corpus.tokenisers.tokeniser`).
 
     Examples
     --------
     >>> list(document_sentences([Document("A <i>joy</i>.<br /><br />See it!")]))
     [['A', 'joy', '.'], ['See', 'it', '!']]
     """
+    split = tokeniser(tokens)
     for document in documents:
         text = document.text
-        yield from tokenized_sentences(_TAG.sub(" ", text) if "<" in text else text)
+        yield from split(_TAG.sub(" ", text) if "<" in text else text)
 
 
 def _without_subtype(relation: str) -> str:

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from spinney.checking import sentences
+from spinney.corpus.frames import is_frame, name_of, text_column
 from spinney.corpus.waiting import in_batches
 from spinney.errors import InputError, OptionError, SettingError, did_you_mean, unknown_choice
 from spinney.formats import COMPRESSED, FORMATS, TEXT, giving, guess_format, reader
@@ -42,6 +43,7 @@ class Reading:
     max_length: int | None = None
     parser: str | None = None
     head_rules: str | None = None
+    tokens: str | None = None
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], words: str | None = None, parser: str | None = None) -> Self:
@@ -74,7 +76,8 @@ class Reading:
 
     def parses(self, format: str) -> bool:
         """Whether text of that format must be parsed to give what is wanted."""
-        return self.wants_more and self.parser is not None and format not in ("conllu", "columns")
+        has = format in ("conllu", "columns") or FORMATS[format].parsed
+        return self.wants_more and self.parser is not None and not has
 
     def tree_parser(self) -> str | DependencyParser:
         """What parses text, for those that need it."""
@@ -91,15 +94,15 @@ _NONE = type(None)
 #: The types of the fields of a reading; a model file may come from anyone, so they are checked.
 _KINDS: dict[str, Any] = {
     "words": str, "lowercase": bool, "unknown": (str, _NONE), "tree": bool, "relations": bool, "subtypes": bool,
-    "max_length": (int, _NONE), "parser": (str, _NONE), "head_rules": (str, _NONE),
+    "max_length": (int, _NONE), "parser": (str, _NONE), "head_rules": (str, _NONE), "tokens": (str, _NONE),
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Source:
-    """Files, and how to get text out of them."""
+    """Files (or a data frame), and how to get text out of them."""
 
-    files: Sequence[str]
+    files: Sequence[Any]
     format: str = "auto"
     encoding: str = "utf-8"
     on_error: str = "raise"
@@ -112,15 +115,18 @@ class Source:
 
     @classmethod
     def of(cls, data: Any, how: Any) -> Self:
-        """Files, read as settings of :class:`spinney.settings.text.TextFiles` say; none if the data are in memory."""
-        files = training_files(data) or []
+        """Files or a data frame, read as settings of :class:`spinney.settings.text.TextFiles` say; else none."""
+        files = training_sources(data) or []
         return cls(files, how.format, how.encoding, how.on_error, how.text, how.header)
 
     def check_columns(self) -> Self:
         """Refuse settings of tables if no file is one."""
-        formats = {"table" if os.path.isdir(file) else self.format_of(file) for file in self.files}
+        formats = {
+            "table" if isinstance(file, str) and os.path.isdir(file) else self.format_of(file)
+            for file in self.files
+        }
         for name, given, known in (
-            ("text", self.text is not None, giving("rows")), ("header", not self.header, ("csv", "tsv"))
+            ("text", self.text is not None, (*giving("rows"), "frame")), ("header", not self.header, ("csv", "tsv"))
         ):  # fmt: skip
             if given and formats and not formats & {*known, "table"}:
                 raise SettingError(
@@ -132,10 +138,12 @@ class Source:
     @property
     def name(self) -> str:
         """For messages."""
-        return ", ".join(self.files) or "the text"
+        return ", ".join(map(name_of, self.files)) or "the text"
 
-    def format_of(self, file: str) -> str:
+    def format_of(self, file: Any) -> str:
         """The format that was given, or that the file's name suggests."""
+        if is_frame(file) and self.format != "auto":
+            raise SettingError("{format} is for files, not for a data frame: leave it out")
         return guess_format(file) if self.format == "auto" else self.format
 
     def read(
@@ -167,7 +175,7 @@ class Source:
 
     def sizes(self) -> list[list[Any]]:
         """Path, bytes and time of change of each file, those of folders among them; nothing for what is not there."""
-        paths = [path for file in self.files for path in _inside(file)]
+        paths = [path for file in self.files if not is_frame(file) for path in _inside(file)]
         stats = [(path, os.stat(path)) for path in paths if os.path.isfile(path)]
         return [[os.path.abspath(path), stat.st_size, stat.st_mtime_ns] for path, stat in stats]
 
@@ -187,7 +195,8 @@ def training_arrays(
     Parameters
     ----------
     train
-        A file or folder, or several; a list of sentences, each a list of words; or the numbers themselves.
+        A file or folder, or several; a data frame; a list of sentences, each a list of words; or the numbers
+        themselves.
     how
         Settings of :class:`spinney.settings.text.TrainingText`, with ``min_count`` and ``max_words``.
     vocabulary
@@ -195,7 +204,7 @@ def training_arrays(
     """
     from spinney.corpus import TokenArrays, sentence_arrays
 
-    files = training_files(train)
+    files = training_sources(train)
     cut: dict[str, Any] = {
         "min_count": getattr(how, "min_count", 1),
         "max_size": getattr(how, "max_words", None),
@@ -234,6 +243,17 @@ def training_files(train: Any) -> list[str] | None:
     return [os.fspath(file) for file in train] if in_files else None
 
 
+def training_sources(train: Any) -> list[Any] | None:
+    """What a training text is read from, files or a data frame; None if it is sentences in memory.
+
+    Examples
+    --------
+    >>> training_sources("a.txt"), training_sources([["a", "rose"]])
+    (['a.txt'], None)
+    """
+    return [train] if is_frame(train) else training_files(train)
+
+
 @contextmanager
 def numbered(
     source: Source,
@@ -259,6 +279,8 @@ def numbered(
             inner = os.path.join(folder, "text")
             yield source.read(reading, report, vocabulary=vocabulary, folder=inner, **cut)
             return
+    if any(map(is_frame, source.files)):
+        raise SettingError("{cache} is for files, not for a data frame: leave it out")
     made_of = [*source.files, *filter(None, (reading.parser, reading.head_rules))]
     wanted = asdict(source) | reading.facts() | cut | {"files": replace(source, files=made_of).sizes()}
     wanted["vocabulary"] = None if vocabulary is None else list(vocabulary.words)
@@ -353,8 +375,8 @@ class Tokens(NamedTuple):
 
 
 def sentence_batches(data: Any, how: Any, reading: Reading, report: ReadReport) -> Iterator[list[Tokens]]:
-    """The sentences of a file, read as settings of :class:`spinney.settings.text.TextFiles` say, or of a list."""
-    if isinstance(data, str):
+    """The sentences of a file or a data frame, read as settings of TextFiles say, or of a list."""
+    if isinstance(data, str) or is_frame(data):
         source = Source([data], how.format, how.encoding, how.on_error, how.text, how.header).check_columns()
         yield from token_batches(source, reading, report)
         return
@@ -384,12 +406,13 @@ def token_batches(source: Source, reading: Reading, report: ReadReport) -> Itera
     """The sentences of the one file of a source, some at a time."""
     (path,) = source.files
     format = source.format_of(path)
-    if reading.tree and format != "conllu" and not reading.parses(format):
+    if reading.tree and format != "conllu" and not FORMATS[format].parsed and not reading.parses(format):
         raise OptionError(
             f"no heads in {format}: only conllu has them (parse the text first, or name a parser)"
         )
     sentences = _sentences(path, format, source, reading, report)
-    yield from in_batches(sentences, _SENTENCES, path, weigh=_length, heaviest=_WORDS)
+    place = None if is_frame(path) else path
+    yield from in_batches(sentences, _SENTENCES, place, weigh=_length, heaviest=_WORDS)
 
 
 def _length(sentence: Tokens) -> int:
@@ -397,7 +420,7 @@ def _length(sentence: Tokens) -> int:
 
 
 def _sentences(
-    path: str, format: str, source: Source, reading: Reading, report: ReadReport
+    path: Any, format: str, source: Source, reading: Reading, report: ReadReport
 ) -> Iterator[Tokens]:
     from spinney.corpus import read_columns, read_conllu
 
@@ -411,35 +434,45 @@ def _sentences(
         for rows in read_columns(path, **how):
             columns = [_column(name, [str(i) for i in range(len(rows[0]))], path) for name in names]
             yield Tokens(rows, _words(rows, columns, reading), [], [])
+    elif FORMATS[format].parsed and reading.wants_more:
+        for sentence in reader(format, "parsed")(path, **how):
+            yield _parsed(sentence, reading, path)._replace(rows=[[form] for form in sentence.forms])
     elif reading.parses(format):
         from spinney.corpus.dependencies import parse_dependencies
 
-        plain = _plain_sentences(path, format, source, how)
+        plain = _plain_sentences(path, format, source, reading, how)
         for sentence in parse_dependencies(plain, reading.tree_parser(), report=report):
             yield _parsed(sentence, reading, path)._replace(rows=[[form] for form in sentence.forms])
     elif names != ["form"]:
         raise OptionError(f"no {reading.words} in {format}: only conllu and columns have more than forms")
     else:
-        for words in _plain_sentences(path, format, source, how):
+        for words in _plain_sentences(path, format, source, reading, how):
             yield _bare(words, reading)
 
 
-def _plain_sentences(path: str, format: str, source: Source, how: dict[str, Any]) -> Iterator[list[str]]:
-    from spinney.corpus.reading import document_sentences
+def _plain_sentences(
+    path: Any, format: str, source: Source, reading: Reading, how: dict[str, Any]
+) -> Iterator[list[str]]:
+    from spinney.corpus.reading import plain_sentences
 
-    if format in TEXT and FORMATS[format].sentences:
-        sentences: Iterator[list[str]] = reader(format, "sentences")(path, **how)
-        return sentences
-    return document_sentences(documents(path, format, source, how))
+    _check_text(format)
+    # A text that is in tokens already, where the training text was not, needs no tokeniser.
+    tokens = None if FORMATS[format].sentences and format != "prose" else reading.tokens
+    return plain_sentences(path, format, text=source.text, header=source.header, tokens=tokens, **how)
 
 
-def documents(path: str, format: str, source: Source, how: dict[str, Any]) -> Iterator[Document]:
+def _check_text(format: str) -> None:
+    if format not in (*TEXT, "frame"):
+        raise unknown_choice("format must be", format, ("auto", *TEXT))
+
+
+def documents(path: Any, format: str, source: Source, how: dict[str, Any]) -> Iterator[Document]:
     """The documents of a folder or of a table."""
     from spinney.corpus.documents import read_documents
 
-    if format not in TEXT:
-        raise unknown_choice("format must be", format, ("auto", *TEXT))
-    return read_documents(path, format, text=source.text or "text", header=source.header, **how)
+    _check_text(format)
+    text = text_column(path, source.text) if is_frame(path) else source.text or "text"
+    return read_documents(path, format, text=text, header=source.header, **how)
 
 
 def _parsed(sentence: Sentence, reading: Reading, path: str) -> Tokens:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, fields
+from functools import partial
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -13,7 +14,8 @@ from sklearn.exceptions import NotFittedError
 from spinney.checking import whole
 from spinney.corpus.lines import fields as split_fields
 from spinney.corpus.raw import split_sentences, tokenize
-from spinney.errors import InputError, SettingError, shown, unknown_choice
+from spinney.corpus.tokenisers import is_spacy, spacy_tokens
+from spinney.errors import InputError, SettingError, SpinneyError, shown, unknown_choice
 from spinney.files import ModelFile, Parts
 
 Weighting = Literal["tfidf", "counts", "binary"]
@@ -38,10 +40,11 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Maximum number of the remaining words to keep, the most frequent first.
     lowercase : bool
     stop_words : {"english"}, optional
-    tokens : {"words", "all", "spaces"}
+    tokens : {"words", "all", "spaces"} or "spacy:NAME"
         What a word is: two or more letters or digits (as in scikit-learn); every token of
         :func:`spinney.corpus.tokenize`, punctuation and words of one letter too; or what stands between ASCII white
-        space, for text that is tokenized already, such as the leaves of trees; then a line is a sentence.
+        space, for text that is tokenized already, such as the leaves of trees; then a line is a sentence. Or every
+        token of a spaCy pipeline, such as ``"spacy:en"`` (see :func:`spinney.corpus.tokenisers.tokeniser`).
 
     Examples
     --------
@@ -63,7 +66,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     max_features: int | None = None
     lowercase: bool = True
     stop_words: str | None = None
-    tokens: Tokens = "words"
+    tokens: Tokens | str = "words"
 
     def __post_init__(self) -> None:
         self._check()
@@ -78,8 +81,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 whole(name, getattr(self, name), least)
         if self.stop_words not in (None, "english"):
             raise unknown_choice("stop_words must be", self.stop_words, ("english", "nothing"))
-        if self.tokens not in get_args(Tokens):
-            raise unknown_choice("tokens must be", self.tokens, get_args(Tokens))
+        if self.tokens not in get_args(Tokens) and not is_spacy(self.tokens):
+            raise unknown_choice("tokens must be", self.tokens, (*get_args(Tokens), "spacy:NAME"))
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:
         """Learn the vocabulary (and idf); labels are not used."""
@@ -94,6 +97,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         texts = _checked_texts(_one_column(texts))
         try:
             counts = self._vectoriser.fit_transform(texts)
+        except SpinneyError:  # of the tokeniser
+            raise
         except ValueError as error:
             what = "there is no word to learn from ({error}): lower {min_count}, or check the text"
             raise SettingError(what, error=error) from None
@@ -185,11 +190,17 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         from sklearn.feature_extraction.text import CountVectorizer
 
         # The tokenizer recognises abbreviations by their case, so text is lower-cased afterwards.
-        own = {"all": _lowered_tokens if self.lowercase else tokenize, "spaces": split_fields}
+        by_spacy = is_spacy(self.tokens)
+        own: dict[str, Any] = {
+            "all": _lowered_tokens if self.lowercase else tokenize,
+            "spaces": split_fields,
+        }
+        if by_spacy:
+            own[self.tokens] = partial(spacy_tokens, self.tokens, self.lowercase)
         words = {} if self.tokens == "words" else {"tokenizer": own[self.tokens], "token_pattern": None}
         return CountVectorizer(
             **words,
-            lowercase=self.lowercase and self.tokens != "all",
+            lowercase=self.lowercase and self.tokens != "all" and not by_spacy,
             stop_words=self.stop_words,
             ngram_range=(1, self.ngrams),
             min_df=self.min_count,

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from spinney.corpus import ReadReport, TokenArrays, read_tokenized, tokenized_sentences
+from spinney.corpus import ReadReport, TokenArrays, read_tokenized
+from spinney.corpus.frames import name_of
 from spinney.corpus.lines import Block, parse_blocks, read_stanza_blocks
 from spinney.corpus.reading import document_sentences
-from spinney.corpus.text import Source, documents, training_files
+from spinney.corpus.text import Source, documents, training_files, training_sources
+from spinney.corpus.tokenisers import tokeniser
 from spinney.corpus.vocabulary import Folding, Numbering, Vocabulary
 from spinney.corpus.waiting import in_batches
 from spinney.errors import InputError, OptionError
@@ -64,7 +66,7 @@ def bag_batches(
     data: Any, s: Any, lowercase: bool, report: ReadReport, words: Sequence[str]
 ) -> Iterator[Bags]:
     """As :func:`read_bags`, some documents at a time."""
-    files = training_files(data)
+    files = training_files(data)  # a data frame is no file that could be standard input
     path = files[0] if files is not None and len(files) == 1 else None
     found = ((name, list(document)) for name, document in _all_documents(data, s, report))
     n = known = 0
@@ -107,20 +109,20 @@ def document_words(data: Any, s: Any, report: ReadReport) -> Iterator[list[str]]
 
 
 def _named(data: Any) -> str | None:
-    files = training_files(data)
-    return None if files is None else ", ".join(files)
+    files = training_sources(data)
+    return None if files is None else ", ".join(map(name_of, files))
 
 
 def _all_documents(data: Any, s: Any, report: ReadReport) -> Iterator[tuple[str, Iterator[str]]]:
     """The documents of files, read as settings say (see :class:`spinney.settings.text.TextFiles`), or of a list."""
-    files = training_files(data)
+    files = training_sources(data)
     if files is None:
         for number, words in enumerate(data, 1):
             yield str(number), iter(words)
         return
     source = Source(files, s.format, s.encoding, s.on_error, s.text, s.header)
     for path in files:
-        yield from _documents(path, source, report)
+        yield from _documents(path, source, report, getattr(s, "tokens", None))
 
 
 def table_of(documents: Sequence[Sequence[str]], words: Sequence[str]) -> Any:
@@ -157,7 +159,9 @@ def _table(ids: Any, ends: Sequence[int], seen: Sequence[str], words: Sequence[s
     return table
 
 
-def _documents(path: str, source: Source, report: ReadReport) -> Iterator[tuple[str, Iterator[str]]]:
+def _documents(
+    path: Any, source: Source, report: ReadReport, tokens: str | None = None
+) -> Iterator[tuple[str, Iterator[str]]]:
     """Each document: its name, or its number from 1, and its words."""
     how: dict[str, Any] = {"encoding": source.encoding, "on_error": source.on_error, "report": report}
     format = source.format_of(path)
@@ -171,7 +175,7 @@ def _documents(path: str, source: Source, report: ReadReport) -> Iterator[tuple[
         paragraphs = (stanza for block in blocks for stanza in block.each_stanza())
         texts = parse_blocks(paragraphs, Block.decode, lambda one: iter([one]), how["on_error"], report)
         for number, text in enumerate(texts, 1):
-            yield str(number), chain.from_iterable(tokenized_sentences(text))
+            yield str(number), chain.from_iterable(tokeniser(tokens)(text))
     else:
         for document in documents(path, format, source, how):
-            yield document.id, chain.from_iterable(document_sentences([document]))
+            yield document.id, chain.from_iterable(document_sentences([document], tokens))

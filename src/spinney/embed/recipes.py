@@ -32,7 +32,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> EmbedMode
     Parameters
     ----------
     train
-        Files or folders of text; a list of sentences (for topics: of documents), each a list of words; or
+        Files or folders of text; a data frame; a list of sentences (for topics: of documents), each a list of words; or
         :class:`~spinney.corpus.TokenArrays`.
     settings
         Settings of :mod:`spinney.settings.embed`; or give them by name, ``method`` among them.
@@ -59,7 +59,9 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> EmbedMode
 
 
 def _of_words(train: Any, s: Any, report: ReadReport) -> EmbedModel:
-    reading = Reading(s.words, s.lowercase, s.unknown or None, max_length=s.max_length, parser=s.parser)
+    reading = Reading(
+        s.words, s.lowercase, s.unknown or None, max_length=s.max_length, parser=s.parser, tokens=s.tokens
+    )
     reading.check_parser()
     common = {"random_state": s.seed, "threads": s.threads}
     model: Embedding | SpectralHMM

@@ -12,7 +12,7 @@ import numpy as np
 
 from spinney.corpus import ReadReport, TokenArrays, Vocabulary, read_lines
 from spinney.corpus.lines import fields
-from spinney.corpus.text import Reading, Source, training_arrays
+from spinney.corpus.text import Reading, Source, training_arrays, training_files
 from spinney.errors import InputError, SettingError, about
 from spinney.lm.arpa import read_arpa, write_arpa
 from spinney.lm.backoff import BackoffModel
@@ -59,8 +59,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> LanguageM
     Parameters
     ----------
     train
-        Files or folders of text, with one sentence per line unless ``format`` says otherwise; or a list of sentences,
-        each a list of words. So may the setting ``dev`` be.
+        Files or folders of text, with one sentence per line unless ``format`` says otherwise; a data frame; or a list
+        of sentences, each a list of words. So may the setting ``dev`` be.
     settings
         Settings of :mod:`spinney.settings.lm`; or give them by name, ``method`` among them.
 
@@ -75,7 +75,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> LanguageM
     source = Source.of(train, s).check_columns()
     known = _given_vocabulary(s)
     symbol = (None if s.closed else s.unknown or "<unk>") if known is None else known.unknown
-    reading = Reading(s.words, s.lowercase, symbol, max_length=s.max_length, parser=s.parser)
+    reading = Reading(s.words, s.lowercase, symbol, max_length=s.max_length, parser=s.parser, tokens=s.tokens)
     reading.check_parser()
     report = ReadReport()
     read_with = None if known is None else with_marks(known)
@@ -95,8 +95,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> LanguageM
                 model.facts["dev_perplexity"] = model.perplexity(held_out).perplexity
         if tried:
             model.facts["tuning"] = tried
-    if source.files:
-        model.facts["train"] = list(source.files)
+    if (files := training_files(train)) is not None:
+        model.facts["train"] = files
     model.settings = settings
     return model
 

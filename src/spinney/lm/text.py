@@ -156,7 +156,7 @@ def _marked(mark: str, sentence: int, source: Source, reading: Reading) -> Input
     from spinney.corpus.lines import fields
 
     for path in source.files:
-        if not os.path.isfile(path):
+        if not isinstance(path, str) or not os.path.isfile(path):
             continue
         for number, line in read_lines(path, source.encoding):
             if reading.lowercase:

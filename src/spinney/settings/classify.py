@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from spinney.errors import SettingError
+from spinney.errors import SettingError, unknown_choice
 from spinney.settings import (
     AMOUNT,
     COUNT,
@@ -49,11 +49,19 @@ class Words(Settings):
 
     panel = FEATURES
     features: Annotated[Literal["tfidf", "counts", "binary"], "Weighting of words."] = "tfidf"
-    tokens: Annotated[Literal["words", "all", "spaces"] | None, "Tokenisation (default: by format)."] = None
+    tokens: Annotated[
+        str | None, OneOf(("words", "all", "spaces", "spacy:en"), open=True), "Kind of tokens."
+    ] = None
     ngrams: Annotated[int, AtLeast(1), AtMost(100), "Maximum length of word n-grams."] = 1
     min_count: Annotated[int, AtLeast(1), COUNT, "Drop words that fewer documents contain."] = 1
     lowercase: Annotated[bool, "Fold words to lower case."] = True
     stop_words: Annotated[Literal["english"] | None, "Drop function words."] = None
+
+    def check(self) -> None:
+        super().check()
+        known = ("words", "all", "spaces", "spacy:NAME")
+        if self.tokens is not None and self.tokens not in known and not self.tokens.startswith("spacy:"):
+            raise unknown_choice("tokens must be", self.tokens, known)
 
 
 @dataclass(frozen=True, kw_only=True)

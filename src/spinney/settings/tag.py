@@ -61,6 +61,7 @@ class Sentences(Decoding):
 
     panel = DATA
     format: Annotated[str, OneOf((*LABELLED, "lines", "letters")), "Format of the files."] = "columns"
+    label: Annotated[str | None, "Label in spaCy files: ner, tag or pos (default: ner)."] = None
     docstart: Annotated[Literal["drop", "keep"], "What to do with -DOCSTART- lines."] = "drop"
 
     def check(self) -> None:

@@ -44,6 +44,7 @@ class TrainingText(TextFiles):
     panel = DATA
     words: Annotated[str, "What a word is: form, lemma, lemma+upos; in column files 0 or 0+1."] = "form"
     lowercase: Annotated[bool, "Convert words to lower case."] = False
+    tokens: Annotated[str | None, "Tokeniser of prose, such as spacy:en."] = None
     max_length: Annotated[int | None, AtLeast(1), COUNT, "Truncate longer sentences to this many words."] = (
         None
     )

@@ -8,10 +8,12 @@ from typing import Any
 
 from spinney.corpus import ReadReport, read_conllu, read_crfsuite, read_lines
 from spinney.corpus.compressed import FilePath
+from spinney.corpus.frames import frame_tokens, is_frame, series_list, tagged_frame
 from spinney.corpus.lines import OnError
+from spinney.corpus.reading import plain_sentences
 from spinney.corpus.vocabulary import Numbering
 from spinney.corpus.waiting import in_batches
-from spinney.errors import InputError, shown, unknown_choice
+from spinney.errors import InputError, SettingError, shown, unknown_choice
 from spinney.formats import giving, reader
 from spinney.tagging.columns import (
     Columns,
@@ -23,6 +25,8 @@ from spinney.tagging.columns import (
 from spinney.tagging.g2p import cmudict_sentences, nettalk_sentences
 
 LABELLED = giving("tagged")
+#: Formats in which what is the label can be chosen.
+OF_SPACY = ("spacy", "spacy-jsonl")
 FORMATS = (*LABELLED, "lines", "letters")
 SENTENCES = 1000  # sentences per batch
 TOKENS = 100_000  # tokens per batch, where sentences are long
@@ -40,17 +44,19 @@ def read_columns_of(
     report: ReadReport | None = None,
     docstart: Any = "drop",
     pool: Numbering | None = None,
+    label: str | None = None,
 ) -> Columns:
     """All sentences of a file, or of several; the label of the format, if any, comes last.
 
     ``columns``: as they are. ``conllu``: form, then universal part of speech. ``crfsuite``: attributes as one cell,
     then the label. ``nettalk``, ``cmudict``: letter, then sound (``nettalk-stress``: sound and stress). ``lines``
-    (tokens separated by spaces) and ``letters`` (words) have no labels.
+    (tokens separated by spaces) and ``letters`` (words) have no labels. ``spacy`` and ``spacy-jsonl``: token, then the
+    ``label`` (``ner``, ``tag``, ``pos``), if it is given.
     """
     if format == "columns":
         return read_all(paths, pool, encoding=encoding, on_error=on_error, report=report, docstart=docstart)
     files = [paths] if isinstance(paths, str) or not isinstance(paths, Sequence) else list(paths)
-    rows = (row for path in files for row in _sentences(path, format, encoding, on_error, report))
+    rows = (row for path in files for row in _sentences(path, format, encoding, on_error, report, label))
     return Columns.from_sentences(rows, pool)
 
 
@@ -62,6 +68,7 @@ def read_batches_of(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
     docstart: Any = "drop",
+    label: str | None = None,
 ) -> Iterator[Columns]:
     """The same in batches of sentences, in bounded memory; columns come with the lines between sentences."""
     if format == "columns":
@@ -70,7 +77,7 @@ def read_batches_of(
             between=True,
         )  # fmt: skip
         return
-    sentences = iter(_sentences(path, format, encoding, on_error, report))
+    sentences = iter(_sentences(path, format, encoding, on_error, report, label))
     pool = Numbering()
     for some in in_batches(sentences, SENTENCES, path, weigh=len, heaviest=TOKENS):
         pool = pool if len(pool) < POOL else Numbering()
@@ -93,20 +100,22 @@ def is_pair(data: Any) -> bool:
 def labelled_data(
     data: Any, s: Any, report: ReadReport | None = None, like: Columns | None = None
 ) -> Columns:
-    """Sentences with labels: a file or several, (sentences, labels), or columns as they are.
+    """Sentences with labels: a file or several, a data frame, (sentences, labels), or columns as they are.
 
     ``s`` are the settings for reading files; with ``like``, the number of columns must be the same.
     """
     if isinstance(data, Columns):
         return data
+    if is_frame(data):
+        return labelled_columns(*tagged_frame(data, s.label), like)
     if is_pair(data):
-        sentences, labels = data
+        sentences, labels = map(series_list, data)
         return labelled_columns(sentences, labels, like)
     files = [data] if isinstance(data, str) else list(data) if isinstance(data, Iterable) else [data]
     if not files or not all(isinstance(file, str | os.PathLike) for file in files):
-        what = f"data must be files, or a pair of sentences and their labels, not {shown(data)}"
+        what = f"data must be files, a data frame, or a pair of sentences and their labels, not {shown(data)}"
         raise InputError(what)
-    columns = _read(files, s, report)
+    columns = _read(files, s, report, s.label or "ner")
     if not columns.n_tokens:
         raise InputError("no sentences", path=", ".join(files))
     if columns.width < 2:
@@ -122,24 +131,54 @@ def unlabelled_data(data: Any, s: Any, like: Columns | None = None) -> Columns:
     """Sentences without labels: a file, sentences in memory, or columns as they are."""
     if isinstance(data, Columns):
         return data
+    if is_frame(data):
+        return unlabelled_columns(frame_tokens(data), like)
     return _read([data], s) if isinstance(data, str) else unlabelled_columns(data, like)
 
 
-def _read(files: Sequence[str], s: Any, report: ReadReport | None = None) -> Columns:
+def check_label(s: Any) -> None:
+    """Refuse the choice of a label for files that have only one."""
+    if s.label is not None and s.format not in OF_SPACY:
+        raise SettingError(
+            "{label} is for files of spaCy and for data frames, not for {given}", given=s.format
+        )
+
+
+def _read(
+    files: Sequence[str], s: Any, report: ReadReport | None = None, label: str | None = None
+) -> Columns:
+    check_label(s)
     how = {"encoding": s.encoding, "on_error": s.on_error, "docstart": s.docstart}
-    return read_columns_of(files, s.format, report=report, **how)
+    return read_columns_of(files, s.format, report=report, label=label, **how)
 
 
 def _sentences(
-    path: FilePath, format: str, encoding: str, on_error: OnError, report: ReadReport | None
+    path: FilePath,
+    format: str,
+    encoding: str,
+    on_error: OnError,
+    report: ReadReport | None,
+    label: str | None = None,
 ) -> Iterable[Rows]:
     if format not in FORMATS:
         raise unknown_choice("format must be", format, FORMATS)
+    how: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "report": report}
+    if format in OF_SPACY:
+        return _of_spacy(path, format, label, how)
     what = "tagged" if format in LABELLED else "sentences"
-    sentences: Iterable[Rows] = reader(format, what)(
-        path, encoding=encoding, on_error=on_error, report=report
-    )
+    sentences: Iterable[Rows] = reader(format, what)(path, **how)
     return sentences if what == "tagged" else ([(token,) for token in sentence] for sentence in sentences)  # type: ignore[misc]
+
+
+def _of_spacy(path: FilePath, format: str, label: str | None, how: dict[str, Any]) -> Iterable[Rows]:
+    """Tokens with their labels, or alone if no label is wanted."""
+    if label is None:
+        return ([(token,) for token in sentence] for sentence in plain_sentences(path, format, **how))
+    if format == "spacy-jsonl" and label != "ner":
+        raise SettingError("{label} must be ner in the format spacy-jsonl, not {given}", given=repr(label))
+    chosen = {"label": label} if format == "spacy" else {}
+    rows: Iterable[Rows] = reader(format, "tagged")(path, **chosen, **how)
+    return rows
 
 
 def conllu_rows(path: FilePath, **how: Any) -> Iterator[Rows]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from spinney.corpus import ReadReport
+from spinney.corpus.frames import is_frame
 from spinney.errors import SettingError, about
 from spinney.optim import warn_if_empty
 from spinney.settings import Settings, choose, settings_or
@@ -25,6 +26,7 @@ from spinney.tagging.tagger import Tagger
 _BY_FORMAT = {
     "conllu": "pos",
     "crfsuite": "U:%value[0,0]\nB",
+    "spacy-jsonl": "ner",
     **dict.fromkeys(["nettalk", "nettalk-stress", "cmudict"], "g2p"),
 }
 
@@ -35,9 +37,9 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
     Parameters
     ----------
     train
-        Files of labelled sentences; or sentences in memory: a pair (sentences, labels), or
-        :class:`~spinney.tagging.columns.Columns`. The settings ``dev`` and ``unlabelled`` take the same,
-        and ``init`` may be a tagger.
+        Files of labelled sentences; or sentences in memory: a pair (sentences, labels), a data frame with a column of
+        lists of ``tokens`` and one of their labels (``label``), or :class:`~spinney.tagging.columns.Columns`. The
+        settings ``dev`` and ``unlabelled`` take the same, and ``init`` may be a tagger.
     settings
         Settings of :mod:`spinney.settings.tag`; or give them by name, ``method`` among them.
 
@@ -53,7 +55,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
     tagger = _tagger(s, train)
     report = ReadReport()
     columns = labelled_data(train, s, report)
-    _say_what_is_left_out(tagger.patterns, columns)
+    if s.preset is not None or s.patterns is not None:
+        _say_what_is_left_out(tagger.patterns, columns)
     data: dict[str, Any] = {}
     if getattr(s, "dev", None) is not None:
         data["dev"] = labelled_data(s.dev, s, like=columns)
@@ -146,6 +149,10 @@ def _looked_at(s: Any, train: Any) -> str | None:
     """The default patterns of the method or the format or, for sentences in memory, of the estimator."""
     if getattr(s, "method", "crf") == "hmm":
         return "U:%x[0,0]\nB"
+    if is_frame(train):
+        return None
+    if s.format == "spacy":
+        return "ner" if s.label in (None, "ner") else "pos"
     if s.format in _BY_FORMAT:
         return _BY_FORMAT[s.format]
     if not _trained_on(train):
@@ -156,7 +163,7 @@ def _looked_at(s: Any, train: Any) -> str | None:
 def _trained_on(train: Any) -> dict[str, Any]:
     """The files of the training data, if it is files."""
     files = [train] if isinstance(train, str) else train
-    if isinstance(files, Columns) or not all(isinstance(file, str) for file in files):
+    if isinstance(files, Columns) or is_frame(files) or not all(isinstance(file, str) for file in files):
         return {}
     return {"train": list(files)}
 

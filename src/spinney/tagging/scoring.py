@@ -12,13 +12,20 @@ import numpy as np
 
 from spinney import progress
 from spinney.corpus import ReadReport
+from spinney.corpus.frames import frame_tokens, is_frame
 from spinney.corpus.lines import fields
 from spinney.errors import InputError
 from spinney.evaluate import conlleval_report
 from spinney.model import Applied
 from spinney.tagging.columns import Columns
 from spinney.tagging.encoding import is_label_of, scheme_of
-from spinney.tagging.reading import is_pair, labelled_data, read_batches_of, read_conllu_batches
+from spinney.tagging.reading import (
+    check_label,
+    is_pair,
+    labelled_data,
+    read_batches_of,
+    read_conllu_batches,
+)
 from spinney.views import Extra, Facts, Lines, Table, View
 
 if TYPE_CHECKING:
@@ -132,9 +139,12 @@ def _set(tagger: Tagger, s: Any) -> Tagger:
 
 
 def _batches(tagger: Tagger, data: Any, s: Any, report: ReadReport) -> Iterable[Columns]:
+    if is_frame(data):
+        return [tagger.columns(frame_tokens(data))]
     if not isinstance(data, str):
         return [data if isinstance(data, Columns) else tagger.columns(data)]
-    how = {"encoding": s.encoding, "on_error": s.on_error, "docstart": s.docstart}
+    check_label(s)
+    how = {"label": s.label, "encoding": s.encoding, "on_error": s.on_error, "docstart": s.docstart}
     return read_batches_of(data, s.format, report=report, **how)
 
 

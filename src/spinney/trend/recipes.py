@@ -40,8 +40,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendMode
     Parameters
     ----------
     train
-        Files: CSV or TSV with a column of times, or folders of years. Or :class:`~spinney.trend.model.Documents`,
-        whose targets, if any, are predicted.
+        Files: CSV or TSV with a column of times, or folders of years; or a data frame with such columns. Or
+        :class:`~spinney.trend.model.Documents`, whose targets, if any, are predicted.
     settings
         Settings of :mod:`spinney.settings.trend`; or give them by name, ``method`` among them.
 

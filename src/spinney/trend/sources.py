@@ -14,8 +14,9 @@ import numpy as np
 
 from spinney.corpus import ReadReport, read_folder, read_lines
 from spinney.corpus.documents import column_number, read_cells
+from spinney.corpus.frames import is_frame, name_of
 from spinney.corpus.waiting import in_batches
-from spinney.errors import InputError, about, shown
+from spinney.errors import InputError, SettingError, about, shown
 from spinney.formats import FORMATS, guess_format
 from spinney.settings.trend import DATED, named_columns
 from spinney.trend.dates import Every, Time, binned, parse_time
@@ -72,13 +73,18 @@ class _Row:
 
 
 def paths_of(data: Any) -> list[str] | None:
-    """The files, or None if the data are documents in memory."""
-    if isinstance(data, Documents):
+    """The files, or None if the data are documents or a data frame in memory."""
+    if isinstance(data, Documents) or is_frame(data):
         return None
     paths = [data] if isinstance(data, str | os.PathLike) or not isinstance(data, Iterable) else list(data)
     if not paths or not all(isinstance(path, str | os.PathLike) for path in paths):
-        raise InputError(f"data must be files, or a Documents, not {shown(data)}")
+        raise InputError(f"data must be files, a data frame, or a Documents, not {shown(data)}")
     return [os.fspath(path) for path in paths]
+
+
+def _sources(data: Any) -> list[Any] | None:
+    """The files, or a data frame; None for documents in memory."""
+    return [data] if is_frame(data) else paths_of(data)
 
 
 def read_dated(
@@ -90,12 +96,12 @@ def read_dated(
     numeric: bool = False,
     classes: Sequence[str] = (),
 ) -> Read:
-    """All documents of some files; documents in memory are returned as they are.
+    """All documents of some files or of a data frame; documents in memory are returned as they are.
 
     Parameters
     ----------
     data
-        Files, folders, or :class:`~spinney.trend.model.Documents`.
+        Files, folders, a data frame, or :class:`~spinney.trend.model.Documents`.
     columns
         The columns of tables.
     s
@@ -107,32 +113,34 @@ def read_dated(
     classes
         The labels to keep; documents with other labels are dropped.
     """
-    files = paths_of(data)
+    files = _sources(data)
     if files is None:
         return Read(data, [str(i + 1) for i in range(len(data))])
     checked = [_Checked(file, s, columns, numeric) for file in files]
     rows = [row for one in checked for row in one.rows() if not classes or row.target in classes]
+    names = ", ".join(map(name_of, files))
     if not rows:
-        raise InputError("no documents", path=", ".join(files))
-    read = _read(rows, columns, every, numeric, ", ".join(files))
+        raise InputError("no documents", path=names)
+    read = _read(rows, columns, every, numeric, names)
     return replace(read, skipped=sum(one.skipped for one in checked))
 
 
 def dated_batches(data: Any, columns: Columns, s: Any, every: Every, report: ReadReport) -> Iterator[Read]:
     """As :func:`read_dated`, some documents at a time; the report counts the skipped ones."""
-    files = paths_of(data)
+    files = _sources(data)
     if files is None:
         yield read_dated(data, columns, s, every)
         return
     n = 0
     for file in files:
         one = _Checked(file, s, columns, False)
-        for rows in in_batches(one.rows(), _ROWS, file, weigh=lambda row: len(row.text), heaviest=_LETTERS):
+        place = None if is_frame(file) else file
+        for rows in in_batches(one.rows(), _ROWS, place, weigh=lambda row: len(row.text), heaviest=_LETTERS):
             n += len(rows)
-            yield _read(rows, columns, every, False, file)
+            yield _read(rows, columns, every, False, name_of(file))
         report.skipped += one.skipped
     if not n:
-        raise InputError("no documents", path=", ".join(files))
+        raise InputError("no documents", path=", ".join(map(name_of, files)))
 
 
 def _read(rows: Sequence[_Row], columns: Columns, every: Every, numeric: bool, name: str) -> Read:
@@ -152,12 +160,14 @@ def _read(rows: Sequence[_Row], columns: Columns, every: Every, numeric: bool, n
 class _Checked:
     """Rows with valid times and numbers; others are an error, or skipped and counted."""
 
-    def __init__(self, path: str, s: Any, columns: Columns, numeric: bool) -> None:
+    def __init__(self, path: Any, s: Any, columns: Columns, numeric: bool) -> None:
         self.path, self.s, self.columns, self.numeric = path, s, columns, numeric
         self.skipped = 0
         self._kind: type | None = None
 
     def rows(self) -> Iterator[_Row]:
+        if is_frame(self.path) and self.s.format != "auto":
+            raise SettingError("{format} is for files, not for a data frame: leave it out")
         format = guess_format(self.path, DATED) if self.s.format == "auto" else self.s.format
         if FORMATS[format].rows:
             return self._table(format)
@@ -238,7 +248,7 @@ class _Checked:
             if self.s.on_error == "skip":
                 self.skipped += 1
                 return None
-            path = self.path if line is not None else f"{self.path}/{id}"
+            path = name_of(self.path) if line is not None else f"{self.path}/{id}"
             raise InputError(error.what, path=path, line=line, remedy=error.remedy) from None
 
     def _time(self, text: str) -> Time:
