@@ -90,7 +90,8 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         Learn phrase labels in this scheme, whatever that of the data; predicted labels are in the scheme of the data.
         The learned labels are those of ``labels_``, ``predict_marginals`` and the numbers that ``predict_kbest`` gives.
     decoding : str
-        ``"viterbi"`` (the best labelling) or ``"posterior"`` (the best label of each token).
+        ``"viterbi"`` (the best labelling), ``"posterior"`` (the best label of each token) or ``"f1"`` (the phrases with
+        the best F1 to expect: :func:`spinney.inference.phrases.f1_choice`).
     patience : int, optional
         Checks on a dev set without improvement before training stops (5 by default).
 
