@@ -63,6 +63,11 @@ def evaluate(help: str, settings: type[Settings], task: str, *data: Argument) ->
     return Verb(help, "spinney.cli.running:evaluate", settings, (MODEL, *data), (), task)
 
 
+def explain(help: str, settings: type[Settings], task: str, data: Argument = TEXT) -> Verb:
+    """An ``explain``: it calls the model's method."""
+    return Verb(help, "spinney.cli.running:explain", settings, (MODEL, data), (), task)
+
+
 def inspect(help: str, settings: type[Settings], task: str) -> Verb:
     """An ``inspect``: the views of the model."""
     return Verb(help, "spinney.cli.running:inspect", settings, (MODEL,), (), task)
@@ -167,6 +172,12 @@ TASKS: dict[str, Task] = {
                 "Show the size of a model, the words of each class, its groups or tree, and how it judges documents.",
                 _CLASSIFY.Inspect,
                 "classify",
+            ),
+            "explain": explain(
+                "Show why documents have their labels: the contributions of words, groups and sentences.",
+                _CLASSIFY.Explain,
+                "classify",
+                Argument("data", "Documents as for fit, or lines; - is standard input.", default="-"),
             ),
             "path": show(
                 "Show the regularisation path: active weights, objective and score as the strength decreases.",
@@ -323,6 +334,12 @@ TASKS: dict[str, Task] = {
                 "Show the strongest observations and transitions, and the active weights of each pattern.",
                 _TAG.Inspect,
                 "tag",
+            ),
+            "explain": explain(
+                "Show why tokens have their labels: what speaks for each, and what for the next best label.",
+                _TAG.Explain,
+                "tag",
+                Argument("data", "Sentences; - is standard input.", default="-"),
             ),
             "path": path(
                 "Train taggers at decreasing strengths λ, each started from the last: errors, sizes and times.",

@@ -28,6 +28,7 @@ from spinney.settings import (
     Settings,
     methods,
 )
+from spinney.settings.explain import Explained
 from spinney.settings.text import Decoding
 from spinney.settings.unlabelled import Criterion, Unlabelled
 
@@ -368,6 +369,11 @@ class Inspect(Common):
     panel = OUTPUT
     top: Annotated[int, AtLeast(1), COUNT, "Number of observations to show per label or pattern."] = 8
     by: Annotated[Literal["label", "pattern"], "Strongest observations by label or by pattern."] = "label"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Sentences, Explained, Common):
+    """``explain``: why tokens have their labels."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,7 +76,7 @@ class Labelling:
         self, columns: Columns, allowed: NDArray[np.bool_] | None = None
     ) -> Iterator[list[str]]:
         """The labels of each sentence; ``allowed`` (tokens × labels) forbids some."""
-        for chains in self._chains(columns, allowed):
+        for chains in self.chains_of(columns, allowed):
             yield from map(self._written, self._decoded(chains))
 
     def answers(
@@ -92,7 +92,7 @@ class Labelling:
 
         A phrase less probable than ``threshold`` is left out: its labels become ``O``.
         """
-        for chains in self._chains(columns, allowed):
+        for chains in self.chains_of(columns, allowed):
             decoded = self._decoded(chains)
             found: list[list[Phrase]] = [[] for _ in decoded]
             if phrases or threshold > 0:
@@ -193,7 +193,7 @@ class Labelling:
         """All phrases of each sentence whose probability is at least ``least``; they may overlap."""
         finite("least", least, 0)
         found = []
-        for chains in self._chains(self.columns(X)):
+        for chains in self.chains_of(self.columns(X)):
             found += probable_phrases(chains, self.labels_, least, self.threads)
         return found
 
@@ -209,13 +209,13 @@ class Labelling:
         self, columns: Columns, k: int, allowed: NDArray[np.bool_] | None = None
     ) -> Iterator[list[Path]]:
         """The k best labellings of each sentence, best first."""
-        for chains in self._chains(columns, allowed):
+        for chains in self.chains_of(columns, allowed):
             yield from kbest(chains, k, threads=self.threads)
 
     def predict_marginals(self, X: Iterable[Sentence]) -> list[NDArray[np.float64]]:
         """For each sentence the probabilities of the labels (columns, in the order of ``labels_``) of its tokens."""
         found = []
-        for chains in self._chains(self.columns(X)):
+        for chains in self.chains_of(self.columns(X)):
             probabilities = marginals(chains, threads=self.threads)[0]
             found += np.split(probabilities, chains.offsets[1:-1]) if len(chains) else []
         return found
@@ -226,7 +226,7 @@ class Labelling:
 
     def predict_margins(self, X: Iterable[Sentence]) -> NDArray[np.float64]:
         """The margin of the best labelling of each sentence over the next: small where the tagger is unsure."""
-        parts = [margins(chains, threads=self.threads) for chains in self._chains(self.columns(X))]
+        parts = [margins(chains, threads=self.threads) for chains in self.chains_of(self.columns(X))]
         return np.concatenate([np.empty(0), *parts])
 
     def force(self, columns: Columns) -> tuple[Columns, NDArray[np.bool_]]:
@@ -243,7 +243,7 @@ class Labelling:
             names = own
         return inputs, allowed_labels(columns.symbols[-1], columns.pool, names)
 
-    def _chains(self, columns: Columns, allowed: NDArray[np.bool_] | None = None) -> Iterator[Chains]:
+    def chains_of(self, columns: Columns, allowed: NDArray[np.bool_] | None = None) -> Iterator[Chains]:
         """The model on the sentences, in batches."""
         self.check_fitted()
         transitions = ends = None
