@@ -13,7 +13,7 @@ from spinney.classify.views import DocumentViews, way_views
 from spinney.classify.ways import tree_ways
 from spinney.errors import InputError
 from spinney.structure import Groups
-from spinney.views import Extra, Facts, Table, View
+from spinney.views import Extra, Facts, Table, View, summed_rows
 
 
 class Judgement(NamedTuple):
@@ -105,17 +105,14 @@ def explained(model: TextModel, data: Any, s: Any) -> list[View]:
         if shown is not None:
             odds = shown.odds(inputs[i])
             views.append(shown.view(f"Document {id}, by sentences: {shown.said(odds)}", odds))
-        top = {name: dict(getattr(one, name)[: s.top]) for name in ("contributions", "groups")}
+        top = {name: getattr(one, name)[: s.top] for name in ("contributions", "groups")}
         found.append({"id": id, **one._asdict(), **top})
     return [*views, Extra("explained", "", found)]
 
 
 def _views(id: str, one: Judgement, top: int) -> list[View]:
     """The words of a document, and its groups, with their contributions."""
-    rest = sum(value for _, value in one.contributions[top:])
-    rows: list[list[Any]] = [[name, value] for name, value in one.contributions[:top]]
-    rows += [[f"({len(one.contributions) - top:,} more)", rest]] if len(one.contributions) > top else []
-    rows += [["(intercept)", one.intercept], ["sum", one.margin]]
+    rows = summed_rows([("(intercept)", one.intercept), *one.contributions], top + 1)
     against = f" against {one.rival}" if one.rival else ""
     title = f"Document {id}: {one.label}{against}"
     views: list[View] = [Table("", title, ["word", "log-odds" if one.rival else "contribution"], rows)]

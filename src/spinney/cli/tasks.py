@@ -117,6 +117,11 @@ TASKS: dict[str, Task] = {
                 _CLASSES.Inspect,
                 "classes",
             ),
+            "explain": explain(
+                "Show why tokens have their classes: what the word says, and what its context says.",
+                _CLASSES.Explain,
+                "classes",
+            ),
             "neighbours": show(
                 "Show the nearest neighbours of a word, by similarity (1 is identical) or distance.",
                 _CLASSES.Neighbours,
@@ -214,6 +219,11 @@ TASKS: dict[str, Task] = {
                 _EMBED.Inspect,
                 "embed",
             ),
+            "explain": explain(
+                "Show the nearest words of each token, or the topics of documents with the words of each.",
+                _EMBED.Explain,
+                "embed",
+            ),
             "neighbours": show(
                 "Show the nearest neighbours of words, by the cosine of their vectors.",
                 _EMBED.Neighbours,
@@ -255,6 +265,11 @@ TASKS: dict[str, Task] = {
             ),
             "inspect": inspect(
                 "Show the size, discounts or weights, and strongest contexts of a model.", _LM.Inspect, "lm"
+            ),
+            "explain": explain(
+                "Show which part of the context gave how much of the probability of each word.",
+                _LM.Explain,
+                "lm",
             ),
             "mix": make(
                 "Mix several models, with weights that maximise the likelihood of held-out text.",
@@ -301,6 +316,11 @@ TASKS: dict[str, Task] = {
                 _PARSE.Evaluate,
                 "parse",
                 Argument("data", "Trees, in files or folders; - is standard input.", several=True),
+            ),
+            "explain": explain(
+                "Show the rules of trees, or the arcs, with log-probabilities that add up to that of the tree.",
+                _PARSE.Explain,
+                "parse",
             ),
             "inspect": inspect(
                 "Show the labels of a grammar and what their states stand for, or the dependents of each tag.",
@@ -371,6 +391,12 @@ TASKS: dict[str, Task] = {
                 _TREND.Evaluate,
                 "trend",
                 Argument("data", "Dated documents; - is standard input."),
+            ),
+            "explain": explain(
+                "Show what the words of documents add to their forecasts.",
+                _TREND.Explain,
+                "trend",
+                Argument("data", "CSV or TSV file, folder, or lines; - is standard input.", default="-"),
             ),
             "compare": show(
                 "Compare methods by rolling origin: each test time is forecast from strictly earlier ones. The first "

@@ -55,7 +55,7 @@ def explained(tagger: Tagger, data: Any, s: Any) -> list[View]:
         ]
         header = ["token", "label", "probability", "rival", "ahead", "contributions"]
         views.append(Table("", f"Sentence {number}", header, rows))
-        found.append([{**one._asdict(), "contributions": dict(one.contributions[: s.top])} for one in sentence])
+        found.append([{**one._asdict(), "contributions": one.contributions[: s.top]} for one in sentence])
     if not found:
         raise InputError("no sentences to explain")
     return [*views, Extra("explained", "", found)]
