@@ -95,7 +95,8 @@ def test_a_least_probability_leaves_out_what_is_below_it_and_nothing_else():
     for i in range(3):
         right = {where: p for where, p in listed(every, types, i).items() if p >= 0.02}
         assert right == listed(some, types, i)
-    assert len(some.start) and np.array_equal(every.expected, some.expected)
+    assert len(some.start)
+    assert np.array_equal(every.expected, some.expected)
 
 
 def test_scores_that_are_thousands_apart_do_not_underflow():
@@ -103,7 +104,9 @@ def test_scores_that_are_thousands_apart_do_not_underflow():
     scores = np.array([[5000.0, 0.0, 5000.0], [0.0, 5000.0, 0.0], [0.0, 0.0, 9000.0]])
     chains = Chains([0, 3], scores, [0, 0, 0], np.zeros((1, 4, 3)))
     rules, types = spelling(labels)
-    assert listed(find_phrases(chains, rules), types, 0) == pytest.approx({(0, 2, "X"): 0.5, (1, 2, "X"): 0.5})
+    assert listed(find_phrases(chains, rules), types, 0) == pytest.approx(
+        {(0, 2, "X"): 0.5, (1, 2, "X"): 0.5}
+    )
 
 
 def test_phrases_outside_their_sentence_and_sentences_without_a_labelling_are_errors():
@@ -140,7 +143,8 @@ def test_no_set_of_phrases_without_overlap_has_a_higher_criterion(seed, n, sente
     assert f1 == pytest.approx(best)
     taken = np.flatnonzero(chosen)
     assert all(
-        of[i] != of[j] or stop[i] <= start[j] or stop[j] <= start[i] for i, j in itertools.combinations(taken, 2)
+        of[i] != of[j] or stop[i] <= start[j] or stop[j] <= start[i]
+        for i, j in itertools.combinations(taken, 2)
     )
     if len(taken):
         assert f1 == pytest.approx(2 * chance[taken].sum() / (len(taken) + expected.sum()))

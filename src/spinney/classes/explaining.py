@@ -19,7 +19,9 @@ _HIDDEN = (
     "The most probable class of each token against its rival, the next: the log-odds are the sum of what the word says "
     "(how much oftener one class gives it) and what the words around it say."
 )
-_FIXED = "Each word has one class, whatever its context: the words beside it in the class are those most like it."
+_FIXED = (
+    "Each word has one class, whatever its context: the words beside it in the class are those most like it."
+)
 
 
 class TokenClass(NamedTuple):
@@ -89,19 +91,12 @@ def explained(model: WordClassModel, data: Any, s: Explain) -> list[View]:
     for number, (tokens, of_tokens) in enumerate(zip(sentences, classes), start=1):
         known = [k for k in dict.fromkeys(of_tokens) if k >= 0]
         words = dict(zip(known, model.class_words(known, s.top)))
-        rows_ = [
-            {
-                "word": word,
-                "number": None if k < 0 else k,
-                "path": None if paths is None or k < 0 else paths[k],
-                "words": [] if k < 0 else [other for other, _ in words[k] if other != word],
-            }
-            for word, k in zip(tokens.words, of_tokens)
-        ]
-        shown = [
-            [one["word"], NONE if one["number"] is None else one["number"], one["path"] or "", ", ".join(one["words"])]
-            for one in rows_
-        ]
+        found.append([])
+        shown = []
+        for word, k in zip(tokens.words, of_tokens):
+            path = paths[k] if paths is not None and k >= 0 else None
+            others = [other for other, _ in words[k] if other != word] if k >= 0 else []
+            shown.append([word, NONE if k < 0 else k, path or "", ", ".join(others)])
+            found[-1].append({"word": word, "number": None if k < 0 else k, "path": path, "words": others})
         views.append(Table("", f"Sentence {number}", ["token", "class", "path", "words of the class"], shown))
-        found.append(rows_)
     return [*views, Extra("explained", "", found)]

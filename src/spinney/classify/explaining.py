@@ -8,7 +8,7 @@ import numpy as np
 
 from spinney.classify.documents import documents_for
 from spinney.classify.model import TextModel
-from spinney.classify.readout import Floats
+from spinney.classify.selection import Floats
 from spinney.classify.views import DocumentViews, way_views
 from spinney.classify.ways import tree_ways
 from spinney.errors import InputError

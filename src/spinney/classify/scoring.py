@@ -30,7 +30,8 @@ def applied(model: TextModel, data: Any, s: Any) -> Applied:
     def records() -> Iterator[dict[str, Any]]:
         for read in document_batches(model, data, s, report):
             X = model.matrix(read.inputs)
-            chances = model.estimator.predict_proba(X) if s.proba or s.abstain is not None else None
+            asked = s.proba or s.abstain is not None
+            chances: Any = model.estimator.predict_proba(X) if asked else None
             for i, (id, label) in enumerate(zip(read.ids, model.estimator.predict(X).tolist())):
                 if s.abstain is not None and chances[i, model.outputs.index(str(label))] < s.abstain:
                     label = UNANSWERED

@@ -28,7 +28,9 @@ def explained_words(model: EmbedModel, data: Any, s: Explain) -> list[View]:
     views: list[View] = [Note("The words whose vectors are nearest to that of each word, by the cosine.")]
     found = []
     for number, words in enumerate(sentences, start=1):
-        near = {word: vectors.neighbours(word, s.top) if word in vectors else [] for word in dict.fromkeys(words)}
+        near = {
+            word: vectors.neighbours(word, s.top) if word in vectors else [] for word in dict.fromkeys(words)
+        }
         shown = [
             [word, " · ".join(f"{other} {value:.3f}" for other, value in near[word]) or "(unknown)"]
             for word in words
@@ -49,8 +51,8 @@ class TopicShare(NamedTuple):
 def topic_shares(model: MomentTopics, counts: Any) -> list[list[TopicShare]]:
     """For each row of counts, its topics, the largest first.
 
-    A token of word w is of topic k with probability θ_k φ_k(w) / Σ_j θ_j φ_j(w); over the topics, the expected numbers of
-    the tokens of a word add up to its count.
+    A token of word w is of topic k with probability θ_k φ_k(w) / Σ_j θ_j φ_j(w); over the topics, the expected
+    numbers of the tokens of a word add up to its count.
     """
     X, found = csr_array(counts), []
     for d, theta in enumerate(model.transform(X)):
@@ -69,14 +71,20 @@ def topic_shares(model: MomentTopics, counts: Any) -> list[list[TopicShare]]:
 def explained_topics(model: MomentTopics, data: Any, s: Explain) -> list[View]:
     """A table for each document: its topics, and the words that they explain."""
     views: list[View] = [
-        Note("Words of a document with the number of their tokens that each topic explains, as far as can be expected.")
+        Note(
+            "Words of a document with the number of their tokens that each topic explains, as far as can be expected."
+        )
     ]
     found: list[Any] = []
     for bags in bag_batches(data, s, model.reading().lowercase, ReadReport(), model.words_):
         for name, topics in zip(bags.names, topic_shares(model, bags.counts)):
             some = [one for one in topics if one.share >= 0.01][: s.top]
             rows = [
-                [one.topic, f"{one.share:.1%}", " · ".join(f"{word} {n:.3g}" for word, n in one.words[: s.top])]
+                [
+                    one.topic,
+                    f"{one.share:.1%}",
+                    " · ".join(f"{word} {n:.3g}" for word, n in one.words[: s.top]),
+                ]
                 for one in some
             ]
             views.append(Table("", f"Document {name}", ["topic", "share", "words (tokens)"], rows))

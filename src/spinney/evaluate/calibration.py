@@ -133,7 +133,13 @@ def reliability_table(found: Sequence[Bin], key: str, title: str) -> Table:
     """Bins as a table: what the model says, and what is true."""
     header = ["probabilities", "answers", "mean", "right", "difference"]
     rows = [
-        [f"{one.low:.3f}–{one.high:.3f}", one.answers, one.probability, one.right, one.right - one.probability]
+        [
+            f"{one.low:.3f}–{one.high:.3f}",
+            one.answers,
+            one.probability,
+            one.right,
+            one.right - one.probability,
+        ]
         for one in found
     ]
     return Table(key, title, header, rows)

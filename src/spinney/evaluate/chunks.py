@@ -287,7 +287,9 @@ def are_of_phrases(labels: Collection[str]) -> bool:
     >>> are_of_phrases(["O", "B-NP"]), are_of_phrases(["DT", "NN"])
     (True, False)
     """
-    return set(labels) <= {"B", "I", "O"} or any(label[1:2] == "-" and label[0] in "BIES[]" for label in labels)
+    return set(labels) <= {"B", "I", "O"} or any(
+        label[1:2] == "-" and label[0] in "BIES[]" for label in labels
+    )
 
 
 def _paired(

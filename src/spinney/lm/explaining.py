@@ -3,8 +3,8 @@
 - A back-off model has the probability of the longest n-gram that it knows, and the back-off weights of the longer
   contexts in which the word was never seen.
 - A log-linear model has the scores of the active suffixes of the context, and the logarithm of its normaliser.
-- Of every other model, the probability is found without context, after the last word, after the last two, and so on: each
-  longer context adds the difference that it makes.
+- Of every other model, the probability is found without context, after the last word, after the last two, and so on:
+  each longer context adds the difference that it makes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,12 @@ def explained(model: LanguageModel, data: Any, s: Any) -> list[View]:
     for number, words in enumerate(sentences, start=1):
         every = word_explanations(model, words)
         rows = [
-            [one.word, one.log10, one.matched, " · ".join(f"{n} {v:+.3g}" for n, v in one.contributions[: s.top])]
+            [
+                one.word,
+                one.log10,
+                one.matched,
+                " · ".join(f"{n} {v:+.3g}" for n, v in one.contributions[: s.top]),
+            ]
             for one in every
         ]
         views.append(Table("", f"Sentence {number}", ["word", "log10 p", "matched", "contributions"], rows))
@@ -127,7 +132,11 @@ def _by_order(
     parts, before, matched = [], 0.0, 0
     for n in range(min(len(history), _CONTEXT) + 1):
         whole = n == len(history)
-        p = math.exp(log10 * _LOG10) if whole else float(model.distribution(history[len(history) - n :])[word])
+        p = (
+            math.exp(log10 * _LOG10)
+            if whole
+            else float(model.distribution(history[len(history) - n :])[word])
+        )
         value = log10 if whole else math.log10(p) if p > 0 else -math.inf
         if not math.isfinite(value):  # a model that says nothing of so short a context
             continue

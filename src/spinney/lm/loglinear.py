@@ -153,7 +153,11 @@ class LogLinearModel(LanguageModel):
             here = np.flatnonzero(t.symbol[grams] == word)
             length = int(t.length[node])
             partly = node == way[-1] and matched < length
-            score = float(self.theta[grams][here[0]]) * (matched / length if partly else 1.0) if len(here) else 0.0
+            score = (
+                float(self.theta[grams][here[0]]) * (matched / length if partly else 1.0)
+                if len(here)
+                else 0.0
+            )
             if score:
                 depth = int(t.depth[node])
                 yield depth - (length - matched) if partly else depth, score

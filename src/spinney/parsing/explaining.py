@@ -28,7 +28,7 @@ _STATES = (
     "A rule of a label with states counts what it multiplies the probability of the trees below it by, their states "
     "being as probable as those trees make them: the sum is the log-probability of the tree over all states."
 )
-_PLAIN = "The rules are those of the PCFG without states, since the numbers of this grammar may be negative or compressed."
+_PLAIN = "The rules are those of the PCFG without states: the numbers of this grammar may be negative or compressed."
 
 
 class RuleUse(NamedTuple):
@@ -166,7 +166,9 @@ def _magnitude(value: float) -> float:
 def explain_automata(model: HeadAutomata, data: Any, s: Explain) -> list[View]:
     """The heads of each sentence, and how probable each arc is."""
     views: list[View] = [
-        Note("The probability of an arc is its share of all trees; log p is that of the modifier after its inner siblings.")
+        Note(
+            "The probability of an arc is its share of all trees; log p is that of a word after its inner siblings."
+        )
     ]
     found = []
     for one in _sentences(data, s, s.format or "conllu"):

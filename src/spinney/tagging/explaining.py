@@ -1,8 +1,8 @@
 """Why a tagger gives a token its label: the contributions of observations and of the labels beside it.
 
 The label of a token is compared with its rival: the label that would be best there if all other labels stayed as they
-are. The difference of the two scores is a sum over the weights of what is seen at the token, and of the transitions into
-it and out of it. The contributions of a token add up to by how much its label is ahead.
+are. The difference of the two scores is a sum over the weights of what is seen at the token, and of the transitions
+into it and out of it. The contributions of a token add up to by how much its label is ahead.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class Explanation(NamedTuple):
 def explained(tagger: Tagger, data: Any, s: Any) -> list[View]:
     """A table for each sentence: tokens, labels, and the observations that speak most for the label or against it."""
     views: list[View] = [
-        Note("Ahead: by how much the score of the label exceeds that of its rival, the next best label there.")
+        Note(
+            "Ahead: by how much the score of the label exceeds that of its rival, the next best label there."
+        )
     ]
     found = []
     for number, sentence in enumerate(explanations(tagger, data, s), start=1):
@@ -150,7 +152,9 @@ def _explained(of: _Batch, weights: _Weights, t: int, first: int, end: int) -> E
     ahead = float(scores[y] - scores[z])
     rest = ahead - sum(found.values())
     if abs(rest) > _ROUNDING * max(1.0, abs(ahead)):
-        found["(normalisers)"] = rest  # of a maximum-entropy Markov model, whose next label depends on this one
+        found["(normalisers)"] = (
+            rest  # of a maximum-entropy Markov model, whose next label depends on this one
+        )
     order = sorted(((name, value) for name, value in found.items() if value), key=lambda pair: -abs(pair[1]))
     return Explanation(of.words[t], called[y], float(of.chances[t, y]), called[z], ahead, order)
 

@@ -39,8 +39,8 @@ def spelling(labels: tuple[str, ...]) -> tuple[PhraseRules, list[str]]:
         )
     starts, breaks, kinds = boundaries(labels)
     types = sorted(set(kinds))
-    inside = starts.any(axis=0)
-    inside |= (~breaks & inside[:, None]).any(axis=0)  # what only continues a phrase, as E after B in BIOES
+    inside = np.asarray(starts.any(axis=0))
+    inside |= np.any(~breaks & inside[:, None], axis=0)  # what only continues a phrase, as E after B in BIOES
     return PhraseRules(starts, breaks, np.array([types.index(kind) for kind in kinds]), inside), types
 
 
@@ -74,8 +74,9 @@ def best_by_f1(chains: Chains, labels: Sequence[str], threads: int | None) -> li
     found = find_phrases(chains, rules, threads=threads)
     chosen, _ = f1_choice(found, np.diff(chains.offsets))
     before = np.concatenate(([0], np.cumsum(chosen)))
-    arrays = (of[chosen] for of in (found.start, found.stop, found.kind, found.probability))
-    return _by_sentence(Phrases(before[found.bounds], *arrays, found.expected), types)
+    where = (found.start[chosen], found.stop[chosen], found.kind[chosen])
+    kept = Phrases(before[found.bounds], *where, found.probability[chosen], found.expected)
+    return _by_sentence(kept, types)
 
 
 def spelled(phrases: Iterable[Phrase], n: int) -> list[str]:

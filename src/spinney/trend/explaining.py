@@ -66,7 +66,9 @@ def explained(model: TrendModel, data: Any, s: Explain) -> list[View]:
     views: list[View] = [Note(_WHAT[model.task].format(model.effects[0]))]
     found: list[dict[str, Any]] = []
     for read in dated_batches(data, columns, s, model.every, ReadReport()):
-        documents = read.documents if at is None else replace(read.documents, times=np.repeat(at, len(read.ids)))
+        documents = (
+            read.documents if at is None else replace(read.documents, times=np.repeat(at, len(read.ids)))
+        )
         for id, one in zip(read.ids, forecasts(model, documents)):
             rows = summed_rows(one.contributions, s.top + (model.task != "text"))
             views.append(Table("", f"Document {id}, at {one.time}", ["word", "contribution"], rows))
