@@ -96,7 +96,7 @@ def test_decoding_for_f1_gives_what_is_more_probable_than_half_of_f1(tagger):
 def test_labels_that_are_not_of_phrases_have_none():
     tagger = Tagger("U:%x[0,0]", lam=0.3).fit([["a", "dog"]], [["DT", "NN"]])
     for ask in (tagger.predict_phrases, tagger.predict_candidates, tagger.set_params(decoding="f1").predict):
-        with pytest.raises(OptionError, match="not those of phrases"):
+        with pytest.raises(OptionError, match="do not mark phrases"):
             ask([["a"]])
 
 

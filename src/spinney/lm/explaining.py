@@ -26,6 +26,7 @@ from spinney.lm.views import in_words
 from spinney.views import Extra, Note, Table, View
 
 _LOG10 = math.log(10.0)
+_ROUNDING = 1e-9  # smaller differences are not those of contexts
 _CONTEXT = 4  # words of context that are told apart where a model has no order of its own
 _SAID = (
     "log10 p is the sum of the contributions. Contexts are in brackets: (…) is no context, and a back-off weight is the"
@@ -140,11 +141,11 @@ def _by_order(
         value = log10 if whole else math.log10(p) if p > 0 else -math.inf
         if not math.isfinite(value):  # a model that says nothing of so short a context
             continue
-        if abs(value - before) > 1e-12:
+        if abs(value - before) > _ROUNDING:
             matched = n
         parts.append((_context(model, history, n), value - before))
         before = value
-    if abs(log10 - before) > 1e-12:
+    if abs(log10 - before) > _ROUNDING:
         parts.append(("longer contexts", log10 - before))
         matched = len(history)
     return matched, parts

@@ -34,9 +34,7 @@ def spelling(labels: tuple[str, ...]) -> tuple[PhraseRules, list[str]]:
     ['', 'LOC', 'PER']
     """
     if not are_of_phrases(labels):
-        raise OptionError(
-            "the labels of this tagger are not those of phrases: such as B-X, I-X and O are needed"
-        )
+        raise OptionError("the labels of this tagger do not mark phrases, as B-X, I-X and O would")
     starts, breaks, kinds = boundaries(labels)
     types = sorted(set(kinds))
     inside = np.asarray(starts.any(axis=0))
