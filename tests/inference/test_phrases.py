@@ -54,7 +54,7 @@ def listed(found, types, i):
     return {(a, b, types[k]): p for a, b, k, p in zip(*(of.tolist() for of in columns))}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     lengths=st.lists(st.integers(0, 4), min_size=1, max_size=2),

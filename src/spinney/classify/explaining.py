@@ -43,7 +43,7 @@ def judgements(model: TextModel, inputs: Any) -> list[Judgement]:
     >>> _ = model.fit(["good fun", "great fun", "dull", "dull and bad"], ["+", "+", "-", "-"])
     >>> [found] = judgements(model, ["fun fun, never dull"])
     >>> found.label, [(word, round(value, 2)) for word, value in found.contributions]
-    ('+', [('fun', 5.89), ('dull', -2.95)])
+    ('+', [('fun', 5.89), ('dull', -2.94)])
     """
     from scipy.sparse import csr_array
 

@@ -339,7 +339,7 @@ class TextModel(Model):
         return evaluated(self, data, settings_or(Evaluate, settings, given))
 
     def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
-        """Why documents have their labels: the contributions of words, groups and sentences, or the path down a tree."""
+        """Why documents have their labels: what words, groups and sentences add, or the path down a tree."""
         from spinney.classify.explaining import explained
 
         return explained(self, data, settings_or(Explain, settings, given))

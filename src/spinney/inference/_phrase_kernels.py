@@ -1,9 +1,9 @@
 # mypy: ignore-errors
 """Compiled sums over the labellings that contain a phrase, and the best set of phrases that do not overlap.
 
-A chain given its sentence is a Markov chain: p(y_t | y_{t−1}) = exp(edge + score + log β_t(y_t) − log β_{t−1}(y_{t−1})).
-Written so, a phrase costs one step per token, and nothing underflows that is not in truth improbable. The
-messages β are in logs: this is done once per token, and only for labels of phrases, of which there are few.
+The labels of a sentence are a Markov chain: p(y_t | y_{t−1}) = exp(edge + score + log β_t(y_t) − log β_{t−1}(y_{t−1})).
+Written in this way, a phrase costs one step per token, and only what is truly improbable underflows. The messages β are
+in logs: they are computed once per token, and only for labels of phrases, of which there are few.
 """
 
 import numpy as np
