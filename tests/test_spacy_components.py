@@ -13,7 +13,6 @@ from spinney.corpus.brackets import Tree
 from spinney.corpus.conllu import Sentence
 from spinney.errors import InputError, OptionError
 from spinney.evaluate.chunks import chunks
-from spinney.tagging.entity_probability import entities
 
 spacy = pytest.importorskip("spacy")
 
@@ -87,7 +86,7 @@ def test_documents_say_what_the_models_say(nlp, models):
         ("Bob", "PER"),
         ("New York", "LOC"),
     ]
-    expected = [entity.probability for some in entities(names, words) for entity in some]
+    expected = [entity.probability for some in names.predict_phrases(words) for entity in some]
     assert [span._.probability for span in doc.ents] == pytest.approx(expected)
     tags = [t.pos_ for sentence in doc.sents for t in sentence if not t.is_space]
     assert tags == list(itertools.chain(*pos.predict(words)))
@@ -206,9 +205,9 @@ def test_probabilities_are_sums_over_all_labellings(encode):
         for phrase in chunks([tagger.labels_[y] for y in numbers]):
             scores.setdefault(phrase, []).append(score)
     log_z = np.logaddexp.reduce(total)
-    [found] = entities(tagger, [sentence])
+    [found] = tagger.predict_phrases([sentence])
     assert found
-    for kind, start, stop, probability in found:
+    for start, stop, kind, probability in found:
         expected = np.exp(np.logaddexp.reduce(scores[kind, start, stop]) - log_z)
         assert 0 < probability < 1
         assert probability == pytest.approx(expected, rel=1e-9)

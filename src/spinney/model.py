@@ -148,6 +148,10 @@ class Model:
         """Evaluate the model on data: files, or the corresponding objects in memory."""
         raise OptionError(f"a model of the kind {self.kind} cannot be evaluated")
 
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """Why the model says what it says of data: the contributions to each of its answers."""
+        raise OptionError(f"a model of the kind {self.kind} cannot explain what it says of data")
+
     def config(self) -> str:
         """The configuration, as TOML, with which ``fit`` reproduces this model."""
         if self.settings is None:

@@ -245,15 +245,13 @@ class NerComponent(_OfTagger):
         """Set the entities of documents, in place of those that they have."""
         from spacy.tokens import Span
 
-        from spinney.tagging.entity_probability import entities
-
         sentences, rows = self.rows(docs)
-        found = iter(zip(sentences, self._checked(lambda: list(entities(self.model, rows)))))
+        found = iter(zip(sentences, self._checked(lambda: self.model.predict_phrases(rows))))
         for doc in docs:
             spans, chances = [], []
             for _ in _sentences(doc):
                 tokens, phrases = next(found)
-                for kind, start, stop, probability in phrases:
+                for start, stop, kind, probability in phrases:
                     spans.append(Span(doc, tokens[start].i, tokens[stop - 1].i + 1, label=kind))
                     chances.append(probability)
             doc.set_ents(spans, default="outside")

@@ -167,6 +167,20 @@ class Note(View):
         return self.text
 
 
+def summed_rows(parts: Sequence[tuple[str, float]], top: int) -> list[list[Any]]:
+    """The first ``top`` parts of a sum, what the others come to, and the sum: rows of a table.
+
+    Examples
+    --------
+    >>> summed_rows([("fun", 2.0), ("dull", -1.0), ("film", 0.5)], 1)
+    [['fun', 2.0], ['(2 more)', -0.5], ['sum', 1.5]]
+    """
+    rows: list[list[Any]] = [[name, value] for name, value in parts[:top]]
+    if len(parts) > top:
+        rows.append([f"({len(parts) - top:,} more)", sum(value for _, value in parts[top:])])
+    return [*rows, ["sum", sum(value for _, value in parts)]]
+
+
 # ------------------------------------------------------------------------------------ numbers as pictures
 
 

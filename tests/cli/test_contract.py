@@ -18,10 +18,15 @@ tag apply tag.spinney few.col                                           |
 tag eval tag.spinney few.col  | token_error, sequence_error, accuracy, active
 tag eval chunks.spinney chunks.col  | precision, recall, f1
 tag inspect tag.spinney  | strongest, active_by_pattern
+tag apply chunks.spinney chunks.col --phrases  | phrases
+tag eval chunks.spinney chunks.col --decoding f1 --abstain 0.5  | calibration_error, brier, phrase_brier, coverage
+tag explain tag.spinney few.col  | explained
 tag path few.col --preset pos --lams 4,2  | points
 classify fit few --model classify.spinney --penalty l1 --lam 0.1  | documents, parameters, active, violation, seconds
 classify apply classify.spinney few --proba  | predictions
-classify eval classify.spinney few  | accuracy, f1
+classify eval classify.spinney few  | accuracy, f1, calibration_error, brier, reliability
+classify eval classify.spinney few --abstain 0.5  | coverage, accuracy_answered
+classify explain classify.spinney few  | explained
 classify fit numbers.csv --regression --model numbers.spinney  | objective
 classify eval numbers.spinney numbers.csv  | mse
 classify inspect classify.spinney --data few  | strongest
@@ -31,24 +36,29 @@ classes fit few.txt --model hmm.spinney --method hmm --classes 8 --passes 1  | t
 classes apply hmm.spinney few.txt --what posterior                      |
 classes eval hmm.spinney few.txt  | log_likelihood
 classes inspect hmm.spinney  | classes
+classes explain hmm.spinney few.txt  | explained
 classes neighbours hmm.spinney the  | neighbours
 embed fit few.txt --model embed.spinney --dimensions 5  | tokens, words, seconds
 embed apply embed.spinney few.txt                                       |
 embed eval embed.spinney --similarity pairs.csv  | similarity
 embed inspect embed.spinney  | dimensions
+embed explain embed.spinney few.txt  | explained
 embed neighbours embed.spinney the  | neighbours
 lm fit few.txt --model lm.spinney  | tokens, parameters, seconds
 lm apply lm.spinney few.txt                                             |
 lm eval lm.spinney few.txt  | perplexity
 lm inspect lm.spinney  | sizes
+lm explain lm.spinney few.txt  | explained
 lm sample lm.spinney  | sentences
 lm export lm.spinney few.arpa                                           |
 parse fit few.mrg --model parse.spinney --method pcfg  | sentences, parameters, seconds
 parse apply parse.spinney words.txt  | sentences
 parse eval parse.spinney few.mrg  | f1, tagging_accuracy
+parse explain parse.spinney words.txt  | explained
 parse inspect parse.spinney  | labels
 trend fit texts/notes --model trend.spinney --every 3 --method ridge-ts  | parameters, violation, seconds
 trend apply trend.spinney texts/notes                                   |
+trend explain trend.spinney texts/notes  | explained
 trend compare texts/notes --every 3 --methods ridge-ts,ridge-one  | methods
 trend inspect trend.spinney  | strongest
 report tag.spinney --data few.col  | report, kind
@@ -63,7 +73,7 @@ doctor  | versions
 """
 LINES = [[part.strip() for part in line.split("|")] for line in CONTRACT.strip().splitlines()]
 TASKS = ("tag", "classify", "classes", "embed", "lm", "parse", "trend")
-VERBS = ("fit", "apply", "eval", "inspect")
+VERBS = ("fit", "apply", "eval", "explain", "inspect")
 MORE = {
     "tag": ["path"],
     "classify": ["path"],

@@ -13,7 +13,7 @@ from spinney.corpus.text import Reading, Tokens
 from spinney.errors import OptionError
 from spinney.model import Applied, Model, Structures
 from spinney.settings import Settings, settings_or
-from spinney.settings.classes import Apply, Evaluate, Inspect, Neighbours
+from spinney.settings.classes import Apply, Evaluate, Explain, Inspect, Neighbours
 from spinney.settings.report import Report
 from spinney.structure import WordClasses, WordVectors
 from spinney.structure.classviews import Floats, class_shares, class_words, path_vectors
@@ -165,6 +165,12 @@ class WordClassModel(Model):
         from spinney.classes.scoring import applied
 
         return applied(self, data, settings_or(Apply, settings, given))
+
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """Why the tokens of a file, or of a list of sentences, have their classes."""
+        from spinney.classes.explaining import explained
+
+        return explained(self, data, settings_or(Explain, settings, given))
 
     def evaluate(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """The likelihood of held-out text, and how the classes agree with human judgements about words."""

@@ -19,7 +19,7 @@ from spinney.kinds import load_task
 from spinney.model import Applied, Contents, Model, Structures
 from spinney.optim import PenaltySpec
 from spinney.settings import Settings, settings_or
-from spinney.settings.classify import Apply, Evaluate, Inspect
+from spinney.settings.classify import Apply, Evaluate, Explain, Inspect
 from spinney.settings.report import Report
 from spinney.structure import ClassTree, Groups
 from spinney.views import View
@@ -337,6 +337,12 @@ class TextModel(Model):
         from spinney.classify.scoring import evaluated
 
         return evaluated(self, data, settings_or(Evaluate, settings, given))
+
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """Why documents have their labels: what words, groups and sentences add, or the path down a tree."""
+        from spinney.classify.explaining import explained
+
+        return explained(self, data, settings_or(Explain, settings, given))
 
 
 def _strongest(row: Any, names: Sequence[str], k: int, signed: bool = True) -> list[tuple[str, float]]:

@@ -10,26 +10,33 @@ from spinney import progress
 from spinney.classify.documents import document_batches, documents_for
 from spinney.classify.model import TextModel
 from spinney.corpus import ReadReport
-from spinney.errors import InputError
+from spinney.errors import InputError, SettingError
 from spinney.evaluate import classification_scores, regression_scores
+from spinney.evaluate.calibration import answered_scores, confidence_scores, reliability, reliability_table
 from spinney.model import Applied
 from spinney.views import Facts, Table, View
+
+UNANSWERED = "_"  # the label of a document on which the model abstains
 
 
 def applied(model: TextModel, data: Any, s: Any) -> Applied:
     """The label (or number) of each document and, on request, the probabilities of the classes."""
     if s.proba and not model.is_classifier:
         raise InputError("a regression model has no class probabilities")
+    _check_abstaining(model, s)
     header = "\t".join(["id", "label", *model.outputs]) + "\n" if s.proba else ""
     report, facts = ReadReport(), dict[str, Any]()
 
     def records() -> Iterator[dict[str, Any]]:
         for read in document_batches(model, data, s, report):
             X = model.matrix(read.inputs)
-            chances = model.estimator.predict_proba(X).tolist() if s.proba else None
+            asked = s.proba or s.abstain is not None
+            chances: Any = model.estimator.predict_proba(X) if asked else None
             for i, (id, label) in enumerate(zip(read.ids, model.estimator.predict(X).tolist())):
+                if s.abstain is not None and chances[i, model.outputs.index(str(label))] < s.abstain:
+                    label = UNANSWERED
                 found = {"id": id, "label": label}
-                yield found if chances is None else found | {"proba": dict(zip(model.outputs, chances[i]))}
+                yield found | ({"proba": dict(zip(model.outputs, chances[i].tolist()))} if s.proba else {})
         facts["skipped"] = report.skipped
         if report.skipped:
             progress.log.warning("%d documents were skipped, the first: %s", report.skipped, report.errors[0])
@@ -40,6 +47,15 @@ def applied(model: TextModel, data: Any, s: Any) -> Applied:
         return "\t".join(cells) + "\n"
 
     return Applied("predictions", records(), text, facts, header)
+
+
+def _check_abstaining(model: TextModel, s: Any) -> None:
+    if s.abstain is None:
+        return
+    if not model.is_classifier:
+        raise SettingError("{abstain} needs a classifier: a regression model has no class probabilities")
+    if not model.has_probabilities:
+        raise SettingError("{abstain} needs probabilities, which the squared hinge loss does not give")
 
 
 def scores_of(model: TextModel, inputs: Any, labels: Sequence[Any]) -> dict[str, Any]:
@@ -62,9 +78,27 @@ def evaluated(model: TextModel, data: Any, s: Any) -> list[View]:
     """The scores of a model on labelled documents; labels are renamed as for the fit, unless settings say otherwise."""
     read = documents_for(model, data, s, need_labels=True)
     assert read.labels is not None
+    _check_abstaining(model, s)
     scores = scores_of(model, read.inputs, read.labels)
+    views: list[View] = []
+    if model.is_classifier and model.has_probabilities and len(read.labels):
+        chances, right = _answers(model, read.inputs, read.labels)
+        scores |= confidence_scores(chances, right)
+        if s.abstain is not None:
+            scores |= answered_scores(chances, right, s.abstain)
+        bins = reliability(chances, right)
+        views.append(reliability_table(bins, "reliability", "Documents by the probability of their label"))
     more = {"active": model.facts.get("active"), "skipped": read.skipped, "dropped": read.dropped}
-    return score_views({**scores, **more})
+    return score_views({**scores, **more}) + views
+
+
+def _answers(model: TextModel, inputs: Any, labels: Sequence[Any]) -> tuple[list[float], list[bool]]:
+    """The probability of the predicted label of each document, and whether it is right."""
+    X = model.matrix(inputs)
+    predicted = [str(label) for label in model.estimator.predict(X).tolist()]
+    chances, number = model.estimator.predict_proba(X), {name: k for k, name in enumerate(model.outputs)}
+    of_predicted = [float(chances[i, number[label]]) for i, label in enumerate(predicted)]
+    return of_predicted, [str(true) == label for true, label in zip(labels, predicted)]
 
 
 def score_views(scores: dict[str, Any]) -> list[View]:

@@ -78,6 +78,9 @@ _COMMANDS: Final = """
     tag apply tag.spinney roles.col --nbest 2
     tag apply tag.spinney roles.col --decoding posterior
     tag eval tag.spinney roles.col
+    tag fit phrases.col --preset chunk --model phrases.spinney --max-iter 3
+    tag apply phrases.spinney phrases.col --phrases
+    tag eval phrases.spinney phrases.col --decoding f1
     tag fit roles.col --preset pos --model x --max-iter 2 --penalty elasticnet --solver owlqn
     tag fit roles.col --preset pos --model x --max-iter 2 --penalty elasticnet --solver active-set
     tag fit roles.col --preset pos --model x --passes 2 --solver sgd
@@ -223,6 +226,8 @@ def _write_texts(folder: Path) -> None:
         "\n".join(f"{word} {'AB'[i % 2]}" for i, word in enumerate(tree.leaves())) for tree in trees[:20]
     )
     (folder / "roles.col").write_text("\n\n".join(labelled), "utf-8")
+    phrases = "\n\n".join("the DT B-NP\ndog NN I-NP\nruns VB O" for _ in range(4))
+    (folder / "phrases.col").write_text(phrases, "utf-8")
     (folder / "sounds.tsv").write_text("\n".join(f"{a}{b}  {a} {b}" for a in "ABCD" for b in "EFGH"), "utf-8")
     pairs = [{"members": ["the", "of"]}, {"members": ["is", "be"]}]
     (folder / "pairs.json").write_text(json.dumps({"groups": pairs}), "utf-8")

@@ -64,6 +64,19 @@ def evaluate(call: Call) -> int:
     return 0
 
 
+def explain(call: Call) -> int:
+    """``explain``: show why the model says what it says of data."""
+    begin(call)
+    from spinney.errors import about
+
+    model = load(call)
+    data = call.arguments["data"]
+    with about(named(data)):
+        title = f"{call.arguments['model']} on {named(data)}"
+        emit(call, model.explain(data, call.settings), title=title)
+    return 0
+
+
 def inspect(call: Call) -> int:
     """``inspect``: show what the model learned."""
     begin(call)

@@ -63,6 +63,11 @@ def evaluate(help: str, settings: type[Settings], task: str, *data: Argument) ->
     return Verb(help, "spinney.cli.running:evaluate", settings, (MODEL, *data), (), task)
 
 
+def explain(help: str, settings: type[Settings], task: str, data: Argument = TEXT) -> Verb:
+    """An ``explain``: it calls the model's method."""
+    return Verb(help, "spinney.cli.running:explain", settings, (MODEL, data), (), task)
+
+
 def inspect(help: str, settings: type[Settings], task: str) -> Verb:
     """An ``inspect``: the views of the model."""
     return Verb(help, "spinney.cli.running:inspect", settings, (MODEL,), (), task)
@@ -110,6 +115,11 @@ TASKS: dict[str, Task] = {
             "inspect": inspect(
                 "Show classes with their words, the classes that follow them, and ambiguous words.",
                 _CLASSES.Inspect,
+                "classes",
+            ),
+            "explain": explain(
+                "Show why tokens have their classes: what the word says, and what its context says.",
+                _CLASSES.Explain,
                 "classes",
             ),
             "neighbours": show(
@@ -168,6 +178,12 @@ TASKS: dict[str, Task] = {
                 _CLASSIFY.Inspect,
                 "classify",
             ),
+            "explain": explain(
+                "Show why documents have their labels: the contributions of words, groups and sentences.",
+                _CLASSIFY.Explain,
+                "classify",
+                Argument("data", "Documents as for fit, or lines; - is standard input.", default="-"),
+            ),
             "path": show(
                 "Show the regularisation path: active weights, objective and score as the strength decreases.",
                 _CLASSIFY.Path,
@@ -201,6 +217,11 @@ TASKS: dict[str, Task] = {
             "inspect": inspect(
                 "Show how a model was learned, its spectrum, and the strongest words of dimensions or topics.",
                 _EMBED.Inspect,
+                "embed",
+            ),
+            "explain": explain(
+                "Show the nearest words of each token, or the topics of documents with the words of each.",
+                _EMBED.Explain,
                 "embed",
             ),
             "neighbours": show(
@@ -244,6 +265,11 @@ TASKS: dict[str, Task] = {
             ),
             "inspect": inspect(
                 "Show the size, discounts or weights, and strongest contexts of a model.", _LM.Inspect, "lm"
+            ),
+            "explain": explain(
+                "Show which part of the context gave how much of the probability of each word.",
+                _LM.Explain,
+                "lm",
             ),
             "mix": make(
                 "Mix several models, with weights that maximise the likelihood of held-out text.",
@@ -291,6 +317,11 @@ TASKS: dict[str, Task] = {
                 "parse",
                 Argument("data", "Trees, in files or folders; - is standard input.", several=True),
             ),
+            "explain": explain(
+                "Show the rules of trees, or the arcs, with log-probabilities that add up to that of the tree.",
+                _PARSE.Explain,
+                "parse",
+            ),
             "inspect": inspect(
                 "Show the labels of a grammar and what their states stand for, or the dependents of each tag.",
                 _PARSE.Inspect,
@@ -324,6 +355,12 @@ TASKS: dict[str, Task] = {
                 _TAG.Inspect,
                 "tag",
             ),
+            "explain": explain(
+                "Show why tokens have their labels: what speaks for each, and what for the next best label.",
+                _TAG.Explain,
+                "tag",
+                Argument("data", "Sentences; - is standard input.", default="-"),
+            ),
             "path": path(
                 "Train taggers at decreasing strengths λ, each started from the last: errors, sizes and times.",
                 _TAG.Path,
@@ -354,6 +391,12 @@ TASKS: dict[str, Task] = {
                 _TREND.Evaluate,
                 "trend",
                 Argument("data", "Dated documents; - is standard input."),
+            ),
+            "explain": explain(
+                "Show what the words of documents add to their forecasts.",
+                _TREND.Explain,
+                "trend",
+                Argument("data", "CSV or TSV file, folder, or lines; - is standard input.", default="-"),
             ),
             "compare": show(
                 "Compare methods by rolling origin: each test time is forecast from strictly earlier ones. The first "

@@ -12,7 +12,7 @@ from spinney.corpus.text import Reading, Tokens, batch_arrays
 from spinney.errors import OptionError
 from spinney.model import Applied, Model
 from spinney.settings import Settings, settings_or
-from spinney.settings.embed import Apply, Evaluate, Inspect, Neighbours
+from spinney.settings.embed import Apply, Evaluate, Explain, Inspect, Neighbours
 from spinney.structure import WordVectors
 from spinney.views import View
 
@@ -84,6 +84,12 @@ class EmbedModel(Model):
         from spinney.embed.scoring import applied
 
         return applied(self, data, settings_or(Apply, settings, given))
+
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """The nearest words of the tokens of a file, or of a list of sentences."""
+        from spinney.embed.explaining import explained_words
+
+        return explained_words(self, data, settings_or(Explain, settings, given))
 
     def evaluate(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
         """Word similarity, analogies, categories, sentiment, the perplexity of held-out text: what is asked for."""

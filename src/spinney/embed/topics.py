@@ -32,7 +32,7 @@ from spinney.model import Applied, Contents, Structures
 from spinney.parallel import default_threads, map_reduce, one_blas_thread
 from spinney.progress import task
 from spinney.settings import Settings, settings_or
-from spinney.settings.embed import Apply
+from spinney.settings.embed import Apply, Explain
 from spinney.settings.report import Report
 from spinney.structure import WordVectors
 from spinney.structure.groups import Groups
@@ -390,6 +390,12 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return "\t".join([record["id"], *(f"{share:.6g}" for share in record["topics"])]) + "\n"
 
         return Applied("documents", records(), line, facts)
+
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """The topics of documents, and the words that each explains."""
+        from spinney.embed.explaining import explained_topics
+
+        return explained_topics(self, data, settings_or(Explain, settings, given))
 
     def held_out(self, data: Any, s: Any) -> dict[str, Any]:
         """The perplexity of documents, by document completion."""

@@ -17,6 +17,7 @@ from spinney.evaluate.bless import (
     cross_pos,
     read_bless,
 )
+from spinney.evaluate.calibration import Bin, brier_score, calibration_error, reliability
 from spinney.evaluate.categorisation import (
     CategorisationResult,
     categorise,
@@ -80,6 +81,7 @@ __all__ = [
     "AnalogyResult",
     "AnalogyScore",
     "Attachment",
+    "Bin",
     "BootstrapResult",
     "CategorisationResult",
     "Chunk",
@@ -105,6 +107,8 @@ __all__ = [
     "bless_precision_recall",
     "bracket_counts",
     "bracket_f1",
+    "brier_score",
+    "calibration_error",
     "categorise",
     "chunks",
     "classification_scores",
@@ -140,6 +144,7 @@ __all__ = [
     "read_sentiment_trees",
     "read_word_pairs",
     "regression_scores",
+    "reliability",
     "sentiment_accuracy",
     "similarity",
     "spearman_of_pairs",

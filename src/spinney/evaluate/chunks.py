@@ -8,7 +8,7 @@ labels is looked at once, and the work that is left for each token is one look i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import eq
 from typing import Any, Literal, NamedTuple, get_args
@@ -104,7 +104,7 @@ def tagging_scores(gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[s
         "token_error": _rate(tokens - correct_tokens, tokens),
         "sequence_error": _rate(wrong_sentences, sentences),
     }
-    if _are_of_phrases(labels):
+    if are_of_phrases(labels):
         scores |= _phrase_scores(in_gold.total(), in_predicted.total(), in_both.total())
         kinds = sorted(in_gold.keys() | in_predicted.keys())
         scores["types"] = {k: _phrase_scores(in_gold[k], in_predicted[k], in_both[k]) for k in kinds}
@@ -218,6 +218,29 @@ def allowed_ends(labels: Sequence[str], scheme: Scheme) -> NDArray[np.bool_]:
     return np.array([scheme != "bioes" or tag not in "BI" for tag in tags], np.bool_)
 
 
+def boundaries(labels: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], list[str]]:
+    """What the rule of :func:`chunks` says of each pair of labels, and the kind of phrase of each label.
+
+    Returns
+    -------
+    starts : bool array [L+1, L]
+        Whether a phrase starts with label ``j`` after label ``i``; the last row is the start of a sentence.
+    breaks : bool array [L, L]
+        Whether a phrase with label ``i`` is over at label ``j``.
+    kinds : list of str
+
+    Examples
+    --------
+    >>> starts, breaks, kinds = boundaries(["O", "B-NP", "I-NP"])
+    >>> starts.astype(int), breaks.astype(int), kinds
+    (array([[0, 1, 1], [0, 1, 0], [0, 1, 0], [0, 1, 1]]), array([[0, 1, 1], [1, 1, 0], [1, 1, 0]]), ['', 'NP', 'NP'])
+    """
+    between = [[_between(before, label) for label in labels] for before in (*labels, "O")]
+    starts = np.array([[starts for _, starts, _ in row] for row in between], np.bool_)
+    breaks = np.array([[breaks for breaks, _, _ in row] for row in between[:-1]], np.bool_)
+    return starts, breaks.reshape(len(labels), len(labels)), [_split(label)[1] for label in labels]
+
+
 @lru_cache(maxsize=1 << 16)
 def boundary(previous: str, label: str) -> tuple[bool, bool, str]:
     """Whether a phrase ends before ``label``, whether one starts with it, and of what kind."""
@@ -256,9 +279,17 @@ def _check_scheme(scheme: str) -> None:
         raise unknown_choice("scheme must be", scheme, get_args(Scheme))
 
 
-def _are_of_phrases(labels: set[str]) -> bool:
-    """Some have a prefix and a type, or all are plain B, I and O."""
-    return labels <= {"B", "I", "O"} or any(label[1:2] == "-" and label[0] in "BIES[]" for label in labels)
+def are_of_phrases(labels: Collection[str]) -> bool:
+    """Whether labels are those of phrases: some have a prefix and a type, or all are plain B, I and O.
+
+    Examples
+    --------
+    >>> are_of_phrases(["O", "B-NP"]), are_of_phrases(["DT", "NN"])
+    (True, False)
+    """
+    return set(labels) <= {"B", "I", "O"} or any(
+        label[1:2] == "-" and label[0] in "BIES[]" for label in labels
+    )
 
 
 def _paired(

@@ -52,12 +52,12 @@ def viterbi(chains: Chains, *, threads: int | None = 1) -> tuple[Labels, Floats]
     labels = np.empty(len(chains.scores), np.int32)
     path_scores = np.empty(len(chains))
 
-    def run(shard: _Shard) -> None:
+    def run(shard: Shard) -> None:
         i, t, offsets = shard
         kernels.viterbi(offsets, chains.scores[t], chains.kinds[t], chains.edges, labels[t], path_scores[i])
 
-    _for_shards(run, chains, threads)
-    _check_possible(path_scores, chains)
+    for_shards(run, chains, threads)
+    check_possible(path_scores, chains)
     return labels, path_scores
 
 
@@ -133,7 +133,7 @@ def marginals(chains: Chains, *, threads: int | None = 1) -> tuple[Floats, Float
     starts, moves = np.exp(starts), np.exp(moves)
     transposed, log_transposed = _transposed(moves), _transposed(chains.edges)
 
-    def run(shard: _Shard) -> None:
+    def run(shard: Shard) -> None:
         i, t, offsets = shard
         scores, kinds = chains.scores[t], chains.kinds[t]
         potentials, shift = _shifted(scores)
@@ -163,8 +163,8 @@ def marginals(chains: Chains, *, threads: int | None = 1) -> tuple[Floats, Float
                 again, offsets, scores, kinds, chains.edges, log_transposed, probabilities[t], log_z[i]
             )
 
-    _for_shards(run, chains, threads)
-    _check_possible(log_z, chains)
+    for_shards(run, chains, threads)
+    check_possible(log_z, chains)
     return probabilities, log_z
 
 
@@ -215,7 +215,7 @@ def path_scores(chains: Chains, labels: ArrayLike) -> Floats:
 # ---------------------------------------------------------------------------------------------- in common
 
 
-class _Shard(NamedTuple):
+class Shard(NamedTuple):
     """Some sentences: which, their tokens, and their offsets within those."""
 
     sentences: slice
@@ -223,13 +223,13 @@ class _Shard(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-def _for_shards(run: Callable[[_Shard], None], chains: Chains, threads: int | None) -> None:
+def for_shards(run: Callable[[Shard], None], chains: Chains, threads: int | None) -> None:
     """Run over runs of whole sentences; each writes its own part of the results, so there is nothing to reduce."""
     offsets, N = chains.offsets, len(chains)
     inner = np.searchsorted(offsets, np.arange(SHARD_TOKENS, offsets[-1], SHARD_TOKENS))
     cuts = np.unique(np.concatenate(([0], inner, [N]))).tolist() if N else [0, 0]
     shards = (
-        _Shard(slice(i, j), slice(offsets[i], offsets[j]), offsets[i : j + 1] - offsets[i])
+        Shard(slice(i, j), slice(offsets[i], offsets[j]), offsets[i : j + 1] - offsets[i])
         for i, j in pairwise(cuts)
     )
     map_reduce(run, shards, threads=threads, reduce=lambda _first, _second: None)
@@ -245,14 +245,14 @@ def _kbest(chains: Chains, k: int, threads: int | None) -> tuple[Labels, Floats]
     scores = np.empty((len(chains), k))
     transposed = _transposed(chains.edges)
 
-    def run(shard: _Shard) -> None:
+    def run(shard: Shard) -> None:
         i, t, offsets = shard
         kernels.kbest(
             offsets, chains.scores[t], chains.kinds[t], chains.edges, transposed, labels[t], scores[i]
         )
 
-    _for_shards(run, chains, threads)
-    _check_possible(scores[:, 0], chains)
+    for_shards(run, chains, threads)
+    check_possible(scores[:, 0], chains)
     return labels, scores
 
 
@@ -283,7 +283,8 @@ def _sums(tokens: Floats, offsets: NDArray[np.int64]) -> Floats:
     return sums
 
 
-def _check_possible(best: Floats, chains: Chains) -> None:
+def check_possible(best: Floats, chains: Chains) -> None:
+    """Raise an error that names the first sentence whose best score, or log Z, is that of no labelling at all."""
     impossible = np.flatnonzero(best == -np.inf)
     if impossible.size:
         raise InputError(

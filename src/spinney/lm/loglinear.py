@@ -7,7 +7,7 @@ training starts from Kneser-Ney and only has to improve on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -66,8 +66,11 @@ class TrieScores:
         )  # fmt: skip
         return logs, matches
 
-    def distribution(self, history: Ids, room: int, root: int = 0) -> Vector:
-        """The probability of each outcome after the last ``room`` symbols of a history."""
+    def way(self, history: Ids, room: int, root: int = 0) -> tuple[list[int], int]:
+        """The contexts that the last ``room`` symbols of a history match, the empty one first; how much of the last.
+
+        The last may be a collapsed node, of whose symbols the history matches only some.
+        """
         from spinney.lm._loglinear_kernels import match
 
         t = self.trie
@@ -75,12 +78,19 @@ class TrieScores:
             history, len(history), room, np.int32(root), t.length, t.place, self.text,
             *t.context_table, t.n_symbols,
         )  # fmt: skip
-        size = t.n_outcomes if self.root_sizes is None else int(self.root_sizes[root])
-        scores = np.full(size, self.silent_e[root])
         way = [int(u)]
         while t.parent[way[-1]] >= 0:
             way.append(int(t.parent[way[-1]]))
-        for node in reversed(way):
+        return way[::-1], int(matched)
+
+    def distribution(self, history: Ids, room: int, root: int = 0) -> Vector:
+        """The probability of each outcome after the last ``room`` symbols of a history."""
+        t = self.trie
+        way, matched = self.way(history, room, root)
+        u = way[-1]
+        size = t.n_outcomes if self.root_sizes is None else int(self.root_sizes[root])
+        scores = np.full(size, self.silent_e[root])
+        for node in way:
             grams = slice(t.gram_ptr[node], t.gram_ptr[node + 1])
             if node == u and matched < t.length[u]:
                 share = matched / t.length[u]
@@ -133,6 +143,24 @@ class LogLinearModel(LanguageModel):
 
     def distribution(self, history: Ids) -> Vector:
         return self._scores.distribution(*sentence_so_far(history, self.start))
+
+    def active_scores(self, history: Ids, word: int) -> Iterator[tuple[int, float]]:
+        """By how much each suffix of a history raises the score of a word: its length in symbols, and the score."""
+        t = self.trie
+        way, matched = self._scores.way(*sentence_so_far(history, self.start))
+        for node in way:
+            grams = slice(int(t.gram_ptr[node]), int(t.gram_ptr[node + 1]))
+            here = np.flatnonzero(t.symbol[grams] == word)
+            length = int(t.length[node])
+            partly = node == way[-1] and matched < length
+            score = (
+                float(self.theta[grams][here[0]]) * (matched / length if partly else 1.0)
+                if len(here)
+                else 0.0
+            )
+            if score:
+                depth = int(t.depth[node])
+                yield depth - (length - matched) if partly else depth, score
 
     def parts(self) -> Parts:
         header = {**trie_header(self.trie), "order": self.order}

@@ -20,7 +20,7 @@ from spinney.kinds import KINDS, load_task
 from spinney.lm.stream import END, START, Ids, Stream, stream_of
 from spinney.model import Applied, Contents, Model
 from spinney.settings import Settings, settings_or
-from spinney.settings.lm import Apply, Evaluate, Inspect
+from spinney.settings.lm import Apply, Evaluate, Explain, Inspect
 from spinney.settings.report import Report
 from spinney.views import View
 
@@ -289,6 +289,12 @@ class LanguageModel(Model, ABC):
         from spinney.lm.scoring import evaluated
 
         return evaluated(self, data, settings_or(Evaluate, settings, given))
+
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """Which part of the context gave how much of the probability of each word."""
+        from spinney.lm.explaining import explained
+
+        return explained(self, data, settings_or(Explain, settings, given))
 
 
 def measured(

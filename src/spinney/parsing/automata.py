@@ -35,7 +35,7 @@ from spinney.parsing.modifiers import (
 )
 from spinney.parsing.signed import Signed
 from spinney.settings import Settings, choose, settings_or
-from spinney.settings.parse import AUTOMATA, Apply, Evaluate, Inspect, Signs
+from spinney.settings.parse import AUTOMATA, Apply, Evaluate, Explain, Inspect, Signs
 from spinney.settings.report import Report
 from spinney.views import View
 
@@ -301,6 +301,12 @@ class HeadAutomata(Model):
         from spinney.parsing.applying import apply_automata
 
         return apply_automata(self, data, settings_or(Apply, settings, given))
+
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """Why sentences have their trees: the arcs of each, with log-probabilities that add up."""
+        from spinney.parsing.explaining import explain_automata
+
+        return explain_automata(self, data, settings_or(Explain, settings, given))
 
     def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
         """Scores on a treebank, in files or in memory: the share of correct heads."""

@@ -39,7 +39,7 @@ from spinney.parsing.methods import TrainingTrees, learn
 from spinney.parsing.stored import grammar_tensors, read_grammar, read_rules, rule_tensors
 from spinney.progress import task
 from spinney.settings import Settings, choose, settings_or
-from spinney.settings.parse import GRAMMARS, Apply, Decoder, Evaluate, Inspect
+from spinney.settings.parse import GRAMMARS, Apply, Decoder, Evaluate, Explain, Inspect
 from spinney.settings.report import Report
 from spinney.views import View
 
@@ -393,6 +393,12 @@ class Parser(Model):
         from spinney.parsing.applying import apply_parser
 
         return apply_parser(self, data, settings_or(Apply, settings, given))
+
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """Why sentences have their trees: the rules of each, with log-probabilities that add up."""
+        from spinney.parsing.explaining import explain_parser
+
+        return explain_parser(self, data, settings_or(Explain, settings, given))
 
     def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
         """Scores on a treebank, in files or in memory: brackets, heads and tags."""

@@ -23,6 +23,7 @@ from spinney.settings import (
     Settings,
     methods,
 )
+from spinney.settings.explain import Explained
 from spinney.settings.text import TextFiles, WordsOf
 from spinney.settings.words import Comparing, KnownWords, WordTests
 
@@ -219,6 +220,11 @@ class Evaluate(WordTests, WordsOf, Common):
         super().check()
         if not self.composition:
             self.no_effect("second_subjects", when="without {composition}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(WordsOf, Explained, Common):
+    """``explain``: why tokens have their classes."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,7 @@ from spinney.settings import (
     Settings,
     methods,
 )
+from spinney.settings.explain import Explained
 from spinney.settings.optim import PENALTIES, SOLVERS
 from spinney.settings.text import Documents, LabelledDocuments
 from spinney.settings.unlabelled import Unlabelled
@@ -248,7 +249,17 @@ FIT = methods(Linear, ClassTree)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Apply(Documents, Common):
+class Abstaining(Settings):
+    """When a model had better give no answer."""
+
+    panel = OUTPUT
+    abstain: Annotated[
+        float | None, AtLeast(0), AtMost(1), "Give no label (_) where its probability is lower."
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Apply(Documents, Abstaining, Common):
     """``apply``: the label of each document."""
 
     panel = OUTPUT
@@ -256,8 +267,13 @@ class Apply(Documents, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(LabelledDocuments, Common):
+class Evaluate(LabelledDocuments, Abstaining, Common):
     """``eval``: scores on labelled documents."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Documents, Explained, Common):
+    """``explain``: why documents have their labels."""
 
 
 @dataclass(frozen=True, kw_only=True)

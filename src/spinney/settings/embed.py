@@ -23,6 +23,7 @@ from spinney.settings import (
     Settings,
     methods,
 )
+from spinney.settings.explain import Explained
 from spinney.settings.text import TextFiles, WordsOf
 from spinney.settings.words import Comparing, KnownWords, WordTests
 
@@ -471,6 +472,11 @@ class Evaluate(WordTests, WordsOf, Common):
             raise SettingError("{sentiment} must be three files, for training, tuning and testing")
         if self.analogies is None:
             self.no_effect("method", when="without {analogies}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(WordsOf, Explained, Common):
+    """``explain``: the nearest words of tokens, or the topics of documents with their words."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ from spinney.settings import (
     Repeated,
     methods,
 )
+from spinney.settings.explain import Explained
 from spinney.settings.text import TextFiles, TrainingText, WordsOf
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -293,6 +294,11 @@ class Inspect(Common):
     context: Annotated[str | None, "Show what comes after these words; <s> is the start of a sentence."] = (
         None
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(WordsOf, Explained, Common):
+    """``explain``: where the probability of each word comes from."""
 
 
 @dataclass(frozen=True, kw_only=True)

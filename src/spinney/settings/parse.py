@@ -25,6 +25,7 @@ from spinney.settings import (
     methods,
     settings_of,
 )
+from spinney.settings.explain import Explained
 from spinney.settings.text import Decoding
 
 Signs = Literal["abs", "raw", "normalise", "clip"]
@@ -377,6 +378,19 @@ class Apply(_Use, Common):
             raise SettingError("{nbest} is for trees, not for {kind}", kind=self.what)
         if self.what != "brackets":
             self.no_effect("least", when="unless {what} is brackets")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Decoding, Explained, Common):
+    """``explain``: the rules or arcs of trees, with their probabilities."""
+
+    panel = OUTPUT
+    decoder: Annotated[Decoder | None, "Decoding criterion, if not that of fit."] = None
+    format: Annotated[
+        Literal["lines", "prose", "tagged", "conllu"] | None,
+        "Format; tagged is word/TAG (default: lines; for head automata conllu).",
+    ] = None
+    max_length: Annotated[int, AtLeast(1), COUNT, "Maximum number of words per sentence."] = 200
 
 
 @dataclass(frozen=True, kw_only=True)

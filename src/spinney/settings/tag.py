@@ -28,6 +28,7 @@ from spinney.settings import (
     Settings,
     methods,
 )
+from spinney.settings.explain import Explained
 from spinney.settings.text import Decoding
 from spinney.settings.unlabelled import Criterion, Unlabelled
 
@@ -298,7 +299,8 @@ class Decoded(Settings):
 
     panel = OUTPUT
     decoding: Annotated[
-        Literal["viterbi", "posterior"], "Best label sequence, or best label of each token."
+        Literal["viterbi", "posterior", "f1"],
+        "Best label sequence, best label of each token, or best expected F1 of phrases.",
     ] = "viterbi"
 
 
@@ -333,6 +335,12 @@ class Labelling(Decoded):
     scheme: Annotated[
         Scheme | None, "Give only valid label sequences, in this scheme (default: as in fit)."
     ] = None
+    threshold: Annotated[
+        float | None, AtLeast(0), AtMost(1), "Leave out phrases less probable than this."
+    ] = None
+    abstain: Annotated[
+        float | None, AtLeast(0), AtMost(1), "Give no label (_) where its probability is lower."
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,6 +348,7 @@ class Apply(Sentences, Labelling, Common):
     """``apply``: labels for sentences."""
 
     panel = OUTPUT
+    phrases: Annotated[bool, "Write a table of phrases with their probabilities instead."] = False
     proba: Annotated[bool, "Add the probability of each predicted label."] = False
     nbest: Annotated[
         int, AtLeast(1), AtMost(100_000), "Number of label sequences per sentence, best first."
@@ -356,8 +365,16 @@ class Apply(Sentences, Labelling, Common):
             raise SettingError("{force}: " + _SOUNDS)
         if self.nbest > 1 and self.proba:
             raise SettingError("{nbest} gives the probability of whole label sequences: leave out {proba}")
-        if self.nbest > 1 and self.decoding == "posterior":
-            raise SettingError("{nbest} gives the best label sequences: leave out {decoding} posterior")
+        if self.nbest > 1 and self.decoding != "viterbi":
+            raise SettingError("{nbest} gives the best label sequences: leave out {decoding}")
+        if self.nbest > 1:
+            for name in ("phrases", "threshold", "abstain"):
+                if getattr(self, name) not in (None, False):
+                    raise SettingError(f"{{nbest}} gives whole label sequences: leave out {{{name}}}")
+        if self.phrases:
+            for name in ("proba", "abstain"):
+                if getattr(self, name) not in (None, False):
+                    raise SettingError(f"{{phrases}} has a probability per phrase: leave out {{{name}}}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -375,6 +392,11 @@ class Inspect(Common):
     panel = OUTPUT
     top: Annotated[int, AtLeast(1), COUNT, "Number of observations to show per label or pattern."] = 8
     by: Annotated[Literal["label", "pattern"], "Strongest observations by label or by pattern."] = "label"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Sentences, Explained, Common):
+    """``explain``: why tokens have their labels."""
 
 
 @dataclass(frozen=True, kw_only=True)

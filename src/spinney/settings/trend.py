@@ -25,6 +25,7 @@ from spinney.settings import (
     Settings,
     methods,
 )
+from spinney.settings.explain import Explained
 from spinney.settings.text import Decoding
 
 Method = Literal["adaptive", "sparse", "ridge-ts", "ridge-one", "ridge-all", "lasso-one", "lasso-all"]
@@ -313,6 +314,19 @@ class Apply(_Again, Common):
 
     panel = OUTPUT
     proba: Annotated[bool, "Add the probability of each class."] = False
+    at: Annotated[str | None, "Time of all documents (default: the last time of the model)."] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.time is not None and self.at is not None:
+            raise SettingError("{time} names a column, {at} a time: give only one of them")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(_Again, Explained, Common):
+    """``explain``: what words add to forecasts."""
+
+    panel = OUTPUT
     at: Annotated[str | None, "Time of all documents (default: the last time of the model)."] = None
 
     def check(self) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.checking import finite
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.evaluate import allowed_ends, allowed_transitions, convert, tagging_scores
 from spinney.evaluate.chunks import Scheme
@@ -20,7 +21,6 @@ from spinney.inference.decoding import (
     marginals,
     margins,
     posterior_decode,
-    token_probabilities_of,
     viterbi,
 )
 from spinney.tagging.columns import Columns, Sentence, labelled_columns, unlabelled_columns
@@ -28,10 +28,20 @@ from spinney.tagging.encoding import SCHEMES, Encoding, scheme_of, sentences_in
 from spinney.tagging.extract import Extractor
 from spinney.tagging.labelling import allowed_labels
 from spinney.tagging.methods import METHODS
+from spinney.tagging.phrases import Phrase, best_by_f1, phrases_of, probable_phrases, spelled
 from spinney.tagging.sequences import Sequences
 from spinney.tagging.weights import ChainWeights
 
 BATCH = 20_000  # tokens labelled in one batch
+DECODINGS = ("viterbi", "posterior", "f1")
+
+
+class Answer(NamedTuple):
+    """What a tagger says of a sentence: labels and, where they were asked for, their probabilities and phrases."""
+
+    labels: list[str]
+    probabilities: list[float]
+    phrases: list[Phrase]
 
 
 class Labelling:
@@ -66,22 +76,61 @@ class Labelling:
         self, columns: Columns, allowed: NDArray[np.bool_] | None = None
     ) -> Iterator[list[str]]:
         """The labels of each sentence; ``allowed`` (tokens × labels) forbids some."""
-        for chains in self._chains(columns, allowed):
-            yield from self._named(self._decoded(chains), chains)
+        for chains in self.chains_of(columns, allowed):
+            yield from map(self._written, self._decoded(chains))
 
-    def _decoded(self, chains: Chains) -> NDArray[np.int32]:
+    def answers(
+        self,
+        columns: Columns,
+        allowed: NDArray[np.bool_] | None = None,
+        *,
+        proba: bool = False,
+        phrases: bool = False,
+        threshold: float = 0.0,
+    ) -> Iterator[Answer]:
+        """The labels of each sentence with, on request, their probabilities and its phrases.
+
+        A phrase less probable than ``threshold`` is left out: its labels become ``O``.
+        """
+        for chains in self.chains_of(columns, allowed):
+            decoded = self._decoded(chains)
+            found: list[list[Phrase]] = [[] for _ in decoded]
+            if phrases or threshold > 0:
+                every = phrases_of(chains, self.labels_, decoded, self.threads)
+                found = [[phrase for phrase in some if phrase.probability >= threshold] for some in every]
+                decoded = [
+                    names if len(kept) == len(some) else self._spelled(kept, len(names))
+                    for names, some, kept in zip(decoded, every, found)
+                ]
+            chances = np.split(self._chances(chains, decoded), chains.offsets[1:-1]) if proba else None
+            for i, (names, kept) in enumerate(zip(decoded, found)):
+                yield Answer(self._written(names), [] if chances is None else chances[i].tolist(), kept)
+
+    def _decoded(self, chains: Chains) -> list[list[str]]:
+        """The labels of each sentence as they were learned."""
+        if self.decoding == "f1":
+            found = best_by_f1(chains, self.labels_, self.threads)
+            lengths = np.diff(chains.offsets).tolist()
+            return [self._spelled(phrases, n) for phrases, n in zip(found, lengths)]
         if self.decoding == "posterior":
-            return posterior_decode(chains, threads=self.threads)
-        if self.decoding == "viterbi":
-            return viterbi(chains, threads=self.threads)[0]
-        raise unknown_choice("decoding is", self.decoding, ("viterbi", "posterior"))
+            numbers = posterior_decode(chains, threads=self.threads)
+        elif self.decoding == "viterbi":
+            numbers = viterbi(chains, threads=self.threads)[0]
+        else:
+            raise unknown_choice("decoding is", self.decoding, DECODINGS)
+        names = [self.labels_[number] for number in numbers.tolist()]
+        return [names[a:b] for a, b in pairwise(chains.offsets.tolist())]
 
-    def _named(self, numbers: NDArray[np.int32], chains: Chains) -> Iterator[list[str]]:
-        return (self.names_of(numbers[a:b].tolist()) for a, b in pairwise(chains.offsets.tolist()))
+    def _spelled(self, phrases: Iterable[Phrase], n: int) -> list[str]:
+        """The labels of a sentence with these phrases, in the scheme that was learned."""
+        names, learned = spelled(phrases, n), self.learned_scheme
+        return names if learned is None else convert(names, learned)
 
     def names_of(self, numbers: Iterable[int]) -> list[str]:
         """The labels of a sentence, given as numbers into ``labels_``, as the training data write them."""
-        names = [self.labels_[number] for number in numbers]
+        return self._written([self.labels_[number] for number in numbers])
+
+    def _written(self, names: list[str]) -> list[str]:
         if self.encoding_ is not None:
             return self.encoding_.decoded(names, self.scheme)
         return names if self.scheme in (None, self.learned_scheme) else convert(names, self.scheme)
@@ -114,17 +163,39 @@ class Labelling:
         With ``encode``, if the written form of labels depends on their neighbours, it is the probability of the learned
         label.
         """
-        same = self._same_in_writing()
-        for chains in self._chains(columns, allowed):
-            numbers = self._decoded(chains)
-            if same is None:
-                chances = token_probabilities_of(chains, numbers, threads=self.threads)
-            else:
-                chances = np.sum(marginals(chains, threads=self.threads)[0], axis=1, where=same[numbers])
-            pieces = np.split(chances, chains.offsets[1:-1])
-            yield from (
-                (labels, piece.tolist()) for labels, piece in zip(self._named(numbers, chains), pieces)
-            )
+        for answer in self.answers(columns, allowed, proba=True):
+            yield answer.labels, answer.probabilities
+
+    def _chances(self, chains: Chains, decoded: Iterable[Sequence[str]]) -> NDArray[np.float64]:
+        """The probabilities of the labels of all tokens."""
+        number = {name: y for y, name in enumerate(self.labels_)}
+        # F1 may ask for a label that was never learned, such as IOB1's B-X: then its probability is 0.
+        labels = np.array([number.get(name, -1) for names in decoded for name in names], np.int32)
+        chances, same = marginals(chains, threads=self.threads)[0], self._same_in_writing()
+        if same is None:
+            found = chances[np.arange(len(labels)), labels]
+        else:
+            found = np.sum(chances, axis=1, where=same[labels])
+        return np.where(labels < 0, 0.0, found)
+
+    def predict_phrases(self, X: Iterable[Sentence], threshold: float = 0.0) -> list[list[Phrase]]:
+        """The phrases of the predicted labels of each sentence, with their probabilities.
+
+        A phrase is ``(start, end, type, probability)``: the tokens from ``start`` up to and without ``end``. Its
+        probability is that of all labellings with exactly this phrase, so it tells how far to trust the phrase, where
+        the probabilities of its labels, one by one, do not. Those below ``threshold`` are left out.
+        """
+        finite("threshold", threshold, 0)
+        found = self.answers(self.columns(X), phrases=True, threshold=threshold)
+        return [answer.phrases for answer in found]
+
+    def predict_candidates(self, X: Iterable[Sentence], least: float = 0.01) -> list[list[Phrase]]:
+        """All phrases of each sentence whose probability is at least ``least``; they may overlap."""
+        finite("least", least, 0)
+        found = []
+        for chains in self.chains_of(self.columns(X)):
+            found += probable_phrases(chains, self.labels_, least, self.threads)
+        return found
 
     def _same_in_writing(self) -> NDArray[np.bool_] | None:
         """Which learned labels have the same written form, if the two differ and each learned label has one form."""
@@ -138,13 +209,13 @@ class Labelling:
         self, columns: Columns, k: int, allowed: NDArray[np.bool_] | None = None
     ) -> Iterator[list[Path]]:
         """The k best labellings of each sentence, best first."""
-        for chains in self._chains(columns, allowed):
+        for chains in self.chains_of(columns, allowed):
             yield from kbest(chains, k, threads=self.threads)
 
     def predict_marginals(self, X: Iterable[Sentence]) -> list[NDArray[np.float64]]:
         """For each sentence the probabilities of the labels (columns, in the order of ``labels_``) of its tokens."""
         found = []
-        for chains in self._chains(self.columns(X)):
+        for chains in self.chains_of(self.columns(X)):
             probabilities = marginals(chains, threads=self.threads)[0]
             found += np.split(probabilities, chains.offsets[1:-1]) if len(chains) else []
         return found
@@ -155,7 +226,7 @@ class Labelling:
 
     def predict_margins(self, X: Iterable[Sentence]) -> NDArray[np.float64]:
         """The margin of the best labelling of each sentence over the next: small where the tagger is unsure."""
-        parts = [margins(chains, threads=self.threads) for chains in self._chains(self.columns(X))]
+        parts = [margins(chains, threads=self.threads) for chains in self.chains_of(self.columns(X))]
         return np.concatenate([np.empty(0), *parts])
 
     def force(self, columns: Columns) -> tuple[Columns, NDArray[np.bool_]]:
@@ -172,7 +243,7 @@ class Labelling:
             names = own
         return inputs, allowed_labels(columns.symbols[-1], columns.pool, names)
 
-    def _chains(self, columns: Columns, allowed: NDArray[np.bool_] | None = None) -> Iterator[Chains]:
+    def chains_of(self, columns: Columns, allowed: NDArray[np.bool_] | None = None) -> Iterator[Chains]:
         """The model on the sentences, in batches."""
         self.check_fitted()
         transitions = ends = None

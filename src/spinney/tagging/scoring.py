@@ -9,16 +9,20 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spinney import progress
 from spinney.corpus import ReadReport
 from spinney.corpus.frames import frame_tokens, is_frame
 from spinney.corpus.lines import fields
 from spinney.errors import InputError
-from spinney.evaluate import conlleval_report
+from spinney.evaluate import conlleval_report, tagging_scores
+from spinney.evaluate.calibration import answered_scores, confidence_scores, reliability, reliability_table
+from spinney.evaluate.chunks import are_of_phrases, chunks
 from spinney.model import Applied
 from spinney.tagging.columns import Columns
 from spinney.tagging.encoding import is_label_of, scheme_of
+from spinney.tagging.labelling import UNKNOWN
 from spinney.tagging.reading import (
     check_label,
     is_pair,
@@ -26,7 +30,7 @@ from spinney.tagging.reading import (
     read_batches_of,
     read_conllu_batches,
 )
-from spinney.views import Extra, Facts, Lines, Table, View
+from spinney.views import Extra, Facts, Folded, Lines, Table, View
 
 if TYPE_CHECKING:
     from spinney.tagging.tagger import Tagger
@@ -41,6 +45,8 @@ def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
     output match those of the input, and all of CoNLL-U but the universal part of speech, which is the label.
     """
     tagger = _set(tagger, s)
+    if s.phrases:
+        return _phrase_table(tagger, data, s)
     report = ReadReport()
     facts: dict[str, Any] = {}
     in_conllu = isinstance(data, str) and s.format == "conllu"
@@ -60,11 +66,44 @@ def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
                     lines = []
             if lines:
                 yield {"columns": [], "labels": [], "before": lines}
-        facts["skipped"] = report.skipped
-        if report.skipped:
-            progress.log.warning("%d sentences were skipped; the first: %s", report.skipped, report.errors[0])
+        _report_skipped(report, facts)
 
     return Applied("sentences", records(), _written_conllu if in_conllu else _written, facts)
+
+
+def _report_skipped(report: ReadReport, facts: dict[str, Any]) -> None:
+    facts["skipped"] = report.skipped
+    if report.skipped:
+        progress.log.warning("%d sentences were skipped; the first: %s", report.skipped, report.errors[0])
+
+
+_PHRASE = ("sentence", "start", "end", "type", "words", "probability")
+
+
+def _phrase_table(tagger: Tagger, data: Any, s: Any) -> Applied:
+    """A record for each phrase: its sentence, counted from 1, and its tokens, as a slice of Python has them."""
+    report = ReadReport()
+    facts: dict[str, Any] = {}
+
+    def records() -> Iterator[dict[str, Any]]:
+        before = 0
+        for columns in _batches(tagger, data, s, report):
+            words, offsets = columns.strings(0), columns.offsets.tolist()
+            inputs, allowed = _forced(tagger, columns, s)
+            found = tagger.answers(inputs, allowed, phrases=True, threshold=s.threshold or 0.0)
+            for i, answer in enumerate(found):
+                for start, end, kind, chance in answer.phrases:
+                    said = " ".join(words[offsets[i] + start : offsets[i] + end])
+                    yield dict(zip(_PHRASE, (before + i + 1, start, end, kind, said, chance)))
+            before += len(columns)
+        facts["sentences"] = before
+        _report_skipped(report, facts)
+
+    def text(record: dict[str, Any]) -> str:
+        cells = [str(record[name]) for name in _PHRASE[:-1]]
+        return "\t".join([*cells, f"{record['probability']:.6f}"]) + "\n"
+
+    return Applied("phrases", records(), text, facts, "\t".join(_PHRASE) + "\n")
 
 
 def _records(tagger: Tagger, columns: Columns, s: Any, before: list[str]) -> Iterator[dict[str, Any]]:
@@ -148,13 +187,20 @@ def _batches(tagger: Tagger, data: Any, s: Any, report: ReadReport) -> Iterable[
     return read_batches_of(data, s.format, report=report, **how)
 
 
-def _labelled(tagger: Tagger, columns: Columns, s: Any) -> Iterator[dict[str, Any]]:
-    if s.force and columns.width < 2:
+def _forced(tagger: Tagger, columns: Columns, s: Any) -> tuple[Columns, NDArray[np.bool_] | None]:
+    """The sentences, and the labels that they may have if the last column restricts them."""
+    if not s.force:
+        return columns, None
+    if columns.width < 2:
         raise InputError(
             "only one column, so there are no labels to force",
             remedy="put the known labels into the last column",
         )
-    inputs, allowed = tagger.force(columns) if s.force else (columns, None)
+    return tagger.force(columns)
+
+
+def _labelled(tagger: Tagger, columns: Columns, s: Any) -> Iterator[dict[str, Any]]:
+    inputs, allowed = _forced(tagger, columns, s)
     if s.nbest > 1:
         for paths in tagger.kbest_columns(inputs, s.nbest, allowed):
             ways = [
@@ -162,11 +208,14 @@ def _labelled(tagger: Tagger, columns: Columns, s: Any) -> Iterator[dict[str, An
                 for way in paths
             ]
             yield {"labels": ways[0]["labels"], "nbest": ways}
-    elif s.proba:
-        for labels, chances in tagger.label_columns_with_probabilities(inputs, allowed):
-            yield {"labels": labels, "probabilities": chances}
-    else:
-        yield from ({"labels": labels} for labels in tagger.label_columns(inputs, allowed))
+        return
+    sure = s.abstain or 0.0
+    for labels, chances, _ in tagger.answers(
+        inputs, allowed, proba=s.proba or sure > 0, threshold=s.threshold or 0.0
+    ):
+        if sure > 0:
+            labels = [label if p >= sure else UNKNOWN for label, p in zip(labels, chances)]
+        yield {"labels": labels, "probabilities": chances} if s.proba else {"labels": labels}
 
 
 def _written(record: dict[str, Any]) -> str:
@@ -191,7 +240,7 @@ def evaluated(tagger: Tagger, data: Any, s: Any) -> list[View]:
     tagger = _set(tagger, s)
     report = ReadReport()
     columns = tagger.columns(*data) if is_pair(data) else labelled_data(data, s, report)
-    scores = tagger.score_columns(columns)
+    scores, bins = _judged(tagger, columns, s)
     texts = list(columns.pool)
     seen = {texts[symbol] for symbol in np.unique(columns.symbols[-1]).tolist()}
     unseen = sorted(seen - set(tagger.written_labels))
@@ -214,4 +263,38 @@ def evaluated(tagger: Tagger, data: Any, s: Any) -> list[View]:
         keys = ("precision", "recall", "f1", "phrases", "found")
         rows = [[kind, *(row[key] for key in keys)] for kind, row in scores["types"].items()]
         views.append(Table("", "By type", ["type", *keys], rows))
-    return views
+    return views + bins
+
+
+def _judged(tagger: Tagger, columns: Columns, s: Any) -> tuple[dict[str, Any], list[View]]:
+    """All scores of a tagger on sentences, and how far its probabilities can be trusted."""
+    if not columns.n_tokens:
+        raise InputError("no sentences to score")
+    texts, bounds = list(columns.pool), columns.offsets.tolist()
+    every = [texts[symbol] for symbol in columns.symbols[-1].tolist()]
+    gold = [every[a:b] for a, b in pairwise(bounds)]
+    of_phrases = are_of_phrases(tagger.labels_)
+    answers = list(
+        tagger.answers(columns.without_last(), proba=True, phrases=of_phrases, threshold=s.threshold or 0.0)
+    )
+    labels = list(tagger.in_scheme_of(columns, (answer.labels for answer in answers)))
+    scores = tagging_scores(gold, labels)
+    chances = [p for answer in answers for p in answer.probabilities]
+    right = [x == y for truth, guess in zip(gold, labels) for x, y in zip(truth, guess)]
+    scores |= confidence_scores(chances, right)
+    if s.abstain is not None:
+        scores |= answered_scores(chances, right, s.abstain)
+    views: list[View] = []
+    phrases = [phrase.probability for answer in answers for phrase in answer.phrases]
+    if phrases and "f1" in scores:
+        found = [
+            (kind, start, end) in true
+            for answer, truth in zip(answers, gold)
+            for true in [set(chunks(truth))]
+            for start, end, kind, _ in answer.phrases
+        ]
+        scores |= confidence_scores(phrases, found, before="phrase_")
+        bins = reliability(phrases, found)
+        views.append(reliability_table(bins, "phrase_reliability", "Phrases by their probability"))
+    table = reliability_table(reliability(chances, right), "reliability", "Tokens by their probability")
+    return scores, [*views, Folded(table.title, [table]) if views else table]

@@ -146,7 +146,7 @@ def token_loss(tagger: Tagger, columns: Columns) -> float:
     number = {name: i for i, name in enumerate(tagger.labels_)}
     gold = np.array([number.get(text, -1) for text in columns.pool])[columns.symbols[-1]]
     found = [
-        marginals(chains, threads=tagger.threads)[0] for chains in tagger._chains(columns.without_last())
+        marginals(chains, threads=tagger.threads)[0] for chains in tagger.chains_of(columns.without_last())
     ]
     known = np.flatnonzero(gold >= 0)
     if not known.size:

@@ -16,7 +16,7 @@ from spinney.optim import warn_unless_converged
 from spinney.optim.base import Penalty, Solution, Vector
 from spinney.settings import Settings, choose, settings_class, settings_of, settings_or, takes
 from spinney.settings.report import Report
-from spinney.settings.tag import FIT, UNPENALISED, Apply, Estimator, Evaluate, Inspect
+from spinney.settings.tag import FIT, UNPENALISED, Apply, Estimator, Evaluate, Explain, Inspect
 from spinney.tagging import summary as learned
 from spinney.tagging.carrying import carried_over
 from spinney.tagging.columns import Columns, Sentence
@@ -90,7 +90,8 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         Learn phrase labels in this scheme, whatever that of the data; predicted labels are in the scheme of the data.
         The learned labels are those of ``labels_``, ``predict_marginals`` and the numbers that ``predict_kbest`` gives.
     decoding : str
-        ``"viterbi"`` (the best labelling) or ``"posterior"`` (the best label of each token).
+        ``"viterbi"`` (the best labelling), ``"posterior"`` (the best label of each token) or ``"f1"`` (the phrases with
+        the best F1 to expect: :func:`spinney.inference.phrases.f1_choice`).
     patience : int, optional
         Checks on a dev set without improvement before training stops (5 by default).
 
@@ -347,6 +348,13 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         from spinney.tagging.scoring import evaluated
 
         return evaluated(self, data, settings_or(Evaluate, settings, given))
+
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """Why tokens have their labels: what speaks for each, and what for the next best label."""
+        from spinney.tagging.explaining import explained
+
+        self.check_fitted()
+        return explained(self, data, settings_or(Explain, settings, given))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """What a notebook shows: the views, once there is a model."""

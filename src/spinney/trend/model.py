@@ -17,7 +17,7 @@ from spinney.model import Applied, Contents, Model
 from spinney.optim.base import Vector
 from spinney.settings import Settings, settings_or
 from spinney.settings.report import Report
-from spinney.settings.trend import Apply, Evaluate, Inspect
+from spinney.settings.trend import Apply, Evaluate, Explain, Inspect
 from spinney.trend.covariates import Covariates
 from spinney.trend.dates import Every, bin_label
 from spinney.trend.regression import TimeSeriesClassifier, TimeSeriesRegressor
@@ -380,6 +380,12 @@ class TrendModel(Model):
         from spinney.trend.forecasting import applied
 
         return applied(self, data, settings_or(Apply, settings, given))
+
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+        """What the words of documents, in files or in memory, add to their forecasts."""
+        from spinney.trend.explaining import explained
+
+        return explained(self, data, settings_or(Explain, settings, given))
 
     def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
         """How well dated documents, in files or in memory, are forecast."""
