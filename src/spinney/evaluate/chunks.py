@@ -48,7 +48,7 @@ def chunks(labels: Sequence[str]) -> list[Chunk]:
     found = []
     previous, kind, start = "O", "", -1
     for i, label in enumerate(labels):
-        ends, starts, label_kind = boundary(previous, label)
+        ends, starts, label_kind = _between(previous, label)
         if ends and start >= 0:
             found.append(Chunk(kind, start, i))
             start = -1
@@ -242,7 +242,7 @@ def boundaries(labels: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.boo
 
 
 @lru_cache(maxsize=1 << 16)
-def boundary(previous: str, label: str) -> tuple[bool, bool, str]:
+def _between(previous: str, label: str) -> tuple[bool, bool, str]:
     """Whether a phrase ends before ``label``, whether one starts with it, and of what kind."""
     last, last_kind = _split(previous)
     tag, kind = _split(label)
