@@ -2,7 +2,6 @@
 
 import itertools
 
-import numpy as np
 import pytest
 
 import spinney
@@ -12,7 +11,6 @@ import spinney.tagging
 from spinney.corpus.brackets import Tree
 from spinney.corpus.conllu import Sentence
 from spinney.errors import InputError, OptionError
-from spinney.evaluate.chunks import chunks
 
 spacy = pytest.importorskip("spacy")
 
@@ -187,27 +185,3 @@ def test_mistakes_of_the_pipeline(models, tmp_path):
         _pipeline(tmp_path, ner={"model": "two.spinney"})("Ada slept.")
     both = _pipeline(tmp_path, ner={"model": "two.spinney", "columns": ["text", "tag_"]})
     assert both("Ada slept.").has_annotation("ENT_IOB")
-
-
-@pytest.mark.parametrize("encode", [None, "bioes", "iob1"])
-def test_probabilities_are_sums_over_all_labellings(encode):
-    """By brute force: every labelling that has the phrase, valid in its scheme or not, as the model allows."""
-    tagger = spinney.tagging.fit((SENTENCES, NAMES), preset="ner", lam=2.0, encode=encode)
-    sentence = ["Bob", "King", "left", "York"]
-    [chains] = tagger._chains(tagger.columns([sentence]))
-    scores, total = {}, []
-    for numbers in itertools.product(range(len(tagger.labels_)), repeat=len(sentence)):
-        before, score = len(tagger.labels_), 0.0
-        for t, y in enumerate(numbers):
-            score += chains.scores[t, y] + chains.edges[chains.kinds[t], before, y]
-            before = y
-        total.append(score)
-        for phrase in chunks([tagger.labels_[y] for y in numbers]):
-            scores.setdefault(phrase, []).append(score)
-    log_z = np.logaddexp.reduce(total)
-    [found] = tagger.predict_phrases([sentence])
-    assert found
-    for start, stop, kind, probability in found:
-        expected = np.exp(np.logaddexp.reduce(scores[kind, start, stop]) - log_z)
-        assert 0 < probability < 1
-        assert probability == pytest.approx(expected, rel=1e-9)
