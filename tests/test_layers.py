@@ -11,6 +11,7 @@ ROOT = Path(spinney.__file__).parent
 # From the top down; packages on one line do not import each other.
 LAYERS = [
     {"cli"},
+    {"serve"},
     {"report"},
     {"tagging", "classify", "trend", "lm", "parsing"},
     {"classes", "embed"},  # they learn structure that the tasks above use

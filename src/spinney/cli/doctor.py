@@ -22,6 +22,7 @@ _EXTRAS: Final = {
     "parse": ("spacy", "parse trees of raw text with spaCy"),
     "topics": ("tomotopy", "topics by Gibbs sampling"),
     "tune": ("optuna", "tuning with Optuna"),
+    "serve": ("uvicorn", "serving models by HTTP"),
 }
 _LITTLE: Final = 500_000_000  # bytes of free space that large texts need
 
