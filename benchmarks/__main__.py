@@ -24,6 +24,7 @@ NAMES = (
     "embed_topics",
     "lm",
     "parsing",
+    "serve",
 )
 
 

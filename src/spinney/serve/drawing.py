@@ -23,7 +23,6 @@ from spinney.views import (
     Folded,
     Note,
     PhraseTree,
-    Section,
     Table,
     Token,
     Tokens,
@@ -68,7 +67,7 @@ def drawn(model: Any, records: Sequence[Record]) -> list[View]:
     --------
     >>> note, bars = drawn(None, [{"id": "1", "label": "+", "proba": {"-": 0.1, "+": 0.9}}])
     >>> note.text, bars.rows
-    ('+', [('+', 0.9), ('-', 0.1)])
+    ('Predicted: +', [('+', 0.9), ('-', 0.1)])
     """
     drawer = next((draw for field, draw in _DRAWN.items() if records and field in records[0]), None)
     return _plain(records) if drawer is None else drawer(model, records)
@@ -202,8 +201,8 @@ def _chances(model: Any, records: Sequence[Record]) -> list[View]:
     for record in records:
         order = {label: number for number, label in enumerate(sorted(record["proba"]))}
         best = sorted(record["proba"].items(), key=lambda pair: -pair[1])[:_BARS]
-        said = str(record["label"]) if len(records) == 1 else f"{record['id']}: {record['label']}"
-        views.append(Note(said))
+        of_text = "" if len(records) == 1 else f" for text {record['id']}"
+        views.append(Note(f"Predicted{of_text}: {record['label']}"))
         views.append(Bars("", "", best, colours=[order[label] for label, _ in best]))
     return views
 
@@ -252,7 +251,7 @@ def _next_words(served: Served, records: Sequence[Record]) -> list[View]:
     rows = [(row["word"], row["probability"]) for row in found]
     after = " ".join(words[-5:])
     title = f"Next after “{'… ' * (len(words) > 5)}{after}”" if words else "First words"
-    return [Section(title, [Bars("next", title, rows)])] if rows else []
+    return [Bars("next", title, rows)] if rows else []
 
 
 def _neighbours(served: Served, records: Sequence[Record]) -> list[View]:
@@ -297,5 +296,12 @@ def _documents(model: Any, texts: Sequence[str]) -> list[View]:
     if model.tree is not None:
         return way_views([str(i) for i, _ in enumerate(some, 1)], tree_ways(model, some))
     shown = DocumentViews(model)
-    title = "What decided"
-    return [Section(title, [shown.view(title, shown.odds(text)) for text in some])]
+    said = "the log-odds of the label" if model.is_classifier else "the predicted number"
+    views: list[View] = [
+        shown.view(f"What decided {f'text {i}' * (len(some) > 1)}", shown.odds(text))
+        for i, text in enumerate(some, 1)
+    ]
+    return [
+        *views,
+        Note(f"The number before a sentence is what it adds to {said}, unless it is tiny.", faint=True),
+    ]
