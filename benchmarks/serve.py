@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,7 @@ class Load:
     wrong: int = 0
     lost: int = 0
     seconds: float = 0.0
+    processor: float = 0.0  # seconds of the server
 
     @property
     def rate(self) -> float:
@@ -69,9 +71,10 @@ def main(quick: bool) -> None:
     """Run all loads and write the tables; ``quick``: shorter loads."""
     seconds = 0.5 if quick else 1.25
     sections = [
-        f"Each load lasts {seconds:g} s, and is the better of {ROUNDS}. The server and its clients share the processors of this machine, one client "
-        "sends its next request as soon as it has an answer, and all answers are compared with those of the model in "
-        "another process.\n"
+        f"Each load lasts {seconds:g} s, and is the better of {ROUNDS}. The server and its clients share the "
+        "processors of this machine, one client sends its next request as soon as it has an answer, and all answers "
+        "are compared with those of the model in another process. The time that a server's process itself needs for a "
+        "request depends least on what else the machine does.\n"
     ]
     comparisons = []
     with tempfile.TemporaryDirectory() as folder:
@@ -84,36 +87,39 @@ def main(quick: bool) -> None:
 
 def _compared(title: str, text: str, servers: Sequence[Served], seconds: float) -> tuple[str, Comparison]:
     rows = [f"### {title}", "", text, ""]
-    rows += ["| clients | server | requests a second | p50, ms | p99, ms | wrong | lost |"]
-    rows += ["|---:|---|---:|---:|---:|---:|---:|"]
-    rates: dict[str, float] = {}
+    rows += [
+        "| clients | server | requests a second | p50, ms | p99, ms | processor ms a request | wrong | lost |"
+    ]
+    rows += ["|---:|---|---:|---:|---:|---:|---:|---:|"]
+    needed: dict[str, float] = {}
     failed = 0
     with ExitStack() as stack:
-        ports = [stack.enter_context(_started(server)) for server in servers]
-        for server, port in zip(servers, ports):
+        there = [stack.enter_context(_started(server)) for server in servers]
+        for server, (port, _) in zip(servers, there):
             asyncio.run(_loaded(server, port, 2, 0.3))  # warm
         for clients in CLIENTS:
             loads: list[list[Load]] = [[] for _ in servers]
             for _ in range(ROUNDS):
-                for server, port, found in zip(servers, ports, loads):
+                for server, (port, process), found in zip(servers, there, loads):
                     print(f"{server.name}, {clients} clients …", file=sys.stderr, flush=True)
+                    before = _processor_seconds(process)
                     found.append(asyncio.run(_loaded(server, port, clients, seconds)))
+                    found[-1].processor = _processor_seconds(process) - before
             for server, found in zip(servers, loads):
                 best = max(found, key=lambda load: load.rate)
                 wrong, lost = sum(load.wrong for load in found), sum(load.lost for load in found)
                 rows.append(
                     f"| {clients} | {server.name} | {best.rate:,.0f} | {best.at(0.5):.1f} | {best.at(0.99):.1f} | "
-                    f"{wrong} | {lost} |"
+                    f"{1000 * best.processor / len(best.times):.2f} | {wrong} | {lost} |"
                 )
-                rates[server.name] = best.rate if clients == 8 else rates.get(server.name, 0.0)
+                if clients == 8:
+                    needed[server.name] = best.processor / len(best.times)
                 failed += (wrong + lost) * (server is servers[0])
     ours, peer = servers[0].name, servers[1].name
     verdict: Verdict = "same" if not failed else "worse"
     said = "no answer is wrong or lost" if not failed else f"{failed} answers are wrong or lost"
-    what = f"{title[0].lower()}{title[1:]}, 8 clients"
-    row = Comparison(
-        "Serving", what, text.rstrip("."), peer, "requests/s", rates[ours], rates[peer], verdict, said
-    )
+    what = f"{title[0].lower()}{title[1:]}: processor time a request, 8 clients"
+    row = Comparison("Serving", what, text.rstrip("."), peer, "s", needed[ours], needed[peer], verdict, said)
     return "\n".join(rows) + "\n", row
 
 
@@ -189,15 +195,21 @@ def _peer(kind: str, model: str) -> list[str]:
 
 
 @contextmanager
-def _started(server: Served) -> Iterator[int]:
-    """A server in a process of its own; its port."""
+def _started(server: Served) -> Iterator[tuple[int, int]]:
+    """A server in a process of its own; its port, and the number of the process."""
     process = subprocess.Popen(server.command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
-        yield int(json.loads(process.stdout.readline())["url"].rpartition(":")[2])
+        yield int(json.loads(process.stdout.readline())["url"].rpartition(":")[2]), process.pid
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+def _processor_seconds(process: int) -> float:
+    """What a process has used so far, which other work on the machine changes little."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # --------------------------------------------------------------------------------------------------- the clients

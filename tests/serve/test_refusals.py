@@ -275,3 +275,24 @@ def test_two_models_of_one_name(files, tmp_path):
     shutil.copy(files["Groups"], other)
     with pytest.raises(InputError, match="rename one of the files"):
         load_models([files["Groups"], str(other)])
+
+
+def test_models_that_need_more_than_text(tmp_path):
+    from spinney.classify.recipes import fit
+    from spinney.trend.recipes import fit as fit_trend
+
+    rows = [("good fun", "p"), ("dull film", "n"), ("great fun", "p"), ("so dull", "n")] * 3
+    lines = [f"{text},{label},{2000 + i % 3},{'ab'[i % 2]}" for i, (text, label) in enumerate(rows)]
+    table, numbers = tmp_path / "a.csv", tmp_path / "a.svm"
+    table.write_text("\n".join(["text,label,time,kind", *lines]) + "\n")
+    numbers.write_text("".join(f"{i % 2} 1:{i} 2:{i % 3 + 1}\n" for i in range(12)))
+    how = {"penalty": "l2", "lam": 1.0}
+    fit(str(table), loss="squared-hinge", min_count=1, **how).save(tmp_path / "hinge.spinney")
+    fit(str(numbers), format="svmlight", **how).save(tmp_path / "numbers.spinney")
+    trend = {"method": "ridge-ts", "lam": 0.1, "min_count": 1, "covariates": ["kind"]}
+    fit_trend(str(table), **trend).save(tmp_path / "trend.spinney")
+    models = load_models([str(path) for path in sorted(tmp_path.glob("*.spinney"))])
+    client = TestClient(application(models), base_url="http://localhost")
+    assert post(client, {"text": "fun"}, "hinge").json()["predictions"] == [{"id": "1", "label": "p"}]
+    assert "fitted to numbers" in post(client, {"text": "fun"}, "numbers").json()["error"]
+    assert "kind of each document" in post(client, {"text": "fun"}, "trend").json()["error"]

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import spinney
-from spinney.errors import SpinneyError, shown
+from spinney.errors import SpinneyError, did_you_mean, shown
 from spinney.escaping import json_line
 from spinney.parallel import default_threads
 from spinney.progress import log
@@ -118,21 +118,24 @@ class Answers:
 
     async def apply(self, request: Request) -> Response:
         """What the model says of a text."""
-        served, one = self._model(request), given(parsed(await self._body(request)))
-        return _json(await self._done(lambda deadline: served.answer(one, deadline)))
+        served, body = self._model(request), await self._body(request)
+        return _json(await self._done(lambda deadline: served.answer(given(parsed(body)), deadline)))
 
     async def view(self, request: Request) -> Response:
         """The same, drawn for a person."""
         from spinney.report.html import html
 
-        served, one = self._model(request), given(parsed(await self._body(request)))
-        drawn = await self._done(lambda deadline: str(html(text_views(served, one, deadline))))
+        served, body = self._model(request), await self._body(request)
+        drawn = await self._done(
+            lambda deadline: str(html(text_views(served, given(parsed(body)), deadline)))
+        )
         return _response(drawn, "text/html; charset=utf-8")
 
     async def explain(self, request: Request) -> Response:
         """Why it says so."""
-        served, one = self._model(request), given(parsed(await self._body(request)))
-        return _json(await self._done(lambda deadline: views_json(served.explained(one, deadline))))
+        served, body = self._model(request), await self._body(request)
+        told = await self._done(lambda deadline: views_json(served.explained(given(parsed(body)), deadline)))
+        return _json(told)
 
     async def inspect(self, request: Request) -> Response:
         """What the model learned, as JSON or as HTML."""
@@ -160,7 +163,9 @@ class Answers:
     def _model(self, request: Request) -> Served:
         name = request.path_params["name"]
         if name not in self.models:
-            raise Refused(404, f"there is no model {shown(name)}; there are {', '.join(self.models)}")
+            meant = did_you_mean(name, self.models)
+            said = f"there is no model {shown(name)}; there are {', '.join(self.models)}"
+            raise Refused(404, said + (f" ({meant})" if meant else ""))
         return self.models[name]
 
     async def _body(self, request: Request) -> bytes:

@@ -121,8 +121,10 @@ def given(request: Mapping[str, Any]) -> Given:
 def _check_text(text: Any, field: str) -> None:
     if not isinstance(text, str):
         raise Refused(422, f"must be text, not {shown(text)}", field=field)
-    if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise Refused(422, "holds half of a surrogate pair, which is no character", field=field)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Refused(422, "holds half of a surrogate pair, which is no character", field=field) from None
 
 
 def _tokens(value: Any) -> list[list[Any]]:
@@ -215,6 +217,11 @@ def _documents(model: Any, one: Given) -> list[str]:
 def _dated(model: Any, one: Given) -> Any:
     from spinney.trend.model import Documents
 
+    needed = [*model.covariates.columns, *model.extra]
+    if needed:
+        raise Refused(
+            422, f"this model needs more than text: {listed(needed, 'and')} of each document, from a table"
+        )
     return Documents(_documents(model, one))
 
 
