@@ -13,10 +13,13 @@ pytest.importorskip("uvicorn")
 
 from spinney.cli.main import run
 
-STOPS = [(signal.SIGTERM, 143, "terminated"), (signal.SIGINT, 130, "interrupted")]
+STOPS = [
+    pytest.param(signal.SIGTERM, 143, "terminated", id="term"),
+    pytest.param(signal.SIGINT, 130, "interrupted", id="int", marks=pytest.mark.slow),
+]
 
 
-@pytest.mark.parametrize(("number", "code", "word"), STOPS, ids=["term", "int"])
+@pytest.mark.parametrize(("number", "code", "word"), STOPS)
 def test_start_request_stop(files, number, code, word):
     words = ["serve", files["Clustering"], files["Groups"], "--port", "0", "--json"]
     words = [sys.executable, "-m", "spinney", *words]

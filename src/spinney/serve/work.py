@@ -102,6 +102,10 @@ class Work:
                 continue
             try:
                 found = function()
+            except TooLate:
+                future.set_exception(
+                    TooLate()
+                )  # a new one: where it was raised keeps all that was computed alive
             except BaseException as error:
                 future.set_exception(error)
             else:
