@@ -25,6 +25,7 @@ NAMES = (
     "lm",
     "parsing",
     "methods",
+    "serve",
 )
 
 

@@ -13,8 +13,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _PACKAGES = (
-    "classes", "classify", "corpus", "embed", "evaluate", "inference", "lm", "optim", "parsing", "report", "structure",
-    "tagging", "taxonomy", "trend",
+    "classes", "classify", "corpus", "embed", "evaluate", "inference", "lm", "optim", "parsing", "report", "serve",
+    "structure", "tagging", "taxonomy", "trend",
 )  # fmt: skip
 
 

@@ -89,6 +89,10 @@ class Writer:
     def __init__(self, task: str, files: dict[str, list[str]], out: Path, careful: bool) -> None:
         self.task, self.files, self.out, self.careful = task, files, out, careful
         self.verbs = COMMANDS if task == "others" else TASKS[task].verbs
+        if careful:
+            self.verbs = {
+                name: verb for name, verb in self.verbs.items() if name != "serve"
+            }  # it would not end
 
     def line(self, rng: np.random.Generator) -> tuple[list[str], Verb, list[str]]:
         """The words of a command, its verb, and the files that it may write."""

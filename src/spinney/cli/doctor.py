@@ -23,6 +23,7 @@ _EXTRAS: Final = {
     "spacy": ("spacy", "components, corpora and tokenisers of spaCy"),
     "topics": ("tomotopy", "topics by Gibbs sampling"),
     "tune": ("optuna", "tuning with Optuna"),
+    "serve": ("uvicorn", "serving models by HTTP"),
 }
 _LITTLE: Final = 500_000_000  # bytes of free space that large texts need
 

@@ -15,6 +15,7 @@ from spinney.settings import tag as tag_settings
 from spinney.settings import trend as trend_settings
 from spinney.settings.commands import Demo, Doctor
 from spinney.settings.report import Report
+from spinney.settings.serve import Serve
 
 MODEL = Argument("model", "Model file.")
 TRAIN = Argument("train", "Training files or folders; - is standard input.", several=True)
@@ -429,6 +430,12 @@ COMMANDS: dict[str, Verb] = {
             option("data", "Data to show the model on: documents, text, trees or columns.", panel=DATA),
             option("output", "Where to write the page; - is standard output.", default="report.html"),
         ),
+    ),
+    "serve": Verb(
+        "Serve models by HTTP: JSON in and out, and a page to type into. Ctrl-C stops.",
+        "spinney.cli.serving:serve",
+        Serve,
+        (Argument("models", "Model files of any task.", several=True),),
     ),
     "demo": Verb(
         "Take a tour: sparse and structured models of Python's own manual, and what they learned.",

@@ -1,8 +1,11 @@
 "use strict";
 
+// Gives life to what is drawn below an element: to the whole page, and to what a script adds to it later.
+const enliven = root => {
+
 // Filter boxes: rows stay that hold all the words typed. Of a long table the first rows, until it is asked for all.
 const FIRST = 25;
-for (const tools of document.querySelectorAll(".table > .tools")) {
+for (const tools of root.querySelectorAll(".table > .tools")) {
   const box = tools.querySelector("input"), told = tools.querySelector("output"), all = tools.querySelector("button");
   const body = tools.parentNode.querySelector("tbody");
   const texts = new Map([...body.rows].map(row => [row, row.textContent.toLowerCase()]));
@@ -26,7 +29,7 @@ for (const tools of document.querySelectorAll(".table > .tools")) {
 }
 
 // Headings of tables: sort by a column, numbers from the largest first.
-for (const button of document.querySelectorAll("th button")) {
+for (const button of root.querySelectorAll("th button")) {
   button.addEventListener("click", () => {
     const head = button.parentNode, body = head.closest("table").tBodies[0];
     const numeric = head.classList.contains("number");
@@ -45,7 +48,7 @@ for (const button of document.querySelectorAll("th button")) {
 }
 
 // Line charts: the values at the place of the pointer, or of the arrow keys.
-for (const chart of document.querySelectorAll(".chart")) {
+for (const chart of root.querySelectorAll(".chart")) {
   const { x, at, series } = JSON.parse(chart.dataset.chart);
   const svg = chart.querySelector("svg"), cursor = svg.querySelector(".cursor");
   const told = chart.querySelector(".readout"), values = chart.querySelectorAll(".legend b");
@@ -79,7 +82,7 @@ for (const chart of document.querySelectorAll(".chart")) {
 }
 
 // Heat maps: the cell at the pointer, or at the place that the arrow keys have gone to.
-for (const map of document.querySelectorAll("figure.heat")) {
+for (const map of root.querySelectorAll("figure.heat")) {
   const { rows, columns, values, left, top, side } = JSON.parse(map.dataset.heat);
   const svg = map.querySelector("svg"), told = map.querySelector(".readout"), frame = svg.querySelector(".frame");
   if (!rows.length || !columns.length) continue;
@@ -110,7 +113,7 @@ for (const map of document.querySelectorAll("figure.heat")) {
 }
 
 // Trees: leaves and named branches stay that hold all the words typed; the branches that they are in open.
-for (const tree of document.querySelectorAll(".outline")) {
+for (const tree of root.querySelectorAll(".outline")) {
   const tools = tree.querySelector(".tools"), box = tools.querySelector("input"), told = tools.querySelector("output");
   const all = tools.querySelector("button"), branches = [...tree.querySelectorAll("details")];
   const named = [...tree.querySelectorAll("li:is(.leaf, .named)")];
@@ -137,7 +140,7 @@ for (const tree of document.querySelectorAll(".outline")) {
 }
 
 // Language models: what comes after the longest stored context that ends the words typed.
-for (const explorer of document.querySelectorAll(".explorer")) {
+for (const explorer of root.querySelectorAll(".explorer")) {
   const { words, contexts, lowercase } = JSON.parse(explorer.dataset.explorer);
   const box = explorer.querySelector("input"), told = explorer.querySelector(".readout");
   const body = explorer.querySelector("tbody");
@@ -193,3 +196,6 @@ for (const explorer of document.querySelectorAll(".explorer")) {
   box.addEventListener("input", show);
   show();
 }
+
+};
+enliven(document);

@@ -304,7 +304,7 @@ class Page:
             for i, section in enumerate(self.sections)
         )
         head = f"{paragraph(self.about, faint=True)}{facts(self.known)}<nav>\n{links}</nav>\n"
-        return _document(self.title, head, parts)
+        return document(self.title, head, parts)
 
 
 def combined_page(title: str, about: str, pages: Sequence[Page]) -> str:
@@ -322,7 +322,7 @@ def combined_page(title: str, about: str, pages: Sequence[Page]) -> str:
         for k, page in enumerate(pages)
     )
     head = f'{paragraph(about, faint=True)}<nav class="contents" aria-label="Contents"><ol>\n{contents}</ol></nav>\n'
-    return _document(title, head, "".join(_part(page, f"m{k}") for k, page in enumerate(pages)))
+    return document(title, head, "".join(_part(page, f"m{k}") for k, page in enumerate(pages)))
 
 
 def _part(page: Page, name: str) -> str:
@@ -348,10 +348,16 @@ def _links(sections: Sequence[Section], name: str) -> str:
     )
 
 
-def _document(title: str, head: str, parts: str) -> str:
-    """The whole document: the parts with policy, style, heading and script."""
-    style, script = _asset("page.css"), _asset("page.js") + _asset("map.js")
+def document(
+    title: str, head: str, parts: str, *, style: str = "", script: str = "", connect: str = "'none'"
+) -> str:
+    """The whole document: the parts with policy, style, heading and script.
+
+    ``style`` and ``script`` are added to those of all pages; ``connect`` says with whom the script may talk.
+    """
+    style, script = asset("page.css") + style, asset("page.js") + asset("map.js") + script
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+    policy += f"; connect-src {connect}" if connect != "'none'" else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
@@ -364,8 +370,9 @@ def _document(title: str, head: str, parts: str) -> str:
 
 
 @cache
-def _asset(name: str) -> str:
-    return files("spinney.report").joinpath(name).read_text(encoding="utf-8")
+def asset(name: str, package: str = "spinney.report") -> str:
+    """A style or script that lies beside the code."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:
