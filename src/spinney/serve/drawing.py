@@ -280,28 +280,6 @@ def _decided(served: Served, one: Given) -> list[View]:
     try:
         if "explain" in served.can:
             return [Folded("Why", served.model.explain(data_for(served.model, one)))]
-        if served.task == "classify":
-            return _documents(served.model, data_for(served.model, one))
     except SpinneyError:  # a model that has no reasons to show
         pass
     return []
-
-
-def _documents(model: Any, texts: Sequence[str]) -> list[View]:
-    """How a classifier judges the sentences and words of documents, or how they go down its tree."""
-    from spinney.classify.views import DocumentViews, way_views
-    from spinney.classify.ways import tree_ways
-
-    some = texts[:_RECORDS]
-    if model.tree is not None:
-        return way_views([str(i) for i, _ in enumerate(some, 1)], tree_ways(model, some))
-    shown = DocumentViews(model)
-    said = "the log-odds of the label" if model.is_classifier else "the predicted number"
-    views: list[View] = [
-        shown.view(f"What decided {f'text {i}' * (len(some) > 1)}", shown.odds(text))
-        for i, text in enumerate(some, 1)
-    ]
-    return [
-        *views,
-        Note(f"The number before a sentence is what it adds to {said}, unless it is tiny.", faint=True),
-    ]
