@@ -330,6 +330,19 @@ TASKS: dict[str, Task] = {
                 "spinney.tagging.recipes:path",
                 option("model", "Where to write the model with the lowest error on dev."),
             ),
+            "import": make(
+                "Make a tagger from a model of CRFsuite, Wapiti or CRF++, which labels sentences as they do.",
+                _TAG.Import,
+                "spinney.tagging.recipes:import_model",
+                Argument("foreign", "Model file of CRFsuite, Wapiti or CRF++."),
+            ),
+            "export": show(
+                "Write a model file for CRFsuite. The tagger must have been trained with --no-start-label.",
+                _TAG.Export,
+                "spinney.tagging.recipes:export",
+                MODEL,
+                Argument("output", "File to write."),
+            ),
         },
     ),
     "trend": Task(
