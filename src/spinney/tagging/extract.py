@@ -416,13 +416,13 @@ class _Views:
         if look.view == "vector":
             vectors = self.structures[look.argument]
             assert isinstance(vectors, WordVectors)
-            rows = vectors.rows([text if text in vectors else text.lower() for text in texts])
+            rows = vectors.rows([text if vectors.gives(text) else text.lower() for text in texts])
             names = [f"{look.argument}/{i}" for i in range(vectors.dimension)]
             numbers = np.array([_number(symbols, name, learn) for name in names], np.int32)
             if vectors.is_sparse:
                 lengths, items, values = np.diff(rows.indptr), numbers[rows.indices], rows.data
             else:
-                known = np.array([text in vectors or text.lower() in vectors for text in texts], np.bool_)
+                known = np.array([vectors.gives(text) or text.lower() in vectors for text in texts], np.bool_)
                 lengths = known * vectors.dimension
                 items, values = np.tile(numbers, int(known.sum())), rows[known].ravel()
         else:

@@ -103,7 +103,7 @@ def _text(data: str) -> _Model:
     blocks: list[list[str]] = [[]]
     for line in lines:
         line = line.removesuffix("\r")
-        if line or len(blocks) > 5:
+        if line:
             blocks[-1].append(line)
         elif blocks[-1]:
             blocks.append([])
@@ -171,7 +171,7 @@ def _keys(base: NDArray[np.int32], check: NDArray[np.uint32]) -> dict[str, int]:
         a, b = np.searchsorted(ordered, [here, here + 1])
         for child in order[a:b].tolist():
             sign = child - here - 1
-            if child == node or not -1 <= sign <= 255 or (child == 0):
+            if child in (0, node) or not -1 <= sign <= 255:
                 continue
             if visited[child]:
                 raise ValueError("damaged: a part of the trie is reached in two ways")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -136,16 +137,17 @@ def _weighed(
     value = np.array(values, np.float64)
     # Patterns begin with a capital here.
     texts = [text[:1].upper() + text[1:] for text in texts]
+    names = partial(_names, max((abs(field.offset) for one in patterns for field in one.fields), default=0))
     return (
-        expanded(patterns, "u", texts, (row[one], inside[one], value[one]), _names),
-        expanded(patterns, "b", texts, (row[~one], pair[~one], value[~one]), _names),
+        expanded(patterns, "u", texts, (row[one], inside[one], value[one]), names),
+        expanded(patterns, "b", texts, (row[~one], pair[~one], value[~one]), names),
     )
 
 
-def _names(field: Field, text: str) -> list[str]:
+def _names(farthest: int, field: Field, text: str) -> list[str]:
     """Outside the sentence ``%x`` sees ``_B-1`` here, and ``_x-1`` there; regular expressions see the same."""
     found = _BEYOND.fullmatch(text)
     if found is None or field.look.view != "x":
         return [text]
-    distances = range(5, abs(field.offset) + 2) if found[2] == "#" else [int(found[2])]
-    return [text, *(f"_B{found[1]}{distance}" for distance in distances)]
+    distances = range(5, max(farthest + 1, 5) + 1) if found[2] == "#" else [int(found[2])]
+    return [f"_B{found[1]}{distance}" for distance in distances]
