@@ -386,7 +386,8 @@ class Import(Common):
 
     panel = DATA
     format: Annotated[
-        Literal["crfsuite", "wapiti", "crfpp"] | None, "Program of the model (default: recognised by its content)."
+        Literal["crfsuite", "wapiti", "crfpp"] | None,
+        "Program of the model (default: recognised by its content).",
     ] = None
 
 

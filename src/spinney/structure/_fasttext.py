@@ -23,7 +23,9 @@ _SIZES = struct.Struct("<2q")
 _LONGEST = 1 << 16  # bytes of a word
 _WIDEST = 1 << 20  # dimensions
 _LONGEST_GRAM = 1000
-_BLOCK = 1 << 24  # bytes read at a time, so that a size in the file costs nothing before its numbers are there
+_BLOCK = (
+    1 << 24
+)  # bytes read at a time, so that a size in the file costs nothing before its numbers are there
 _SUPERVISED = 3
 _END = "</s>"
 

@@ -116,7 +116,9 @@ def export(model: str | Tagger, output: str, settings: Settings | None = None, *
     """Write a tagger as a model file of CRFsuite."""
     settings_or(Export, settings, given)
     if output == "-":
-        raise InputError("a model of CRFsuite is not text, and is not written to standard output", remedy="name a file")
+        raise InputError(
+            "a model of CRFsuite is not text, and is not written to standard output", remedy="name a file"
+        )
     with about(model if isinstance(model, str) else "the tagger"):
         tagger = load_task(model, "tag") if isinstance(model, str) else model
         write_crfsuite_model(tagger, output)

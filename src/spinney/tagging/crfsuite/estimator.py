@@ -30,7 +30,17 @@ _OF_THE_WAY = (
     "num_memories", "epsilon", "period", "delta", "linesearch", "max_linesearch", "calibration_eta", "calibration_rate",
     "calibration_samples", "calibration_candidates", "calibration_max_trials",
 )  # fmt: skip
-_WITHOUT_MEANING = ("pa_type", "c", "error_sensitive", "averaging", "variance", "gamma", "c1", "c2", "trainer_cls")
+_WITHOUT_MEANING = (
+    "pa_type",
+    "c",
+    "error_sensitive",
+    "averaging",
+    "variance",
+    "gamma",
+    "c1",
+    "c2",
+    "trainer_cls",
+)
 
 
 class CRF(BaseEstimator):  # type: ignore[misc]
@@ -240,7 +250,9 @@ calibration_candidates, calibration_max_trials, keep_tempfiles
         chain = Chain(start_label=False, **self._settings(algorithm))
         every = algorithm in ("ap", "pa")
         chain.possible = Possible(
-            every or bool(self.all_possible_states), every or bool(self.all_possible_transitions), self.min_freq or 0.0
+            every or bool(self.all_possible_states),
+            every or bool(self.all_possible_transitions),
+            self.min_freq or 0.0,
         )
         return chain
 
@@ -260,7 +272,9 @@ calibration_candidates, calibration_max_trials, keep_tempfiles
         if algorithm in ("ap", "pa"):
             for name in ("all_possible_states", "all_possible_transitions", "min_freq"):
                 if getattr(self, name) not in (None, True):
-                    raise OptionError(f"the algorithm {algorithm} learns all possible features: leave out {name}")
+                    raise OptionError(
+                        f"the algorithm {algorithm} learns all possible features: leave out {name}"
+                    )
         for name in ("c1", "c2", "min_freq", "epsilon", "delta"):
             _check_number(name, getattr(self, name))
         _check_number("max_iterations", self.max_iterations, least=1)

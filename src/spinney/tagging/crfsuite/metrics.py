@@ -14,7 +14,9 @@ Labels = Iterable[Sequence[str]]
 def _flat(y_true: Labels, y_pred: Labels) -> tuple[list[str], list[str]]:
     true, predicted = list(map(list, y_true)), list(map(list, y_pred))
     if list(map(len, true)) != list(map(len, predicted)):
-        raise InputError("the true and the predicted labels are not of the same sequences: their lengths differ")
+        raise InputError(
+            "the true and the predicted labels are not of the same sequences: their lengths differ"
+        )
     return list(chain.from_iterable(true)), list(chain.from_iterable(predicted))
 
 

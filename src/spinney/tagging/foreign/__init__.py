@@ -13,7 +13,14 @@ from spinney.tagging.tagger import Tagger
 
 READERS = {"crfsuite": read_crfsuite_model, "wapiti": read_wapiti, "crfpp": read_crfpp}
 
-__all__ = ["READERS", "read_crfpp", "read_crfsuite_model", "read_foreign", "read_wapiti", "write_crfsuite_model"]
+__all__ = [
+    "READERS",
+    "read_crfpp",
+    "read_crfsuite_model",
+    "read_foreign",
+    "read_wapiti",
+    "write_crfsuite_model",
+]
 
 
 def read_foreign(path: FilePath, format: str | None = None) -> Tagger:

@@ -1,7 +1,8 @@
 """CRF++'s model files: the text that ``crf_learn -t`` writes, and the binary file that ``crf_test`` reads.
 
 Both have the labels, the templates, the first weight of each observation, and the weights. In the binary file the
-observations are a double-array trie (Aoe 1989), whose units are a base and a check.
+observations are a double-array trie (Aoe 1989), whose units are a base and a check. The cost factor of the file is that
+of training: ``crf_test`` has its own, which is 1 unless it is told otherwise.
 """
 
 from __future__ import annotations
@@ -37,7 +38,6 @@ class _Model(NamedTuple):
     #: The place of the first weight of each observation.
     first: Mapping[str, int]
     weights: Any
-    factor: float
 
 
 def read_crfpp(path: FilePath) -> Tagger:
@@ -60,7 +60,9 @@ def read_crfpp(path: FilePath) -> Tagger:
         patterns = parse_patterns("\n".join(model.templates))
         u, b = _weighed(model, patterns)
     except UnicodeDecodeError:
-        raise ModelFileError("not UTF-8", path=os.fspath(path), remedy="only models of UTF-8 are read") from None
+        raise ModelFileError(
+            "not UTF-8", path=os.fspath(path), remedy="only models of UTF-8 are read"
+        ) from None
     except ValueError as error:
         what = error.what if isinstance(error, InputError) else str(error)
         raise ModelFileError(what, path=os.fspath(path), remedy="is it a model of CRF++?") from None
@@ -72,7 +74,7 @@ def _weighed(model: _Model, patterns: Sequence[Pattern]) -> tuple[Weighed, Weigh
     Y = len(model.labels)
     if not Y or len(set(model.labels)) < Y:
         raise ValueError("damaged: there are no labels, or a label occurs twice")
-    values = np.asarray(model.weights, np.float64) * model.factor
+    values = np.asarray(model.weights, np.float64)
     if not np.isfinite(values).all():
         raise ValueError("damaged: a weight is not a number")
     texts = list(model.first)
@@ -117,9 +119,11 @@ def _text(data: str) -> _Model:
         raise ValueError(f"damaged: {blocks[3][entries.index(None)][:40]!r} is not an observation")
     weights = [_number(line) for line in blocks[4]]
     if header.get("maxid", "").strip() != str(len(weights)):
-        raise ValueError(f"the file has {len(weights)} weights of{header.get('maxid', ' ?')[:20]}: it is truncated")
+        raise ValueError(
+            f"the file has {len(weights)} weights of{header.get('maxid', ' ?')[:20]}: it is truncated"
+        )
     first = {entry[2]: int(entry[1]) for entry in entries if entry is not None}
-    return _Model(blocks[1], blocks[2], first, weights, _number(header.get("cost-factor", "").strip()))
+    return _Model(blocks[1], blocks[2], first, weights)
 
 
 def _number(text: str) -> float:
@@ -131,7 +135,7 @@ def _number(text: str) -> float:
 def _binary(data: bytes) -> _Model:
     if len(data) < _HEADER.size + 8:
         raise ValueError("the file ends in its header: it is truncated")
-    version, _, factor, n_weights, _, trie_bytes = _HEADER.unpack_from(data)
+    version, _, _, n_weights, _, trie_bytes = _HEADER.unpack_from(data)
     if version != 100:
         raise ValueError("a model of an unknown version of CRF++")
     labels, at = _strings(data, _HEADER.size)
@@ -140,7 +144,7 @@ def _binary(data: bytes) -> _Model:
         raise ValueError("the file has not the size that its header tells: it is truncated or damaged")
     trie = np.frombuffer(data, np.dtype([("base", "<i4"), ("check", "<u4")]), trie_bytes // 8, at)
     weights = np.frombuffer(data, "<f4", n_weights, at + trie_bytes)
-    return _Model(labels, templates, _keys(trie["base"], trie["check"]), weights, factor)
+    return _Model(labels, templates, _keys(trie["base"], trie["check"]), weights)
 
 
 def _strings(data: bytes, at: int) -> tuple[list[str], int]:

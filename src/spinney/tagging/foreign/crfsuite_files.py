@@ -75,7 +75,9 @@ def _parsed(data: bytes) -> tuple[list[str], list[str], NDArray[np.void]]:
     if not labels or len(set(labels)) < len(labels) or len(set(attributes)) < len(attributes):
         raise ValueError("damaged: there are no labels, or a name occurs twice")
     limit = np.where(features["kind"] == _STATE, len(attributes), len(labels))
-    sound = (features["kind"] <= _TRANSITION) & (features["source"] < limit) & (features["label"] < len(labels))
+    sound = (
+        (features["kind"] <= _TRANSITION) & (features["source"] < limit) & (features["label"] < len(labels))
+    )
     if not (sound.all() and np.isfinite(features["weight"]).all()):
         raise ValueError("damaged: a feature without its attribute or label, or a weight that is no number")
     return labels, attributes, features

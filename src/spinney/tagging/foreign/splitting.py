@@ -32,7 +32,9 @@ def expanded(
 
     ValueError says which string no pattern makes.
     """
-    first: dict[tuple[str, ...], int] = {}  # patterns with the same text between their fields share observations
+    first: dict[
+        tuple[str, ...], int
+    ] = {}  # patterns with the same text between their fields share observations
     for p, pattern in enumerate(patterns):
         if pattern.kind in (which, "*"):
             first.setdefault(pattern.literals, p)

@@ -43,7 +43,9 @@ def read_wapiti(path: FilePath) -> Tagger:
     try:
         patterns, labels, u, b = _parsed(data)
     except UnicodeDecodeError:
-        raise ModelFileError("not UTF-8", path=os.fspath(path), remedy="only models of UTF-8 are read") from None
+        raise ModelFileError(
+            "not UTF-8", path=os.fspath(path), remedy="only models of UTF-8 are read"
+        ) from None
     except ValueError as error:
         what = error.what if isinstance(error, InputError) else str(error)
         raise ModelFileError(what, path=os.fspath(path), remedy="is it a model of Wapiti?") from None
@@ -80,7 +82,7 @@ class _Lines:
 
 def _parsed(data: bytes) -> tuple[list[Pattern], list[str], Weighed, Weighed]:
     lines = _Lines(data)
-    type_, _ = lines.header(_MODEL)
+    type_, promised = lines.header(_MODEL)
     if type_ not in (None, "2"):
         raise ValueError(f"{_TYPES.get(str(type_), 'a model')}: only conditional random fields are read")
     n_patterns, _, _ = lines.header(_READER)
@@ -91,7 +93,10 @@ def _parsed(data: bytes) -> tuple[list[Pattern], list[str], Weighed, Weighed]:
     if not labels or len(set(labels)) < len(labels):
         raise ValueError("damaged: there are no labels, or a label occurs twice")
     texts = lines.strings(_count(lines))
-    return patterns, labels, *_weighed(patterns, texts, len(labels), *_weights(data, lines.at))
+    places, values = _weights(data, lines.at)
+    if len(values) != int(promised or 0):
+        raise ValueError(f"the file has {len(values):,} weights of {int(promised or 0):,}: it is truncated")
+    return patterns, labels, *_weighed(patterns, texts, len(labels), places, values)
 
 
 def _count(lines: _Lines) -> int:
