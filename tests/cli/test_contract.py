@@ -19,6 +19,9 @@ tag eval tag.spinney few.col  | token_error, sequence_error, accuracy, active
 tag eval chunks.spinney chunks.col  | precision, recall, f1
 tag inspect tag.spinney  | strongest, active_by_pattern
 tag path few.col --preset pos --lams 4,2  | points
+tag fit few.col --preset pos --no-start-label --lam 1 --model plain.spinney  | active
+tag export plain.spinney plain.crfsuite  | output, labels, active
+tag import plain.crfsuite --model again.spinney  | imported, labels, active
 classify fit few --model classify.spinney --penalty l1 --lam 0.1  | documents, parameters, active, violation, seconds
 classify apply classify.spinney few --proba  | predictions
 classify eval classify.spinney few  | accuracy, f1
@@ -65,7 +68,7 @@ LINES = [[part.strip() for part in line.split("|")] for line in CONTRACT.strip()
 TASKS = ("tag", "classify", "classes", "embed", "lm", "parse", "trend")
 VERBS = ("fit", "apply", "eval", "inspect")
 MORE = {
-    "tag": ["path"],
+    "tag": ["path", "import", "export"],
     "classify": ["path"],
     "classes": ["neighbours"],
     "embed": ["neighbours"],

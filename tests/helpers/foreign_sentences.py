@@ -11,7 +11,7 @@ def sentences(rng, n, noise=0.0):
 
 
 def _sentence(rng, noise):
-    rows = _phrase(rng) + [[rng.choice(VERBS), "VB", "O"]]
+    rows = [*_phrase(rng), [rng.choice(VERBS), "VB", "O"]]
     rows += _phrase(rng) if rng.random() < 0.6 else []
     rows.append([rng.choice(ENDS), ".", "O"])
     return [[word, tag, rng.choice(LABELS) if rng.random() < noise else label] for word, tag, label in rows]

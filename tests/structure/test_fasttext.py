@@ -2,6 +2,7 @@
 
 import random
 import struct
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -60,7 +61,6 @@ def test_words_and_unknown_words_of_fasttext(tmp_path, lengths):
 
 def test_fasttext_itself(tmp_path):
     fasttext = pytest.importorskip("fasttext")
-    data, _ = fasttext_bytes()
     lines = ["the dog sees a Straße", "über dem Haus", "no dogs"] * 20
     (tmp_path / "text").write_text("\n".join(lines))
     peer = fasttext.train_unsupervised(
@@ -89,7 +89,7 @@ def test_a_tagger_uses_vectors_of_unknown_words(tmp_path):
 
 
 def test_a_file_with_a_brace_where_models_have_one(tmp_path):
-    data, matrix = fasttext_bytes(dimension=ord("{"))
+    data, _ = fasttext_bytes(dimension=ord("{"))
     (tmp_path / "v.bin").write_bytes(data)
     assert word_vectors(str(tmp_path / "v.bin")).dimension == 123
 
@@ -110,14 +110,12 @@ def test_damaged_files_are_refused(tmp_path):
         path.write_bytes(whole[:length])
         with pytest.raises(InputError):
             WordVectors.read(path)
-    for _ in range(300):
+    for _ in range(100):
         data = bytearray(whole)
         data[draws.randrange(4, len(data))] = draws.choice((0, 127, 255))
         path.write_bytes(data)
-        try:
+        with suppress(SpinneyError):
             WordVectors.read(path)
-        except SpinneyError as error:
-            assert "\n" not in str(error)
     quantised = bytearray(whole)
     quantised[whole.index(struct.pack("<2q", 12, 3)) - 1] = 1
     path.write_bytes(quantised)
@@ -132,7 +130,7 @@ def test_glove(tmp_path):
     assert vectors.words == ["the", ". . .", "at name@domain.com"]
     assert vectors[". . ."].tolist() == [3, 4]
     path.write_text("the 0.5 -1\ndog 3 4 5\n")
-    with pytest.raises(InputError, match="glove.txt:2: 3 numbers where 2 are needed"):
+    with pytest.raises(InputError, match=r"glove\.txt:2: 3 numbers where 2 are needed"):
         WordVectors.read(path)
 
 

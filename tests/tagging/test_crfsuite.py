@@ -213,7 +213,7 @@ def test_a_model_of_crfsuite_is_used_and_written(tmp_path):
 
 def test_scores_are_those_of_sklearn_crfsuite():
     theirs = pytest.importorskip("sklearn_crfsuite.metrics")
-    other = [[rows[0]] + rows[:-1] for rows in y]
+    other = [[rows[0], *rows[:-1]] for rows in y]
     options = {"average": "macro", "zero_division": 0}
     for name in ("precision", "recall", "f1"):
         ours = getattr(metrics, f"flat_{name}_score")(y, other, **options)

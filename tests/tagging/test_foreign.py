@@ -123,29 +123,23 @@ def test_an_observation_that_can_be_read_in_two_ways(tmp_path):
 
 def test_damaged_files_are_refused(tmp_path):
     """Bytes that are changed, missing or cut off give a model or an error of one line, never anything else."""
-    draws = random.Random(0)
-    path = tmp_path / "m"
-    refused = 0
+    draws, refused = random.Random(0), []
     for name in FILES:
         whole = (MODELS / name).read_bytes()
-        for attempt in range(60):
+        for attempt in range(50):
             data = bytearray(whole)
             if attempt % 3 == 0:
-                del data[draws.randrange(len(data)) :]
+                del data[draws.randrange(1, len(data)) :]
             for _ in range(draws.choice((1, 1, 4))):
-                if data:
-                    data[draws.randrange(min(len(data), draws.choice((64, 10**6))))] = draws.choice(
-                        (0, 255, draws.randrange(256))
-                    )
-            path.write_bytes(data)
+                place = draws.randrange(min(len(data), draws.choice((64, 10**6))))
+                data[place] = draws.choice((0, 255, draws.randrange(256)))
+            (tmp_path / "m").write_bytes(data)
             try:
-                import_model(
-                    str(path), format=None if attempt % 2 else {"crfpp.txt": "crfpp"}.get(name[6:], name[6:])
-                )
+                import_model(str(tmp_path / "m"), format=None if attempt % 2 else name.split(".")[1])
             except SpinneyError as error:
-                assert "\n" not in str(error)
-                refused += 1
-    assert refused > 100
+                refused.append(str(error))
+    assert len(refused) > 80
+    assert not any("\n" in told for told in refused)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -87,16 +87,18 @@ def _hashed(
     signs = np.frombuffer(b"".join(texts), np.int8)
     ends = np.cumsum([len(text) for text in texts])
     inside = (signs.view(np.uint8) & 0xC0) == 0x80  # not the first byte of a letter
-    start = np.flatnonzero(~inside)
-    owner = np.searchsorted(ends, start, side="right")
-    last = ends[owner]
-    first = np.concatenate([[0], ends[:-1]])[owner]
-    at, value = start.copy(), np.full(len(start), _OFFSET, np.uint32)
+    start: NDArray[np.int64] = np.flatnonzero(~inside)
+    owner: NDArray[np.int64] = np.searchsorted(ends, start, side="right")
+    last: NDArray[np.int64] = ends[owner]
+    first: NDArray[np.int64] = np.concatenate([[0], ends[:-1]])[owner]
+    at: NDArray[np.int64] = start.copy()
+    value: NDArray[np.uint32] = np.full(len(start), _OFFSET, np.uint32)
     inside = np.append(inside, False)
     owners, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for length in range(1, longest + 1):
         more = at < last
-        start, owner, last, first, at, value = (a[more] for a in (start, owner, last, first, at, value))
+        start, owner, last, first, at = (places[more] for places in (start, owner, last, first, at))
+        value = value[more]
         if not len(at):
             break
         step = np.ones(len(at), np.bool_)

@@ -83,7 +83,7 @@ class WordVectors(OfWords):
         if place is None:
             if self.subwords is None:
                 raise KeyError(word)
-            return self.subwords.vectors([word])[0]
+            return np.asarray(self.subwords.vectors([word])[0])
         return self._dense_row(place)
 
     def gives(self, word: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from spinney.errors import InputError, shown
 
-_SEVERAL = list | tuple | Set
+_NESTED = (Mapping, list, tuple, Set)
 _DEEPEST = 100  # dictionaries inside one another
 _REMEDY = "give each token as a dictionary of features, or a list of strings"
 
@@ -28,9 +28,9 @@ def attributes(token: Any) -> list[tuple[str, float]]:
     [('bias', 1.0), ('word=dog', 1.0)]
     >>> attributes({"length": None})
     Traceback (most recent call last):
-    spinney.errors.InputError: the feature 'length' is None (give a string, a number, True or False, or a list of strings)
+    spinney.errors.InputError: the feature 'length' is None (give a string, a number, ...)
     """
-    if not isinstance(token, Mapping | _SEVERAL):
+    if not isinstance(token, _NESTED):
         raise InputError(f"a token is {shown(token)}", remedy=_REMEDY)
     return list(_attributes(token, "", _DEEPEST))
 
@@ -44,7 +44,7 @@ def _attributes(given: Any, prefix: str, deepest: int) -> Iterator[tuple[str, fl
         return
     for key, value in given.items():
         name = prefix + _text(key)
-        if isinstance(value, Mapping | _SEVERAL):
+        if isinstance(value, _NESTED):
             yield from _attributes(value, f"{name}:", deepest - 1)
         elif isinstance(value, str | bytes):
             yield f"{name}:{_text(value)}", 1.0
@@ -69,7 +69,7 @@ def _number(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"the feature {shown(name)} is {shown(value)}",
-            remedy="give a string, a number, True or False, or a list of strings",
+            remedy="give a string, a number, a truth value, or a list of strings",
         ) from None
     if not math.isfinite(number):
         raise InputError(f"the feature {shown(name)} is {number}", remedy="give a finite number")

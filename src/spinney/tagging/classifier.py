@@ -24,10 +24,11 @@ PATTERNS = "U:%value[0,0]\nB"
 class CRFClassifier(Tagger):
     """A :class:`Tagger` whose tokens come as dictionaries of features, as sklearn-crfsuite takes them.
 
-    A feature that is a string counts 1 under ``name:value``, a number counts itself, True counts 1; lists, sets and inner
-    dictionaries are several features under ``name:item``. A token may also be a list of strings. The names are those of
-    python-crfsuite: see :func:`spinney.tagging.attributes.attributes`. All parameters are those of :class:`Tagger`, except
-    for the patterns and their structures; :class:`spinney.tagging.crfsuite.CRF` has those of sklearn-crfsuite instead.
+    A feature that is a string counts 1 under ``name:value``, a number counts itself, True counts 1; lists, sets and
+    inner dictionaries are several features under ``name:item``. A token may also be a list of strings. The names are
+    those of python-crfsuite: see :func:`spinney.tagging.attributes.attributes`. All parameters are those of
+    :class:`Tagger`, except for the patterns and their structures; :class:`spinney.tagging.crfsuite.CRF` has those of
+    sklearn-crfsuite instead.
 
     Examples
     --------

@@ -49,8 +49,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     algorithm : str, optional
-        ``"lbfgs"`` (the default: the optimum, by L-BFGS or, with ``c1``, by an active-set method), ``"l2sgd"``, ``"ap"`` or
-        ``"pa"``. Spinney has no ``"arow"``.
+        ``"lbfgs"`` (the default: the optimum, by L-BFGS or, with ``c1``, by an active-set method), ``"l2sgd"``,
+        ``"ap"`` or ``"pa"``. Spinney has no ``"arow"``.
     min_freq : float, optional
         Drop features that occur less often.
     all_possible_states, all_possible_transitions : bool, optional
@@ -168,7 +168,8 @@ calibration_candidates, calibration_max_trials, keep_tempfiles
         if (X_dev is None) != (y_dev is None):
             raise OptionError("X_dev and y_dev go together: give both or neither")
         model = self._chain()
-        self.model_ = model.fit(X, y)
+        rows: Any = X  # a model of attributes takes them
+        self.model_ = model.fit(rows, y)
         if X_dev is not None and y_dev is not None:
             self.dev_accuracy_ = self.score(X_dev, y_dev)
         if self.model_filename is not None:
@@ -179,7 +180,8 @@ calibration_candidates, calibration_max_trials, keep_tempfiles
 
     def predict(self, X: Iterable[Features]) -> list[list[str]]:
         """The labels of sentences."""
-        return self._fitted().predict(X)
+        rows: Any = X
+        return self._fitted().predict(rows)
 
     def predict_single(self, xseq: Features) -> list[str]:
         """The labels of one sentence."""
@@ -187,7 +189,8 @@ calibration_candidates, calibration_max_trials, keep_tempfiles
 
     def predict_marginals(self, X: Iterable[Features]) -> list[list[dict[str, float]]]:
         """For each token of each sentence the probability of each label."""
-        labels, found = self.classes_, self._fitted().predict_marginals(X)
+        rows: Any = X
+        labels, found = self.classes_, self._fitted().predict_marginals(rows)
         return [[dict(zip(labels, chances)) for chances in sentence.tolist()] for sentence in found]
 
     def predict_marginals_single(self, xseq: Features) -> list[dict[str, float]]:
@@ -297,7 +300,9 @@ calibration_candidates, calibration_max_trials, keep_tempfiles
 
     def _tell(self) -> None:
         facts = self.model_.facts_
-        told = {key: facts[key] for key in ("iterations", "objective", "active", "seconds") if key in facts}
+        told: dict[str, float] = {
+            key: facts[key] for key in ("iterations", "objective", "active", "seconds") if key in facts
+        }
         if hasattr(self, "dev_accuracy_"):
             told["dev_accuracy"] = self.dev_accuracy_
         print(", ".join(f"{key} {value:,.6g}" for key, value in told.items()))

@@ -1,4 +1,4 @@
-"""Scores of labelled sequences, by the names that they have in sklearn-crfsuite; those of phrases are in ``spinney.evaluate``."""
+"""Scores of labelled sequences, by their names in sklearn-crfsuite; those of phrases are in ``spinney.evaluate``."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from spinney.tagging.classifier import CRFClassifier
 from spinney.tagging.problem import Problem
-from spinney.tagging.support import Shape, Support, seen_counts
 from spinney.tagging.sequences import Sequences
+from spinney.tagging.support import Shape, Support, seen_counts
 
 
 class Possible(NamedTuple):

@@ -1,8 +1,9 @@
 """CRFsuite's model files.
 
-A file (``lCRF``) is a header, a table of features (``FEAT``: kind, source, label, weight), two dictionaries of labels and
-attributes (``CQDB``, see :mod:`spinney.tagging.foreign.cqdb`), and two tables of references (``LFRF``, ``AFRF``) that tell the
-features of each label and attribute. All numbers are little-endian, all offsets count from the start of the file.
+A file (``lCRF``) is a header, a table of features (``FEAT``: kind, source, label, weight), two dictionaries of labels
+and attributes (``CQDB``, see :mod:`spinney.tagging.foreign.cqdb`), and two tables of references (``LFRF``, ``AFRF``)
+that tell the features of each label and attribute. All numbers are little-endian, all offsets count from the start of
+the file.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ def _plain_pairs(tagger: Tagger) -> NDArray[np.float64]:
     shape = tagger.weights_.shape
     what = None
     if tagger.method != "crf":
-        what = "models of CRFsuite are conditional random fields, not {}".format(tagger.method)
+        what = f"models of CRFsuite are conditional random fields, not {tagger.method}"
     elif tagger.encoding_ is not None or tagger.scheme is not None:
         what = "CRFsuite does not restrict label sequences to a scheme: train without encode and scheme"
     elif any(tagger.extractor_.patterns[p].fields for p in tagger.extractor_.pattern_of("b").tolist()):

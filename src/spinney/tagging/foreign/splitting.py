@@ -1,7 +1,7 @@
 """Observations of other programs, which are strings, as patterns with what their fields see.
 
 Another program keeps the string ``U02:1/2/x`` and does not know whether ``%x[-1,0]/%x[0,0]`` saw ``1`` and ``2/x`` or
-``1/2`` and ``x``: either is labelled alike. So an observation becomes one for every way in which its string can come about.
+``1/2`` and ``x``: either is labelled alike. So a string becomes an observation for each way in which it can come about.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Wapiti's model files: a header, the patterns, labels and observations as netstrings, and the weights that are not zero."""
+"""Wapiti's model files: a header; patterns, labels and observations as netstrings; the weights that are not zero."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def read_wapiti(path: FilePath) -> Tagger:
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/m.wapiti"
     >>> with open(path, "w") as file:
-    ...     _ = file.write('#mdl#2#2\\n#rdr#1/1/0\\n9:u:%x[0,0],\\n#qrk#2\\n1:D,\\n1:N,\\n#qrk#2\\n5:u:the,\\n5:u:dog,\\n')
+    ...     _ = file.write('#mdl#2#2\\n#rdr#1/1/0\\n9:u:%x[0,0],\\n#qrk#2\\n1:D,\\n1:N,\\n')
+    ...     _ = file.write('#qrk#2\\n5:u:the,\\n5:u:dog,\\n')
     ...     _ = file.write('0=0x1p+0\\n3=0x1.8p+0\\n')
     >>> read_wapiti(path).predict([["the", "dog"]])
     [['D', 'N']]
