@@ -74,7 +74,8 @@ def _weighed(model: _Model, patterns: Sequence[Pattern]) -> tuple[Weighed, Weigh
     Y = len(model.labels)
     if not Y or len(set(model.labels)) < Y:
         raise ValueError("damaged: there are no labels, or a label occurs twice")
-    values = np.asarray(model.weights, np.float64)
+    with np.errstate(invalid="ignore"):  # what is not a number is refused below
+        values = np.asarray(model.weights, np.float64)
     if not np.isfinite(values).all():
         raise ValueError("damaged: a weight is not a number")
     texts = list(model.first)
