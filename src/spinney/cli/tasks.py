@@ -87,7 +87,7 @@ def path(help: str, settings: type[Settings], uses: str, *output: Setting) -> Ve
 
 _CLASSES, _CLASSIFY, _EMBED = class_settings, classify_settings, embed_settings
 _LM, _PARSE, _TAG, _TREND = lm_settings, parse_settings, tag_settings, trend_settings
-_VECTORS = Argument("model", "Model file, or vectors in word2vec format.")
+_VECTORS = Argument("model", "Model file, or vectors of word2vec, GloVe or fastText.")
 _OUT = Argument("output", "File to write; - is standard output.")
 _LABELLED = "Labelled documents: a folder, a table, trees or numbers."
 _TAGGED = Argument("train", "Files of labelled sentences.", several=True)
@@ -221,7 +221,7 @@ TASKS: dict[str, Task] = {
                 "Make word classes by k-means clustering of word vectors.",
                 _EMBED.Cluster,
                 "spinney.embed.recipes:cluster",
-                Argument("vectors", "Model file, or vectors in word2vec format."),
+                Argument("vectors", "Model file, or vectors of word2vec, GloVe or fastText."),
             ),
         },
     ),
