@@ -118,7 +118,7 @@ def test_weights_are_those_of_crfsuite(tmp_path, ours, theirs):
 def test_the_tutorial_of_sklearn_crfsuite_runs():
     from scipy.stats import expon
 
-    X_train, y_train, X_test, y_test = X[:30], y[:30], X[30:], y[30:]
+    X_train, y_train, X_test, y_test = X[:20], y[:20], X[30:], y[30:]
     crf = sklearn_crfsuite.CRF(
         algorithm="lbfgs", c1=0.1, c2=0.1, max_iterations=100, all_possible_transitions=True
     )
@@ -133,7 +133,7 @@ def test_the_tutorial_of_sklearn_crfsuite_runs():
     crf = sklearn_crfsuite.CRF(algorithm="lbfgs", max_iterations=100, all_possible_transitions=True)
     params_space = {"c1": expon(scale=0.5), "c2": expon(scale=0.05)}
     f1_scorer = make_scorer(metrics.flat_f1_score, average="weighted", labels=labels)
-    rs = RandomizedSearchCV(crf, params_space, cv=3, n_iter=2, scoring=f1_scorer, random_state=0)
+    rs = RandomizedSearchCV(crf, params_space, cv=2, n_iter=2, scoring=f1_scorer, random_state=0)
     rs.fit(X_train, y_train)
     assert set(rs.best_params_) == {"c1", "c2"}
     crf = rs.best_estimator_
@@ -190,6 +190,9 @@ def test_what_changes_nothing_is_said():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CRF(c1=0.1, c2=0.1, delta=1e-3).fit(X[:3], y[:3])
+        crf = CRF(c1=0.1, c2=0.1, max_iterations=2).fit(X, y)  # a limit that was asked for
+    assert crf.model_.facts["iterations"] == 2
+    assert not crf.model_.facts["converged"]
 
 
 def test_all_parameters_of_sklearn_crfsuite_are_there():

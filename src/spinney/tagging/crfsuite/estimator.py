@@ -11,12 +11,13 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 
 from spinney.errors import NotFittedError, OptionError, unknown_choice
+from spinney.optim import ConvergenceWarning
 from spinney.tagging.classifier import CRFClassifier, Features, attribute_names
 from spinney.tagging.crfsuite.metrics import flat_accuracy_score
 from spinney.tagging.crfsuite.possible import Chain, Possible
 from spinney.tagging.foreign.crfsuite_files import crfsuite_bytes, read_crfsuite_model, write_crfsuite_model
 
-_TOL = 1e-4
+_TOL = 1e-3
 _UNLIMITED = 1_000_000  # iterations
 #: The parameters that have a meaning here, besides those of the features, for each algorithm.
 _USED: dict[str, tuple[str, ...]] = {
@@ -49,7 +50,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     algorithm : str, optional
-        ``"lbfgs"`` (the default: the optimum, by L-BFGS or, with ``c1``, by an active-set method), ``"l2sgd"``,
+        ``"lbfgs"`` (the default: the optimum, by L-BFGS or, with ``c1``, OWL-QN or an active set), ``"l2sgd"``,
         ``"ap"`` or ``"pa"``. Spinney has no ``"arow"``.
     min_freq : float, optional
         Drop features that occur less often.
@@ -59,9 +60,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     c1, c2 : float, optional
         The penalty is c1‖w‖₁ + c2‖w‖² (0 and 1 by default).
     max_iterations : int, optional
-        By default unlimited (``"lbfgs"``), 50 passes (``"l2sgd"``) or 100 (``"ap"``, ``"pa"``).
+        By default unlimited (``"lbfgs"``), 50 passes (``"l2sgd"``) or 100 (``"ap"``, ``"pa"``). Whether a limit came
+        first is told by ``model_.facts["converged"]``, without a warning.
     epsilon, delta : float, optional
-        The smaller one of them is the proven relative distance from the optimum at which to stop (0.0001 by default).
+        The smaller one of them is the proven relative distance from the optimum at which to stop (0.001 by default).
     pa_type, c, averaging
         The variant (1 or 2), the aggressiveness and the average of ``"pa"``.
     verbose : bool
@@ -169,7 +171,10 @@ calibration_candidates, calibration_max_trials, keep_tempfiles
             raise OptionError("X_dev and y_dev go together: give both or neither")
         model = self._chain()
         rows: Any = X  # a model of attributes takes them
-        self.model_ = model.fit(rows, y)
+        with warnings.catch_warnings():
+            if self.max_iterations is not None:  # a limit that was asked for is not a surprise
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            self.model_ = model.fit(rows, y)
         if X_dev is not None and y_dev is not None:
             self.dev_accuracy_ = self.score(X_dev, y_dev)
         if self.model_filename is not None:
@@ -296,7 +301,9 @@ calibration_candidates, calibration_max_trials, keep_tempfiles
         if algorithm == "l2sgd":
             return {"solver": "sgd", "passes": most or 50, **_penalty(0.0, l2)}
         tol = min((one for one in (self.epsilon, self.delta) if one is not None), default=_TOL)
-        return {"tol": tol, "max_iter": most or _UNLIMITED, **_penalty(l1, l2)}
+        # With a limit, CRFsuite's own method, so that a number of iterations means the same.
+        solver = "owlqn" if l1 and most else "auto"
+        return {"solver": solver, "tol": tol, "max_iter": most or _UNLIMITED, **_penalty(l1, l2)}
 
     def _tell(self) -> None:
         facts = self.model_.facts_
