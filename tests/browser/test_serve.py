@@ -82,7 +82,7 @@ def test_every_kind_of_result_is_shown(visited):
         assert result.locator("p.losses").count() == 2
         assert result.locator("table.bars tr").count() == 10
         result = show(page, "trees", text)
-        assert result.locator("figure svg").count() == 1
+        assert result.locator("figure svg").count() == 2  # the tree, and again where it is explained
         assert show(page, "heads", "the/D dog/N sees/V a/D rose/N").locator(".arc").count() >= 5
         assert show(page, "classes", text).locator(".token").count() == 5
         result.get_by_role("button", name="most similar").click()  # what was added has life, too

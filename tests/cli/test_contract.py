@@ -22,6 +22,9 @@ tag apply chunks.spinney chunks.col --phrases  | phrases
 tag eval chunks.spinney chunks.col --decoding f1 --abstain 0.5  | calibration_error, brier, phrase_brier, coverage
 tag explain tag.spinney few.col  | explained
 tag path few.col --preset pos --lams 4,2  | points
+tag fit few.col --preset pos --no-start-label --lam 1 --model plain.spinney  | active
+tag export plain.spinney plain.crfsuite  | output, labels, active
+tag import plain.crfsuite --model again.spinney  | imported, labels, active
 classify fit few --model classify.spinney --penalty l1 --lam 0.1  | documents, parameters, active, violation, seconds
 classify apply classify.spinney few --proba  | predictions
 classify eval classify.spinney few  | accuracy, f1, calibration_error, brier, reliability
@@ -75,7 +78,7 @@ LINES = [[part.strip() for part in line.split("|")] for line in CONTRACT.strip()
 TASKS = ("tag", "classify", "classes", "embed", "lm", "parse", "trend")
 VERBS = ("fit", "apply", "eval", "explain", "inspect")
 MORE = {
-    "tag": ["path"],
+    "tag": ["path", "import", "export"],
     "classify": ["path"],
     "classes": ["neighbours"],
     "embed": ["neighbours"],

@@ -31,6 +31,7 @@ def inputs(tmp_path, monkeypatch, spinney):
         ("tag fit a.col --preset pos --classes c=text --model text", "--model text"),
         ("tag path a.col --preset pos --report a.col", "--report a.col"),
         ("tag path a.col --preset pos --dev a.col --model new --report new", "--model and --report"),
+        ("tag import a.col --model a.col", "--model a.col"),
         ("lm fit text --model text", "--model text"),
         ("lm fit text --model ./text", "--model ./text"),
         ("lm fit link --model text", "--model text"),

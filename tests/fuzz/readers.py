@@ -60,6 +60,7 @@ from spinney.parsing.headrules import HeadRules
 from spinney.settings.trend import named_columns
 from spinney.structure import ClassTree, Groups, WordClasses, WordVectors
 from spinney.structure.topics import read_topics
+from spinney.tagging.foreign import read_foreign
 from spinney.tagging.g2p import read_cmudict
 from spinney.tagging.patterns import read_patterns
 from spinney.tagging.reading import read_batches_of
@@ -436,6 +437,21 @@ def _vectors(path: str) -> Any:
     return _Value((list(found.words), found.matrix.tolist()), found)
 
 
+def _fasttext(path: str) -> Any:
+    found = WordVectors.read(path)
+    return list(found.words), found.matrix.tolist(), found["a word"].tolist() if found.subwords else None
+
+
+def _foreign(path: str) -> Any:
+    found = read_foreign(path)
+    return (
+        found.labels_,
+        found.extractor_.names("u"),
+        found.extractor_.names("b"),
+        found.weights_.values.tolist(),
+    )
+
+
 def _tree(way: str) -> Read:
     def read(path: str) -> Any:
         found = getattr(ClassTree, f"read_{way}")(path)
@@ -534,6 +550,19 @@ _VECTORS = [b"3 2\nthe 0.5 -1\ncat 1e-3 2\ndog 0 0\n", b"a 1 2 3\nb 4 5 6\n"]
 _BINARY = [
     b"2 2\nab " + np.array([1, 2], "<f4").tobytes() + b"\nc " + np.array([3, 4], "<f4").tobytes() + b"\n"
 ]
+_FASTTEXT = [
+    b"\xba\x16\x4f\x2f\x0c\0\0\0"
+    + np.array([2, 5, 5, 1, 5, 1, 2, 2, 3, 2, 4, 9, 0, 0, 2, 2, 0, 9, 0, -1, -1], "<i4").tobytes()
+    + b"".join(word + b"\0\1" + bytes(8) for word in (b"</s>", b"the"))
+    + b"\0"
+    + np.array([5, 2], "<i8").tobytes()
+    + np.arange(10, dtype="<f4").tobytes()
+]
+_FOREIGN_FOLDER = Path(__file__).parents[1] / "tagging" / "foreign_models"
+_FOREIGN = [
+    (_FOREIGN_FOLDER / f"small.{ending}").read_bytes()
+    for ending in ("crfsuite", "wapiti", "crfpp", "crfpp.txt")
+]
 _PATHS = [b"00\tthe\t50\n01\tcat\t10\n01\tdog\t9\n1\tran\t7\n", b"0\ta\n10\tb\n"]
 _CLASSES_JSON = [
     b'{\n  "unknown": null,\n  "lowercase": false,\n  "classes": [\n    {"path": "0", "words": ["a"], "counts": [3]},\n'
@@ -623,6 +652,8 @@ def _readers() -> dict[str, Reader]:
         "arpa": Reader(_ARPA, _arpa, ".arpa", write=_write_arpa),
         "word2vec": Reader(_VECTORS, _vectors, write=_method("write_word2vec")),
         "word2vec-binary": Reader(_BINARY, _vectors, ".bin", text=False),
+        "fasttext": Reader(_FASTTEXT, _fasttext, ".bin", text=False),
+        "foreign-taggers": Reader(_FOREIGN, _foreign, ".model", text=False),
         "brown-paths": Reader(_PATHS, _classes("paths"), write=_write_paths),
         "classes-json": Reader(_CLASSES_JSON, _classes("json"), ".json", write=_method("write_json")),
         "newick": Reader(_NEWICK, _tree("newick"), ".nwk", write=_method("write_newick")),

@@ -93,7 +93,7 @@ def path(help: str, settings: type[Settings], uses: str, *output: Setting) -> Ve
 
 _CLASSES, _CLASSIFY, _EMBED = class_settings, classify_settings, embed_settings
 _LM, _PARSE, _TAG, _TREND = lm_settings, parse_settings, tag_settings, trend_settings
-_VECTORS = Argument("model", "Model file, or vectors in word2vec format.")
+_VECTORS = Argument("model", "Model file, or vectors of word2vec, GloVe or fastText.")
 _OUT = Argument("output", "File to write; - is standard output.")
 _LABELLED = "Labelled documents: a folder, a table, trees or numbers."
 _TAGGED = Argument("train", "Files of labelled sentences.", several=True)
@@ -243,7 +243,7 @@ TASKS: dict[str, Task] = {
                 "Make word classes by k-means clustering of word vectors.",
                 _EMBED.Cluster,
                 "spinney.embed.recipes:cluster",
-                Argument("vectors", "Model file, or vectors in word2vec format."),
+                Argument("vectors", "Model file, or vectors of word2vec, GloVe or fastText."),
             ),
         },
     ),
@@ -367,6 +367,19 @@ TASKS: dict[str, Task] = {
                 _TAG.Path,
                 "spinney.tagging.recipes:path",
                 option("model", "Where to write the model with the lowest error on dev."),
+            ),
+            "import": make(
+                "Make a tagger from a model of CRFsuite, Wapiti or CRF++, which labels sentences as they do.",
+                _TAG.Import,
+                "spinney.tagging.recipes:import_model",
+                Argument("foreign", "Model file of CRFsuite, Wapiti or CRF++."),
+            ),
+            "export": show(
+                "Write a model file for CRFsuite. The tagger must have been trained with --no-start-label.",
+                _TAG.Export,
+                "spinney.tagging.recipes:export",
+                MODEL,
+                Argument("output", "File to write."),
             ),
         },
     ),

@@ -423,3 +423,22 @@ class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Common):
         super().check()
         if self.lams is not None and (self.points is not None or self.ratio is not None):
             raise SettingError("{lams} lists the strengths: leave out {points} and {ratio}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import(Common):
+    """``import``: a model of another program."""
+
+    panel = DATA
+    format: Annotated[
+        Literal["crfsuite", "wapiti", "crfpp"] | None,
+        "Program of the model (default: recognised by its content).",
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export(Common):
+    """``export``: a model for another program."""
+
+    panel = OUTPUT
+    format: Annotated[Literal["crfsuite"], "Program that will use the model."] = "crfsuite"

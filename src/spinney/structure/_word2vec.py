@@ -25,7 +25,7 @@ _SEPARATES = re.compile(r"[\0\t-\r\x1c-\x20]")
 
 
 def read(path: FilePath) -> tuple[list[str], Matrix]:
-    """The words and their vectors; the line with the sizes may be missing."""
+    """The words and their vectors; the line with the sizes may be missing, as in the files of GloVe."""
     first_line: dict[str, int] = {}
     matrices: list[Matrix] = []
     promised = dimension = None
@@ -143,11 +143,23 @@ def _one_by_one(path: FilePath, start: int, lines: list[str], dimension: int) ->
     words, rows = [], []
     for line, text in enumerate(lines, start):
         word, *numbers = fields(text) or [""]
-        if len(numbers) != dimension:
+        inner, numbers = numbers[:-dimension], numbers[-dimension:]
+        if inner and not any(map(_is_number, inner)):  # GloVe has words such as ". . ."
+            word = " ".join([word, *inner])
+        elif inner or len(numbers) != dimension:
+            numbers = [*inner, *numbers]
             raise _refused(path, line, f"{len(numbers)} numbers where {dimension} are needed")
         words.append(word)
         rows.append([_number(path, line, number) for number in numbers])
     return words, np.array(rows, dtype=np.float32).reshape(len(rows), dimension)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(path: FilePath, line: int, text: str) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 from spinney.corpus.compressed import open_bytes
 from spinney.corpus.opening import open_text
 from spinney.errors import InputError, OptionError
+from spinney.structure._fasttext import MAGIC
 from spinney.structure.classtree import ClassTree
 from spinney.structure.topics import Topics, read_topics
 from spinney.structure.wordclasses import WordClasses
@@ -21,6 +22,8 @@ def is_model(file: str) -> bool:
     """Whether a file is a Spinney model rather than text: its first eight bytes are a length, followed by a brace."""
     with open_bytes(file) as stream:
         start = stream.read(9)
+    if start.startswith(MAGIC):  # vectors of fastText with 123 dimensions have a brace in this place, too
+        return False
     return len(start) == 9 and start[8:9] == b"{" and b"\0" in start[:8]
 
 
@@ -35,11 +38,11 @@ def word_classes(file: str | WordClasses) -> WordClasses:
 
 
 def word_vectors(file: str | WordVectors) -> WordVectors:
-    """Word vectors, from a model that has some (such as one of ``embed fit``) or word2vec text."""
+    """Word vectors, from a model that has some (such as one of ``embed fit``), or of word2vec, GloVe or fastText."""
     if isinstance(file, WordVectors):
         return file
     if not is_model(file):
-        return WordVectors.read_word2vec(file)
+        return WordVectors.read(file)
     found: WordVectors = _given(
         file, "vectors", "learn vectors with embed fit, or with classes fit and the method hmm"
     )

@@ -33,6 +33,8 @@ def known_word(vectors: WordVectors, word: str) -> str:
     """The word as the model has it; if it is unknown, an error that suggests words with a similar spelling."""
     if word in vectors:
         return vectors.words[int(vectors.encode([word])[0])]
+    if vectors.gives(word):
+        return word
     same = [
         other for other in (f"{word}|NOUN", f"{word}|VERB", f"{word}|ADJ", word.lower()) if other in vectors
     ]

@@ -14,8 +14,9 @@ from spinney.errors import InputError, OptionError, did_you_mean
 from spinney.files import FilePath, ModelFile, Parts, csr_tensors
 from spinney.settings import Settings, settings_or
 from spinney.settings.report import Report
-from spinney.structure import _word2vec
+from spinney.structure import _fasttext, _word2vec
 from spinney.structure._stored import OfWords, Words
+from spinney.structure.subwords import Subwords
 from spinney.structure.wordclasses import WordClasses
 from spinney.views import View
 
@@ -38,6 +39,8 @@ class WordVectors(OfWords):
         not copied, so do not change it afterwards.
     lowercase
         Whether a word that has no vector is looked up in lower case: for vectors of lower-cased text.
+    subwords
+        What gives vectors to other words, by their letters: that of fastText.
 
     Examples
     --------
@@ -53,12 +56,17 @@ class WordVectors(OfWords):
 
     role = "vectors"
 
-    def __init__(self, words: Sequence[str], matrix: Any, *, lowercase: bool = False) -> None:
+    def __init__(
+        self, words: Sequence[str], matrix: Any, *, lowercase: bool = False, subwords: Subwords | None = None
+    ) -> None:
+        self.subwords = subwords
         self._words = Words(words, lowercase=lowercase)
         self.is_sparse = hasattr(matrix, "tocsr")
         self.matrix: Any = _checked_sparse(matrix) if self.is_sparse else _checked_dense(matrix)
         if self.matrix.shape[0] != len(self):
             raise OptionError(f"{len(self)} words but {self.matrix.shape[0]} vectors")
+        if subwords is not None and (self.is_sparse or subwords.matrix.shape[1] != self.dimension):
+            raise OptionError("the vectors of words and of n-grams must have the same dimensions")
 
     @property
     def dimension(self) -> int:
@@ -73,8 +81,14 @@ class WordVectors(OfWords):
         """The vector of ``word``, dense; KeyError if it has none."""
         place = self._words.find(word)
         if place is None:
-            raise KeyError(word)
+            if self.subwords is None:
+                raise KeyError(word)
+            return np.asarray(self.subwords.vectors([word])[0])
         return self._dense_row(place)
+
+    def gives(self, word: str) -> bool:
+        """Whether ``word`` has a vector: its own, or one by its letters."""
+        return self.subwords is not None or word in self
 
     def _dense_row(self, index: int) -> NDArray[Any]:
         if self.is_sparse:
@@ -97,6 +111,8 @@ class WordVectors(OfWords):
             return csr_array(chosen, shape=(len(places), len(self))) @ self.matrix
         rows = np.zeros((len(places), self.dimension), dtype=self.matrix.dtype)
         rows[known] = self.matrix[places[known]]
+        if self.subwords is not None and not known.all():
+            rows[~known] = self.subwords.vectors([token for token, has in zip(tokens, known) if not has])
         return rows
 
     def normalised(self, rows: slice | NDArray[np.integer[Any]] = slice(None)) -> Any:
@@ -118,6 +134,8 @@ class WordVectors(OfWords):
         self, query: str | NDArray[Any], k: int = 10, metric: Metric = "cosine"
     ) -> list[tuple[str, float]]:
         """The ``k`` words most similar to a word (which is left out) or to a vector, best first."""
+        if isinstance(query, str) and self.subwords is not None and query not in self:
+            query = self[query]
         if not isinstance(query, str):
             indices, scores = self.nearest(np.asarray(query)[None], k, metric)
             skip = -1
@@ -275,14 +293,40 @@ class WordVectors(OfWords):
 
     def parts(self) -> Parts:
         tensors = csr_tensors("matrix", self.matrix) if self.is_sparse else {"matrix": self.matrix}
-        header = {"sparse": self.is_sparse, "lowercase": self.lowercase}
+        header: dict[str, Any] = {"sparse": self.is_sparse, "lowercase": self.lowercase}
+        if self.subwords is not None:
+            grams = self.subwords.parts()
+            header["subwords"], tensors = dict(grams.header), {**tensors, **grams.tensors}
         return Parts(header, tensors, {"words": self.words})
 
     @classmethod
     def _rebuilt(cls, model: ModelFile) -> Self:
         sparse = model.fact("sparse", bool)
         matrix = model.csr("matrix") if sparse else model.tensor("matrix", ndim=2)
-        return cls(model.texts("words"), matrix, lowercase=model.header.get("lowercase") is True)
+        grams = model.header.get("subwords")
+        subwords = Subwords.from_parts(model, grams) if isinstance(grams, dict) else None
+        lowercase = model.header.get("lowercase") is True
+        return cls(model.texts("words"), matrix, lowercase=lowercase, subwords=subwords)
+
+    @classmethod
+    def read(cls, path: FilePath) -> Self:
+        """Read the vectors of word2vec (text or binary), GloVe or fastText (``.vec`` or ``.bin``).
+
+        A ``.bin`` file of fastText also gives vectors to words that it does not have, by their letters.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "glove.txt")
+        >>> with open(path, "w") as file:
+        ...     _ = file.write("the 0.5 -1\\ncat 0.25 2\\n")
+        >>> WordVectors.read(path)["cat"]
+        array([0.25, 2.  ], dtype=float32)
+        """
+        if content_suffix(path) == ".bin" and _fasttext.is_fasttext(path):
+            words, matrix, subwords = _fasttext.read(path)
+            return cls(words, matrix, subwords=subwords)
+        return cls.read_word2vec(path)
 
     @classmethod
     def read_word2vec(cls, path: FilePath, *, binary: bool | None = None) -> Self:
@@ -298,6 +342,28 @@ class WordVectors(OfWords):
     def write_word2vec(self, path: FilePath) -> None:
         """Write text that word2vec's readers understand, with enough digits to read the same numbers back."""
         _word2vec.write(path, self.words, self.matrix)
+
+    def to_keyed_vectors(self) -> Any:
+        """The vectors as gensim's ``KeyedVectors``; gensim must be installed.
+
+        Vectors by letters are left out: gensim keeps them in another class.
+        """
+        try:
+            from gensim.models import KeyedVectors
+        except ImportError:
+            raise InputError("gensim is not installed", remedy="pip install gensim") from None
+        found = KeyedVectors(self.dimension, dtype=self.matrix.dtype)
+        found.add_vectors(self.words, self.matrix.toarray() if self.is_sparse else self.matrix)
+        return found
+
+    @classmethod
+    def from_keyed_vectors(cls, vectors: Any) -> Self:
+        """The vectors of gensim's ``KeyedVectors``, or of a model that has some as its ``wv``."""
+        given = getattr(vectors, "wv", vectors)
+        words, matrix = getattr(given, "index_to_key", None), getattr(given, "vectors", None)
+        if words is None or matrix is None:
+            raise OptionError(f"KeyedVectors of gensim are needed, not {type(vectors).__name__}")
+        return cls(list(words), np.array(matrix))
 
 
 def _checked_dense(matrix: Any) -> NDArray[Any]:

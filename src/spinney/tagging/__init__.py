@@ -6,7 +6,7 @@ from spinney.tagging.extract import Extractor
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.paths import PathPoint, TaggerPath
 from spinney.tagging.patterns import parse_patterns, read_patterns
-from spinney.tagging.recipes import fit, path
+from spinney.tagging.recipes import export, fit, import_model, path
 from spinney.tagging.tagger import Tagger
 
 __all__ = [
@@ -16,7 +16,9 @@ __all__ = [
     "PathPoint",
     "Tagger",
     "TaggerPath",
+    "export",
     "fit",
+    "import_model",
     "labelled_columns",
     "parse_patterns",
     "path",

@@ -85,6 +85,28 @@ class Extractor:
         self._symbols = Numbering()
         self._views: dict[bool, _Views] = {}
 
+    @classmethod
+    def knowing(
+        cls, patterns: Sequence[Pattern], seen: Mapping[Which, Sequence[tuple[int, tuple[str, ...]]]]
+    ) -> Self:
+        """An extractor that knows these observations: each is the index of its pattern, and what its fields see.
+
+        Examples
+        --------
+        >>> from spinney.tagging.patterns import parse_patterns
+        >>> extractor = Extractor.knowing(parse_patterns("U:%x[-1,0]/%x[0,0]\\nB"), {"u": [(0, ("a", "b"))], "b": []})
+        >>> extractor.names("u")
+        ['U:a/b']
+        """
+        extractor = cls(patterns)
+        for which, observations in seen.items():
+            records = np.full((len(observations), 1 + extractor._width_of.max(initial=0)), _NOTHING, np.int32)
+            for record, (pattern, texts) in zip(records, observations):
+                record[0] = pattern
+                record[1 : 1 + len(texts)] = [extractor._symbols[text] for text in texts]
+            extractor._tables[which] = extractor._table(records)
+        return extractor
+
     def _table(self, records: Ints | None = None) -> _Table:
         return _Table(self._skeleton_of, self._width_of, records)
 
@@ -394,13 +416,13 @@ class _Views:
         if look.view == "vector":
             vectors = self.structures[look.argument]
             assert isinstance(vectors, WordVectors)
-            rows = vectors.rows([text if text in vectors else text.lower() for text in texts])
+            rows = vectors.rows([text if vectors.gives(text) else text.lower() for text in texts])
             names = [f"{look.argument}/{i}" for i in range(vectors.dimension)]
             numbers = np.array([_number(symbols, name, learn) for name in names], np.int32)
             if vectors.is_sparse:
                 lengths, items, values = np.diff(rows.indptr), numbers[rows.indices], rows.data
             else:
-                known = np.array([text in vectors or text.lower() in vectors for text in texts], np.bool_)
+                known = np.array([vectors.gives(text) or text.lower() in vectors for text in texts], np.bool_)
                 lengths = known * vectors.dimension
                 items, values = np.tile(numbers, int(known.sum())), rows[known].ravel()
         else:

@@ -15,6 +15,7 @@ from spinney.corpus.vocabulary import Numbering
 from spinney.corpus.waiting import in_batches
 from spinney.errors import InputError, SettingError, shown, unknown_choice
 from spinney.formats import giving, reader
+from spinney.tagging.attributes import attribute_cell
 from spinney.tagging.columns import (
     Columns,
     labelled_columns,
@@ -189,7 +190,8 @@ def conllu_rows(path: FilePath, **how: Any) -> Iterator[Rows]:
 def crfsuite_rows(path: FilePath, **how: Any) -> Iterator[Rows]:
     """Attributes as one cell, then the label."""
     return (
-        [(attribute_cell(seen), label) for label, seen in sentence] for sentence in read_crfsuite(path, **how)
+        [(attribute_cell(seen.items()), label) for label, seen in sentence]
+        for sentence in read_crfsuite(path, **how)
     )
 
 
@@ -212,25 +214,3 @@ def nettalk_stress_rows(path: FilePath, **how: Any) -> Iterable[Rows]:
 def cmudict_rows(path: FilePath, **how: Any) -> Iterable[Rows]:
     """Letters and sounds of CMUdict."""
     return cmudict_sentences(path)
-
-
-def attribute_cell(seen: dict[str, Any]) -> str:
-    """Attributes and their values as one cell, for the pattern ``%value``.
-
-    Strings are joined to the name, True counts 1 and False nothing, as in scikit-learn's DictVectorizer.
-
-    Examples
-    --------
-    >>> attribute_cell({"bias": 1.0, "word": "a|b", "tall": True, "length": 0.5})
-    'bias:1.0|word=a\\\\|b|tall:1.0|length:0.5'
-    """
-    cells = []
-    for name, value in seen.items():
-        if value is False or value is None:
-            continue
-        text = str(name)
-        if isinstance(value, str):
-            text, value = f"{text}={value}", None
-        text = text.replace("\\", "\\\\").replace(":", "\\:").replace("|", "\\|")
-        cells.append(text if value is None else f"{text}:{float(value)!r}")
-    return "|".join(cells) or "|"

@@ -8,11 +8,13 @@ from typing import Any
 
 from spinney.corpus import ReadReport
 from spinney.corpus.frames import is_frame
-from spinney.errors import SettingError, about
+from spinney.errors import InputError, SettingError, about
+from spinney.kinds import load_task
 from spinney.optim import warn_if_empty
 from spinney.settings import Settings, choose, settings_or
-from spinney.settings.tag import FIT, Path
+from spinney.settings.tag import FIT, Export, Import, Path
 from spinney.tagging.columns import Columns
+from spinney.tagging.foreign import read_foreign, write_crfsuite_model
 from spinney.tagging.methods import ends_by_itself
 from spinney.tagging.paths import TaggerPath
 from spinney.tagging.penalty import penalty_spec
@@ -21,6 +23,7 @@ from spinney.tagging.problem import patterns_of, structures_of, that_fit
 from spinney.tagging.reading import labelled_data, unlabelled_data
 from spinney.tagging.strength import choose_strength
 from spinney.tagging.tagger import Tagger
+from spinney.views import Facts, Lines, View
 
 #: Default patterns, by the format of the files.
 _BY_FORMAT = {
@@ -104,6 +107,27 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> TaggerPa
             point.tagger.facts_ |= _trained_on(train)
             points.append(point)
     return TaggerPath(points, columns, s.penalty)
+
+
+def import_model(foreign: str, settings: Settings | None = None, **given: Any) -> Tagger:
+    """The tagger in a model file of CRFsuite, Wapiti or CRF++: see :func:`spinney.tagging.foreign.read_foreign`."""
+    s: Any = settings_or(Import, settings, given)
+    return read_foreign(foreign, s.format)
+
+
+def export(model: str | Tagger, output: str, settings: Settings | None = None, **given: Any) -> list[View]:
+    """Write a tagger as a model file of CRFsuite."""
+    settings_or(Export, settings, given)
+    if output == "-":
+        raise InputError(
+            "a model of CRFsuite is not text, and is not written to standard output", remedy="name a file"
+        )
+    with about(model if isinstance(model, str) else "the tagger"):
+        tagger = load_task(model, "tag") if isinstance(model, str) else model
+        write_crfsuite_model(tagger, output)
+    facts = {"output": output, "labels": len(tagger.labels_), "active": tagger.weights_.n_active}
+    told = f"Wrote {output} with {facts['active']:,} weights for {facts['labels']:,} labels"
+    return [Facts("facts", "", facts, {}), Lines("", "", [told])]
 
 
 def _tagger(s: Any, train: Any) -> Tagger:

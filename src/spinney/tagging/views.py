@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 #: The facts of a tagger that are shown, with their names.
 NAMES = {
     **{key: name for key, name in FACTS.items() if key not in ("model", "train", "words", "documents")},
+    "imported": "learned by",
     "labels": "labels",
     "observations": "observations",
     "penalty": "penalty",
@@ -30,8 +31,8 @@ def facts_view(tagger: Tagger) -> Facts:
     """The facts of a fit; values that are not numbers (a counted model has no violation) are left out."""
     known = {name: None if value != value else value for name, value in tagger.facts.items()}
     order = (
-        "method", "sentences", "tokens", "labels", "observations", "parameters", "active", "penalty", "chosen",
-        "solver", "iterations", "objective", "gap", "violation", "converged", "dev_token_error", "criterion",
+        "method", "imported", "sentences", "tokens", "labels", "observations", "parameters", "active", "penalty",
+        "chosen", "solver", "iterations", "objective", "gap", "violation", "converged", "dev_token_error", "criterion",
         "criterion_strength", "effective_sample", "skipped", "interrupted", "seconds", "tokens_per_second",
     )  # fmt: skip
     return Facts("facts", "", known, {key: NAMES[key] for key in order})
