@@ -22,6 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from spinney import progress
 from spinney.checking import validated
 from spinney.classify.choice import Fold, choose
+from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import Penalised
 from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
@@ -70,6 +71,9 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         As in :class:`~spinney.classify.LinearClassifier`.
     threads : int
         Nodes that are fitted at the same time.
+    class_weight : mapping or "balanced", optional
+        The weight of the examples of each class at every node on its path, as in
+        :class:`~spinney.classify.LinearClassifier`.
 
     Attributes
     ----------
@@ -101,6 +105,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
     folds: int = 3
     greedy: bool = False
     threads: int = 1
+    class_weight: ClassWeight | str | None = None
 
     # -- learning -------------------------------------------------------------------------------------
 
@@ -121,6 +126,8 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
             if sample_weight is None
             else _check_sample_weight(sample_weight, X, dtype=np.float64)
         )
+        if self.class_weight is not None:
+            weights = weights * class_weights(self.class_weight, classes, codes, weights)[codes]
         order = np.argsort(codes, kind="stable")
         ptr = np.concatenate([[0], np.cumsum(np.bincount(codes))])
 
@@ -156,6 +163,9 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         seen = np.flatnonzero(np.asarray(C.sum(axis=0)).ravel())
         seen = seen[np.argsort(labels[seen], kind="stable")]
         C = C[:, seen]
+        if self.class_weight is not None and len(seen):
+            totals = np.asarray(C.sum(axis=0)).ravel()
+            C = C * class_weights(self.class_weight, labels[seen], np.arange(len(seen)), totals)
 
         def samples(below: Rows, branches: Rows, arity: int) -> NodeSamples:
             to_branch = sparse.csr_array(

@@ -15,11 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from spinney.checking import our_errors, whole
 from spinney.classify.choice import emptying
+from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.penalty import Penalised
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.memory import check_memory
@@ -64,6 +66,7 @@ class LinearSettings(Penalised):
     _: KW_ONLY
     loss: str | None = None
     feature_weights: ArrayLike | None = None
+    class_weight: ClassWeight | str | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -88,11 +91,15 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
             )
         return X, y
 
+    def _example_weights(self, X: Any, y: Any, sample_weight: Any) -> Vector | None:
+        """What each example counts, by itself and by its class; None where all count 1."""
+        if sample_weight is None:
+            return None
+        return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[LinearLoss, Penalty]:
         """The loss and the penalty, the latter at its final strength."""
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        loss = self._loss(X, y, sample_weight)
+        loss = self._loss(X, y, self._example_weights(X, y, sample_weight))
         check_memory(
             8.0 * _COPIES * loss.n_params,
             "a linear model of {n} weights",
@@ -268,6 +275,9 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     max_iter : int
     loss : str, optional
         Of classifiers: ``"log"`` (the default) or ``"squared-hinge"``.
+    class_weight : mapping or "balanced", optional
+        Of classifiers: the weight of the examples of each class, 1 if it is not named; ``"balanced"`` gives all classes
+        the same total weight, as in scikit-learn. The ``sample_weight`` of :meth:`fit` is multiplied with it.
     warm_start : bool
         Start from the previous fit.
     rho : float, optional
@@ -297,6 +307,8 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
         if self.loss is not None:
             raise OptionError(f"a regressor has the squared loss: leave out loss={self.loss!r}")
+        if self.class_weight is not None:
+            raise OptionError("a regressor has no classes: leave out class_weight, or give sample_weight to fit")
         return SquaredLoss(X, y.astype(np.float64), sample_weight, self.fit_intercept)
 
     def _scorer(self, y: Any) -> Callable[[Vector], float]:
@@ -363,6 +375,13 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
             return OneVsRestLoss(X, y, sample_weight, self.fit_intercept, len(self.classes_))
         return MultinomialLoss(X, y, sample_weight, self.fit_intercept, len(self.classes_))
 
+    def _example_weights(self, X: Any, y: Any, sample_weight: Any) -> Vector | None:
+        weights = super()._example_weights(X, y, sample_weight)
+        if self.class_weight is None:
+            return weights
+        of_class = class_weights(self.class_weight, self.classes_, y, weights)[y]
+        return of_class if weights is None else of_class * weights
+
     def _scorer(self, codes: Any) -> Callable[[Vector], float]:
         """The accuracy of margins."""
         return lambda margins: float(
@@ -387,16 +406,20 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         codes = (M > 0).astype(np.intp) if M.ndim == 1 else M.argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
+    def _has_probabilities(self) -> bool:
+        """Whether there are any: scikit-learn asks by hasattr, and takes the decision function where there are none."""
+        return self.loss != "squared-hinge"
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Vector:
         """The probability of each class, with one row per example."""
-        if self.loss == "squared-hinge":
-            raise InputError("a model fitted with the squared hinge has no class probabilities")
         M = self.decision_function(X)
         if M.ndim == 1:
             positive = expit(M)
             return np.column_stack([1.0 - positive, positive])
         return np.asarray(softmax(M, axis=1))
 
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Vector:
         """Logarithms of :meth:`predict_proba`."""
         return np.log(self.predict_proba(X))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -151,6 +151,8 @@ class TextModel(Model):
         """Class probabilities (classifiers only)."""
         if not self.is_classifier:
             raise InputError("a regression model has no class probabilities")
+        if not self.has_probabilities:
+            raise InputError("a model fitted with the squared hinge has no class probabilities")
         return self.estimator.predict_proba(self.matrix(inputs))
 
     @property
@@ -251,6 +253,8 @@ class TextModel(Model):
             name: value for name, value in estimator.get_params().items() if isinstance(value, plain)
         }
         parameters["penalty"] = PenaltySpec.stored(estimator.penalty)
+        if isinstance(getattr(estimator, "class_weight", None), Mapping):
+            parameters["class_weight"] = {str(key): float(of) for key, of in estimator.class_weight.items()}
         facts, groups = self.facts, estimator.groups
         if isinstance(groups, Groups) and len(groups.members) > MOST_MEMBERSHIPS:
             counts = facts.get("groups") or _counted(groups, self.coef)

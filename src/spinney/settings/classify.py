@@ -127,7 +127,7 @@ class Choosing(Strength):
         float | None, Above(0), AtMost(1), "λ as a fraction of the λ that empties the model."
     ] = None
     cv: Annotated[
-        int | None, AtLeast(2), COUNT, "Folds of the cross-validation that chooses λ (default: 5)."
+        int | None, AtLeast(2), COUNT, "Folds of cross-validation to choose λ (default: 5)."
     ] = None
     dev: Annotated[
         str | float | Any | None, File, "Documents to choose strengths on, or a fraction: 0.2."
@@ -176,9 +176,21 @@ class _Method(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Linear(Settings):
+class _Weighted(Settings):
     panel = TRAINING
-    loss: Annotated[Literal["log", "squared-hinge"] | None, "Loss of a classifier (default: log)."] = None
+    class_weight: Annotated[str | Any | None, "Weights of classes: balanced, or spam=5,ham=1."] = None
+
+    def as_dict(self) -> dict[str, Any]:
+        found = super().as_dict()
+        if isinstance(self.class_weight, dict):
+            found["class_weight"] = ",".join(f"{label}={weight}" for label, weight in self.class_weight.items())
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Linear(_Weighted):
+    panel = TRAINING
+    loss: Annotated[Literal["log", "squared-hinge"] | None, "Loss of classifiers (default: log)."] = None
     regression: Annotated[bool, "Labels are numbers: fit a regressor."] = False
     rho: Annotated[float | None, Above(0), AMOUNT, "For admm: penalty parameter (default: adapted)."] = None
 
@@ -217,6 +229,8 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
             raise SettingError("{rho} cannot be combined with {cv}: choose λ with {dev}")
         if self.regression and self.loss is not None:
             raise SettingError("{regression} has the squared loss: leave out {loss}")
+        if self.regression and self.class_weight is not None:
+            raise SettingError("{regression} has no classes: leave out {class_weight}")
         if self.unlabelled is not None:
             for name, given in (("regression", self.regression), ("init", self.init is not None)):
                 if given:
@@ -226,7 +240,7 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassTree(Strength, Grouping, Words, LabelledDocuments, Solving, _Method, Common):
+class ClassTree(Strength, Grouping, Words, LabelledDocuments, _Weighted, Solving, _Method, Common):
     """Classifiers along a tree of classes, with a small model at each node."""
 
     panel = TRAINING
