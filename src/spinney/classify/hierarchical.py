@@ -22,6 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from spinney import progress
 from spinney.checking import validated
 from spinney.classify.choice import Fold, choose
+from spinney.classify.class_trees import class_tree_for
 from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import Penalised
@@ -44,9 +45,10 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
 
     Parameters
     ----------
-    tree : ClassTree, optional
+    tree : ClassTree or str, optional
         Its names are the labels, as strings. Classes without data are removed from it. By default, a balanced
-        binary tree over the sorted classes.
+        binary tree over the sorted classes. A name of :data:`spinney.settings.classify.CLASS_TREES` (``"spec"``,
+        ``"huffman"``, …) makes or learns a tree in :meth:`fit`; any other text is the file of a tree.
     lam : float
         The strength λ of the penalty, in the units of the sum of losses of a node.
     policy : {"single", "indep", "gamma"}
@@ -71,6 +73,8 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         As in :class:`~spinney.classify.LinearClassifier`.
     threads : int
         Nodes that are fitted at the same time.
+    random_state : int
+        For trees that are learned in :meth:`fit`.
     class_weight : mapping or "balanced", optional
         The weight of the examples of each class at every node on its path, as in
         :class:`~spinney.classify.LinearClassifier`.
@@ -95,7 +99,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
     (['elm'], [2])
     """
 
-    tree: ClassTree | None = None
+    tree: ClassTree | str | None = None
     lam: float = 1.0
     _: KW_ONLY
     policy: Policy = "single"
@@ -106,6 +110,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
     greedy: bool = False
     threads: int = 1
     class_weight: ClassWeight | str | None = None
+    random_state: int = 0
 
     # -- learning -------------------------------------------------------------------------------------
 
@@ -136,7 +141,8 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
             targets = np.repeat(branches, ptr[below + 1] - ptr[below])
             return NodeSamples(X[rows], targets, weights[rows], arity)
 
-        return self._fit(classes, samples)
+        tree = class_tree_for(self.tree, X, y, self.random_state) if isinstance(self.tree, str) else self.tree
+        return self._fit(classes, samples, tree)
 
     def fit_counts(self, X: Any, counts: Any, classes: ArrayLike | None = None) -> Self:
         """Fit the nodes to samples that repeat: row ``i`` of ``X`` was seen ``counts[i, k]`` times with class ``k``.
@@ -175,9 +181,11 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
             rows = np.flatnonzero(np.diff(table.indptr))
             return counted_samples(X[rows], table[rows].toarray())
 
-        return self._fit(labels[seen], samples)
+        if isinstance(self.tree, str):
+            raise OptionError(f"fit_counts needs a tree, not the name of one ({self.tree!r}): give a ClassTree")
+        return self._fit(labels[seen], samples, self.tree)
 
-    def _fit(self, classes: NDArray[Any], samples: Any) -> Self:
+    def _fit(self, classes: NDArray[Any], samples: Any, tree: ClassTree | None) -> Self:
         """Fit every node; ``samples`` gives those of some classes, with the branch that each class takes."""
         self._check_options()
         if len(classes) < 2:
@@ -185,8 +193,9 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
                 f"Classifier can't train when only one class is present: {', '.join(map(str, classes))}",
                 remedy="give examples of at least two classes",
             )
+        self.groups_ = self.built_groups()
         names = [str(label) for label in classes]
-        tree = ClassTree.balanced(names) if self.tree is None else self.tree
+        tree = ClassTree.balanced(names) if tree is None else tree
         self.classes_, self.tree_ = classes, _restricted(tree, names)
         codes = self.tree_.paths()
         order = np.argsort(codes.nodes, kind="stable")
@@ -258,7 +267,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         return solution
 
     def _penalty(self, loss: LinearLoss, lam: float) -> Penalty:
-        made = self.made_penalty(loss.X, loss.n_outputs, lam)
+        made = self.made_penalty(loss.X, loss.n_outputs, lam, groups=self.groups_)
         return made.tied(**self.tied) if self.tied else made
 
     def _best_lam(self, samples: NodeSamples) -> float:

@@ -116,7 +116,8 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         for name in ("l1", "l2", "lam"):
             checked_strength(name, getattr(self, name))
         whole("threads", getattr(self, "threads", 1) or 1, 1)
-        penalty = self.made_penalty(X, loss.n_outputs, self.lam, weights)
+        self.groups_ = self.built_groups()
+        penalty = self.made_penalty(X, loss.n_outputs, self.lam, weights, self.groups_)
         if self.lam_ratio is not None:
             if not 0 < self.lam_ratio <= 1:
                 raise OptionError(f"lam_ratio must be between 0 and 1, not {self.lam_ratio:g}")
@@ -262,8 +263,10 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
         λ as a fraction of the smallest λ for which the model is empty; replaces ``lam``.
     l1, l2 : float
         Further strengths: the ℓ1 part of group penalties, the ridge part (½·l2‖w‖²) of the elastic net and groups.
-    groups : Groups, optional
-        Sets of features for the grouped penalties.
+    groups : Groups, WordClasses, str or callable, optional
+        Sets of features for the grouped penalties; or what makes them in :meth:`fit` from the names of the features
+        (the columns of a DataFrame): word classes, a rule such as ``"prefix:4"`` or ``"suffix:3"``, a file of classes
+        or groups, or a function of the list of names. See :func:`spinney.classify.group_rules.groups_in_fit`.
     feature_weights : array, optional
         A weight ≥ 0 for each feature in ``l1``, ``l2`` and ``elasticnet`` (adaptive Lasso).
     solver : str
@@ -293,6 +296,8 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     Attributes
     ----------
     coef_, intercept_ : the model.
+    groups_ : the groups, if there are any.
+    n_features_in_, feature_names_in_ : the number of features, and their names if they were the columns of a DataFrame.
     lam_, objective_, gap_, violation_, n_iter_, n_active_, solver_, converged_ : facts about the fit.
     copy_norms_ : of the solver ``admm`` with groups: the norms of the copies v_g, 0 for a group that is removed.
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from spinney.checking import whole
+from spinney.corpus.frames import as_asked
 from spinney.corpus.lines import fields as split_fields
 from spinney.corpus.raw import split_sentences, tokenize
 from spinney.errors import InputError, SettingError, shown, unknown_choice
@@ -83,17 +84,21 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:
         """Learn the vocabulary (and idf); labels are not used."""
-        self.fit_transform(texts)
+        self.fit_sparse(texts)
         return self
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> Any:
         """Learn the vocabulary (and idf) and return the matrix of these texts; labels are not used."""
+        return as_asked(self, self.fit_sparse(texts), texts)
+
+    def fit_sparse(self, texts: Iterable[str]) -> Any:
+        """As :meth:`fit_transform`, always a sparse matrix, whatever output scikit-learn is set to."""
         self._check()  # set_params may have changed something
         self.idf = None
         self._vectoriser = self._new_vectoriser()
-        texts = _checked_texts(_one_column(texts))
+        found = _checked_texts(_one_column(texts))
         try:
-            counts = self._vectoriser.fit_transform(texts)
+            counts = self._vectoriser.fit_transform(found)
         except ValueError as error:
             what = "there is no word to learn from ({error}): lower {min_count}, or check the text"
             raise SettingError(what, error=error) from None
@@ -118,6 +123,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, texts: Iterable[str]) -> Any:
         """The matrix of new texts; words not in the vocabulary are left out."""
+        return as_asked(self, self.sparse(texts), texts)
+
+    def sparse(self, texts: Iterable[str]) -> Any:
+        """As :meth:`transform`, always a sparse matrix."""
         return self._weighted(self._fitted().transform(_one_column(texts)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
