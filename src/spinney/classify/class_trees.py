@@ -32,7 +32,7 @@ def class_tree_for(spec: Any, X: Any, y: Any, seed: int = 0) -> ClassTree | None
     --------
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]]).repeat(3, axis=0)
     >>> class_tree_for("spec", X, np.array(["cat", "dog", "oak", "elm"]).repeat(3)).to_newick()
-    '((cat,dog),(oak,elm));'
+    '((cat,dog),(elm,oak));'
     """
     found, seen = np.unique(np.asarray(y), return_counts=True)
     names, counts = [str(label) for label in found], seen.tolist()

@@ -111,7 +111,9 @@ def _of_letters(rule: str, given: str, words: list[str], whole: str) -> Groups:
 def _of_file(path: str, words: list[str], penalty: Any) -> Groups:
     if not os.path.isfile(path):
         known = " or ".join(f"{rule}:N" for rule in _RULES)
-        raise InputError("no such file", path=path, remedy=did_you_mean_file(path) or f"groups may be {known}")
+        raise InputError(
+            "no such file", path=path, remedy=did_you_mean_file(path) or f"groups may be {known}"
+        )
     if path.endswith(".json"):
         return Groups.read_json(path, words)
     return _of_classes(word_classes(path), words, _wants_nested(penalty))

@@ -182,7 +182,9 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
             return counted_samples(X[rows], table[rows].toarray())
 
         if isinstance(self.tree, str):
-            raise OptionError(f"fit_counts needs a tree, not the name of one ({self.tree!r}): give a ClassTree")
+            raise OptionError(
+                f"fit_counts needs a tree, not the name of one ({self.tree!r}): give a ClassTree"
+            )
         return self._fit(labels[seen], samples, self.tree)
 
     def _fit(self, classes: NDArray[Any], samples: Any, tree: ClassTree | None) -> Self:

@@ -313,7 +313,9 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
         if self.loss is not None:
             raise OptionError(f"a regressor has the squared loss: leave out loss={self.loss!r}")
         if self.class_weight is not None:
-            raise OptionError("a regressor has no classes: leave out class_weight, or give sample_weight to fit")
+            raise OptionError(
+                "a regressor has no classes: leave out class_weight, or give sample_weight to fit"
+            )
         return SquaredLoss(X, y.astype(np.float64), sample_weight, self.fit_intercept)
 
     def _scorer(self, y: Any) -> Callable[[Vector], float]:

@@ -96,7 +96,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check()  # set_params may have changed something
         self.idf = None
         self._vectoriser = self._new_vectoriser()
-        found = _checked_texts(_one_column(texts))
+        found = _checked_texts(one_column(texts))
         try:
             counts = self._vectoriser.fit_transform(found)
         except ValueError as error:
@@ -127,7 +127,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def sparse(self, texts: Iterable[str]) -> Any:
         """As :meth:`transform`, always a sparse matrix."""
-        return self._weighted(self._fitted().transform(_one_column(texts)))
+        return self._weighted(self._fitted().transform(one_column(texts)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The words, as scikit-learn asks for them."""
@@ -157,7 +157,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> features.occurrences(["cat and cat"]).toarray()
         array([[1., 2., 0.]])
         """
-        return self._present(self._fitted().transform(_one_column(texts)))
+        return self._present(self._fitted().transform(one_column(texts)))
 
     def tokens_of(self, text: str) -> list[str]:
         """The tokens that features are made of, in order; those that are :attr:`ignored` too.
@@ -240,7 +240,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return features
 
 
-def _one_column(texts: Any) -> Any:
+def one_column(texts: Any) -> Any:
     """Texts from a table of one column, as a ColumnTransformer hands them over, or as they are."""
     values = np.asarray(texts) if len(getattr(texts, "shape", ())) == 2 else None
     if values is None:
