@@ -26,6 +26,7 @@ from spinney.classify.class_trees import class_tree_for
 from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import Penalised
+from spinney.corpus.frames import sparse_throughout
 from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
 from spinney.optim import Penalty, Solution, path, solve, warn_unless_converged
 from spinney.optim.base import Vector
@@ -123,7 +124,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
         """
-        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validated(self, sparse_throughout(X), y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         weights = (
@@ -157,7 +158,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         classes : array of shape (K,), optional
             The labels; by default 0 to K − 1. Those without a count are dropped.
         """
-        X = validated(self, X, accept_sparse="csr", dtype=np.float64)
+        X = validated(self, sparse_throughout(X), accept_sparse="csr", dtype=np.float64)
         C = sparse.csc_array(counts, dtype=np.float64)
         labels = np.arange(C.shape[1]) if classes is None else np.asarray(classes)
         if C.shape != (X.shape[0], len(labels)):
@@ -356,7 +357,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return validated(self, sparse_throughout(X), accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _nodes(self) -> list[_Node]:
         """Inner nodes from the root down."""

@@ -23,6 +23,7 @@ from spinney.checking import our_errors, whole
 from spinney.classify.choice import emptying
 from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.penalty import Penalised
+from spinney.corpus.frames import sparse_throughout
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.memory import check_memory
 from spinney.optim import (
@@ -87,7 +88,13 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
     def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, NDArray[Any]]:
         with our_errors():
             X, y = validate_data(
-                self, X, y, accept_sparse=["csc", "csr"], dtype=np.float64, reset=reset, y_numeric=False
+                self,
+                sparse_throughout(X),
+                y,
+                accept_sparse=["csc", "csr"],
+                dtype=np.float64,
+                reset=reset,
+                y_numeric=False,
             )
         return X, y
 
@@ -326,7 +333,13 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, NDArray[Any]]:
         with our_errors():
             X, y = validate_data(
-                self, X, y, accept_sparse=["csc", "csr"], dtype=np.float64, reset=reset, y_numeric=True
+                self,
+                sparse_throughout(X),
+                y,
+                accept_sparse=["csc", "csr"],
+                dtype=np.float64,
+                reset=reset,
+                y_numeric=True,
             )
         return X, y
 
@@ -337,7 +350,7 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
         """The predicted value of each example."""
         check_is_fitted(self)
         with our_errors():
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_data(self, sparse_throughout(X), accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_ + self.intercept_)
 
 
@@ -402,7 +415,7 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         """The margin of the second class (two classes), or of each."""
         check_is_fitted(self)
         with our_errors():
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_data(self, sparse_throughout(X), accept_sparse="csr", dtype=np.float64, reset=False)
         M = X @ self.coef_.T + self.intercept_
         M = np.asarray(M.todense()) if sparse.issparse(M) else np.asarray(M)
         return M.ravel() if len(self.classes_) == 2 else M

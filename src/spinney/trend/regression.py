@@ -66,9 +66,7 @@ class _RegressionProblem(_LinearProblem):
 
 class _ClassificationProblem(_LinearProblem):
     def by_time(self, start: Vector | None = None) -> Loss:
-        return logistic(
-            self.X, self.y, self.steps, self.n_times, bias=self.bias, sample_weight=self.weights
-        )
+        return logistic(self.X, self.y, self.steps, self.n_times, bias=self.bias, sample_weight=self.weights)
 
     def one_copy(self, which: str) -> Loss:
         X, y, weights = self._rows(which)
