@@ -46,7 +46,7 @@ def chosen(s: Any, estimator: Any, tied: Mapping[str, float], data: Data, thread
         dev_y = np.searchsorted(estimator.classes_, data.dev_y) if _classifies(estimator) else data.dev_y
         train = folds_of(estimator, X, y, weights, [(np.arange(len(y)), np.arange(1))])[0]
         # Held-out documents count as those of their class do in training.
-        given = getattr(estimator, "class_weight", None)
+        given = estimator.class_weight
         counting = None if given is None else class_weights(given, estimator.classes_, y)[dev_y]
         judge = folds_of(estimator, data.dev_X, dev_y, counting, [(np.arange(1), np.arange(len(dev_y)))])[0]
         folds, by = [train._replace(held_out=judge.held_out, score=judge.score)], "on the held-out documents"

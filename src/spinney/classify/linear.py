@@ -396,10 +396,10 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         return MultinomialLoss(X, y, sample_weight, self.fit_intercept, len(self.classes_))
 
     def _example_weights(self, X: Any, y: Any, sample_weight: Any) -> Vector | None:
-        weights = super()._example_weights(X, y, sample_weight)
+        weights: Vector | None = super()._example_weights(X, y, sample_weight)
         if self.class_weight is None:
             return weights
-        of_class = class_weights(self.class_weight, self.classes_, y, weights)[y]
+        of_class: Vector = class_weights(self.class_weight, self.classes_, y, weights)[y]
         return of_class if weights is None else of_class * weights
 
     def _scorer(self, codes: Any) -> Callable[[Vector], float]:
@@ -442,4 +442,4 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Vector:
         """Logarithms of :meth:`predict_proba`."""
-        return np.log(self.predict_proba(X))
+        return np.asarray(np.log(self.predict_proba(X)))

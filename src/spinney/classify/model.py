@@ -258,7 +258,7 @@ class TextModel(Model):
             name: value for name, value in estimator.get_params().items() if isinstance(value, plain)
         }
         parameters["penalty"] = PenaltySpec.stored(estimator.penalty)
-        if isinstance(getattr(estimator, "class_weight", None), Mapping):
+        if isinstance(estimator.class_weight, Mapping):
             parameters["class_weight"] = {str(key): float(of) for key, of in estimator.class_weight.items()}
         facts, groups = self.facts, estimator.groups
         if isinstance(groups, Groups) and len(groups.members) > MOST_MEMBERSHIPS:

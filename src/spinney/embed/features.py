@@ -126,7 +126,7 @@ class TopicFeatures(TokenFeatures):
     topics: Any = None
     _: KW_ONLY
     n_topics: int = 10
-    alpha0: float | None = 1.0
+    alpha0: float | None = 0.3
     polish: int = 20
     lowercase: bool = True
     how: Mapping[str, Any] | None = None
