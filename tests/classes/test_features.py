@@ -102,7 +102,8 @@ def test_scikit_learn_takes_them(features, space):
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(np.asarray(again.transform(MANY).sum(axis=1)).ravel(), rows)
     table = clone(features).set_output(transform="pandas").fit_transform(pd.Series(MANY, index=range(7, 27)))
-    assert table.columns.tolist() == fitted.get_feature_names_out().tolist() and table.index[0] == 7
+    assert table.columns.tolist() == fitted.get_feature_names_out().tolist()
+    assert table.index[0] == 7
     np.testing.assert_allclose(table.sum(axis=1), rows, atol=1e-6)
     frame = pd.DataFrame({"text": MANY, "n": 1.0})
     columns = ColumnTransformer([("f", features, "text")], remainder="passthrough")

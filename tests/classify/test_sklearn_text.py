@@ -79,14 +79,16 @@ def test_pandas_output_is_a_sparse_table_with_the_index_of_the_input():
     features = TextFeatures(min_count=2).set_output(transform="pandas")
     series = pd.Series(TEXTS, index=[f"d{i}" for i in range(len(TEXTS))])
     table = features.fit_transform(series)
-    assert table.columns.tolist() == features.names and table.index.equals(series.index)
+    assert table.columns.tolist() == features.names
+    assert table.index.equals(series.index)
     assert all(isinstance(dtype, pd.SparseDtype) for dtype in table.dtypes)
     np.testing.assert_array_equal(table.sparse.to_coo().toarray(), plain.toarray())
     np.testing.assert_array_equal(features.transform(TEXTS[:2]).to_numpy(), plain[:2].toarray())
     assert clone(features).fit_transform(TEXTS).shape == table.shape  # a clone keeps the output
     model = LinearClassifier("l1", lam=0.01).fit(table, LABELS)
     np.testing.assert_allclose(model.coef_, LinearClassifier("l1", lam=0.01).fit(plain, LABELS).coef_)
-    assert model.feature_names_in_.tolist() == features.names and model.n_features_in_ == len(features.names)
+    assert model.feature_names_in_.tolist() == features.names
+    assert model.n_features_in_ == len(features.names)
 
 
 def test_column_transformer_of_tables():

@@ -59,7 +59,8 @@ def test_proportions_are_those_of_the_model(topics):
     found = TopicFeatures(topics).fit(TEXTS).transform(TEXTS)
     np.testing.assert_allclose(found, topics.transform(counts))
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    assert len(set(found[::2].argmax(axis=1))) == 1 and found[0].argmax() != found[1].argmax()
+    assert len(set(found[::2].argmax(axis=1))) == 1
+    assert found[0].argmax() != found[1].argmax()
 
 
 def test_a_fitted_model_stays_fitted_in_clones_and_files(tmp_path, topics):
@@ -86,7 +87,8 @@ def test_scikit_learn_takes_them(features, space):
     found = fitted.transform(TEXTS)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(TEXTS), found)
     table = clone(features).set_output(transform="pandas").fit_transform(pd.Series(TEXTS, index=range(7, 37)))
-    assert table.columns.tolist() == fitted.get_feature_names_out().tolist() and table.index[0] == 7
+    assert table.columns.tolist() == fitted.get_feature_names_out().tolist()
+    assert table.index[0] == 7
     np.testing.assert_allclose(table, found)
     pipeline = make_pipeline(features, LogisticRegression(C=100.0))
     name = type(features).__name__.lower()

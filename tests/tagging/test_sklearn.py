@@ -45,7 +45,8 @@ def test_cross_validation_search_pipeline_and_pickle():
     assert scores[0] == pytest.approx(np.mean(right))
     space = {"lam": [0.1, 10.0], "penalty": ["l1", "l2"]}
     search = GridSearchCV(TAGGER, space, cv=2, error_score="raise").fit(X, Y, sample_weight=WEIGHTS)
-    assert set(search.best_params_) == set(space) and search.best_estimator_.lam == search.best_params_["lam"]
+    assert set(search.best_params_) == set(space)
+    assert search.best_estimator_.lam == search.best_params_["lam"]
     phrases = make_scorer(lambda gold, found: tagging_scores(gold, found)["accuracy"])
     np.testing.assert_allclose(cross_val_score(TAGGER, X, Y, cv=3, scoring=phrases), scores)
     pipeline = make_pipeline(clone(TAGGER)).fit(X, Y)

@@ -126,9 +126,7 @@ class Choosing(Strength):
     lam_ratio: Annotated[
         float | None, Above(0), AtMost(1), "λ as a fraction of the λ that empties the model."
     ] = None
-    cv: Annotated[
-        int | None, AtLeast(2), COUNT, "Folds of cross-validation to choose λ (default: 5)."
-    ] = None
+    cv: Annotated[int | None, AtLeast(2), COUNT, "Folds of cross-validation to choose λ (default: 5)."] = None
     dev: Annotated[
         str | float | Any | None, File, "Documents to choose strengths on, or a fraction: 0.2."
     ] = None
@@ -183,7 +181,9 @@ class _Weighted(Settings):
     def as_dict(self) -> dict[str, Any]:
         found = super().as_dict()
         if isinstance(self.class_weight, dict):
-            found["class_weight"] = ",".join(f"{label}={weight}" for label, weight in self.class_weight.items())
+            found["class_weight"] = ",".join(
+                f"{label}={weight}" for label, weight in self.class_weight.items()
+            )
         return found
 
 

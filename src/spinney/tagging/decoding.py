@@ -230,7 +230,9 @@ class Labelling:
             return float(self.score_columns(columns)["accuracy"])
         weights = np.asarray(sample_weight, np.float64)
         if weights.shape != (len(columns),) or not np.all((weights >= 0) & np.isfinite(weights)):
-            raise InputError(f"sample_weight must be {len(columns)} finite numbers ≥ 0, one for each sentence")
+            raise InputError(
+                f"sample_weight must be {len(columns)} finite numbers ≥ 0, one for each sentence"
+            )
         texts, bounds = list(columns.pool), columns.offsets.tolist()
         gold = [texts[symbol] for symbol in columns.symbols[-1].tolist()]
         found = self.in_scheme_of(columns, self.label_columns(columns.without_last()))
