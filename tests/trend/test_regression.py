@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.utils.estimator_checks import check_estimator
 
 from spinney.errors import InputError, ModelFileError, OptionError
 from spinney.files import write_model
@@ -279,3 +280,8 @@ def test_whole_weights_are_repeated_documents(method):
         np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-6)
     with pytest.raises(InputError, match="sample_weight"):
         TimeSeriesRegressor("ridge-all", lam=1.0).fit(X, y, times, sample_weight=weights[:3])
+
+
+def test_scikit_learn_conventions():
+    check_estimator(TimeSeriesRegressor("ridge-all", lam=1.0, tol=1e-9), on_skip=None)
+    check_estimator(TimeSeriesClassifier("ridge-all", lam=1.0, tol=1e-9), on_skip=None)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from spinney.checking import our_errors, validated
@@ -271,14 +272,21 @@ class TimeSeriesClassifier(ClassifierMixin, _TimeSeriesModel):  # type: ignore[m
     def fit(self, X: Any, y: Any, times: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the series; parameters as in :meth:`TimeSeriesRegressor.fit`."""
         X, y, timeline, steps = self._checked(X, y, times, numeric=False)
+        check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) != 2:
-            raise InputError(f"{len(self.classes_)} classes", remedy="give labels of two classes")
+            what = f"Only binary classification is supported. There are {len(self.classes_)} classes"
+            raise InputError(what, remedy="give labels of two classes")
         signs = np.where(y == self.classes_[1], 1.0, -1.0)
         weights = _weights(sample_weight, X)
         problem = _ClassificationProblem(X, signs, steps, len(timeline), self.fit_intercept, weights)
         self._fit(problem, timeline)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
     def decision_function(self, X: Any, times: Any = None) -> Vector:
         """The log-odds of the second class."""
@@ -286,7 +294,8 @@ class TimeSeriesClassifier(ClassifierMixin, _TimeSeriesModel):  # type: ignore[m
 
     def predict(self, X: Any, times: Any = None) -> NDArray[Any]:
         """The more probable class of each document, at its time or at that to come."""
-        return np.asarray(self.classes_[(self._margins(X, times) > 0).astype(np.intp)])
+        above = (self._margins(X, times) > 0).astype(np.intp)
+        return np.asarray(self.classes_[above])
 
     def predict_proba(self, X: Any, times: Any = None) -> Vector:
         """The probability of each class, one row per document."""
