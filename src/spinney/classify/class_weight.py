@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import InputError, OptionError, SettingError, did_you_mean, listed
+from spinney.errors import InputError, OptionError, did_you_mean, listed
 from spinney.optim.base import Vector
 
 ClassWeight = Mapping[Any, float] | Literal["balanced"]
@@ -62,30 +62,3 @@ def _number(name: str, value: Any) -> float:
     if not 0.0 <= number < np.inf:
         raise OptionError(f"class_weight: the weight of {name!r} must be a number ≥ 0, not {value!r}")
     return number
-
-
-def parsed_class_weight(given: Any) -> Any:
-    """The weights that a setting asks for: ``"balanced"``, or a mapping out of ``"spam=5,ham=1"``.
-
-    Examples
-    --------
-    >>> parsed_class_weight("spam=5,ham=0.5")
-    {'spam': 5.0, 'ham': 0.5}
-    """
-    if not isinstance(given, str) or given == "balanced":
-        return given
-    found: dict[str, float] = {}
-    for item in given.split(","):
-        label, equals, number = (part.strip() for part in item.rpartition("="))
-        try:
-            value = float(number)
-        except ValueError:
-            value = -1.0
-        if not equals or not 0.0 <= value < np.inf:
-            what = "{class_weight} must be balanced, or LABEL=NUMBER for some labels, not {given}"
-            meant = did_you_mean(given, ["balanced"])
-            raise SettingError(what + " ({meant})" * bool(meant), given=repr(given), meant=meant)
-        if label in found:
-            raise SettingError("{class_weight} has the label {label} twice", label=repr(label))
-        found[label] = value
-    return found

@@ -12,7 +12,6 @@ import numpy as np
 from spinney.classify.choice import emptying
 from spinney.classify.choosing import Chosen, chosen
 from spinney.classify.class_trees import check_tree, class_tree_for
-from spinney.classify.class_weight import parsed_class_weight
 from spinney.classify.documents import (
     Data,
     named,
@@ -70,7 +69,6 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     started = time.perf_counter()
     workers = s.threads or default_threads()
     kind = _checked_penalty(s)
-    parsed_class_weight(s.class_weight)  # refuses what it cannot read before any data are read
     data = prepared(train, s, regression=not along_tree and s.regression, threads=workers)
     ready = time.perf_counter()
     strengths = {name: getattr(s, name, None) for name in ("lam", "lam_ratio", "l1", "l2")}
@@ -176,7 +174,7 @@ def _parameters(
     found |= {name: value for name, value in given.items() if value is not None}
     return {
         **found, "penalty": kind, "groups": data.groups, "solver": s.solver, "tol": s.tol, "max_iter": s.max_iter,
-        "threads": threads, "class_weight": parsed_class_weight(s.class_weight),
+        "threads": threads, "class_weight": s.class_weight,
     }  # fmt: skip
 
 

@@ -126,7 +126,9 @@ class Choosing(Strength):
     lam_ratio: Annotated[
         float | None, Above(0), AtMost(1), "λ as a fraction of the λ that empties the model."
     ] = None
-    cv: Annotated[int | None, AtLeast(2), COUNT, "Folds of cross-validation to choose λ (default: 5)."] = None
+    cv: Annotated[
+        int | None, AtLeast(2), COUNT, "Folds of the cross-validation that chooses λ (default: 5)."
+    ] = None
     dev: Annotated[
         str | float | Any | None, File, "Documents to choose strengths on, or a fraction: 0.2."
     ] = None
@@ -176,21 +178,13 @@ class _Method(Settings):
 @dataclass(frozen=True, kw_only=True)
 class _Weighted(Settings):
     panel = TRAINING
-    class_weight: Annotated[str | Any | None, "Weights of classes: balanced, or spam=5,ham=1."] = None
-
-    def as_dict(self) -> dict[str, Any]:
-        found = super().as_dict()
-        if isinstance(self.class_weight, dict):
-            found["class_weight"] = ",".join(
-                f"{label}={weight}" for label, weight in self.class_weight.items()
-            )
-        return found
+    class_weight: Annotated[Literal["balanced"] | None, "Weights of classes."] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Linear(_Weighted):
     panel = TRAINING
-    loss: Annotated[Literal["log", "squared-hinge"] | None, "Loss of classifiers (default: log)."] = None
+    loss: Annotated[Literal["log", "squared-hinge"] | None, "Loss of a classifier (default: log)."] = None
     regression: Annotated[bool, "Labels are numbers: fit a regressor."] = False
     rho: Annotated[float | None, Above(0), AMOUNT, "For admm: penalty parameter (default: adapted)."] = None
 
