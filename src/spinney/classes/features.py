@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spinney.classes.hidden import HiddenMarkov
 from spinney.classes.recipes import fit
 from spinney.corpus import TokenArrays
-from spinney.corpus.frames import as_asked
+from spinney.corpus.sparse_tables import as_asked
 from spinney.corpus.token_features import Document, TokenFeatures, bags, tokenized_documents
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.kinds import load_task

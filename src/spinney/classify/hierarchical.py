@@ -26,7 +26,7 @@ from spinney.classify.class_trees import class_tree_for
 from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import Penalised
-from spinney.corpus.frames import sparse_throughout
+from spinney.corpus.sparse_tables import sparse_throughout
 from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
 from spinney.optim import Penalty, Solution, path, solve, warn_unless_converged
 from spinney.optim.base import Vector

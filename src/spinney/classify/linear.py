@@ -23,7 +23,7 @@ from spinney.checking import our_errors, whole
 from spinney.classify.choice import emptying
 from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.penalty import Penalised
-from spinney.corpus.frames import sparse_throughout
+from spinney.corpus.sparse_tables import sparse_throughout
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.memory import check_memory
 from spinney.optim import (

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from spinney.checking import whole
-from spinney.corpus.frames import as_asked
+from spinney.corpus.sparse_tables import as_asked
 from spinney.corpus.lines import fields as split_fields
 from spinney.corpus.raw import split_sentences, tokenize
 from spinney.errors import InputError, SettingError, shown, unknown_choice
