@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.utils.estimator_checks import check_estimator
 
 from spinney.errors import InputError, ModelFileError, OptionError
 from spinney.files import write_model
@@ -262,3 +263,25 @@ def test_the_world_is_learnt_better_with_time(make_world):
         model.fit(world.X[train], world.y[train], world.steps[train])
         error[method] = model.losses(world.X[test], world.y[test]).mean()
     assert error["adaptive"] == min(error.values())
+
+
+@pytest.mark.parametrize("method", ["adaptive", "ridge-ts", "lasso-all", "ridge-one"])
+def test_whole_weights_are_repeated_documents(method):
+    rng = np.random.default_rng(0)
+    X, times, weights = rng.standard_normal((45, 3)), np.repeat([1, 2, 3], 15), rng.integers(1, 4, 45)
+    y, rows = X[:, 0] + 0.3 * rng.standard_normal(45), np.repeat(np.arange(45), weights)
+    for kind, of in ((TimeSeriesRegressor, y), (TimeSeriesClassifier, y > 0)):
+        how = {"noise_variance": "residual"} if kind is TimeSeriesRegressor else {}
+        strength = {} if method == "adaptive" else {"lam": 0.5}
+        one = kind(method, tol=1e-8, max_iter=3000, **how, **strength).fit(
+            X, of, times, sample_weight=weights
+        )
+        other = kind(method, tol=1e-8, max_iter=3000, **how, **strength).fit(X[rows], of[rows], times[rows])
+        np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-6)
+    with pytest.raises(InputError, match="sample_weight"):
+        TimeSeriesRegressor("ridge-all", lam=1.0).fit(X, y, times, sample_weight=weights[:3])
+
+
+def test_scikit_learn_conventions():
+    check_estimator(TimeSeriesRegressor("ridge-all", lam=1.0, tol=1e-9), on_skip=None)
+    check_estimator(TimeSeriesClassifier("ridge-all", lam=1.0, tol=1e-9), on_skip=None)

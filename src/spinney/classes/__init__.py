@@ -8,6 +8,7 @@
 from spinney.classes.brown import brown
 from spinney.classes.clustering import Clustering, average_mutual_information
 from spinney.classes.exchange import exchange
+from spinney.classes.features import ClassFeatures, PosteriorFeatures
 from spinney.classes.hidden import HiddenMarkov
 from spinney.classes.model import WordClassModel
 from spinney.classes.pairs import PairCounts, pair_counts
@@ -16,9 +17,11 @@ from spinney.classes.recipes import fit
 from spinney.classes.sampling import sample
 
 __all__ = [
+    "ClassFeatures",
     "Clustering",
     "HiddenMarkov",
     "PairCounts",
+    "PosteriorFeatures",
     "WordClassModel",
     "average_mutual_information",
     "brown",

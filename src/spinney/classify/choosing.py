@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spinney.classify.choice import Choice, Rows, choose, emptying, split
+from spinney.classify.class_weight import class_weights
 from spinney.classify.crossval import folds_of, solving
 from spinney.classify.documents import Data
 from spinney.classify.linear import LinearClassifier
@@ -40,14 +41,18 @@ def chosen(s: Any, estimator: Any, tied: Mapping[str, float], data: Data, thread
     X, y = estimator._checked(data.X, data.y)
     loss, penalty = estimator._problem(X, y, None)
     penalty = penalty.tied(**tied) if tied else penalty
+    weights = estimator._example_weights(X, y, None)
     if data.dev_X is not None:
         dev_y = np.searchsorted(estimator.classes_, data.dev_y) if _classifies(estimator) else data.dev_y
-        train = folds_of(estimator, X, y, None, [(np.arange(len(y)), np.arange(1))])[0]
-        judge = folds_of(estimator, data.dev_X, dev_y, None, [(np.arange(1), np.arange(len(dev_y)))])[0]
+        train = folds_of(estimator, X, y, weights, [(np.arange(len(y)), np.arange(1))])[0]
+        # Held-out documents count as those of their class do in training.
+        given = estimator.class_weight
+        counting = None if given is None else class_weights(given, estimator.classes_, y)[dev_y]
+        judge = folds_of(estimator, data.dev_X, dev_y, counting, [(np.arange(1), np.arange(len(dev_y)))])[0]
         folds, by = [train._replace(held_out=judge.held_out, score=judge.score)], "on the held-out documents"
     else:
         parts, by = _parts(s, estimator, X, y, loss.n_outputs, len(y))
-        folds = folds_of(estimator, X, y, None, parts)
+        folds = folds_of(estimator, X, y, weights, parts)
     if not any(emptying(fold.train, penalty) > 0 for fold in folds):
         return _without_choice(estimator, tied, emptying(loss, penalty))
     found = choose(

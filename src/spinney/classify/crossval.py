@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import _check_sample_weight
 
 from spinney.checking import our_errors
 from spinney.classify.choice import PER_DECADE, ROUGH, Choice, Fold, Rows, choose, split
@@ -35,8 +34,8 @@ def cross_validated(
     ``cv`` is a number of folds or a splitter; ``tie`` are strengths that are multiples of λ.
     """
     X, targets = model._checked(X, y)
-    weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-    _, penalty = model._problem(X, targets, weights)
+    weights = model._example_weights(X, targets, sample_weight)
+    _, penalty = model._problem(X, targets, sample_weight)
     penalty = penalty.tied(**tie) if tie else penalty
     classifier = isinstance(model, LinearClassifier)
     if isinstance(cv, int):
@@ -105,7 +104,7 @@ class LinearClassifierCV(_CrossValidated, LinearClassifier):
 
     Parameters
     ----------
-    penalty, l1, l2, groups, feature_weights, solver, fit_intercept, tol, max_iter
+    penalty, l1, l2, groups, feature_weights, class_weight, solver, fit_intercept, tol, max_iter
         As in :class:`LinearClassifier`.
     per_decade : int
         The number of strengths per power of ten; half as many for a ridge, which varies less. The path ends where λ

@@ -112,7 +112,7 @@ def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
         families.check_trees(given=read.trees is not None)
     read, held_out = _held_out(read, getattr(s, "dev", None), how, regression, s.seed)
     made = _features(read, s)
-    X = made.fit_transform(read.inputs) if made else read.inputs
+    X = made.fit_sparse(read.inputs) if made else read.inputs
     groups = (
         None if families is None else built_groups(families, read, how, made, X.shape[1], threads, s.seed)
     )
@@ -120,7 +120,7 @@ def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
     if held_out is None:
         return Data(read, made, X, y, groups)
     path = named(s.dev)
-    dev_X = made.transform(held_out.inputs) if made else held_out.inputs
+    dev_X = made.sparse(held_out.inputs) if made else held_out.inputs
     if dev_X.shape[1] != X.shape[1]:
         raise InputError(f"{dev_X.shape[1]} features, but the training data have {X.shape[1]}", path=path)
     return Data(read, made, X, y, groups, dev_X, _targets(held_out, regression, path))

@@ -22,8 +22,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from spinney import progress
 from spinney.checking import validated
 from spinney.classify.choice import Fold, choose
+from spinney.classify.class_trees import class_tree_for
+from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import Penalised
+from spinney.corpus.sparse_tables import sparse_throughout
 from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
 from spinney.optim import Penalty, Solution, path, solve, warn_unless_converged
 from spinney.optim.base import Vector
@@ -43,9 +46,10 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
 
     Parameters
     ----------
-    tree : ClassTree, optional
+    tree : ClassTree or str, optional
         Its names are the labels, as strings. Classes without data are removed from it. By default, a balanced
-        binary tree over the sorted classes.
+        binary tree over the sorted classes. A name of :data:`spinney.settings.classify.CLASS_TREES` (``"spec"``,
+        ``"huffman"``, …) makes or learns a tree in :meth:`fit`; any other text is the file of a tree.
     lam : float
         The strength λ of the penalty, in the units of the sum of losses of a node.
     policy : {"single", "indep", "gamma"}
@@ -70,6 +74,11 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         As in :class:`~spinney.classify.LinearClassifier`.
     threads : int
         Nodes that are fitted at the same time.
+    random_state : int
+        For trees that are learned in :meth:`fit`.
+    class_weight : mapping or "balanced", optional
+        The weight of the examples of each class at every node on its path, as in
+        :class:`~spinney.classify.LinearClassifier`.
 
     Attributes
     ----------
@@ -91,7 +100,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
     (['elm'], [2])
     """
 
-    tree: ClassTree | None = None
+    tree: ClassTree | str | None = None
     lam: float = 1.0
     _: KW_ONLY
     policy: Policy = "single"
@@ -101,6 +110,8 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
     folds: int = 3
     greedy: bool = False
     threads: int = 1
+    class_weight: ClassWeight | str | None = None
+    random_state: int = 0
 
     # -- learning -------------------------------------------------------------------------------------
 
@@ -113,7 +124,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
         """
-        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = validated(self, sparse_throughout(X), y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         weights = (
@@ -121,6 +132,8 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
             if sample_weight is None
             else _check_sample_weight(sample_weight, X, dtype=np.float64)
         )
+        if self.class_weight is not None:
+            weights = weights * class_weights(self.class_weight, classes, codes, weights)[codes]
         order = np.argsort(codes, kind="stable")
         ptr = np.concatenate([[0], np.cumsum(np.bincount(codes))])
 
@@ -129,7 +142,8 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
             targets = np.repeat(branches, ptr[below + 1] - ptr[below])
             return NodeSamples(X[rows], targets, weights[rows], arity)
 
-        return self._fit(classes, samples)
+        tree = class_tree_for(self.tree, X, y, self.random_state) if isinstance(self.tree, str) else self.tree
+        return self._fit(classes, samples, tree)
 
     def fit_counts(self, X: Any, counts: Any, classes: ArrayLike | None = None) -> Self:
         """Fit the nodes to samples that repeat: row ``i`` of ``X`` was seen ``counts[i, k]`` times with class ``k``.
@@ -144,7 +158,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         classes : array of shape (K,), optional
             The labels; by default 0 to K − 1. Those without a count are dropped.
         """
-        X = validated(self, X, accept_sparse="csr", dtype=np.float64)
+        X = validated(self, sparse_throughout(X), accept_sparse="csr", dtype=np.float64)
         C = sparse.csc_array(counts, dtype=np.float64)
         labels = np.arange(C.shape[1]) if classes is None else np.asarray(classes)
         if C.shape != (X.shape[0], len(labels)):
@@ -156,6 +170,9 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         seen = np.flatnonzero(np.asarray(C.sum(axis=0)).ravel())
         seen = seen[np.argsort(labels[seen], kind="stable")]
         C = C[:, seen]
+        if self.class_weight is not None and len(seen):
+            totals = np.asarray(C.sum(axis=0)).ravel()
+            C = C * class_weights(self.class_weight, labels[seen], np.arange(len(seen)), totals)
 
         def samples(below: Rows, branches: Rows, arity: int) -> NodeSamples:
             to_branch = sparse.csr_array(
@@ -165,9 +182,13 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
             rows = np.flatnonzero(np.diff(table.indptr))
             return counted_samples(X[rows], table[rows].toarray())
 
-        return self._fit(labels[seen], samples)
+        if isinstance(self.tree, str):
+            raise OptionError(
+                f"fit_counts needs a tree, not the name of one ({self.tree!r}): give a ClassTree"
+            )
+        return self._fit(labels[seen], samples, self.tree)
 
-    def _fit(self, classes: NDArray[Any], samples: Any) -> Self:
+    def _fit(self, classes: NDArray[Any], samples: Any, tree: ClassTree | None) -> Self:
         """Fit every node; ``samples`` gives those of some classes, with the branch that each class takes."""
         self._check_options()
         if len(classes) < 2:
@@ -175,8 +196,9 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
                 f"Classifier can't train when only one class is present: {', '.join(map(str, classes))}",
                 remedy="give examples of at least two classes",
             )
+        self.groups_ = self.built_groups()
         names = [str(label) for label in classes]
-        tree = ClassTree.balanced(names) if self.tree is None else self.tree
+        tree = ClassTree.balanced(names) if tree is None else tree
         self.classes_, self.tree_ = classes, _restricted(tree, names)
         codes = self.tree_.paths()
         order = np.argsort(codes.nodes, kind="stable")
@@ -248,7 +270,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         return solution
 
     def _penalty(self, loss: LinearLoss, lam: float) -> Penalty:
-        made = self.made_penalty(loss.X, loss.n_outputs, lam)
+        made = self.made_penalty(loss.X, loss.n_outputs, lam, groups=self.groups_)
         return made.tied(**self.tied) if self.tied else made
 
     def _best_lam(self, samples: NodeSamples) -> float:
@@ -335,7 +357,7 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return validated(self, sparse_throughout(X), accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _nodes(self) -> list[_Node]:
         """Inner nodes from the root down."""

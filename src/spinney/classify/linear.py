@@ -15,12 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from spinney.checking import our_errors, whole
 from spinney.classify.choice import emptying
+from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.penalty import Penalised
+from spinney.corpus.sparse_tables import sparse_throughout
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.memory import check_memory
 from spinney.optim import (
@@ -64,6 +67,7 @@ class LinearSettings(Penalised):
     _: KW_ONLY
     loss: str | None = None
     feature_weights: ArrayLike | None = None
+    class_weight: ClassWeight | str | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -84,15 +88,25 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
     def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, NDArray[Any]]:
         with our_errors():
             X, y = validate_data(
-                self, X, y, accept_sparse=["csc", "csr"], dtype=np.float64, reset=reset, y_numeric=False
+                self,
+                sparse_throughout(X),
+                y,
+                accept_sparse=["csc", "csr"],
+                dtype=np.float64,
+                reset=reset,
+                y_numeric=False,
             )
         return X, y
 
+    def _example_weights(self, X: Any, y: Any, sample_weight: Any) -> Vector | None:
+        """What each example counts, by itself and by its class; None where all count 1."""
+        if sample_weight is None:
+            return None
+        return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[LinearLoss, Penalty]:
         """The loss and the penalty, the latter at its final strength."""
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        loss = self._loss(X, y, sample_weight)
+        loss = self._loss(X, y, self._example_weights(X, y, sample_weight))
         check_memory(
             8.0 * _COPIES * loss.n_params,
             "a linear model of {n} weights",
@@ -109,7 +123,8 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
         for name in ("l1", "l2", "lam"):
             checked_strength(name, getattr(self, name))
         whole("threads", getattr(self, "threads", 1) or 1, 1)
-        penalty = self.made_penalty(X, loss.n_outputs, self.lam, weights)
+        self.groups_ = self.built_groups()
+        penalty = self.made_penalty(X, loss.n_outputs, self.lam, weights, self.groups_)
         if self.lam_ratio is not None:
             if not 0 < self.lam_ratio <= 1:
                 raise OptionError(f"lam_ratio must be between 0 and 1, not {self.lam_ratio:g}")
@@ -255,8 +270,10 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
         λ as a fraction of the smallest λ for which the model is empty; replaces ``lam``.
     l1, l2 : float
         Further strengths: the ℓ1 part of group penalties, the ridge part (½·l2‖w‖²) of the elastic net and groups.
-    groups : Groups, optional
-        Sets of features for the grouped penalties.
+    groups : Groups, WordClasses, str or callable, optional
+        Sets of features for the grouped penalties; or what makes them in :meth:`fit` from the names of the features
+        (the columns of a DataFrame): word classes, a rule such as ``"prefix:4"`` or ``"suffix:3"``, a file of classes
+        or groups, or a function of the list of names. See :func:`spinney.classify.group_rules.groups_in_fit`.
     feature_weights : array, optional
         A weight ≥ 0 for each feature in ``l1``, ``l2`` and ``elasticnet`` (adaptive Lasso).
     solver : str
@@ -268,6 +285,9 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     max_iter : int
     loss : str, optional
         Of classifiers: ``"log"`` (the default) or ``"squared-hinge"``.
+    class_weight : mapping or "balanced", optional
+        Of classifiers: the weight of the examples of each class, 1 if it is not named; ``"balanced"`` gives all classes
+        the same total weight, as in scikit-learn. The ``sample_weight`` of :meth:`fit` is multiplied with it.
     warm_start : bool
         Start from the previous fit.
     rho : float, optional
@@ -283,6 +303,8 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     Attributes
     ----------
     coef_, intercept_ : the model.
+    groups_ : the groups, if there are any.
+    n_features_in_, feature_names_in_ : the number of features, and their names if they were the columns of a DataFrame.
     lam_, objective_, gap_, violation_, n_iter_, n_active_, solver_, converged_ : facts about the fit.
     copy_norms_ : of the solver ``admm`` with groups: the norms of the copies v_g, 0 for a group that is removed.
 
@@ -297,6 +319,10 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     def _loss(self, X: Any, y: Any, sample_weight: Any) -> LinearLoss:
         if self.loss is not None:
             raise OptionError(f"a regressor has the squared loss: leave out loss={self.loss!r}")
+        if self.class_weight is not None:
+            raise OptionError(
+                "a regressor has no classes: leave out class_weight, or give sample_weight to fit"
+            )
         return SquaredLoss(X, y.astype(np.float64), sample_weight, self.fit_intercept)
 
     def _scorer(self, y: Any) -> Callable[[Vector], float]:
@@ -307,7 +333,13 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     def _checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, NDArray[Any]]:
         with our_errors():
             X, y = validate_data(
-                self, X, y, accept_sparse=["csc", "csr"], dtype=np.float64, reset=reset, y_numeric=True
+                self,
+                sparse_throughout(X),
+                y,
+                accept_sparse=["csc", "csr"],
+                dtype=np.float64,
+                reset=reset,
+                y_numeric=True,
             )
         return X, y
 
@@ -318,7 +350,7 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
         """The predicted value of each example."""
         check_is_fitted(self)
         with our_errors():
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_data(self, sparse_throughout(X), accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_ + self.intercept_)
 
 
@@ -363,6 +395,13 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
             return OneVsRestLoss(X, y, sample_weight, self.fit_intercept, len(self.classes_))
         return MultinomialLoss(X, y, sample_weight, self.fit_intercept, len(self.classes_))
 
+    def _example_weights(self, X: Any, y: Any, sample_weight: Any) -> Vector | None:
+        weights: Vector | None = super()._example_weights(X, y, sample_weight)
+        if self.class_weight is None:
+            return weights
+        of_class: Vector = class_weights(self.class_weight, self.classes_, y, weights)[y]
+        return of_class if weights is None else of_class * weights
+
     def _scorer(self, codes: Any) -> Callable[[Vector], float]:
         """The accuracy of margins."""
         return lambda margins: float(
@@ -376,7 +415,7 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         """The margin of the second class (two classes), or of each."""
         check_is_fitted(self)
         with our_errors():
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_data(self, sparse_throughout(X), accept_sparse="csr", dtype=np.float64, reset=False)
         M = X @ self.coef_.T + self.intercept_
         M = np.asarray(M.todense()) if sparse.issparse(M) else np.asarray(M)
         return M.ravel() if len(self.classes_) == 2 else M
@@ -387,16 +426,20 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         codes = (M > 0).astype(np.intp) if M.ndim == 1 else M.argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
+    def _has_probabilities(self) -> bool:
+        """Whether there are any: scikit-learn asks by hasattr, and takes the decision function where there are none."""
+        return self.loss != "squared-hinge"
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Vector:
         """The probability of each class, with one row per example."""
-        if self.loss == "squared-hinge":
-            raise InputError("a model fitted with the squared hinge has no class probabilities")
         M = self.decision_function(X)
         if M.ndim == 1:
             positive = expit(M)
             return np.column_stack([1.0 - positive, positive])
         return np.asarray(softmax(M, axis=1))
 
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Vector:
         """Logarithms of :meth:`predict_proba`."""
-        return np.log(self.predict_proba(X))
+        return np.asarray(np.log(self.predict_proba(X)))

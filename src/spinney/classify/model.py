@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
+from spinney.classify.group_rules import groups_in_fit
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor
 from spinney.classify.selection import family_counts, foremost, selection
@@ -87,7 +88,7 @@ class TextModel(Model):
 
     def fit(self, inputs: Any, targets: Sequence[Any]) -> Self:
         """Learn from texts (or a matrix, without ``features``) and their labels or numbers."""
-        X = self.features.fit_transform(inputs) if self.features else inputs
+        X = self.features.fit_sparse(inputs) if self.features else inputs
         return self.fit_matrix(X, targets)
 
     def fit_matrix(self, X: Any, targets: Sequence[Any], init: TextModel | None = None) -> Self:
@@ -97,6 +98,10 @@ class TextModel(Model):
         """
         if init is not None:
             self._start_from(init, X.shape[1], targets)
+        rule = self.estimator.groups
+        if rule is not None and not isinstance(rule, Groups):
+            names = self.names_of(X.shape[1])
+            self.estimator.set_params(groups=groups_in_fit(rule, names, self.estimator.penalty))
         try:
             self.estimator.fit(X, np.asarray(targets))
         finally:
@@ -137,7 +142,7 @@ class TextModel(Model):
     def matrix(self, inputs: Any) -> Any:
         """The feature matrix of texts; a matrix is returned as it is if its width matches."""
         if self.features:
-            return self.features.transform(inputs)
+            return self.features.sparse(inputs)
         width = self.coef.shape[1]
         if inputs.shape[1] != width:
             raise InputError(f"{inputs.shape[1]} features, but the model has {width}")
@@ -151,6 +156,8 @@ class TextModel(Model):
         """Class probabilities (classifiers only)."""
         if not self.is_classifier:
             raise InputError("a regression model has no class probabilities")
+        if not self.has_probabilities:
+            raise InputError("a model fitted with the squared hinge has no class probabilities")
         return self.estimator.predict_proba(self.matrix(inputs))
 
     @property
@@ -251,6 +258,8 @@ class TextModel(Model):
             name: value for name, value in estimator.get_params().items() if isinstance(value, plain)
         }
         parameters["penalty"] = PenaltySpec.stored(estimator.penalty)
+        if isinstance(estimator.class_weight, Mapping):
+            parameters["class_weight"] = {str(key): float(of) for key, of in estimator.class_weight.items()}
         facts, groups = self.facts, estimator.groups
         if isinstance(groups, Groups) and len(groups.members) > MOST_MEMBERSHIPS:
             counts = facts.get("groups") or _counted(groups, self.coef)

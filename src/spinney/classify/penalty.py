@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from spinney.classify.group_rules import GroupRule, groups_in_fit
 from spinney.optim import Penalty, PenaltySpec, Structure, penalty
 from spinney.optim.base import GroupArrays, Vector
 
@@ -22,13 +23,24 @@ class Penalised:
     penalty: str | PenaltySpec | Penalty = "l2"
     l1: float = 0.0
     l2: float = 0.0
-    groups: GroupArrays | None = None
+    groups: GroupRule | None = None
     solver: str = "auto"
     fit_intercept: bool = True
     tol: float = 1e-5
     max_iter: int = 1000
 
-    def made_penalty(self, X: Any, n_outputs: int, lam: float, weights: Vector | None = None) -> Penalty:
+    def built_groups(self) -> GroupArrays | None:
+        """The groups for the features that ``fit`` has seen: as given, or made from their names."""
+        return groups_in_fit(self.groups, getattr(self, "feature_names_in_", None), self.penalty)
+
+    def made_penalty(
+        self,
+        X: Any,
+        n_outputs: int,
+        lam: float,
+        weights: Vector | None = None,
+        groups: GroupArrays | None = None,
+    ) -> Penalty:
         """The penalty over the weights of a linear model: ``X.shape[1]`` features with ``n_outputs`` weights each.
 
         Groups are sets of features; with several outputs, a group contains all weights of its features.
@@ -41,7 +53,7 @@ class Penalised:
         """
         structure = Structure(
             "a linear model",
-            groups=self.groups,
+            groups=groups,
             design=X,
             n_features=X.shape[1],
             n_outputs=n_outputs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,7 +207,7 @@ def model_groups(model: TextModel, *, top: int = 20, words: int = 10) -> GroupSt
     >>> model_groups(TextModel(LinearClassifier())) is None
     True
     """
-    groups = model.estimator.groups
+    groups: Any = model.estimator.groups  # a text model has made them of any rule
     if groups is None:
         return None
     status = group_status(model.coef, groups, model.names, model.outputs, top=top, words=words)

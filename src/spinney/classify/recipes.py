@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,9 +11,9 @@ import numpy as np
 
 from spinney.classify.choice import emptying
 from spinney.classify.choosing import Chosen, chosen
+from spinney.classify.class_trees import check_tree, class_tree_for
 from spinney.classify.documents import (
     Data,
-    classes_of,
     named,
     prepared,
     read_documents,
@@ -29,13 +28,11 @@ from spinney.classify.strengths import Search, default_penalty, ties, tuning_fac
 from spinney.classify.unlabelled import chosen_use, facts_of, fitted, said
 from spinney.classify.views import path_views, weight_path
 from spinney.corpus.labelled import renaming
-from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
+from spinney.errors import InputError, SettingError
 from spinney.optim import Penalty, check_penalty, check_strengths, warn_if_empty
 from spinney.parallel import default_threads
 from spinney.settings import Settings, choose, settings_or
-from spinney.settings.classify import CLASS_TREES, FIT, LEARNED_TREES, Path
-from spinney.structure import ClassTree
-from spinney.structure.reading import class_tree
+from spinney.settings.classify import FIT, Path
 from spinney.views import View
 
 
@@ -67,7 +64,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     s: Any = settings
     along_tree = s.method == "tree"
     if along_tree:
-        _check_tree(s.class_tree)
+        check_tree(s.class_tree)
     search = None if along_tree else Search.of(s)
     started = time.perf_counter()
     workers = s.threads or default_threads()
@@ -138,7 +135,7 @@ def _fit_with_unlabelled(model: TextModel, s: Any, data: Data) -> None:
         raise InputError(
             "one of text and numbers, the labelled documents the other", path=named(s.unlabelled)
         )
-    X = data.features.transform(read.inputs) if data.features else read.inputs
+    X = data.features.sparse(read.inputs) if data.features else read.inputs
     use, tried = chosen_use(model.estimator, data, X, s.criterion, s.criterion_strength, s.seed)
     taught = fitted(model.estimator, use, data.X, data.y, X, s.seed)
     if taught.sample_weight_ is not None:
@@ -177,7 +174,7 @@ def _parameters(
     found |= {name: value for name, value in given.items() if value is not None}
     return {
         **found, "penalty": kind, "groups": data.groups, "solver": s.solver, "tol": s.tol, "max_iter": s.max_iter,
-        "threads": threads,
+        "threads": threads, "class_weight": s.class_weight,
     }  # fmt: skip
 
 
@@ -192,50 +189,13 @@ def _estimator(
 # ------------------------------------------------------------------------------------------- trees of classes
 
 
-def _check_tree(spec: Any) -> None:
-    if isinstance(spec, str) and spec not in CLASS_TREES and not os.path.isfile(spec):
-        meant = (
-            did_you_mean(spec, CLASS_TREES)
-            or did_you_mean_file(spec)
-            or f"there are {', '.join(CLASS_TREES)}"
-        )
-        what = "{class_tree}: {spec} is neither a file nor a method ({meant})"
-        raise SettingError(what, spec=repr(spec), meant=meant)
-
-
 def _tree_estimator(
     s: Any, kind: Any, data: Data, given: Mapping[str, Any], tied: Mapping[str, float], threads: int
 ) -> Any:
-    tree = _tree(s.class_tree, data, s.seed)
+    tree = class_tree_for(s.class_tree, data.X, data.y, s.seed)
     policy: Any = "single" if given["lam"] is not None or not isinstance(kind, str) else "indep"
     parameters = _parameters(s, kind, data, {**given, "lam_ratio": None}, tied, threads)
     return TreeClassifier(tree, policy=policy, tied=dict(tied) if policy == "indep" else None, **parameters)
-
-
-def _tree(spec: Any, data: Data, seed: int) -> ClassTree | None:
-    """The class tree of a setting: learned, by rule, or from a file."""
-    names, counts = classes_of(data.y)
-    if len(names) < 2:
-        return None  # the classifier reports the error
-    if spec == "huffman":
-        return ClassTree.huffman(names, counts)
-    if spec == "balanced":
-        return ClassTree.balanced(names)
-    if isinstance(spec, str) and spec in LEARNED_TREES:
-        from spinney.taxonomy import learn_taxonomy
-
-        method: Any = spec
-        return learn_taxonomy(data.X, data.y, method, random_state=seed)
-    tree = class_tree(spec, names, counts)
-    leaves = set(tree.names)
-    for name in names:
-        if name not in leaves:
-            raise InputError(
-                f"the tree does not contain the class {name!r} of the documents",
-                path=named(spec),
-                remedy="add it, or drop its documents with labels",
-            )
-    return tree
 
 
 # ------------------------------------------------------------------------------------------------------ path

@@ -7,6 +7,7 @@ with the same input. This helps most where the model is misspecified and labels 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from spinney.checking import validated
+from spinney.classify.class_weight import class_weights
 from spinney.classify.linear import LinearClassifier
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.inference.strata import effective_sample, flattened, row_strata, stratum_weights
@@ -218,7 +220,7 @@ def _entropy_regularised(model: Any, X: Any, y: Any, unlabelled: Any, rho: float
         raise OptionError(f"the criterion entropy needs a LinearClassifier, not {type(model).__name__}")
     model.fit(X, y)
     codes = np.searchsorted(model.classes_, y)
-    labelled = model._loss(X, codes, None)
+    labelled = model._loss(X, codes, model._example_weights(X, codes, None))
     assert isinstance(labelled, LogisticLoss | MultinomialLoss)
     # The thesis averages over the labelled and the unlabelled examples; this is n times that.
     loss = EntropyRegularised(labelled, unlabelled, rho * X.shape[0] / unlabelled.shape[0])
@@ -235,9 +237,14 @@ def _self_trained(model: Any, X: Any, y: Any, unlabelled: Any, threshold: float)
 
     classes, codes = np.unique(y, return_inverse=True)
     targets = np.append(codes, np.full(unlabelled.shape[0], -1))
+    given = getattr(model, "class_weight", None)
+    if isinstance(given, Mapping):  # it names labels, not their numbers
+        model.set_params(class_weight=dict(enumerate(class_weights(given, classes, codes).tolist())))
     trained = SelfTrainingClassifier(model, threshold=threshold, max_iter=None)
     fitted = trained.fit(_stacked(X, unlabelled), targets).estimator_
     fitted.classes_ = classes
+    if isinstance(given, Mapping):
+        fitted.set_params(class_weight=given)
     return fitted
 
 

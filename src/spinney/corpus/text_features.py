@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from spinney.checking import whole
+from spinney.corpus.sparse_tables import as_asked
 from spinney.corpus.lines import fields as split_fields
 from spinney.corpus.raw import split_sentences, tokenize
 from spinney.corpus.tokenisers import is_spacy, spacy_tokens
@@ -86,17 +87,21 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:
         """Learn the vocabulary (and idf); labels are not used."""
-        self.fit_transform(texts)
+        self.fit_sparse(texts)
         return self
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> Any:
         """Learn the vocabulary (and idf) and return the matrix of these texts; labels are not used."""
+        return as_asked(self, self.fit_sparse(texts), texts)
+
+    def fit_sparse(self, texts: Iterable[str]) -> Any:
+        """As :meth:`fit_transform`, always a sparse matrix, whatever output scikit-learn is set to."""
         self._check()  # set_params may have changed something
         self.idf = None
         self._vectoriser = self._new_vectoriser()
-        texts = _checked_texts(_one_column(texts))
+        found = _checked_texts(one_column(texts))
         try:
-            counts = self._vectoriser.fit_transform(texts)
+            counts = self._vectoriser.fit_transform(found)
         except SpinneyError:  # of the tokeniser
             raise
         except ValueError as error:
@@ -123,7 +128,11 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, texts: Iterable[str]) -> Any:
         """The matrix of new texts; words not in the vocabulary are left out."""
-        return self._weighted(self._fitted().transform(_one_column(texts)))
+        return as_asked(self, self.sparse(texts), texts)
+
+    def sparse(self, texts: Iterable[str]) -> Any:
+        """As :meth:`transform`, always a sparse matrix."""
+        return self._weighted(self._fitted().transform(one_column(texts)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The words, as scikit-learn asks for them."""
@@ -153,7 +162,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> features.occurrences(["cat and cat"]).toarray()
         array([[1., 2., 0.]])
         """
-        return self._present(self._fitted().transform(_one_column(texts)))
+        return self._present(self._fitted().transform(one_column(texts)))
 
     def tokens_of(self, text: str) -> list[str]:
         """The tokens that features are made of, in order; those that are :attr:`ignored` too.
@@ -242,7 +251,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return features
 
 
-def _one_column(texts: Any) -> Any:
+def one_column(texts: Any) -> Any:
     """Texts from a table of one column, as a ColumnTransformer hands them over, or as they are."""
     values = np.asarray(texts) if len(getattr(texts, "shape", ())) == 2 else None
     if values is None:

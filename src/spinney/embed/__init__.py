@@ -8,6 +8,7 @@
 from spinney.embed.cca import CCA
 from spinney.embed.counts import ContextCounts, count_contexts, window
 from spinney.embed.embedding import Embedding
+from spinney.embed.features import TopicFeatures, VectorFeatures
 from spinney.embed.model import EmbedModel
 from spinney.embed.recipes import fit
 from spinney.embed.sparse_coding import SparseCoding
@@ -25,6 +26,8 @@ __all__ = [
     "SparseCoding",
     "SpectralHMM",
     "StochasticCoding",
+    "TopicFeatures",
+    "VectorFeatures",
     "correlations",
     "count_contexts",
     "fit",

@@ -185,7 +185,13 @@ class _Method(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Linear(Settings):
+class _Weighted(Settings):
+    panel = TRAINING
+    class_weight: Annotated[Literal["balanced"] | None, "Weights of classes."] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Linear(_Weighted):
     panel = TRAINING
     loss: Annotated[Literal["log", "squared-hinge"] | None, "Loss of a classifier (default: log)."] = None
     regression: Annotated[bool, "Labels are numbers: fit a regressor."] = False
@@ -226,6 +232,8 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
             raise SettingError("{rho} cannot be combined with {cv}: choose λ with {dev}")
         if self.regression and self.loss is not None:
             raise SettingError("{regression} has the squared loss: leave out {loss}")
+        if self.regression and self.class_weight is not None:
+            raise SettingError("{regression} has no classes: leave out {class_weight}")
         if self.unlabelled is not None:
             for name, given in (("regression", self.regression), ("init", self.init is not None)):
                 if given:
@@ -235,7 +243,7 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassTree(Strength, Grouping, Words, LabelledDocuments, Solving, _Method, Common):
+class ClassTree(Strength, Grouping, Words, LabelledDocuments, _Weighted, Solving, _Method, Common):
     """Classifiers along a tree of classes, with a small model at each node."""
 
     panel = TRAINING

@@ -11,6 +11,7 @@ from typing import Any
 from spinney.corpus.compressed import open_bytes
 from spinney.corpus.opening import open_text
 from spinney.errors import InputError, OptionError
+from spinney.model import Model
 from spinney.structure._fasttext import MAGIC
 from spinney.structure.classtree import ClassTree
 from spinney.structure.topics import Topics, read_topics
@@ -27,20 +28,24 @@ def is_model(file: str) -> bool:
     return len(start) == 9 and start[8:9] == b"{" and b"\0" in start[:8]
 
 
-def word_classes(file: str | WordClasses) -> WordClasses:
-    """Word classes, from a model that has some (such as one of ``classes fit``) or a Brown paths file."""
+def word_classes(file: str | WordClasses | Model) -> WordClasses:
+    """Word classes, from a model that has some (such as one of ``classes fit``), its file, or a Brown paths file."""
     if isinstance(file, WordClasses):
         return file
+    if isinstance(file, Model):
+        return _of_model(file, "classes")  # type: ignore[no-any-return]
     if not is_model(file):
         return WordClasses.read_paths(file)
     found: WordClasses = _given(file, "classes", "learn classes with classes fit")
     return found
 
 
-def word_vectors(file: str | WordVectors) -> WordVectors:
-    """Word vectors, from a model that has some (such as one of ``embed fit``), or of word2vec, GloVe or fastText."""
+def word_vectors(file: str | WordVectors | Model) -> WordVectors:
+    """Word vectors, from a model that has some (such as one of ``embed fit``), its file, or word2vec, GloVe or fastText."""
     if isinstance(file, WordVectors):
         return file
+    if isinstance(file, Model):
+        return _of_model(file, "vectors")  # type: ignore[no-any-return]
     if not is_model(file):
         return WordVectors.read(file)
     found: WordVectors = _given(
@@ -82,6 +87,15 @@ def topics(file: str | Topics) -> Topics:
     if not is_model(file):
         return read_topics(file)
     return Topics(*_given(file, "topics", "learn topics with embed fit and the method topics"))
+
+
+def _of_model(model: Model, role: str) -> Any:
+    found = model.structures()
+    if role not in found:
+        raise InputError(
+            f"a model of the kind {model.kind} has no word {role}", remedy=f"give one that has word {role}"
+        )
+    return found[role]
 
 
 def _structures(file: str) -> Any:

@@ -292,6 +292,26 @@ class Labelling:
             return labels
         return (convert(sentence, found) for sentence in labels)
 
-    def score(self, X: Iterable[Sentence], y: Iterable[Sequence[str]]) -> float:
-        """The share of tokens labelled correctly."""
-        return float(self.score_columns(self.columns(X, y))["accuracy"])
+    def score(
+        self, X: Iterable[Sentence], y: Iterable[Sequence[str]], sample_weight: Sequence[float] | None = None
+    ) -> float:
+        """The share of tokens labelled correctly; with weights of sentences, a token counts as its sentence does."""
+        columns = self.columns(X, y)
+        if sample_weight is None:
+            return float(self.score_columns(columns)["accuracy"])
+        weights = np.asarray(sample_weight, np.float64)
+        if weights.shape != (len(columns),) or not np.all((weights >= 0) & np.isfinite(weights)):
+            raise InputError(
+                f"sample_weight must be {len(columns)} finite numbers ≥ 0, one for each sentence"
+            )
+        texts, bounds = list(columns.pool), columns.offsets.tolist()
+        gold = [texts[symbol] for symbol in columns.symbols[-1].tolist()]
+        found = self.in_scheme_of(columns, self.label_columns(columns.without_last()))
+        right = [
+            sum(one == other for one, other in zip(gold[a:b], labels))
+            for (a, b), labels in zip(pairwise(bounds), found)
+        ]
+        total = float(weights @ np.diff(columns.offsets))
+        if not total:
+            raise InputError("no sentences to score")
+        return float(weights @ np.array(right, np.float64)) / total

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from spinney.errors import InputError
+from spinney.errors import InputError, OptionError
 from spinney.files import ModelFile
 from spinney.model import Applied, Contents, Model
 from spinney.optim import warn_unless_converged
@@ -120,13 +121,19 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         init: Tagger | None = None,
         unlabelled: Iterable[Sentence] | None = None,
         sentence_weight: Sequence[float] | None = None,
+        sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Learn from sentences (lists of words, or of rows of columns) and their labels.
 
         With ``dev`` = (sentences, labels), training stops when the token error there stops falling; ``init`` is a
         fitted tagger to start from: its weights for the same observations and labels are taken over. ``unlabelled``
-        sentences are used as ``criterion`` says.
+        sentences are used as ``criterion`` says. ``sentence_weight`` is what each sentence counts, 1 by default;
+        ``sample_weight`` is scikit-learn's name for it.
         """
+        if sample_weight is not None:
+            if sentence_weight is not None:
+                raise OptionError("sentence_weight and sample_weight are the same: give only one of them")
+            sentence_weight = sample_weight
         columns = self.columns(X, y)
         held_out = None if dev is None else self.columns(*dev, columns)
         more = None if unlabelled is None else self.columns(unlabelled, None, columns)
@@ -297,6 +304,20 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         """Active bigram weights λ(y', y, x) that have a unigram μ(y, x) beside them; those of them where it is zero."""
         self.check_fitted()
         return learned.orphans(self.weights_, self.extractor_)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels as they are given, sorted: what scikit-learn calls the classes of a classifier."""
+        return np.array(sorted(self.written_labels), dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "weights_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.string = False, True
+        tags.target_tags.required = True
+        return tags
 
     # -- the contract of models -----------------------------------------------------------------------
 

@@ -39,9 +39,16 @@ def design_by_time(X: Any, steps: Steps, n_times: int, bias: bool) -> Any:
 
 
 def gaussian(
-    X: Any, y: Vector, steps: Steps, n_times: int, *, noise_variance: float = 0.5, bias: bool = True
+    X: Any,
+    y: Vector,
+    steps: Steps,
+    n_times: int,
+    *,
+    noise_variance: float = 0.5,
+    bias: bool = True,
+    sample_weight: Vector | None = None,
 ) -> SquaredLoss:
-    """Σ (y − w⁽ᵗ⁾·x)² / (2σ²); the thesis has no σ², which is equivalent to ½.
+    """Σ s·(y − w⁽ᵗ⁾·x)² / (2σ²), s = 1 by default; the thesis has no σ², which is equivalent to ½.
 
     Examples
     --------
@@ -49,13 +56,21 @@ def gaussian(
     >>> loss.value_and_grad(np.array([1.0, 1.0]))[0]
     5.0
     """
-    weights = np.full(len(y), 1.0 / noise_variance)
+    weights = (np.ones(len(y)) if sample_weight is None else sample_weight) / noise_variance
     return SquaredLoss(design_by_time(X, steps, n_times, bias), y, weights, intercept=False)
 
 
-def logistic(X: Any, y: Vector, steps: Steps, n_times: int, *, bias: bool = True) -> LogisticLoss:
-    """Σ ln(1 + exp(−y·w⁽ᵗ⁾·x)), y in {−1, +1}."""
-    return LogisticLoss(design_by_time(X, steps, n_times, bias), y, intercept=False)
+def logistic(
+    X: Any,
+    y: Vector,
+    steps: Steps,
+    n_times: int,
+    *,
+    bias: bool = True,
+    sample_weight: Vector | None = None,
+) -> LogisticLoss:
+    """Σ s·ln(1 + exp(−y·w⁽ᵗ⁾·x)), y in {−1, +1}, s = 1 by default."""
+    return LogisticLoss(design_by_time(X, steps, n_times, bias), y, sample_weight, intercept=False)
 
 
 def restricted(loss: Loss, columns: NDArray[np.intp]) -> Loss:

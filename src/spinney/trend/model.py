@@ -148,14 +148,14 @@ class TrendModel(Model):
         known = None
         if self.task == "text":
             known = self.covariates.fit_transform(documents.columns, len(documents))
-        return self._joined(documents, self.words.fit_transform(documents.texts), known)
+        return self._joined(documents, self.words.fit_sparse(documents.texts), known)
 
     def data(self, documents: Documents) -> tuple[Any, Any]:
         """(X, y), or of the text model (counts, covariates)."""
         known = None
         if self.task == "text":
             known = self.covariates.transform(documents.columns, len(documents))
-        return self._joined(documents, self.words.transform(documents.texts), known)
+        return self._joined(documents, self.words.sparse(documents.texts), known)
 
     def _joined(self, documents: Documents, X: Any, known: Vector | None) -> tuple[Any, Any]:
         if self.task == "text":
@@ -226,7 +226,7 @@ class TrendModel(Model):
 
     def lengths(self, documents: Documents) -> Vector:
         """The number of words of each document that the model knows."""
-        return np.asarray(self.words.transform(documents.texts).sum(axis=1)).ravel()
+        return np.asarray(self.words.sparse(documents.texts).sum(axis=1)).ravel()
 
     def scores(self, documents: Documents) -> dict[str, Any]:
         """How well dated documents are predicted, at each time and overall, by name.

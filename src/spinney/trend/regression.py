@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from spinney.checking import validated
+from spinney.checking import our_errors, validated
 from spinney.errors import InputError
 from spinney.files import ModelFile, Parts
 from spinney.optim import LogisticLoss, Loss, SquaredLoss
@@ -30,25 +31,33 @@ class _LinearProblem:
 
     replicates = 1
 
-    def __init__(self, X: Any, y: Vector, steps: Steps, n_times: int, bias: bool) -> None:
+    def __init__(self, X: Any, y: Vector, steps: Steps, n_times: int, bias: bool, weights: Vector) -> None:
         self.X, self.y, self.steps, self.n_times, self.bias = X, y, steps, n_times, bias
+        self.weights = weights
         self.n_series = X.shape[1] + bias
 
-    def _rows(self, which: str) -> tuple[Any, Vector]:
+    def _rows(self, which: str) -> tuple[Any, Vector, Vector]:
         last = self.steps == self.n_times - 1
-        return (self.X[last], self.y[last]) if which == "one" else (self.X, self.y)
+        if which == "one":
+            return self.X[last], self.y[last], self.weights[last]
+        return self.X, self.y, self.weights
 
 
 class _RegressionProblem(_LinearProblem):
     noise: float | Literal["residual"] = 0.5
 
     def by_time(self, start: Vector | None = None) -> Loss:
-        unit = gaussian(self.X, self.y, self.steps, self.n_times, noise_variance=1.0, bias=self.bias)
+        unit = gaussian(
+            self.X, self.y, self.steps, self.n_times,
+            noise_variance=1.0, bias=self.bias, sample_weight=self.weights,
+        )  # fmt: skip
         if start is None:
             return unit
         if self.noise == "residual":
-            squares = 2.0 * unit.value_and_grad(start.ravel())[0] / len(self.y)
-            self.noise = max(squares, 1e-6 * float(np.var(self.y)), 1e-12)
+            total = float(self.weights.sum()) or 1.0
+            squares = 2.0 * unit.value_and_grad(start.ravel())[0] / total
+            spread = float(self.weights @ (self.y - self.weights @ self.y / total) ** 2) / total
+            self.noise = max(squares, 1e-6 * spread, 1e-12)
         unit.sample_weight /= float(self.noise)
         return unit
 
@@ -58,16 +67,16 @@ class _RegressionProblem(_LinearProblem):
 
 class _ClassificationProblem(_LinearProblem):
     def by_time(self, start: Vector | None = None) -> Loss:
-        return logistic(self.X, self.y, self.steps, self.n_times, bias=self.bias)
+        return logistic(self.X, self.y, self.steps, self.n_times, bias=self.bias, sample_weight=self.weights)
 
     def one_copy(self, which: str) -> Loss:
-        X, y = self._rows(which)
+        X, y, weights = self._rows(which)
         if np.all(y == y[0]):
             raise InputError(
                 "all documents of the last time are of the same class",
                 remedy="use lasso-all or ridge-all as method or init",
             )
-        return LogisticLoss(X, y, intercept=self.bias)
+        return LogisticLoss(X, y, weights, intercept=self.bias)
 
 
 class _TimeSeriesModel(SeriesModel):
@@ -118,6 +127,11 @@ class _TimeSeriesModel(SeriesModel):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _weights(given: Any, X: Any) -> Vector:
+    with our_errors():
+        return np.asarray(_check_sample_weight(given, X, dtype=np.float64))
 
 
 def note_fit(model: Any, found: SeriesFit) -> None:
@@ -202,7 +216,7 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
     kind = "trend/TimeSeriesRegressor"
     takes = NumberSeries
 
-    def fit(self, X: Any, y: Any, times: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, times: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the series. An interrupt (Ctrl-C) keeps what was learned, and is raised again.
 
         Parameters
@@ -211,10 +225,15 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
         y : array of shape (n,)
         times : array of shape (n,), optional
             Years or other labels that can be sorted; by default all the same.
+        sample_weight : array of shape (n,), optional
+            What each document counts in the loss, 1 by default.
         """
         self._settings()
         X, y, timeline, steps = self._checked(X, y, times, numeric=True)
-        problem = _RegressionProblem(X, y.astype(np.float64), steps, len(timeline), self.fit_intercept)
+        weights = _weights(sample_weight, X)
+        problem = _RegressionProblem(
+            X, y.astype(np.float64), steps, len(timeline), self.fit_intercept, weights
+        )
         problem.noise = self.noise_variance
         try:
             self._fit(problem, timeline)
@@ -250,15 +269,24 @@ class TimeSeriesClassifier(ClassifierMixin, _TimeSeriesModel):  # type: ignore[m
     kind = "trend/TimeSeriesClassifier"
     takes = LinearSeries
 
-    def fit(self, X: Any, y: Any, times: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, times: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the series; parameters as in :meth:`TimeSeriesRegressor.fit`."""
         X, y, timeline, steps = self._checked(X, y, times, numeric=False)
+        check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) != 2:
-            raise InputError(f"{len(self.classes_)} classes", remedy="give labels of two classes")
+            what = f"Only binary classification is supported. There are {len(self.classes_)} classes"
+            raise InputError(what, remedy="give labels of two classes")
         signs = np.where(y == self.classes_[1], 1.0, -1.0)
-        self._fit(_ClassificationProblem(X, signs, steps, len(timeline), self.fit_intercept), timeline)
+        weights = _weights(sample_weight, X)
+        problem = _ClassificationProblem(X, signs, steps, len(timeline), self.fit_intercept, weights)
+        self._fit(problem, timeline)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
     def decision_function(self, X: Any, times: Any = None) -> Vector:
         """The log-odds of the second class."""
@@ -266,7 +294,8 @@ class TimeSeriesClassifier(ClassifierMixin, _TimeSeriesModel):  # type: ignore[m
 
     def predict(self, X: Any, times: Any = None) -> NDArray[Any]:
         """The more probable class of each document, at its time or at that to come."""
-        return np.asarray(self.classes_[(self._margins(X, times) > 0).astype(np.intp)])
+        above = (self._margins(X, times) > 0).astype(np.intp)
+        return np.asarray(self.classes_[above])
 
     def predict_proba(self, X: Any, times: Any = None) -> Vector:
         """The probability of each class, one row per document."""

@@ -1,0 +1,60 @@
+"""Trees of classes for a classifier along a tree: learned from the examples, made by rule, or read from a file."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from spinney.errors import InputError, SettingError, did_you_mean, did_you_mean_file
+from spinney.settings.classify import CLASS_TREES, LEARNED_TREES
+from spinney.structure import ClassTree
+from spinney.structure.reading import class_tree
+
+
+def check_tree(spec: Any) -> None:
+    """Refuse a name that is neither a method nor a file."""
+    if isinstance(spec, str) and spec not in CLASS_TREES and not os.path.isfile(spec):
+        meant = (
+            did_you_mean(spec, CLASS_TREES)
+            or did_you_mean_file(spec)
+            or f"there are {', '.join(CLASS_TREES)}"
+        )
+        what = "{class_tree}: {spec} is neither a file nor a method ({meant})"
+        raise SettingError(what, spec=repr(spec), meant=meant)
+
+
+def class_tree_for(spec: Any, X: Any, y: Any, seed: int = 0) -> ClassTree | None:
+    """The class tree that a name, a file or an object stands for, over the classes of ``y``; None for a single class.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]]).repeat(3, axis=0)
+    >>> class_tree_for("spec", X, np.array(["cat", "dog", "oak", "elm"]).repeat(3)).to_newick()
+    '((cat,dog),(elm,oak));'
+    """
+    found, seen = np.unique(np.asarray(y), return_counts=True)
+    names, counts = [str(label) for label in found], seen.tolist()
+    if len(names) < 2:
+        return None  # the classifier reports the error
+    check_tree(spec)
+    if spec == "huffman":
+        return ClassTree.huffman(names, counts)
+    if spec == "balanced":
+        return ClassTree.balanced(names)
+    if isinstance(spec, str) and spec in LEARNED_TREES:
+        from spinney.taxonomy import learn_taxonomy
+
+        method: Any = spec
+        return learn_taxonomy(X, y, method, random_state=seed)
+    tree = class_tree(spec, names, counts)
+    leaves = set(tree.names)
+    for name in names:
+        if name not in leaves:
+            raise InputError(
+                f"the tree does not contain the class {name!r} of the documents",
+                path=os.fspath(spec) if isinstance(spec, str | os.PathLike) else None,
+                remedy="add it, or drop its documents with labels",
+            )
+    return tree
