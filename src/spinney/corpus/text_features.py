@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from spinney.checking import whole
-from spinney.corpus.sparse_tables import as_asked
 from spinney.corpus.lines import fields as split_fields
 from spinney.corpus.raw import split_sentences, tokenize
+from spinney.corpus.sparse_tables import as_asked
 from spinney.corpus.tokenisers import is_spacy, spacy_tokens
 from spinney.errors import InputError, SettingError, SpinneyError, shown, unknown_choice
 from spinney.files import ModelFile, Parts

@@ -41,7 +41,7 @@ def word_classes(file: str | WordClasses | Model) -> WordClasses:
 
 
 def word_vectors(file: str | WordVectors | Model) -> WordVectors:
-    """Word vectors, from a model that has some (such as one of ``embed fit``), its file, or word2vec, GloVe or fastText."""
+    """Word vectors, from a model that has some (as ``embed fit`` makes), its file, or word2vec, GloVe or fastText."""
     if isinstance(file, WordVectors):
         return file
     if isinstance(file, Model):

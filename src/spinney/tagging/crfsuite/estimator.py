@@ -211,7 +211,7 @@ calibration_candidates, calibration_max_trials, keep_tempfiles
     @property
     def classes_(self) -> list[str]:
         """The labels."""
-        return self._fitted().classes_
+        return list(self._fitted().labels_)
 
     @property
     def attributes_(self) -> list[str]:
