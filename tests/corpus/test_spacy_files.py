@@ -142,7 +142,7 @@ def _with_column(column, value):
         {"strings": lambda s: [1]},
         {"cats": lambda c: c[:1]},
     ],
-    ids=str,
+    ids=",".join,
 )
 def test_damaged_files(full, changes):
     path, _ = full
