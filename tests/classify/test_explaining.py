@@ -6,7 +6,7 @@ import pytest
 from spinney.classify import LinearClassifier, LinearRegressor, TextFeatures, TreeClassifier
 from spinney.classify.explaining import judgements
 from spinney.classify.model import TextModel
-from spinney.errors import SettingError
+from spinney.errors import InputError
 from spinney.structure import ClassTree, Groups
 from spinney.views import as_json
 
@@ -81,8 +81,9 @@ def test_what_has_no_probabilities_cannot_abstain():
     hinge.fit(TEXTS[:4], LABELS[:4])
     numbers = TextModel(LinearRegressor("l2", lam=0.1), TextFeatures("counts")).fit(TEXTS, np.arange(6.0))
     for model, truth in ((hinge, LABELS[:4]), (numbers, np.arange(4.0))):
-        with pytest.raises(SettingError, match="abstain"):
-            model.apply(TEXTS[:4], abstain=0.5)
-        with pytest.raises(SettingError, match="abstain"):
+        for asked in ({"abstain": 0.5}, {"proba": True}):
+            with pytest.raises(InputError, match="no class probabilities"):
+                model.apply(TEXTS[:4], **asked)
+        with pytest.raises(InputError, match="no class probabilities"):
             model.evaluate((TEXTS[:4], truth), abstain=0.5)
     assert "brier" not in as_json(hinge.evaluate((TEXTS[:4], LABELS[:4])))

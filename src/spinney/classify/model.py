@@ -154,11 +154,15 @@ class TextModel(Model):
 
     def predict_proba(self, inputs: Any) -> Any:
         """Class probabilities (classifiers only)."""
+        self.check_probabilities()
+        return self.estimator.predict_proba(self.matrix(inputs))
+
+    def check_probabilities(self) -> None:
+        """Refuse to go on if the model has no class probabilities."""
         if not self.is_classifier:
             raise InputError("a regression model has no class probabilities")
         if not self.has_probabilities:
             raise InputError("a model fitted with the squared hinge has no class probabilities")
-        return self.estimator.predict_proba(self.matrix(inputs))
 
     @property
     def has_probabilities(self) -> bool:

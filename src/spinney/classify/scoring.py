@@ -10,7 +10,6 @@ from spinney import progress
 from spinney.classify.documents import document_batches, documents_for
 from spinney.classify.model import TextModel
 from spinney.corpus import ReadReport
-from spinney.errors import InputError, SettingError
 from spinney.evaluate import classification_scores, regression_scores
 from spinney.evaluate.calibration import answered_scores, confidence_scores, reliability, reliability_table
 from spinney.model import Applied
@@ -21,9 +20,8 @@ UNANSWERED = "_"  # the label of a document on which the model abstains
 
 def applied(model: TextModel, data: Any, s: Any) -> Applied:
     """The label (or number) of each document and, on request, the probabilities of the classes."""
-    if s.proba and not model.is_classifier:
-        raise InputError("a regression model has no class probabilities")
-    _check_abstaining(model, s)
+    if s.proba or s.abstain is not None:
+        model.check_probabilities()
     header = "\t".join(["id", "label", *model.outputs]) + "\n" if s.proba else ""
     report, facts = ReadReport(), dict[str, Any]()
 
@@ -49,15 +47,6 @@ def applied(model: TextModel, data: Any, s: Any) -> Applied:
     return Applied("predictions", records(), text, facts, header)
 
 
-def _check_abstaining(model: TextModel, s: Any) -> None:
-    if s.abstain is None:
-        return
-    if not model.is_classifier:
-        raise SettingError("{abstain} needs a classifier: a regression model has no class probabilities")
-    if not model.has_probabilities:
-        raise SettingError("{abstain} needs probabilities, which the squared hinge loss does not give")
-
-
 def scores_of(model: TextModel, inputs: Any, labels: Sequence[Any]) -> dict[str, Any]:
     """Accuracy, F1 and log loss (for a regressor, errors and R²); along a tree, also dot products."""
     X = model.matrix(inputs)
@@ -78,7 +67,8 @@ def evaluated(model: TextModel, data: Any, s: Any) -> list[View]:
     """The scores of a model on labelled documents; labels are renamed as for the fit, unless settings say otherwise."""
     read = documents_for(model, data, s, need_labels=True)
     assert read.labels is not None
-    _check_abstaining(model, s)
+    if s.abstain is not None:
+        model.check_probabilities()
     scores = scores_of(model, read.inputs, read.labels)
     views: list[View] = []
     if model.is_classifier and model.has_probabilities and len(read.labels):
