@@ -11,9 +11,9 @@ from spinney.classify.documents import document_batches, documents_for
 from spinney.classify.model import TextModel
 from spinney.corpus import ReadReport
 from spinney.errors import InputError
-from spinney.evaluate import classification_scores, regression_scores
+from spinney.evaluate import classification_scores, confusion_map, regression_scores
 from spinney.model import Applied
-from spinney.views import Facts, Table, View
+from spinney.views import Facts, HeatMap, Table, View
 
 
 def applied(model: TextModel, data: Any, s: Any) -> Applied:
@@ -40,6 +40,16 @@ def applied(model: TextModel, data: Any, s: Any) -> Applied:
         return "\t".join(cells) + "\n"
 
     return Applied("predictions", records(), text, facts, header)
+
+
+def confusion(model: TextModel, data: Any, s: Any) -> HeatMap:
+    """Which classes are taken for which, in labelled documents."""
+    if not model.is_classifier:
+        raise InputError("a regression model has no classes to confuse")
+    read = documents_for(model, data, s, need_labels=True)
+    predicted = model.estimator.predict(model.matrix(read.inputs)).tolist()
+    assert read.labels is not None
+    return confusion_map(map(str, read.labels), map(str, predicted), model.outputs, of="class")
 
 
 def scores_of(model: TextModel, inputs: Any, labels: Sequence[Any]) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from spinney.evaluate.composition import (
     deviance_test,
     head_space,
 )
+from spinney.evaluate.confusion import confusion_map
 from spinney.evaluate.ellipsis import Clause, ClausePair, read_composition, transitive
 from spinney.evaluate.measures import MEASURES, Measure, distances, l1_normalised, pairwise_rows, similarity
 from spinney.evaluate.parseval import (
@@ -111,6 +112,7 @@ __all__ = [
     "common_pos",
     "compose",
     "composition_correlation",
+    "confusion_map",
     "confusions",
     "conlleval_report",
     "convert",

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.errors import OptionError, shown
+from spinney.views import Facts, Series, Views, notebook_html
 
 Vector = NDArray[np.float64]
 
@@ -328,6 +329,23 @@ class Solution:
     gap: float = np.inf
     copy_norms: Vector | None = None
     stalled: bool = False
+
+    def views(self) -> Views:
+        """What a person sees of it: the certificate, and how the objective fell."""
+        known = {"solver": self.solver, "objective": float(self.objective), "gap": self.proven_gap}
+        known |= {"violation": float(self.violation), "converged": self.converged, "iterations": self.n_iter}
+        known |= {"weights": len(self.w), "active": int(np.count_nonzero(self.w)), "seconds": self.seconds}
+        known |= {"interrupted": self.interrupted}
+        drawn = []
+        if len(self.trace) > 1:
+            line = {"objective": [float(step.objective) for step in self.trace]}
+            at = [str(step.iteration) for step in self.trace]
+            drawn = [Series("trace", "Objective", line, at, "The objective by iteration")]
+        return Views([Facts("facts", "", known), *drawn])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return notebook_html(self.views())
 
     @property
     def proven_gap(self) -> float | None:

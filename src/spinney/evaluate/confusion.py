@@ -1,0 +1,54 @@
+"""Which labels are taken for which others, as a matrix."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from spinney.views import HeatMap
+
+_ABOUT = "Rows: the true {of}. Columns: the predicted {of}. Shading: share of the row."
+
+
+def confusion_map(
+    truth: Iterable[str],
+    predicted: Iterable[str],
+    labels: Iterable[str] = (),
+    *,
+    of: str = "label",
+    most: int = 40,
+) -> HeatMap:
+    """How often each label was predicted where another was true.
+
+    Parameters
+    ----------
+    truth, predicted
+        The labels of the same examples.
+    labels
+        The labels in their order; others that occur come after them.
+    of
+        What a label is called.
+    most
+        If there are more labels, only the most frequent ones are shown.
+
+    Examples
+    --------
+    >>> confusion_map(["a", "a", "b"], ["a", "b", "b"]).values
+    [[1, 1], [0, 1]]
+    """
+    pairs = Counter(zip(truth, predicted, strict=True))
+    counts: Counter[str] = Counter()
+    for pair, n in pairs.items():
+        counts.update(dict.fromkeys(pair, n))
+    every = list(dict.fromkeys([*labels, *sorted(counts)]))
+    kept = set(sorted(every, key=lambda label: -counts[label])[:most])
+    shown = [label for label in every if label in kept]
+    values = [[pairs[row, column] for column in shown] for row in shown]
+    totals: Counter[str] = Counter()
+    for (true, _), n in pairs.items():
+        totals[true] += n
+    shares = [[n / max(totals[label], 1) for n in row] for label, row in zip(shown, values)]
+    about = _ABOUT.format(of=of)
+    if len(shown) < len(every):
+        about += f" The {len(shown)} most frequent of {len(every):,}."
+    return HeatMap("confusions", "", values, shown, shown, shares, about)
