@@ -22,8 +22,8 @@ _SHARED = {"objective": "objective_", "gap": "gap_", "violation": "violation_", 
            "converged": "converged_"}  # fmt: skip
 
 
-def linear_views(estimator: Any) -> Views:
-    """The facts of a fitted linear model, and its largest weights.
+def linear_views(estimator: Any, names: Sequence[str] | None = None) -> Views:
+    """The facts of a fitted linear model, and its largest weights; by default, it knows the names of its features.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def linear_views(estimator: Any) -> Views:
     [['x0']]
     """
     coef = np.atleast_2d(estimator.coef_)
-    names = _feature_names(estimator, coef.shape[1])
+    names = _feature_names(estimator, coef.shape[1]) if names is None else names
     known = {"features": coef.shape[1], "active": int(np.count_nonzero(coef))}
     known |= _facts(estimator, {"lam": "lam_", "solver": "solver_"})
     if hasattr(estimator, "penalty_"):
@@ -59,10 +59,14 @@ def tree_classifier_views(estimator: TreeClassifier) -> Views:
 
 
 def semisupervised_views(estimator: Any) -> Views:
-    """How a fitted classifier used unlabelled examples, and the views of the estimator within it, if it has any."""
+    """How a fitted classifier used unlabelled examples, and the weights of the linear model within it."""
+    from spinney.classify.linear import LinearClassifier
+
     known = {"criterion": estimator.criterion, "effective sample": float(estimator.effective_sample_)}
-    inner = estimator.estimator_
-    return Views([Facts("", "", known), *(inner.views() if hasattr(inner, "views") else [])])
+    inner, views = estimator.estimator_, Views([Facts("", "", known)])
+    if isinstance(inner, LinearClassifier):  # it was fitted to a matrix, without the names of a table
+        views += linear_views(inner, _feature_names(estimator, inner.n_features_in_))
+    return views
 
 
 def path_of(estimator: Any, points: Sequence[PathPoint], names: Sequence[str] | None = None) -> Path:

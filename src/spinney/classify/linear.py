@@ -22,7 +22,7 @@ from spinney.checking import our_errors, whole
 from spinney.classify.choice import emptying
 from spinney.classify.penalty import Penalised
 from spinney.errors import InputError, OptionError, unknown_choice
-from spinney.evaluate import confusion_map
+from spinney.evaluate import confusion_map, plot_confusion
 from spinney.memory import check_memory
 from spinney.model import ShownEstimator
 from spinney.optim import (
@@ -413,9 +413,8 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
 
     def plot_confusion(self, X: Any, y: Any, ax: Any = None) -> Any:
         """Draw which classes are taken for which, with Matplotlib (extra ``plots``); returns the axes."""
-        return confusion_map(
-            map(str, y), map(str, self.predict(X)), map(str, self.classes_), of="class"
-        ).plot(ax)
+        found = confusion_map(map(str, y), map(str, self.predict(X)), map(str, self.classes_), of="class")
+        return plot_confusion(found, ax, of="class")
 
     def decision_function(self, X: Any) -> Vector:
         """The margin of the second class (two classes), or of each."""

@@ -14,6 +14,7 @@ from spinney.classify.selection import family_counts, foremost, selection
 from spinney.classify.tuning import Tuned
 from spinney.corpus.text_features import TextFeatures
 from spinney.errors import InputError
+from spinney.evaluate import plot_confusion
 from spinney.files import FilePath, ModelFile, csr_tensors
 from spinney.kinds import load_task
 from spinney.model import Applied, Contents, Model, Structures
@@ -342,7 +343,7 @@ class TextModel(Model):
         """
         from spinney.classify.scoring import confusion
 
-        return confusion(self, data, settings_or(Evaluate, settings, given)).plot(ax)
+        return plot_confusion(confusion(self, data, settings_or(Evaluate, settings, given)), ax, of="class")
 
     def plot_path(self, ax: Any = None) -> Any:
         """Draw the score at each strength that ``fit`` tried, with Matplotlib (extra ``plots``); returns the axes.

@@ -90,8 +90,12 @@ def completion_score(proportions: Matrix, topics: Matrix, unseen: Any) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class MomentTopics(  # type: ignore[misc]
-    ShownEstimator, EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+class MomentTopics(
+    ShownEstimator,
+    EmbedModel,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
 ):
     """Topics by moments: of documents with one topic each, or of latent Dirichlet allocation.
 

@@ -41,7 +41,7 @@ from spinney.evaluate.composition import (
     deviance_test,
     head_space,
 )
-from spinney.evaluate.confusion import confusion_map
+from spinney.evaluate.confusion import confusion_map, plot_confusion
 from spinney.evaluate.ellipsis import Clause, ClausePair, read_composition, transitive
 from spinney.evaluate.measures import MEASURES, Measure, distances, l1_normalised, pairwise_rows, similarity
 from spinney.evaluate.parseval import (
@@ -133,6 +133,7 @@ __all__ = [
     "paired_bootstrap",
     "pairwise_rows",
     "parseval",
+    "plot_confusion",
     "purity_and_entropy",
     "read_analogies",
     "read_bless",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 from spinney.views import HeatMap
 
@@ -52,3 +54,13 @@ def confusion_map(
     if len(shown) < len(every):
         about += f" The {len(shown)} most frequent of {len(every):,}."
     return HeatMap("confusions", "", values, shown, shown, shares, about)
+
+
+def plot_confusion(found: HeatMap, ax: Any = None, *, of: str = "label") -> Any:
+    """Draw the matrix with Matplotlib (extra ``plots``), into ``ax`` if it is given; returns the axes."""
+    # The axes say what rows and columns are; only what was left out is still to say.
+    left_out = found.caption.removeprefix(_ABOUT.format(of=of)).strip()
+    ax = replace(found, title=left_out, caption="").plot(ax)
+    ax.set_xlabel(f"predicted {of}")
+    ax.set_ylabel(f"true {of}")
+    return ax

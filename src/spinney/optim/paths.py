@@ -70,10 +70,7 @@ class Path:
             known |= {f"{name} at best λ": values[best] for name, values in self.scores.items()}
         views: list[View] = [Facts("", "", known)]
         if self.weights:
-            about = Note(
-                f"The {len(self.weights)} weights that are largest on average over these λ. Point at the chart to see "
-                "numbers."
-            )
+            about = Note(f"The {len(self.weights)} weights that are largest on average over these λ.")
             drawn = Series(
                 "weights", "", self.weights, labels, "Weights by λ, from the strongest on the left"
             )

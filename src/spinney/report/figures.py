@@ -24,7 +24,7 @@ from spinney.structure.maps import label
 from spinney.views import Arcs, Bars, HeatMap, PhraseTree, Series, View, WordMap
 
 _NUMBERED = 12  # up to this many columns, a heat map has its numbers in its cells
-_TICKS = 12  # names of places below a chart of series; more would overlap
+_LETTERS = 60  # of the names below a chart of series; more would overlap
 _LETTER = 0.105  # inches, approximately, of a word
 
 
@@ -80,7 +80,8 @@ def _series(view: Series, ax: Any) -> Any:
         style = ("-", "--", ":", "-.")[number // 10 % 4]  # there are ten colours
         marker = "." if len(known) < 30 else ""
         drawn += ax.plot(range(len(known)), known, color=f"C{number % 10}", linestyle=style, marker=marker)
-    step = max(1, math.ceil(len(view.at) / _TICKS))
+    longest = max((len(_shown(name)) for name in view.at), default=1)
+    step = max(1, math.ceil(len(view.at) * (longest + 2) / _LETTERS))
     places = range(0, len(view.at), step)
     names = [_shown(view.at[i]) for i in places]
     ax.set_xticks(list(places), names, **_style(names))
@@ -111,8 +112,9 @@ def _bars(view: Bars, ax: Any) -> Any:
 
 def _heat_map(view: HeatMap, ax: Any) -> Any:
     values = np.asarray(view.values, np.float64).reshape(len(view.rows), len(view.columns))
-    size = 1.5 + 0.32 * max(values.shape)
-    ax = _axes(ax, size + 0.8, size)
+    longest = max((len(_shown(name)) for name in (*view.rows, *view.columns)), default=1)
+    size = 0.8 + 0.34 * max(values.shape) + 0.8 * _LETTER * longest
+    ax = _axes(ax, size + 0.4, size)
     signed = bool(values.size and np.nanmin(values) < 0)
     if signed:
         most = float(np.nanmax(np.abs(values)))
@@ -279,11 +281,8 @@ def _shown(word: str) -> str:
 
 def _entitle(ax: Any, title: str) -> None:
     if title:
-        ax.set_title(_shown_whole(title), fontsize="medium", wrap=True, **_style([title]))
-
-
-def _shown_whole(text: str) -> str:
-    return showable(text).replace("\n", " ")
+        title = showable(title).replace("\n", " ")
+        ax.set_title(title, fontsize="medium", wrap=True, **_style([title]))
 
 
 def _style(texts: Iterable[str]) -> dict[str, Any]:

@@ -17,6 +17,9 @@ _THEMES = {
     "dark": '[data-jp-theme-light="false"], .vscode-dark, .vscode-high-contrast, [data-theme="dark"]',
 }
 
+# What only the script of a page reads, which a notebook does not have. Text is escaped, so this is no part of it.
+_FOR_SCRIPTS = re.compile(r' data-(?:map|chart|heat|explorer)="[^"]*"')
+
 
 def html(views: Iterable[View]) -> str:
     """Views as HTML for a notebook, whose styles affect nothing else.
@@ -30,7 +33,8 @@ def html(views: Iterable[View]) -> str:
     """
     from spinney.report.html import html as drawn
 
-    return f'<div class="spinney"><style>{_style()}</style>\n{drawn(views)}</div>'
+    static = _FOR_SCRIPTS.sub("", drawn(views))
+    return f'<div class="spinney"><style>{_style()}</style>\n{static}</div>'
 
 
 @cache

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from spinney.errors import InputError
+from spinney.evaluate import plot_confusion
 from spinney.files import ModelFile
 from spinney.model import Applied, Contents, Model, ShownEstimator
 from spinney.optim import warn_unless_converged
@@ -352,7 +353,7 @@ class Tagger(ShownEstimator, Labelling, Model, BaseEstimator):  # type: ignore[m
         """
         from spinney.tagging.scoring import confusion
 
-        return confusion(self, data, settings_or(Evaluate, settings, given)).plot(ax)
+        return plot_confusion(confusion(self, data, settings_or(Evaluate, settings, given)), ax)
 
     def plot_path(self, ax: Any = None) -> Any:
         """Draw the score at each strength that ``fit`` tried, with Matplotlib (extra ``plots``); returns the axes.
