@@ -303,6 +303,9 @@ class Step(NamedTuple):
     violation: float
 
 
+_SHOWN = 200  # iterations that a person sees
+
+
 @dataclass
 class Solution:
     """What a solver found, with its certificate.
@@ -338,8 +341,10 @@ class Solution:
         known |= {"interrupted": self.interrupted}
         drawn = []
         if len(self.trace) > 1:
-            line = {"objective": [float(step.objective) for step in self.trace]}
-            at = [str(step.iteration) for step in self.trace]
+            every = -(-len(self.trace) // _SHOWN)
+            shown = [*self.trace[:-1:every], self.trace[-1]]
+            line = {"objective": [float(step.objective) for step in shown]}
+            at = [str(step.iteration) for step in shown]
             drawn = [Series("trace", "Objective", line, at, "The objective by iteration")]
         return Views([Facts("facts", "", known), *drawn])
 

@@ -24,6 +24,7 @@ from spinney.structure.maps import label
 from spinney.views import Arcs, Bars, HeatMap, PhraseTree, Series, View, WordMap
 
 _NUMBERED = 12  # up to this many columns, a heat map has its numbers in its cells
+_FEW = 30  # up to this many labels of a map are all drawn; of more, those that do not lie on others
 _LETTERS = 60  # of the names below a chart of series; more would overlap
 _LETTER = 0.105  # inches, approximately, of a word
 
@@ -123,7 +124,8 @@ def _heat_map(view: HeatMap, ax: Any) -> Any:
         most = float(np.nanmax(values, initial=0.0)) or 1.0
         shown = values / most if view.shades is None else np.asarray(view.shades, np.float64)
         look = {"cmap": "Blues", "vmin": 0.0, "vmax": 1.0}
-    ax.imshow(shown.reshape(values.shape), interpolation="nearest", aspect="auto", **look)
+    if values.size:
+        ax.imshow(shown.reshape(values.shape), interpolation="nearest", aspect="auto", **look)
     for axis, names in ((ax.xaxis, view.columns), (ax.yaxis, view.rows)):
         said = [_shown(name) for name in names]
         axis.set_ticks(range(len(said)), said, **_style(said))
@@ -142,17 +144,21 @@ def _heat_map(view: HeatMap, ax: Any) -> Any:
 
 def _word_map(view: WordMap, ax: Any) -> Any:
     ax = _axes(ax, 8.0, 6.0)
-    names = [_shown(point.word) for point in view.points]
     colours = [f"C{point.group % 10}" for point in view.points]
     places = [(point.x, -point.y) for point in view.points]  # on a page, y grows downwards
     ax.scatter([x for x, _ in places], [y for _, y in places], s=10, c=colours)
+    together: dict[tuple[float, float], list[int]] = {}  # words in one place have one label
+    for i, point in enumerate(view.points):
+        together.setdefault((round(point.x, 3), round(point.y, 3)), []).append(i)
+    names = [label(", ".join(_shown(view.points[i].word) for i in some)) for some in together.values()]
     box = ax.get_window_extent()
     pixels = 72 / ax.figure.dpi  # labels are measured in points
     wide, high = max(box.width * pixels, 1.0), max(box.height * pixels, 1.0)
-    clear = clear_labels([(point.x * wide, point.y * high) for point in view.points], names)
+    clear = clear_labels([(x * wide, y * high) for x, y in together], names)
     style = _style(names)
-    for name, place, colour, seen in zip(names, places, colours, clear):
-        if seen:
+    for name, (first, *_), seen in zip(names, together.values(), clear):
+        place, colour = places[first], colours[first]
+        if seen or len(names) <= _FEW:
             ax.annotate(
                 name, place, (3, 2), textcoords="offset points", color=colour, fontsize="small", **style
             )
