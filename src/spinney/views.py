@@ -8,7 +8,7 @@ JSON (an empty one: for people only) and its ``title`` (an empty one: none), and
 - numbers as pictures: :class:`Bars`, :class:`Series`, :class:`HeatMap`, :class:`WordMap`;
 - trees: :class:`Outline`, :class:`PhraseTree`, :class:`Arcs`;
 - text: :class:`MarkedText`, :class:`ScoredLines`, :class:`Tokens`, :class:`Explorer`;
-- other views together: :class:`Section`, :class:`Columns`, :class:`Folded`;
+- other views together: :class:`Section`, :class:`Columns`, :class:`Folded`; a list of views is :class:`Views`;
 - cells of a table, besides plain values: :class:`Share`, :class:`Spark`, :class:`MarkedText`.
 """
 

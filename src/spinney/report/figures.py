@@ -16,7 +16,6 @@ import numpy as np
 
 from spinney.corpus.brackets import Tree
 from spinney.errors import OptionError
-from spinney.report.maps import clear_labels
 from spinney.report.page import showable
 from spinney.report.parse_arcs import arc_levels
 from spinney.report.parse_trees import node_places
@@ -26,6 +25,7 @@ from spinney.views import Arcs, Bars, HeatMap, PhraseTree, Series, View, WordMap
 _NUMBERED = 12  # up to this many columns, a heat map has its numbers in its cells
 _FEW = 30  # up to this many labels of a map are all drawn; of more, those that do not lie on others
 _LETTERS = 60  # of the names below a chart of series; more would overlap
+_SMALL = 8  # the size of labels on a map, in points
 _LETTER = 0.105  # inches, approximately, of a word
 
 
@@ -115,7 +115,7 @@ def _heat_map(view: HeatMap, ax: Any) -> Any:
     values = np.asarray(view.values, np.float64).reshape(len(view.rows), len(view.columns))
     longest = max((len(_shown(name)) for name in (*view.rows, *view.columns)), default=1)
     size = 0.8 + 0.34 * max(values.shape) + 0.8 * _LETTER * longest
-    ax = _axes(ax, size + 0.4, size)
+    ax = _axes(ax, max(size + 0.4, 3.4), max(size, 3.0))
     signed = bool(values.size and np.nanmin(values) < 0)
     if signed:
         most = float(np.nanmax(np.abs(values)))
@@ -134,7 +134,8 @@ def _heat_map(view: HeatMap, ax: Any) -> Any:
         dark = np.abs(shown) > (0.6 * most if signed else 0.6)
         for (i, j), value in np.ndenumerate(values):
             colour = "white" if dark[i, j] else "black"
-            ax.text(j, i, f"{value:.3g}", ha="center", va="center", color=colour, fontsize="small")
+            said = f"{value:,.0f}" if value.is_integer() else f"{value:.3g}"
+            ax.text(j, i, said, ha="center", va="center", color=colour, fontsize="small")
     _entitle(ax, view.title or view.caption)
     return ax
 
@@ -143,7 +144,7 @@ def _heat_map(view: HeatMap, ax: Any) -> Any:
 
 
 def _word_map(view: WordMap, ax: Any) -> Any:
-    ax = _axes(ax, 8.0, 6.0)
+    ax = _axes(ax, 8.5, 6.5)
     colours = [f"C{point.group % 10}" for point in view.points]
     places = [(point.x, -point.y) for point in view.points]  # on a page, y grows downwards
     ax.scatter([x for x, _ in places], [y for _, y in places], s=10, c=colours)
@@ -151,21 +152,40 @@ def _word_map(view: WordMap, ax: Any) -> Any:
     for i, point in enumerate(view.points):
         together.setdefault((round(point.x, 3), round(point.y, 3)), []).append(i)
     names = [label(", ".join(_shown(view.points[i].word) for i in some)) for some in together.values()]
-    box = ax.get_window_extent()
-    pixels = 72 / ax.figure.dpi  # labels are measured in points
-    wide, high = max(box.width * pixels, 1.0), max(box.height * pixels, 1.0)
-    clear = clear_labels([(x * wide, y * high) for x, y in together], names)
+    ax.set(xlim=(-0.05, 1.1), ylim=(-1.05, 0.05))
+    # Labels are measured in points, which needs the place of every dot on the paper.
+    points = ax.transData.transform([places[first] for first, *_ in together.values()]) * 72 / ax.figure.dpi
     style = _style(names)
-    for name, (first, *_), seen in zip(names, together.values(), clear):
-        place, colour = places[first], colours[first]
-        if seen or len(names) <= _FEW:
-            ax.annotate(
-                name, place, (3, 2), textcoords="offset points", color=colour, fontsize="small", **style
-            )
-    ax.margins(0.08)
+    for name, (first, *_), shift in zip(names, together.values(), _label_shifts(points.tolist(), names)):
+        if shift is not None:
+            look = {"color": colours[first], "fontsize": _SMALL, "textcoords": "offset points"}
+            ax.annotate(name, places[first], shift, annotation_clip=False, **look, **style)
     ax.set_axis_off()
     _entitle(ax, view.title)
     return ax
+
+
+def _label_shifts(
+    points: Sequence[Sequence[float]], names: Sequence[str]
+) -> list[tuple[float, float] | None]:
+    """Where labels stand beside their dots, such that they cover neither dots nor other labels.
+
+    Earlier words come first. A label without room is left out, unless there are few.
+    """
+    taken = [(x - 2, y - 2, x + 2, y + 2) for x, y in points]
+    shifts: list[tuple[float, float] | None] = []
+    for (x, y), name in zip(points, names):
+        wide, high = 0.6 * _SMALL * len(name), 1.1 * _SMALL
+        sides = ((4, -3), (-wide - 4, -3), (-wide / 2, 4), (-wide / 2, -high - 3), (3, 3), (3, -high - 2))
+        for left, low in (*sides, (-wide - 3, 3), (-wide - 3, -high - 2)):
+            a, b, c, d = x + left, y + low, x + left + wide, y + low + high
+            if not any(a < s and p < c and b < t and q < d for p, q, s, t in taken):
+                taken.append((a, b, c, d))
+                shifts.append((left, low))
+                break
+        else:
+            shifts.append(sides[0] if len(names) <= _FEW else None)
+    return shifts
 
 
 # -------------------------------------------------------------------------------------------------- trees

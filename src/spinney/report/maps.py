@@ -24,7 +24,7 @@ def word_map(points: Sequence[Point], *, caption: str = "") -> Html:
     """
     at = [(_PAD + p.x * (_WIDTH - 2 * _PAD), _PAD + p.y * (_HEIGHT - 2 * _PAD)) for p in points]
     names = [label(point.word) for point in points]
-    clear = clear_labels(at, names)
+    clear = _clear_labels(at, names)
     dots = "".join(
         f'<circle class="{colour(point.group)}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>\n'
         for point, (x, y) in zip(points, at)
@@ -59,7 +59,7 @@ _TOOLS = (
 )
 
 
-def clear_labels(at: Sequence[tuple[float, float]], names: Sequence[str]) -> list[bool]:
+def _clear_labels(at: Sequence[tuple[float, float]], names: Sequence[str]) -> list[bool]:
     """Which labels do not overlap an earlier one."""
     taken: list[tuple[float, float, float, float]] = []
     clear = []
