@@ -83,8 +83,15 @@ def test_maps():
     np.testing.assert_allclose(ax.collections[0].get_offsets()[1], [points[1].x, -points[1].y])
     names = [text.get_text() for text in ax.texts]
     assert names.count("$x_, $x_") == 1  # two words in one place
-    crowd = [Point(f"word{i}", i / 100, 0.5) for i in range(100)]
-    assert 5 < len(WordMap("", "", crowd).plot().texts) < 20  # labels do not lie on each other
+
+
+def test_labels_of_a_map_do_not_lie_on_each_other():
+    rng = np.random.default_rng(0)
+    ax = WordMap("", "", [Point(f"word{i}", *rng.random(2)) for i in range(300)]).plot()
+    assert _drawn(ax)
+    boxes = [text.get_window_extent().padded(-1) for text in ax.texts]
+    assert 30 < len(boxes) < 300
+    assert all(one.count_overlaps(boxes) == 1 for one in boxes)
     assert _drawn(ax)
 
 

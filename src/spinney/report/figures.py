@@ -175,7 +175,7 @@ def _label_shifts(
     taken = [(x - 2, y - 2, x + 2, y + 2) for x, y in points]
     shifts: list[tuple[float, float] | None] = []
     for (x, y), name in zip(points, names):
-        wide, high = 0.6 * _SMALL * len(name), 1.1 * _SMALL
+        wide, high = 0.64 * _SMALL * len(name), 1.1 * _SMALL
         sides = ((4, -3), (-wide - 4, -3), (-wide / 2, 4), (-wide / 2, -high - 3), (3, 3), (3, -high - 2))
         for left, low in (*sides, (-wide - 3, 3), (-wide - 3, -high - 2)):
             a, b, c, d = x + left, y + low, x + left + wide, y + low + high
