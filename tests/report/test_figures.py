@@ -7,7 +7,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from spinney import classes, classify, tagging, trend
+from spinney import classes, classify, embed, tagging, trend
 from spinney.classify import LinearClassifier
 from spinney.corpus.brackets import Tree
 from spinney.corpus.conllu import Sentence
@@ -87,10 +87,10 @@ def test_maps():
 
 def test_labels_of_a_map_do_not_lie_on_each_other():
     rng = np.random.default_rng(0)
-    ax = WordMap("", "", [Point(f"word{i}", *rng.random(2)) for i in range(300)]).plot()
+    ax = WordMap("", "", [Point(f"word{i}", *rng.random(2)) for i in range(150)]).plot()
     assert _drawn(ax)
     boxes = [text.get_window_extent().padded(-1) for text in ax.texts]
-    assert 30 < len(boxes) < 300
+    assert 30 < len(boxes) < 150
     assert all(one.count_overlaps(boxes) == 1 for one in boxes)
     assert _drawn(ax)
 
@@ -230,6 +230,12 @@ def test_maps_of_structures():
     found = model.word_classes()
     for text in model.plot_map().texts:  # words of one class are in one place
         assert len({found[word] for word in text.get_text().split(", ")}) == 1
+    sentences = [["the", "dog", "$x_"], ["the", "cat", "barks"], ["a", "dog", "sleeps"]] * 4
+    vectors_of_text = embed.fit(sentences, dimensions=2, min_count=2)
+    assert "<unk>" in vectors_of_text.vectors()
+    names = {text.get_text() for text in vectors_of_text.plot_map().texts}
+    assert "dog" in names
+    assert "<unk>" not in names
 
 
 def test_trends():

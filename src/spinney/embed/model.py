@@ -14,6 +14,7 @@ from spinney.model import Applied, Model
 from spinney.settings import Settings, settings_or
 from spinney.settings.embed import Apply, Evaluate, Inspect, Neighbours
 from spinney.structure import WordVectors
+from spinney.structure.maps import PLOTTED, by_count
 from spinney.views import View, Views
 
 #: What is said of each sentence of some: a row of numbers for each token, or one number.
@@ -76,9 +77,13 @@ class EmbedModel(Model):
     def plot_map(self, words: Sequence[str] | None = None, ax: Any = None) -> Any:
         """Draw words such that those with similar vectors are close together, with Matplotlib (extra ``plots``).
 
-        See :meth:`spinney.structure.WordVectors.plot_map`.
+        By default, the hundred most frequent words; see :meth:`spinney.structure.WordVectors.plot_map`.
         """
-        return self.vectors().plot_map(words, ax)
+        vectors = self.vectors()
+        known: Vocabulary | None = getattr(self, "vocabulary_", None)  # topics do not count words
+        if words is None and known is not None:
+            words = [vectors.words[i] for i in by_count(vectors.words, known.counts, PLOTTED, known.unknown)]
+        return vectors.plot_map(words, ax)
 
     def neighbours(self, words: Sequence[str], settings: Settings | None = None, **given: Any) -> Views:
         """The words most similar to each given word, by the cosine of their vectors."""

@@ -134,8 +134,8 @@ def _heat_map(view: HeatMap, ax: Any) -> Any:
         dark = np.abs(shown) > (0.6 * most if signed else 0.6)
         for (i, j), value in np.ndenumerate(values):
             colour = "white" if dark[i, j] else "black"
-            said = f"{value:,.0f}" if value.is_integer() else f"{value:.3g}"
-            ax.text(j, i, said, ha="center", va="center", color=colour, fontsize="small")
+            number = f"{value:,.0f}" if value.is_integer() else f"{value:.3g}"
+            ax.text(j, i, number, ha="center", va="center", color=colour, fontsize="small")
     _entitle(ax, view.title or view.caption)
     return ax
 
