@@ -140,9 +140,7 @@ def _lost(what: Any) -> None:
     if not isinstance(what.exc_value, KeyboardInterrupt):
         _report_unraisable(what)
     elif threading.current_thread() is threading.main_thread():
-        _raise_after(
-            sys._getframe(), signal.SIGTERM if isinstance(what.exc_value, Terminated) else signal.SIGINT
-        )
+        _raise_after(sys._getframe(), signal.SIGTERM if isinstance(what.exc_value, Terminated) else signal.SIGINT)
 
 
 def _outermost_callback(frame: FrameType | None) -> FrameType | None:
