@@ -57,7 +57,15 @@ def confusion_map(
 
 
 def plot_confusion(found: HeatMap, ax: Any = None, *, of: str = "label") -> Any:
-    """Draw the matrix with Matplotlib (extra ``plots``), into ``ax`` if it is given; returns the axes."""
+    """Draw the matrix with Matplotlib (extra ``plots``), into ``ax`` if it is given; returns the axes.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> plot_confusion(confusion_map(["a", "a", "b"], ["a", "b", "b"])).get_ylabel()
+    'true label'
+    """
     # The axes say what rows and columns are; only what was left out is still to say.
     left_out = found.caption.removeprefix(_ABOUT.format(of=of)).strip()
     ax = replace(found, title=left_out, caption="").plot(ax)

@@ -71,7 +71,16 @@ def plot_words(
     metric: Metric = "cosine",
     ax: Any = None,
 ) -> Any:
-    """Draw a map of words with Matplotlib, in a colour for each class if there are classes; returns the axes."""
+    """Draw a map of words with Matplotlib, in a colour for each class if there are classes; returns the axes.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> vectors = WordVectors(["tea", "coffee", "car"], [[0.9, 0.1], [0.8, 0.2], [0.1, 0.9]])
+    >>> sorted(text.get_text() for text in plot_words(vectors, ["tea", "car"]).texts)
+    ['car', 'tea']
+    """
     chosen = [known_word(vectors, word) for word in dict.fromkeys(words)]
     if len(chosen) < 2:
         raise OptionError("a map needs at least two words")
