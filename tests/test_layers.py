@@ -30,7 +30,7 @@ LAYERS = [
     {"kernel_cache"},
     {"files", "progress"},
     {"settings", "views"},
-    {"formats", "memory", "checking"},
+    {"formats", "memory", "checking", "notebook_bars"},
     {"beside"},
     {"errors", "escaping", "importing", "interrupts"},
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,10 +17,9 @@ import numpy as np
 
 from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, Parts, read_model, write_model
-from spinney.importing import imported
 from spinney.kinds import opened
 from spinney.settings import Settings, toml_lines
-from spinney.views import Facts, View
+from spinney.views import Facts, Views, notebook_html
 
 #: What the same fact is called everywhere, with its name for people.
 _NAMES = (
@@ -118,19 +118,19 @@ class Model:
         model: Self = opened(cls, read_model(path, getattr(cls, "kind", None)))
         return model
 
-    def summary(self) -> list[View]:
+    def summary(self) -> Views:
         """What ``fit`` prints: the facts, and anything else worth seeing at once."""
-        return [Facts("facts", "", self.facts, FACTS)]
+        return Views([Facts("facts", "", self.facts, FACTS)])
 
     def structures(self) -> Structures:
         """What the model gives to others: ``classes``, ``vectors``, ``groups``, ``tree``, ``topics`` or ``parser``."""
         return Structures()
 
-    def views(self, settings: Settings | None = None) -> list[View]:
+    def views(self, settings: Settings | None = None) -> Views:
         """What a person sees of the model."""
-        return [Facts("facts", self.kind, self.facts)]
+        return Views([Facts("facts", self.kind, self.facts)])
 
-    def report_views(self, data: Any = None, settings: Settings | None = None) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None) -> Views:
         """What the model's page shows: a note that says what the model is, facts, and sections.
 
         With data, the page shows what the model makes of them; ``settings`` are of
@@ -138,17 +138,17 @@ class Model:
         """
         if data is not None:
             raise OptionError(f"the page of a model of the kind {self.kind} cannot show data")
-        return self.views()
+        return Views(self.views())
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Apply the model to data: files, or the corresponding objects in memory."""
         raise OptionError(f"a model of the kind {self.kind} cannot be applied to data")
 
-    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Evaluate the model on data: files, or the corresponding objects in memory."""
         raise OptionError(f"a model of the kind {self.kind} cannot be evaluated")
 
-    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Why the model says what it says of data: the contributions to each of its answers."""
         raise OptionError(f"a model of the kind {self.kind} cannot explain what it says of data")
 
@@ -159,7 +159,35 @@ class Model:
         train = {"train": self.facts["train"]} if "train" in self.facts else {}
         return "\n".join(toml_lines(train | self.settings.as_dict(), type(self.settings))) + "\n"
 
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the views of the model; none before it is fitted."""
+        try:
+            views = self.views()
+        except AttributeError:  # what fit learns is not there yet
+            return None
+        return notebook_html(views)
+
+
+class ShownEstimator:
+    """An estimator of scikit-learn that a notebook shows by its views once it is fitted, and by its diagram before.
+
+    It stands before ``BaseEstimator`` among the bases of a class that has ``views``.
+    """
+
     def _repr_html_(self) -> str:
-        """What a notebook shows: the views of the model."""
-        html: str = imported("spinney.report.notebook:html")(self.views())
+        """What a notebook shows."""
+        # The rule of scikit-learn: what ends in an underscore was learned. A path alone learns only the classes.
+        if any(name.endswith("_") and not name.startswith("_") for name in vars(self)):
+            with suppress(AttributeError):
+                return notebook_html(self.views())  # type: ignore[attr-defined]
+        from sklearn.utils import estimator_html_repr
+
+        html: str = estimator_html_repr(self)
         return html
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What a notebook asks for first: only text, if scikit-learn is set to show text."""
+        from sklearn import get_config
+
+        html = {"text/html": self._repr_html_()} if get_config()["display"] == "diagram" else {}
+        return {"text/plain": repr(self), **html}

@@ -1,7 +1,7 @@
 """Progress bars and log lines, all of them on stderr.
 
 The library logs to the standard logger ``spinney`` and prints none of it until asked (:func:`configure`).
-Bars appear only on a terminal, only for work that takes longer than a moment, and leave no trace.
+Bars appear only on a terminal or in a notebook, only for work that takes longer than a moment, and leave no trace.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from spinney.escaping import printable
 from spinney.interrupts import listening, uninterrupted
+from spinney.notebook_bars import NotebookBars, in_notebook
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -53,25 +54,25 @@ class _Handler(logging.Handler):
 def _say(line: str) -> None:
     line = printable(line)
     with _bars.lock:
-        if _bars.shown is not None:
-            _bars.shown.console.print(line, markup=False, highlight=False)
-        else:
+        if _bars.shown is None or isinstance(_bars.shown, NotebookBars):
             print(line, file=sys.stderr, flush=True)
+        else:
+            _bars.shown.console.print(line, markup=False, highlight=False)
 
 
 class _Bars:
-    """The live display at the bottom of the terminal, which all tasks share."""
+    """The live display at the bottom of the terminal, or in the cell of a notebook, which all tasks share."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.shown: Progress | None = None
+        self.shown: Progress | NotebookBars | None = None
         self.count = 0
 
     @uninterrupted()  # here and below: a display has a thread, which starts or ends
     def add(self, task: Task) -> TaskID:
         with self.lock:
             if self.shown is None:
-                self.shown = _new_display()
+                self.shown = NotebookBars() if in_notebook() else _new_display()
                 self.shown.start()
             self.count += 1
             return self.shown.add_task(printable(task.name), total=task.total, note="")
@@ -118,7 +119,8 @@ class Task:
         self.done = 0.0
         self.note = ""
         self._bar: TaskID | None = None
-        visible = not _quiet and sys.stderr is not None and sys.stderr.isatty()
+        seen = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+        visible = not _quiet and seen
         self._next_look = time.monotonic() + _PATIENCE if visible else math.inf
 
     def update(self, n: float = 1, note: str = "") -> None:

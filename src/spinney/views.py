@@ -8,7 +8,7 @@ JSON (an empty one: for people only) and its ``title`` (an empty one: none), and
 - numbers as pictures: :class:`Bars`, :class:`Series`, :class:`HeatMap`, :class:`WordMap`;
 - trees: :class:`Outline`, :class:`PhraseTree`, :class:`Arcs`;
 - text: :class:`MarkedText`, :class:`ScoredLines`, :class:`Tokens`, :class:`Explorer`;
-- other views together: :class:`Section`, :class:`Columns`, :class:`Folded`;
+- other views together: :class:`Section`, :class:`Columns`, :class:`Folded`; a list of views is :class:`Views`;
 - cells of a table, besides plain values: :class:`Share`, :class:`Spark`, :class:`MarkedText`.
 """
 
@@ -18,6 +18,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+
+from spinney.importing import imported
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,35 @@ class View:
     def data(self) -> Any:
         """The view as JSON has it."""
         raise NotImplementedError
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the view with Matplotlib (extra ``plots``); see :func:`spinney.report.figures.plot`."""
+        return imported("spinney.report.figures:plot")(self, ax)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return notebook_html([self])
+
+
+class Views(list[View]):
+    """A list of views, which a notebook shows one below the other.
+
+    Examples
+    --------
+    >>> shown = Views([Facts("facts", "Fit", {"active": 3})])
+    >>> shown[0].title, "<h3>Fit</h3>" in shown._repr_html_()
+    ('Fit', True)
+    """
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return notebook_html(self)
+
+
+def notebook_html(views: Iterable[View]) -> str:
+    """Views as HTML for a notebook; see :func:`spinney.report.notebook.html`."""
+    html: str = imported("spinney.report.notebook:html")(views)
+    return html
 
 
 # --------------------------------------------------------------------------------------------- values

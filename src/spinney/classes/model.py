@@ -17,7 +17,7 @@ from spinney.settings.classes import Apply, Evaluate, Explain, Inspect, Neighbou
 from spinney.settings.report import Report
 from spinney.structure import WordClasses, WordVectors
 from spinney.structure.classviews import Floats, class_shares, class_words, path_vectors
-from spinney.views import View
+from spinney.views import Views
 
 #: What gives some sentences their new column: a cell for each token.
 Cells = Callable[[Sequence[Tokens]], list[str]]
@@ -136,29 +136,57 @@ class WordClassModel(Model):
 
     # -- what people see and the commands do ----------------------------------------------------------
 
-    def summary(self) -> list[View]:
+    def summary(self) -> Views:
         """What ``fit`` prints."""
         from spinney.classes.views import summary
 
-        return summary(self)
+        return Views(summary(self))
 
-    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+    def views(self, settings: Settings | None = None, **given: Any) -> Views:
         """What ``inspect`` shows: facts, the largest classes and their transitions; or the classes of a word."""
         from spinney.classes.views import inspection
 
-        return inspection(self, settings_or(Inspect, settings, given))
+        return Views(inspection(self, settings_or(Inspect, settings, given)))
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """What its page shows: classes, a map of words, transitions; with data, sentences labelled with classes."""
         from spinney.classes.report import report
 
-        return report(self, data, settings_or(Report, settings, given))
+        return Views(report(self, data, settings_or(Report, settings, given)))
 
-    def neighbours(self, word: str, settings: Settings | None = None, **given: Any) -> list[View]:
+    def plot_map(self, words: Sequence[str] | None = None, ax: Any = None) -> Any:
+        """Draw words such that those of similar classes are close together, with Matplotlib (extra ``plots``).
+
+        Parameters
+        ----------
+        words : sequence of str, optional
+            The words to draw; by default the hundred most frequent ones.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from spinney.structure.maps import PLOTTED, by_count, plot_words
+
+        vectors, vocabulary = self.comparable_vectors(), self.vocabulary
+        if words is None:
+            counts = vocabulary.counts if vocabulary.counts.any() else None
+            order = by_count(vocabulary.words, counts, len(vocabulary.words), vocabulary.unknown)
+            # A word that never had a class has no vector.
+            words = [word for word in (vocabulary.words[i] for i in order) if word in vectors][:PLOTTED]
+
+        def class_of(word: str) -> int:
+            return self.classes_of_word(word)[0][0]
+
+        return plot_words(vectors, words, class_of=class_of, metric="hellinger", ax=ax)
+
+    def neighbours(self, word: str, settings: Settings | None = None, **given: Any) -> Views:
         """The words most similar to a word, and the classes of that word."""
         from spinney.classes.views import neighbours
 
-        return neighbours(self, word, settings_or(Neighbours, settings, given))
+        return Views(neighbours(self, word, settings_or(Neighbours, settings, given)))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """The class of each token of a file, or of a list of sentences."""
@@ -166,14 +194,14 @@ class WordClassModel(Model):
 
         return applied(self, data, settings_or(Apply, settings, given))
 
-    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Why the tokens of a file, or of a list of sentences, have their classes."""
         from spinney.classes.explaining import explained
 
-        return explained(self, data, settings_or(Explain, settings, given))
+        return Views(explained(self, data, settings_or(Explain, settings, given)))
 
-    def evaluate(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def evaluate(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """The likelihood of held-out text, and how the classes agree with human judgements about words."""
         from spinney.classes.scoring import evaluated
 
-        return evaluated(self, data, settings_or(Evaluate, settings, given))
+        return Views(evaluated(self, data, settings_or(Evaluate, settings, given)))

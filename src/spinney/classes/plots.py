@@ -102,7 +102,15 @@ def _plot_map(path: str, words: Sequence[str], places: Floats, classes: Sequence
     colours = [f"C{number[c] % 10}" for c in classes]
     axes.scatter(places[:, 0], places[:, 1], s=8, c=colours)
     for word, (x, y), colour in zip(words, places.tolist(), colours):
-        axes.annotate(word, (x, y), xytext=(3, 2), textcoords="offset points", color=colour, fontsize=9)
+        axes.annotate(
+            word,
+            (x, y),
+            xytext=(3, 2),
+            textcoords="offset points",
+            color=colour,
+            fontsize=9,
+            parse_math=False,
+        )
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_axis_off()
     _write(figure, path)

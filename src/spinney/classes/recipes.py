@@ -35,7 +35,7 @@ from spinney.settings import classes as class_settings
 from spinney.structure import WordClasses
 from spinney.structure._json import read_json
 from spinney.structure.reading import is_model, word_classes
-from spinney.views import Facts, View
+from spinney.views import Facts, View, Views
 
 
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> WordClassModel:
@@ -267,16 +267,14 @@ def _relation_groups(given: str | Mapping[str, Any]) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------ other verbs
 
 
-def neighbours(model: str, word: str, settings: Settings | None = None, **given: Any) -> list[View]:
+def neighbours(model: str, word: str, settings: Settings | None = None, **given: Any) -> Views:
     """The words most similar to a word, according to the model in a file."""
     with about(model):
         found: list[View] = load_task(model, "classes").neighbours(word, settings, **given)
-    return found
+    return Views(found)
 
 
-def export(
-    model: str | WordClassModel, output: str, settings: Settings | None = None, **given: Any
-) -> list[View]:
+def export(model: str | WordClassModel, output: str, settings: Settings | None = None, **given: Any) -> Views:
     """Write the classes or vectors of a model in a common format."""
     s = settings_or(class_settings.Export, settings, given)
     fitted: WordClassModel = load_task(model, "classes") if isinstance(model, str) else model
@@ -305,8 +303,8 @@ def export(
             found.save(output)
         facts |= {"words": len(found), "classes": found.n_classes}
     if output == "-":
-        return []
-    return [Facts("facts", f"Wrote {output}", facts, {"words": "words"})]
+        return Views([])
+    return Views([Facts("facts", f"Wrote {output}", facts, {"words": "words"})])
 
 
 def place(

@@ -28,11 +28,13 @@ from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import Penalised
 from spinney.corpus.sparse_tables import sparse_throughout
 from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
+from spinney.model import ShownEstimator
 from spinney.optim import Penalty, Solution, path, solve, warn_unless_converged
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
 from spinney.parallel import in_order, one_blas_thread
 from spinney.structure import ClassTree
+from spinney.views import Views
 
 Policy = Literal["single", "indep", "gamma"]
 _ALTERNATIONS = 50  # alternations of regressions and strengths, policy "gamma"
@@ -41,7 +43,7 @@ _BATCH = 4096  # rows whose probabilities at all nodes are in memory at a time
 
 
 @dataclass(eq=False, repr=False)
-class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TreeClassifier(ShownEstimator, Penalised, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A regression for each inner node of a tree of classes: logistic for two branches, multinomial for more.
 
     Parameters
@@ -292,6 +294,13 @@ class TreeClassifier(Penalised, ClassifierMixin, BaseEstimator):  # type: ignore
         return float(grid[int(np.argmin(totals))])
 
     # -- predicting -------------------------------------------------------------------------------------
+
+    def views(self) -> Views:
+        """What a notebook shows of the fitted model: facts, and the tree."""
+        from spinney.classify.estimator_views import tree_classifier_views
+
+        check_is_fitted(self)
+        return tree_classifier_views(self)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each example, or the end of the greedy path."""

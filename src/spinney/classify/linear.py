@@ -25,7 +25,9 @@ from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.penalty import Penalised
 from spinney.corpus.sparse_tables import sparse_throughout
 from spinney.errors import InputError, OptionError, unknown_choice
+from spinney.evaluate import confusion_map, plot_confusion
 from spinney.memory import check_memory
+from spinney.model import ShownEstimator
 from spinney.optim import (
     LogisticLoss,
     MultinomialLoss,
@@ -43,6 +45,7 @@ from spinney.optim import (
 )
 from spinney.optim.base import Vector, checked_strength
 from spinney.optim.losses import LinearLoss, check_numbers
+from spinney.views import Views
 
 _COPIES = 6  # vectors of weights that a solver holds at a time
 
@@ -71,7 +74,7 @@ class LinearSettings(Penalised):
 
 
 @dataclass(eq=False, repr=False)
-class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
+class _LinearModel(ShownEstimator, LinearSettings, BaseEstimator):  # type: ignore[misc]
     """What regressors and classifiers share: parameters, fitting and the path."""
 
     lam: float = 1.0
@@ -235,6 +238,42 @@ class _LinearModel(LinearSettings, BaseEstimator):  # type: ignore[misc]
                 )
             )
         return points
+
+    def views(self) -> Views:
+        """What a notebook shows of the fitted model: facts, and the largest weights."""
+        from spinney.classify.estimator_views import linear_views
+
+        check_is_fitted(self, "coef_")
+        return linear_views(self)
+
+    def plot_path(
+        self,
+        X: Any,
+        y: Any,
+        lams: Sequence[float] | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+        **how: Any,
+    ) -> Any:
+        """Draw the largest weights along the path of :meth:`path`, with Matplotlib (extra ``plots``).
+
+        Parameters
+        ----------
+        X, y, lams
+            As in :meth:`path`, which also takes ``how``.
+        names : sequence of str, optional
+            The names of the features; by default those of a table's columns, or ``x0``, ``x1``, …
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from spinney.classify.estimator_views import path_of
+
+        return path_of(self, self.path(X, y, lams, **how), names).plot_path(ax=ax)
 
     def at(self, point: PathPoint) -> Self:
         """Take the weights of a point of the path."""
@@ -410,6 +449,11 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
 
     def _store(self, coef: Vector, intercept: Vector) -> None:
         self.coef_, self.intercept_ = coef, intercept
+
+    def plot_confusion(self, X: Any, y: Any, ax: Any = None) -> Any:
+        """Draw which classes are taken for which, with Matplotlib (extra ``plots``); returns the axes."""
+        found = confusion_map(map(str, y), map(str, self.predict(X)), map(str, self.classes_), of="class")
+        return plot_confusion(found, ax, of="class")
 
     def decision_function(self, X: Any) -> Vector:
         """The margin of the second class (two classes), or of each."""

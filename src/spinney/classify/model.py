@@ -15,15 +15,17 @@ from spinney.classify.selection import family_counts, foremost, selection
 from spinney.classify.tuning import Tuned
 from spinney.corpus.text_features import TextFeatures
 from spinney.errors import InputError
+from spinney.evaluate import plot_confusion
 from spinney.files import FilePath, ModelFile, csr_tensors
 from spinney.kinds import load_task
 from spinney.model import Applied, Contents, Model, Structures
 from spinney.optim import PenaltySpec
+from spinney.optim.paths import plot_choice
 from spinney.settings import Settings, settings_or
 from spinney.settings.classify import Apply, Evaluate, Explain, Inspect
 from spinney.settings.report import Report
 from spinney.structure import ClassTree, Groups
-from spinney.views import View
+from spinney.views import Views
 
 Estimator = LinearClassifier | LinearRegressor | TreeClassifier
 #: Facts and the corresponding attributes of estimators: those of all estimators, and those of linear models.
@@ -321,23 +323,23 @@ class TextModel(Model):
             found["tree"] = lambda: self.tree
         return Structures(**found)
 
-    def summary(self) -> list[View]:
+    def summary(self) -> Views:
         """What ``fit`` prints."""
         from spinney.classify import views
 
-        return views.summary(self)
+        return Views(views.summary(self))
 
-    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+    def views(self, settings: Settings | None = None, **given: Any) -> Views:
         """What ``inspect`` shows: facts, size, words, groups or the tree, and how the model judges documents."""
         from spinney.classify.views import inspection
 
-        return inspection(self, settings_or(Inspect, settings, given))
+        return Views(inspection(self, settings_or(Inspect, settings, given)))
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """What the page of the model shows; see :func:`spinney.classify.report.report`."""
         from spinney.classify.report import report
 
-        return report(self, data, settings_or(Report, settings, given))
+        return Views(report(self, data, settings_or(Report, settings, given)))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """The label (or number) of each document: of a file or folder, of texts, or of the rows of a matrix."""
@@ -345,17 +347,37 @@ class TextModel(Model):
 
         return applied(self, data, settings_or(Apply, settings, given))
 
-    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def plot_confusion(
+        self, data: Any, settings: Settings | None = None, *, ax: Any = None, **given: Any
+    ) -> Any:
+        """Draw which classes of labelled documents are taken for which, with Matplotlib (extra ``plots``).
+
+        Takes what :meth:`evaluate` takes, and returns the axes.
+        """
+        from spinney.classify.scoring import confusion
+
+        return plot_confusion(confusion(self, data, settings_or(Evaluate, settings, given)), ax, of="class")
+
+    def plot_path(self, ax: Any = None) -> Any:
+        """Draw the score at each strength that ``fit`` tried, with Matplotlib (extra ``plots``); returns the axes.
+
+        For the weights along a path, see :func:`spinney.classify.recipes.path`.
+        """
+        from spinney.classify.report import choice_views
+
+        return plot_choice(choice_views(self), ax)
+
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Scores on labelled documents: of a file or folder, or a pair of texts (or a matrix) and labels."""
         from spinney.classify.scoring import evaluated
 
-        return evaluated(self, data, settings_or(Evaluate, settings, given))
+        return Views(evaluated(self, data, settings_or(Evaluate, settings, given)))
 
-    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Why documents have their labels: what words, groups and sentences add, or the path down a tree."""
         from spinney.classify.explaining import explained
 
-        return explained(self, data, settings_or(Explain, settings, given))
+        return Views(explained(self, data, settings_or(Explain, settings, given)))
 
 
 def _strongest(row: Any, names: Sequence[str], k: int, signed: bool = True) -> list[tuple[str, float]]:

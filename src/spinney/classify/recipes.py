@@ -30,10 +30,10 @@ from spinney.classify.views import path_views, weight_path
 from spinney.corpus.labelled import renaming
 from spinney.errors import InputError, SettingError
 from spinney.optim import Penalty, check_penalty, check_strengths, warn_if_empty
+from spinney.optim.paths import PathViews
 from spinney.parallel import default_threads
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings.classify import FIT, Path
-from spinney.views import View
 
 
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel:
@@ -201,7 +201,7 @@ def _tree_estimator(
 # ------------------------------------------------------------------------------------------------------ path
 
 
-def path(train: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+def path(train: Any, settings: Settings | None = None, **given: Any) -> PathViews:
     """The regularisation path: active weights, objective and, with ``dev``, the score at each strength λ.
 
     Takes what :func:`fit` takes, with the settings of :class:`spinney.settings.classify.Path`.

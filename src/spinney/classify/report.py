@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,10 @@ from spinney.classify.views import (
 from spinney.classify.ways import tree_ways
 from spinney.corpus import ReadReport
 from spinney.errors import SpinneyError
+from spinney.evaluate import confusion_map
 from spinney.optim.paths import how_chosen
 from spinney.settings.report import Report
-from spinney.views import Bars, Columns, Extra, Facts, HeatMap, Note, Section, Table, View
+from spinney.views import Bars, Columns, Extra, Facts, Note, Section, Table, View
 
 _CLASSES = 50  # classes whose words are shown
 _NODES = 30  # nodes of a tree, and branches of a node, whose words are shown
@@ -111,12 +112,25 @@ def page_views(model: TextModel, tried: Evidence | None, documents: int = 10, to
         if model.features is not None and documents:
             sections.append((_documents if model.tree is None else _ways)(model, tried, documents))
         sections += [Extra("documents", "", len(tried.ids)), Extra("scores", "", tried.scores)]
-    for how in ("tuning", "choice"):
-        found = model.facts.get(how)
-        if isinstance(found, dict):
-            measure = "accuracy" if model.is_classifier else "R²"
-            sections += how_chosen(found.get("tried"), measure, model.facts.get("lam"))
-    return [Note(f"A linear {what}."), Facts("", "", known), *sections, _training(model)]
+    return [
+        Note(f"A linear {what}."),
+        Facts("", "", known),
+        *sections,
+        *choice_views(model),
+        _training(model),
+    ]
+
+
+def choice_views(model: TextModel) -> list[View]:
+    """How the strengths of a model were chosen, if it records that."""
+    measure = "accuracy" if model.is_classifier else "R²"
+    found = [model.facts.get(how) for how in ("tuning", "choice")]
+    chosen = [
+        how_chosen(one.get("tried"), measure, model.facts.get("lam"))
+        for one in found
+        if isinstance(one, dict)
+    ]
+    return [view for views in chosen for view in views]
 
 
 def _training(model: TextModel) -> Section:
@@ -216,9 +230,7 @@ def _confusions(outputs: Sequence[str], truth: Sequence[str], predicted: Sequenc
     counts = np.zeros((len(outputs), len(outputs)), np.int64)
     np.add.at(counts, ([place[label] for label in truth], [place[label] for label in predicted]), 1)
     if len(outputs) <= _MATRIX:
-        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        about = "Rows: the true class. Columns: the predicted class. Shading: share of the row."
-        return HeatMap("", "Confusions", counts.tolist(), outputs, outputs, shares.tolist(), about)
+        return replace(confusion_map(truth, predicted, outputs, of="class"), key="", title="Confusions")
     np.fill_diagonal(counts, 0)
     order = np.argsort(-counts, axis=None, kind="stable")[:_MATRIX]
     pairs = [divmod(int(cell), len(outputs)) for cell in order if counts.flat[cell]]

@@ -10,10 +10,11 @@ from spinney import progress
 from spinney.classify.documents import document_batches, documents_for
 from spinney.classify.model import TextModel
 from spinney.corpus import ReadReport
-from spinney.evaluate import classification_scores, regression_scores
+from spinney.errors import InputError
+from spinney.evaluate import classification_scores, confusion_map, regression_scores
 from spinney.evaluate.calibration import answered_scores, confidence_scores, reliability, reliability_table
 from spinney.model import Applied
-from spinney.views import Facts, Table, View
+from spinney.views import Facts, HeatMap, Table, View
 
 UNANSWERED = "_"  # the label of a document on which the model abstains
 
@@ -45,6 +46,16 @@ def applied(model: TextModel, data: Any, s: Any) -> Applied:
         return "\t".join(cells) + "\n"
 
     return Applied("predictions", records(), text, facts, header)
+
+
+def confusion(model: TextModel, data: Any, s: Any) -> HeatMap:
+    """Which classes are taken for which, in labelled documents."""
+    if not model.is_classifier:
+        raise InputError("a regression model has no classes to confuse")
+    read = documents_for(model, data, s, need_labels=True)
+    predicted = model.estimator.predict(model.matrix(read.inputs)).tolist()
+    assert read.labels is not None
+    return confusion_map(map(str, read.labels), map(str, predicted), model.outputs, of="class")
 
 
 def scores_of(model: TextModel, inputs: Any, labels: Sequence[Any]) -> dict[str, Any]:

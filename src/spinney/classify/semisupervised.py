@@ -24,8 +24,10 @@ from spinney.classify.class_weight import class_weights
 from spinney.classify.linear import LinearClassifier
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.inference.strata import effective_sample, flattened, row_strata, stratum_weights
+from spinney.model import ShownEstimator
 from spinney.optim import EntropyRegularised, LogisticLoss, MultinomialLoss, solve, warn_unless_converged
 from spinney.optim.base import Vector
+from spinney.views import Views
 
 #: How unlabelled examples can be used, and the strength that each has by default.
 STRENGTHS = {"weighted": 1.0, "shift": 1.0, "entropy": 1e-3, "self-training": 0.75}
@@ -87,7 +89,7 @@ def density_ratio(X: Any, unlabelled: Any) -> Vector:
 
 
 @dataclass(eq=False, repr=False)
-class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SemiSupervisedClassifier(ShownEstimator, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any classifier that takes ``sample_weight``, fitted to labelled and unlabelled examples.
 
     Parameters
@@ -201,6 +203,13 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     def decision_function(self, X: Any) -> Vector:
         """The margin of the second class (two classes), or of each."""
         return np.asarray(self._fitted().decision_function(self._rows(X)))
+
+    def views(self) -> Views:
+        """What a notebook shows of the fitted model: how unlabelled examples were used, and the weights."""
+        from spinney.classify.estimator_views import semisupervised_views
+
+        check_is_fitted(self)
+        return semisupervised_views(self)
 
     def _fitted(self) -> Any:
         check_is_fitted(self)

@@ -27,7 +27,7 @@ from spinney.classify.readout import (
     words_in,
 )
 from spinney.classify.ways import Way, tree_ways
-from spinney.optim.paths import LINES, Path
+from spinney.optim.paths import LINES, Path, PathViews
 from spinney.structure import ClassTree
 from spinney.structure.words import largest, short
 from spinney.views import (
@@ -416,7 +416,7 @@ def weight_path(
     return path
 
 
-def path_views(path: Path, known: Mapping[str, Any]) -> list[View]:
+def path_views(path: Path, known: Mapping[str, Any]) -> PathViews:
     """The views of a path, and its points."""
     about = Note("The regularisation path of a linear model: weights become non-zero as λ decreases.")
-    return [about, Facts("facts", "", known), *path.views()]
+    return PathViews([about, Facts("facts", "", known), *path.views()], path)

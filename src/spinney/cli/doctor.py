@@ -18,7 +18,7 @@ _PARTS: Final = ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "cl
 #: For each extra, the module that shows that it is installed, and what it is for.
 _EXTRAS: Final = {
     "zst": ("zstandard", "files that end in .zst"),
-    "plots": ("matplotlib", "maps and heat maps as image files"),
+    "plots": ("matplotlib", "figures of models"),
     "parse": ("spacy", "parse trees of raw text with spaCy"),
     "spacy": ("spacy", "components, corpora and tokenisers of spaCy"),
     "topics": ("tomotopy", "topics by Gibbs sampling"),

@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from typing import Any
 
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.lines import Block, OnError, ReadReport, parse_blocks, read_blocks, regrouped
 from spinney.corpus.opening import writing
 from spinney.errors import InputError, OptionError
+from spinney.views import PhraseTree
 
 # White space is ASCII's, as in every reader: a word may hold \x85 or a no-break space.
 _SPACE = r"[\t-\r\x1c-\x20]"
@@ -74,6 +76,18 @@ class Tree:
             node = stack.pop()
             yield node
             stack.extend(reversed(node.children))
+
+    def view(self) -> PhraseTree:
+        """The tree as people see it."""
+        return PhraseTree("tree", "", str(self))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.view()._repr_html_()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the tree with Matplotlib (extra ``plots``), into ``ax`` if it is given; returns the axes."""
+        return self.view().plot(ax)
 
     def leaves(self) -> list[str]:
         """The words, left to right."""

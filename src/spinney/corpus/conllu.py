@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from spinney.corpus.conllu_words import FIELDS, NO_HEAD, Words
 from spinney.corpus.lines import Block, OnError, ReadReport, parse_blocks, read_stanza_blocks
 from spinney.corpus.opening import writing
 from spinney.errors import InputError, OptionError
+from spinney.views import Arcs, Token, Tokens, View
 
 
 @dataclass(slots=True)
@@ -52,6 +55,25 @@ class Sentence:
 
     def __len__(self) -> int:
         return len(self.forms)
+
+    def view(self) -> View:
+        """The sentence as people see it: its tree as arcs or, if it has none, its words with their tags."""
+        tags = self.upos or self.xpos
+        if self.heads:
+            return Arcs("tree", "", self.forms, tags, self.heads)
+        return Tokens(
+            "sentence", "", [Token(word, tag, 0) for word, tag in zip_longest(self.forms, tags, fillvalue="")]
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.view()._repr_html_()
+
+    def plot_arcs(self, ax: Any = None) -> Any:
+        """Draw the tree as arcs with Matplotlib (extra ``plots``), into ``ax`` if it is given; returns the axes."""
+        if not self.heads:
+            raise OptionError("the sentence has no tree to draw")
+        return self.view().plot(ax)
 
     def __str__(self) -> str:
         n = len(self.forms)

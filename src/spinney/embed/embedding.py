@@ -35,7 +35,7 @@ from spinney.settings import Settings, choose, settings_class, settings_of, sett
 from spinney.settings.embed import VECTORS
 from spinney.settings.report import Report
 from spinney.structure import WordVectors
-from spinney.views import View
+from spinney.views import Views
 
 METHODS = tuple(VECTORS)
 _CODES = ("sparse", "lasso")
@@ -292,13 +292,13 @@ class Embedding(EmbedModel):
         numbers = self.token_states if states else self.token_vectors
         return "states" if states else "vectors", rows_of_tokens(numbers, self.vocabulary_, reading)
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """What its page shows: a map of words, dimensions in words, the spectrum."""
         from spinney.embed.report import vectors_report
 
         if data is not None:
             raise OptionError("the page of vectors and states cannot show a text")
-        return vectors_report(self, settings_or(Report, settings, given))
+        return Views(vectors_report(self, settings_or(Report, settings, given)))
 
     # -- files ----------------------------------------------------------------------------------------
 

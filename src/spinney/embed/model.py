@@ -14,7 +14,8 @@ from spinney.model import Applied, Model
 from spinney.settings import Settings, settings_or
 from spinney.settings.embed import Apply, Evaluate, Explain, Inspect, Neighbours
 from spinney.structure import WordVectors
-from spinney.views import View
+from spinney.structure.maps import PLOTTED, by_count
+from spinney.views import View, Views
 
 #: What is said of each sentence of some: a row of numbers for each token, or one number.
 Said = Callable[[Sequence[Tokens]], Iterator[Any]]
@@ -60,24 +61,35 @@ class EmbedModel(Model):
 
     # -- what people see and the commands do ----------------------------------------------------------
 
-    def summary(self) -> list[View]:
+    def summary(self) -> Views:
         """What ``fit`` prints."""
         from spinney.embed.views import facts
 
-        return [facts(self)]
+        return Views([facts(self)])
 
-    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+    def views(self, settings: Settings | None = None, **given: Any) -> Views:
         """What ``inspect`` shows: facts, the spectrum, and the strongest words of dimensions or topics."""
         from spinney.embed.views import facts
 
         s = settings_or(Inspect, settings, given)
-        return [facts(self), *self.strongest(s.dimensions, s.top)]
+        return Views([facts(self), *self.strongest(s.dimensions, s.top)])
 
-    def neighbours(self, words: Sequence[str], settings: Settings | None = None, **given: Any) -> list[View]:
+    def plot_map(self, words: Sequence[str] | None = None, ax: Any = None) -> Any:
+        """Draw words such that those with similar vectors are close together, with Matplotlib (extra ``plots``).
+
+        By default, the hundred most frequent words; see :meth:`spinney.structure.WordVectors.plot_map`.
+        """
+        vectors = self.vectors()
+        known: Vocabulary | None = getattr(self, "vocabulary_", None)  # topics do not count words
+        if words is None and known is not None:
+            words = [vectors.words[i] for i in by_count(vectors.words, known.counts, PLOTTED, known.unknown)]
+        return vectors.plot_map(words, ax)
+
+    def neighbours(self, words: Sequence[str], settings: Settings | None = None, **given: Any) -> Views:
         """The words most similar to each given word, by the cosine of their vectors."""
         from spinney.embed.views import neighbours
 
-        return neighbours(self.vectors(), words, settings_or(Neighbours, settings, given))
+        return Views(neighbours(self.vectors(), words, settings_or(Neighbours, settings, given)))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Vectors or states of the tokens of a file, or of a list of sentences; probabilities of sentences."""
@@ -85,17 +97,17 @@ class EmbedModel(Model):
 
         return applied(self, data, settings_or(Apply, settings, given))
 
-    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """The nearest words of the tokens of a file, or of a list of sentences."""
         from spinney.embed.explaining import explained_words
 
-        return explained_words(self, data, settings_or(Explain, settings, given))
+        return Views(explained_words(self, data, settings_or(Explain, settings, given)))
 
-    def evaluate(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def evaluate(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """Word similarity, analogies, categories, sentiment, the perplexity of held-out text: what is asked for."""
         from spinney.embed.scoring import evaluated
 
-        return evaluated(self, data, settings_or(Evaluate, settings, given))
+        return Views(evaluated(self, data, settings_or(Evaluate, settings, given)))
 
 
 def rows_of_tokens(numbers: Callable[[TokenArrays], Any], vocabulary: Vocabulary, reading: Reading) -> Said:

@@ -23,7 +23,7 @@ from spinney.settings import Settings, choose, settings_of, settings_or
 from spinney.settings import embed as embed_settings
 from spinney.structure import WordClasses, WordVectors
 from spinney.structure.reading import word_vectors
-from spinney.views import Facts, Lines, View
+from spinney.views import Facts, Lines, Views
 
 
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> EmbedModel:
@@ -122,31 +122,33 @@ def _topics(train: Any, s: Any, report: ReadReport) -> MomentTopics:
 # ------------------------------------------------------------------------------------------ other verbs
 
 
-def evaluate(model: str, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+def evaluate(model: str, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
     """Measure the model of a file, or the vectors of a word2vec file."""
-    return evaluated(load_any(model), data, settings_or(embed_settings.Evaluate, settings, given))
+    return Views(evaluated(load_any(model), data, settings_or(embed_settings.Evaluate, settings, given)))
 
 
 def neighbours(
     model: str | WordVectors, words: Sequence[str], settings: Settings | None = None, **given: Any
-) -> list[View]:
+) -> Views:
     """The words most similar to each given word, in the vectors of a model or a word2vec file."""
     s = settings_or(embed_settings.Neighbours, settings, given)
     with about(str(model)):
-        return neighbour_views(word_vectors(model), words, s)
+        return Views(neighbour_views(word_vectors(model), words, s))
 
 
-def export(model: str | EmbedModel, output: str, settings: Settings | None = None) -> list[View]:
+def export(model: str | EmbedModel, output: str, settings: Settings | None = None) -> Views:
     """Write vectors as word2vec text, or topics as a table of topic, word and probability."""
     fitted: EmbedModel = load_task(model, "embed") if isinstance(model, str) else model
     with about(output):
         written = fitted.export(output)
     if output == "-":
-        return []
-    return [
-        Facts("facts", "", {"output": output, **written}, {}),
-        Lines("", "", [f"Wrote {output}: {written['words']:,} words"]),
-    ]
+        return Views([])
+    return Views(
+        [
+            Facts("facts", "", {"output": output, **written}, {}),
+            Lines("", "", [f"Wrote {output}: {written['words']:,} words"]),
+        ]
+    )
 
 
 def cluster(model: str | WordVectors, settings: Settings | None = None, **given: Any) -> WordClasses:

@@ -32,7 +32,7 @@ from spinney.settings import Settings, settings_of, settings_or
 from spinney.settings.embed import SpectralSettings
 from spinney.settings.report import Report
 from spinney.structure import WordVectors
-from spinney.views import View
+from spinney.views import Views
 
 Variant = Literal["full", "reduced"]
 Scaling = Literal["none", "sqrt"]
@@ -401,13 +401,13 @@ class SpectralHMM(EmbedModel):
         warn_of_unknown(source.name, report, self.vocabulary_)
         return text_facts({"perplexity": self.perplexity(arrays), "sentences": len(arrays)}, report)
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """What its page shows: what comes next, a map of words, states in words."""
         from spinney.embed.report import states_report
 
         if data is not None:
             raise OptionError("the page of vectors and states cannot show a text")
-        return states_report(self, settings_or(Report, settings, given))
+        return Views(states_report(self, settings_or(Report, settings, given)))
 
     def contents(self) -> Contents:
         """What the model keeps in its file."""

@@ -28,7 +28,7 @@ from spinney.embed.tensors import Matrix, to_simplex
 from spinney.errors import InputError, OptionError
 from spinney.files import FilePath, ModelFile, replacing
 from spinney.inference.mixture import expectations, log_joint
-from spinney.model import Applied, Contents, Structures
+from spinney.model import Applied, Contents, ShownEstimator, Structures
 from spinney.parallel import default_threads, map_reduce, one_blas_thread
 from spinney.progress import task
 from spinney.settings import Settings, settings_or
@@ -36,7 +36,7 @@ from spinney.settings.embed import Apply, Explain
 from spinney.settings.report import Report
 from spinney.structure import WordVectors
 from spinney.structure.groups import Groups
-from spinney.views import View
+from spinney.views import View, Views
 
 _FOLD_STEPS, _FOLD_TOL = 100, 1e-6  # of the proportions of a new document
 _FIRST_STEPS = 10  # of those that EM begins with
@@ -90,7 +90,13 @@ def completion_score(proportions: Matrix, topics: Matrix, unseen: Any) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MomentTopics(
+    ShownEstimator,
+    EmbedModel,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Topics by moments: of documents with one topic each, or of latent Dirichlet allocation.
 
     Parameters
@@ -391,11 +397,11 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
         return Applied("documents", records(), line, facts)
 
-    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """The topics of documents, and the words that each explains."""
         from spinney.embed.explaining import explained_topics
 
-        return explained_topics(self, data, settings_or(Explain, settings, given))
+        return Views(explained_topics(self, data, settings_or(Explain, settings, given)))
 
     def held_out(self, data: Any, s: Any) -> dict[str, Any]:
         """The perplexity of documents, by document completion."""
@@ -418,11 +424,11 @@ class MomentTopics(EmbedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
         return topic_views(self, n, words)
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """What its page shows: topics, a map of words; with data, documents with their topics."""
         from spinney.embed.report import topics_report
 
-        return topics_report(self, data, settings_or(Report, settings, given))
+        return Views(topics_report(self, data, settings_or(Report, settings, given)))
 
     def contents(self) -> Contents:
         """What the model keeps in its file."""

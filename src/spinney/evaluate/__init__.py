@@ -42,6 +42,7 @@ from spinney.evaluate.composition import (
     deviance_test,
     head_space,
 )
+from spinney.evaluate.confusion import confusion_map, plot_confusion
 from spinney.evaluate.ellipsis import Clause, ClausePair, read_composition, transitive
 from spinney.evaluate.measures import MEASURES, Measure, distances, l1_normalised, pairwise_rows, similarity
 from spinney.evaluate.parseval import (
@@ -115,6 +116,7 @@ __all__ = [
     "common_pos",
     "compose",
     "composition_correlation",
+    "confusion_map",
     "confusions",
     "conlleval_report",
     "convert",
@@ -135,6 +137,7 @@ __all__ = [
     "paired_bootstrap",
     "pairwise_rows",
     "parseval",
+    "plot_confusion",
     "purity_and_entropy",
     "read_analogies",
     "read_bless",

@@ -22,7 +22,7 @@ from spinney.model import Applied, Contents, Model
 from spinney.settings import Settings, settings_or
 from spinney.settings.lm import Apply, Evaluate, Explain, Inspect
 from spinney.settings.report import Report
-from spinney.views import View
+from spinney.views import Views
 
 Vector = NDArray[np.float64]
 
@@ -259,24 +259,24 @@ class LanguageModel(Model, ABC):
 
     # -- what people see and the commands do ----------------------------------------------------------
 
-    def summary(self) -> list[View]:
+    def summary(self) -> Views:
         """What ``fit`` prints."""
         from spinney.lm.views import summary
 
-        return summary(self)
+        return Views(summary(self))
 
-    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+    def views(self, settings: Settings | None = None, **given: Any) -> Views:
         """What ``inspect`` shows: facts, size by order, the strongest contexts; or what comes after a context."""
         from spinney.lm.views import continuations, inspection
 
         s = settings_or(Inspect, settings, given)
-        return inspection(self, s.top) if s.context is None else continuations(self, s.context, s.top)
+        return Views(inspection(self, s.top) if s.context is None else continuations(self, s.context, s.top))
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """What the page shows; with data, a file of text or sentences, the losses of their words, too."""
         from spinney.lm.report import report
 
-        return report(self, data, settings_or(Report, settings, given))
+        return Views(report(self, data, settings_or(Report, settings, given)))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """The log10 probability of each word of a file of text, or of a list of sentences."""
@@ -284,17 +284,17 @@ class LanguageModel(Model, ABC):
 
         return applied(self, data, settings_or(Apply, settings, given))
 
-    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """The perplexity of files of text, or of a list of sentences."""
         from spinney.lm.scoring import evaluated
 
-        return evaluated(self, data, settings_or(Evaluate, settings, given))
+        return Views(evaluated(self, data, settings_or(Evaluate, settings, given)))
 
-    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Which part of the context gave how much of the probability of each word."""
         from spinney.lm.explaining import explained
 
-        return explained(self, data, settings_or(Explain, settings, given))
+        return Views(explained(self, data, settings_or(Explain, settings, given)))
 
 
 def measured(

@@ -37,7 +37,7 @@ from spinney.settings import Settings, choose
 from spinney.settings import lm as lm_settings
 from spinney.structure import ClassTree
 from spinney.structure.reading import class_tree, is_model, word_classes
-from spinney.views import Facts, Lines, View
+from spinney.views import Facts, Lines, Views
 
 #: The names of the smoothed n-gram models in :func:`spinney.lm.smoothing.fit_ngram`.
 _NGRAM: dict[str, tuple[str, dict[str, Any]]] = {
@@ -338,17 +338,17 @@ def _parts(paths: Sequence[str]) -> tuple[dict[str, LanguageModel], Reading]:
 # ------------------------------------------------------------------------------------------- other verbs
 
 
-def sample(model: str | LanguageModel, settings: Settings | None = None, **given: Any) -> list[View]:
+def sample(model: str | LanguageModel, settings: Settings | None = None, **given: Any) -> Views:
     """Sentences drawn from a model."""
     s: Any = settings or lm_settings.Sample.of(given)
     fitted = load_language_model(model) if isinstance(model, str) else model
     words, _ = context_words(s.context, reading_of(fitted))
     how = {"max_words": s.max_words, "temperature": s.temperature, "random_state": s.seed}
     drawn = fitted.sample(s.number, context=words, **how)
-    return [Lines("sentences", "", [" ".join(sentence) for sentence in drawn], drawn)]
+    return Views([Lines("sentences", "", [" ".join(sentence) for sentence in drawn], drawn)])
 
 
-def export(model: str, output: str, settings: Settings | None = None) -> list[View]:
+def export(model: str, output: str, settings: Settings | None = None) -> Views:
     """Write a back-off model to an ARPA file."""
     fitted = load_language_model(model)
     if not isinstance(fitted, BackoffModel):
@@ -359,13 +359,15 @@ def export(model: str, output: str, settings: Settings | None = None) -> list[Vi
         )
     write_arpa(fitted, output)
     if output == "-":
-        return []
+        return Views([])
     grams = [size.grams for size in order_sizes(fitted)]
     listed = ", ".join(f"{n:,}" for n in grams)
-    return [
-        Facts("facts", "", {"output": output, "grams": grams}, {}),
-        Lines("", "", [f"Wrote {output} with {listed} n-grams"]),
-    ]
+    return Views(
+        [
+            Facts("facts", "", {"output": output, "grams": grams}, {}),
+            Lines("", "", [f"Wrote {output} with {listed} n-grams"]),
+        ]
+    )
 
 
 def import_arpa(arpa: str, settings: Settings | None = None, **given: Any) -> BackoffModel:

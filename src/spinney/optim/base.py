@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.errors import OptionError, shown
+from spinney.views import Facts, Series, Views, notebook_html
 
 Vector = NDArray[np.float64]
 
@@ -302,6 +303,9 @@ class Step(NamedTuple):
     violation: float
 
 
+_SHOWN = 200  # iterations that a person sees
+
+
 @dataclass
 class Solution:
     """What a solver found, with its certificate.
@@ -328,6 +332,25 @@ class Solution:
     gap: float = np.inf
     copy_norms: Vector | None = None
     stalled: bool = False
+
+    def views(self) -> Views:
+        """What a person sees of it: the certificate, and how the objective fell."""
+        known = {"solver": self.solver, "objective": float(self.objective), "gap": self.proven_gap}
+        known |= {"violation": float(self.violation), "converged": self.converged, "iterations": self.n_iter}
+        known |= {"weights": len(self.w), "active": int(np.count_nonzero(self.w)), "seconds": self.seconds}
+        known |= {"interrupted": self.interrupted}
+        drawn = []
+        if len(self.trace) > 1:
+            every = -(-len(self.trace) // _SHOWN)
+            shown = [*self.trace[:-1:every], self.trace[-1]]
+            line = {"objective": [float(step.objective) for step in shown]}
+            at = [str(step.iteration) for step in shown]
+            drawn = [Series("trace", "Objective", line, at, "The objective by iteration")]
+        return Views([Facts("facts", "", known), *drawn])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return notebook_html(self.views())
 
     @property
     def proven_gap(self) -> float | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from spinney.views import Facts, Note, Section, Series, Table, View
+from spinney.errors import OptionError, unknown_choice
+from spinney.views import Facts, Note, Section, Series, Table, View, Views, every, notebook_html
 
 #: Weights whose paths are drawn: twice as many as there are colours.
 LINES = 16
@@ -55,6 +56,10 @@ class Path:
                 return min(range(len(values)), key=lambda i: sign * values[i])
         return None
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return notebook_html(self.views())
+
     def views(self) -> list[View]:
         """What a page shows of the path."""
         labels = [_lam(lam) for lam in self.lams]
@@ -65,10 +70,7 @@ class Path:
             known |= {f"{name} at best λ": values[best] for name, values in self.scores.items()}
         views: list[View] = [Facts("", "", known)]
         if self.weights:
-            about = Note(
-                f"The {len(self.weights)} weights that are largest on average over these λ. Point at the chart to see "
-                "numbers."
-            )
+            about = Note(f"The {len(self.weights)} weights that are largest on average over these λ.")
             drawn = Series(
                 "weights", "", self.weights, labels, "Weights by λ, from the strongest on the left"
             )
@@ -92,6 +94,37 @@ class Path:
             Section("Models", [Table("points", "", header, list(zip(*columns)), keys)]),
         ]  # type: ignore[arg-type]
 
+    def plot_path(self, what: Literal["weights", "scores", "active"] = "weights", ax: Any = None) -> Any:
+        """Draw the path with Matplotlib (extra ``plots``); a grey line marks the λ that does best on held-out data.
+
+        Parameters
+        ----------
+        what
+            ``weights``: the largest weights as λ falls; ``scores``: the first score, on all data that have it;
+            ``active``: how many weights are not zero.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        if what not in _FIGURES:
+            raise unknown_choice("what must be", what, _FIGURES)
+        labels = [_lam(lam) for lam in self.lams]
+        name = next(iter(self.scores), "score").removeprefix("dev ").removeprefix("training ")
+        scores = {of: values for of, values in self.scores.items() if of.endswith(f" {name}")}
+        active = {"active weights": [float(n) for n in self.active]}
+        lines = {"weights": self.weights, "scores": scores, "active": active}[what]
+        if not lines:
+            raise OptionError(f"this path has no {what} to draw")
+        title = f"{_capital(name)} by λ" if what == "scores" else _FIGURES[what]
+        ax = Series("", title, lines, labels).plot(ax)
+        ax.set_xlabel("λ")
+        if self.best is not None:
+            ax.axvline(self.best, color="0.6", linewidth=1, zorder=0)
+        return ax
+
     def _charts(self, labels: Sequence[str], best: int | None) -> list[View]:
         """A chart for each kind of score, with training and held-out data in one."""
         kinds: dict[str, dict[str, Sequence[float]]] = {}
@@ -104,6 +137,31 @@ class Path:
                 caption += f"; λ = {labels[best]} does best on dev, so its score there is somewhat optimistic"
             charts.append(Series("", "", lines, labels, caption))
         return charts
+
+
+_FIGURES = {"weights": "The largest weights by λ", "scores": "", "active": "Non-zero weights by λ"}
+
+
+class PathViews(Views):
+    """The views of a path, which can draw it, too."""
+
+    def __init__(self, views: Iterable[View], path: Path) -> None:
+        super().__init__(views)
+        self.path = path
+
+    def plot_path(self, what: Literal["weights", "scores", "active"] = "weights", ax: Any = None) -> Any:
+        """Draw the path with Matplotlib; see :meth:`Path.plot_path`."""
+        return self.path.plot_path(what, ax)
+
+
+def plot_choice(views: Iterable[View], ax: Any = None) -> Any:
+    """Draw how the λ of a model was chosen: the first chart of what :func:`how_chosen` gives."""
+    for view in every(views):
+        if isinstance(view, Series):
+            return view.plot(ax)
+    raise OptionError(
+        "the model does not record several strengths that were tried: plot the result of path in its place"
+    )
 
 
 def how_chosen(rows: object, measure: str = "", chosen: object = None) -> list[View]:

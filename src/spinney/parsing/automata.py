@@ -37,7 +37,7 @@ from spinney.parsing.signed import Signed
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings.parse import AUTOMATA, Apply, Evaluate, Explain, Inspect, Signs
 from spinney.settings.report import Report
-from spinney.views import View
+from spinney.views import Arcs, Views
 
 _FAR = 1e200  # totals above this, or below its inverse, are computed again with other factors
 _ATTEMPTS = 8
@@ -278,23 +278,35 @@ class HeadAutomata(Model):
             raise file.error("damaged: its distribution of tags is not a distribution")
         return model
 
-    def summary(self) -> list[View]:
+    def summary(self) -> Views:
         """What ``fit`` prints."""
         from spinney.parsing.views import fit_facts
 
-        return [fit_facts(self.facts)]
+        return Views([fit_facts(self.facts)])
 
-    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+    def views(self, settings: Settings | None = None, **given: Any) -> Views:
         """What ``inspect`` shows: the modifiers of each tag."""
         from spinney.parsing.views import automata_views
 
-        return automata_views(self, settings_or(Inspect, settings, given))
+        return Views(automata_views(self, settings_or(Inspect, settings, given)))
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def plot_arcs(self, sentence: Sentence | Sequence[str], ax: Any = None) -> Any:
+        """Draw the tree of a sentence, given as tags or as CoNLL-U, with Matplotlib (extra ``plots``).
+
+        Where a sentence of CoNLL-U has heads, wrong arcs are red, and the right ones are dashed. Returns the axes.
+        """
+        tags = self._tags(sentence)
+        heads = [int(head) for head in self.predict([sentence])[0]]
+        known = sentence if isinstance(sentence, Sentence) else Sentence(list(tags))
+        return Arcs("", "", known.forms, tags if known is sentence else [], heads, known.heads or None).plot(
+            ax
+        )
+
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """The page of the model, with data if given."""
         from spinney.parsing.page import automata_page
 
-        return automata_page(self, data, settings_or(Report, settings, given))
+        return Views(automata_page(self, data, settings_or(Report, settings, given)))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Heads for the sentences of a file, or for sentences of CoNLL-U in memory."""
@@ -302,17 +314,17 @@ class HeadAutomata(Model):
 
         return apply_automata(self, data, settings_or(Apply, settings, given))
 
-    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Why sentences have their trees: the arcs of each, with log-probabilities that add up."""
         from spinney.parsing.explaining import explain_automata
 
-        return explain_automata(self, data, settings_or(Explain, settings, given))
+        return Views(explain_automata(self, data, settings_or(Explain, settings, given)))
 
-    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Scores on a treebank, in files or in memory: the share of correct heads."""
         from spinney.parsing.scoring import evaluated
 
-        return evaluated(self, data, settings_or(Evaluate, settings, given))
+        return Views(evaluated(self, data, settings_or(Evaluate, settings, given)))
 
 
 def _read_automata(file: ModelFile, prefix: str, n_tags: int) -> Automata:

@@ -41,7 +41,7 @@ from spinney.progress import task
 from spinney.settings import Settings, choose, settings_or
 from spinney.settings.parse import GRAMMARS, Apply, Decoder, Evaluate, Explain, Inspect
 from spinney.settings.report import Report
-from spinney.views import View
+from spinney.views import Views
 
 
 class Bracket(NamedTuple):
@@ -370,23 +370,27 @@ class Parser(Model):
 
         return Structures(parser=lambda: parser, constituents=lambda: partial(trees_of, self))
 
-    def summary(self) -> list[View]:
+    def summary(self) -> Views:
         """What ``fit`` prints."""
         from spinney.parsing.views import fit_facts
 
-        return [fit_facts(self.facts)]
+        return Views([fit_facts(self.facts)])
 
-    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+    def views(self, settings: Settings | None = None, **given: Any) -> Views:
         """What ``inspect`` shows: the labels of the grammar, and what the states of some of them stand for."""
         from spinney.parsing.views import parser_views
 
-        return parser_views(self, settings_or(Inspect, settings, given))
+        return Views(parser_views(self, settings_or(Inspect, settings, given)))
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def plot_tree(self, words: Sequence[str], tags: Sequence[str] | None = None, ax: Any = None) -> Any:
+        """Draw the tree of a sentence with Matplotlib (extra ``plots``), into ``ax`` if it is given."""
+        return self.parse([words], None if tags is None else [tags])[0].plot(ax)
+
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """The page of the model, with data if given."""
         from spinney.parsing.page import parser_page
 
-        return parser_page(self, data, settings_or(Report, settings, given))
+        return Views(parser_page(self, data, settings_or(Report, settings, given)))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Trees of the sentences of a file, or of tokenised sentences."""
@@ -394,17 +398,17 @@ class Parser(Model):
 
         return apply_parser(self, data, settings_or(Apply, settings, given))
 
-    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Why sentences have their trees: the rules of each, with log-probabilities that add up."""
         from spinney.parsing.explaining import explain_parser
 
-        return explain_parser(self, data, settings_or(Explain, settings, given))
+        return Views(explain_parser(self, data, settings_or(Explain, settings, given)))
 
-    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Scores on a treebank, in files or in memory: brackets, heads and tags."""
         from spinney.parsing.scoring import evaluated
 
-        return evaluated(self, data, settings_or(Evaluate, settings, given))
+        return Views(evaluated(self, data, settings_or(Evaluate, settings, given)))
 
 
 def _examples(trees: Sequence[Tree], n: int = 5, shortest: int = 5, longest: int = 12) -> list[list[str]]:

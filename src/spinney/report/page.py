@@ -42,7 +42,12 @@ def escape(text: object) -> Html:
     >>> escape('</script> & "so on"')
     '&lt;/script&gt; &amp; &quot;so on&quot;'
     """
-    return text if isinstance(text, Html) else Html(html.escape(_UNSHOWABLE.sub("\ufffd", str(text))))
+    return text if isinstance(text, Html) else Html(html.escape(showable(str(text))))
+
+
+def showable(text: str) -> str:
+    """Text in which a question mark stands for each character that cannot be shown."""
+    return _UNSHOWABLE.sub("\ufffd", text)
 
 
 def shown(value: object) -> Html:

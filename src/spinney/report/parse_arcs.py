@@ -42,7 +42,7 @@ def drawn_arcs(
     wrong = [gold is not None and head != gold[i] for i, head in enumerate(heads)]
     arcs = [(head, i + 1, " wrong" if wrong[i] else "") for i, head in enumerate(heads)]
     arcs += [(gold[i], i + 1, " missed") for i in range(len(words)) if wrong[i] and gold is not None]
-    levels = _levels([(min(h, m), max(h, m)) for h, m, _ in arcs if h])
+    levels = arc_levels([(min(h, m), max(h, m)) for h, m, _ in arcs if h])
     highest = max(levels.values(), default=0)
     level = min(_LEVEL, _HIGHEST / max(highest, 1))
     base = level * highest + 26
@@ -78,7 +78,7 @@ def drawn_arcs(
     )
 
 
-def _levels(spans: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
+def arc_levels(spans: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
     """The level of each span, above all spans inside it."""
     level: dict[tuple[int, int], int] = {}
     for low, high in sorted(set(spans), key=lambda span: span[1] - span[0]):

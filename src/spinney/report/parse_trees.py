@@ -32,7 +32,7 @@ def drawn_tree(tree: Tree, marked: Sequence[bool] = (), note: str = "wrong") -> 
     (6, 1)
     """
     nodes = list(tree.nodes())
-    depth, children = _places(nodes)
+    depth, children = node_places(nodes)
     row = [0.0] * len(nodes)
     leaves = [i for i, node in enumerate(nodes) if node.word is not None]
     for place, i in enumerate(leaves):
@@ -95,7 +95,7 @@ def phrase_lines(tree: Tree) -> list[tuple[str, str]]:
     return lines
 
 
-def _places(nodes: Sequence[Tree]) -> tuple[list[int], list[list[int]]]:
+def node_places(nodes: Sequence[Tree]) -> tuple[list[int], list[list[int]]]:
     """The depth of each node, parents first, and the numbers of its children."""
     depth, children = [0] * len(nodes), [[] for _ in nodes]  # type: tuple[list[int], list[list[int]]]
     waiting: list[int] = []  # nodes whose children are not all found, the innermost last

@@ -12,7 +12,7 @@ from spinney.errors import OptionError
 from spinney.files import ModelFile, Parts
 from spinney.model import Contents, Model, Structures
 from spinney.settings import Settings
-from spinney.views import Facts, View
+from spinney.views import Facts, Views
 
 
 class Stored(Model):
@@ -51,17 +51,17 @@ class Stored(Model):
         """What it gives to models: itself."""
         return Structures(**{self.role: lambda: self})
 
-    def summary(self) -> list[View]:
+    def summary(self) -> Views:
         """What a command that makes one prints."""
-        return [Facts("facts", "", self.facts)]
+        return Views([Facts("facts", "", self.facts)])
 
     def _no_data(self, data: Any) -> None:
         if data is not None:
             raise OptionError(f"the page of {type(self).__name__} cannot show a text")
 
-    def views(self, settings: Settings | None = None) -> list[View]:
+    def views(self, settings: Settings | None = None) -> Views:
         """What a person sees of it: what its page shows."""
-        return self.report_views(None, settings)
+        return Views(self.report_views(None, settings))
 
     def __deepcopy__(self, memo: object) -> Self:
         """Itself: it never changes, and scikit-learn copies the parameters of an estimator for each fit."""

@@ -21,7 +21,7 @@ from spinney.structure._forest import depths
 from spinney.structure._json import read_json, write_json
 from spinney.structure._stored import Stored, Words, frozen
 from spinney.structure.wordclasses import WordClasses
-from spinney.views import View
+from spinney.views import Views
 
 
 class Codes(NamedTuple):
@@ -260,12 +260,12 @@ class ClassTree(Stored):
 
     # -- files ----------------------------------------------------------------------------------------
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """What its page shows: the tree, and the depths of the classes."""
         from spinney.structure.pages import tree_page
 
         self._no_data(data)
-        return tree_page(self)
+        return Views(tree_page(self))
 
     @property
     def facts(self) -> dict[str, Any]:  # type: ignore[override]

@@ -18,7 +18,7 @@ from spinney.structure import _groupfile
 from spinney.structure._forest import Nesting, depths, nesting
 from spinney.structure._stored import Stored, frozen
 from spinney.structure.wordclasses import WordClasses
-from spinney.views import View
+from spinney.views import Views
 
 Weights = Literal["sqrt", "unit"] | ArrayLike
 Empty = Literal["drop", "refuse"]
@@ -436,12 +436,12 @@ class Groups(Stored):
 
     # -- files ----------------------------------------------------------------------------------------
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """What its page shows: the groups, their sizes, and how they are nested."""
         from spinney.structure.pages import groups_page
 
         self._no_data(data)
-        return groups_page(self)
+        return Views(groups_page(self))
 
     @property
     def facts(self) -> dict[str, Any]:  # type: ignore[override]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.structure.words import short
+from spinney.errors import OptionError
+from spinney.structure.words import known_word, short
 from spinney.structure.wordvectors import Metric, WordVectors
-from spinney.views import Point
+from spinney.views import Point, WordMap
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +57,39 @@ def map_points(
             words, places, groups or [0] * len(words), notes or none, near
         )
     ]
+
+
+#: Words of a figure, where none can be pointed at.
+PLOTTED = 100
+
+
+def plot_words(
+    vectors: WordVectors,
+    words: Sequence[str],
+    *,
+    class_of: Callable[[str], int] | None = None,
+    metric: Metric = "cosine",
+    ax: Any = None,
+) -> Any:
+    """Draw a map of words with Matplotlib, in a colour for each class if there are classes; returns the axes.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> vectors = WordVectors(["tea", "coffee", "car"], [[0.9, 0.1], [0.8, 0.2], [0.1, 0.9]])
+    >>> sorted(text.get_text() for text in plot_words(vectors, ["tea", "car"]).texts)
+    ['car', 'tea']
+    """
+    chosen = [known_word(vectors, word) for word in dict.fromkeys(words)]
+    if len(chosen) < 2:
+        raise OptionError("a map needs at least two words")
+    # Classes are numbered as they come, so that few of them have the same colour.
+    number: dict[int, int] = {}
+    groups = None
+    if class_of is not None:
+        groups = [number.setdefault(class_of(word), len(number)) for word in chosen]
+    return WordMap("map", "", map_points(vectors, chosen, groups=groups, metric=metric)).plot(ax)
 
 
 def _frequent(vectors: WordVectors, words: Sequence[str]) -> WordVectors:

@@ -18,7 +18,7 @@ from spinney.settings import Settings, settings_or
 from spinney.settings.report import Report
 from spinney.structure._json import read_json, write_json
 from spinney.structure._stored import OfWords, Words, frozen
-from spinney.views import View
+from spinney.views import Views
 
 Default = TypeVar("Default")
 _MOST_EMPTY = 1 << 16  # classes may be without words, but not without end
@@ -175,11 +175,32 @@ class WordClasses(OfWords):
 
     # -- files ----------------------------------------------------------------------------------------
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def plot_map(self, words: Sequence[str] | None = None, ax: Any = None) -> Any:
+        """Draw words such that those of similar classes are close together, with Matplotlib (extra ``plots``).
+
+        Parameters
+        ----------
+        words : sequence of str, optional
+            The words to draw; by default the hundred most frequent ones.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from spinney.structure.classviews import path_vectors
+        from spinney.structure.maps import PLOTTED, by_count, plot_words
+
+        if words is None:
+            words = [self.words[i] for i in by_count(self.words, self.counts, PLOTTED, None)]
+        return plot_words(path_vectors(self), words, class_of=self.__getitem__, metric="hellinger", ax=ax)
+
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """What its page shows: classes, a map of words, their tree; with data, sentences labelled with classes."""
         from spinney.structure.pages import classes_page
 
-        return classes_page(self, data, settings_or(Report, settings, given))
+        return Views(classes_page(self, data, settings_or(Report, settings, given)))
 
     @property
     def facts(self) -> dict[str, Any]:  # type: ignore[override]

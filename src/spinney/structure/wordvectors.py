@@ -18,7 +18,7 @@ from spinney.structure import _fasttext, _word2vec
 from spinney.structure._stored import OfWords, Words
 from spinney.structure.subwords import Subwords
 from spinney.structure.wordclasses import WordClasses
-from spinney.views import View
+from spinney.views import Views
 
 Metric = Literal["cosine", "dot", "hellinger"]
 
@@ -276,12 +276,30 @@ class WordVectors(OfWords):
 
     # -- files ----------------------------------------------------------------------------------------
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """What its page shows: a map of words, and the words at the ends of dimensions."""
         from spinney.structure.pages import vectors_page
 
         self._no_data(data)
-        return vectors_page(self, settings_or(Report, settings, given))
+        return Views(vectors_page(self, settings_or(Report, settings, given)))
+
+    def plot_map(self, words: Sequence[str] | None = None, ax: Any = None) -> Any:
+        """Draw words such that those with similar vectors are close together, with Matplotlib (extra ``plots``).
+
+        Parameters
+        ----------
+        words : sequence of str, optional
+            The words to draw; by default the first hundred.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from spinney.structure.maps import PLOTTED, plot_words
+
+        return plot_words(self, self.words[:PLOTTED] if words is None else words, ax=ax)
 
     @property
     def facts(self) -> dict[str, Any]:  # type: ignore[override]

@@ -6,7 +6,7 @@ import copy
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from spinney.tagging.methods import plan_of
 from spinney.tagging.support import Shape
 from spinney.tagging.training import train
 from spinney.tagging.weights import ChainWeights
-from spinney.views import Facts, Note, Table, View
+from spinney.views import Facts, Note, Table, Views, notebook_html
 
 if TYPE_CHECKING:
     from spinney.tagging.tagger import Tagger
@@ -99,17 +99,25 @@ class TaggerPath:
         best.facts_["tried"] = [point.row() for point in self.points]
         return best
 
-    def views(self) -> list[View]:
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return notebook_html(self.report_views())
+
+    def views(self) -> Views:
         """The points as a table."""
         rows = [point.row() for point in self.points]
         header = list(rows[0]) if rows else []
-        return [Table("points", "Regularisation path", header, [list(row.values()) for row in rows])]
+        return Views([Table("points", "Regularisation path", header, [list(row.values()) for row in rows])])
 
-    def report_views(self) -> list[View]:
+    def report_views(self) -> Views:
         """The views of a page: scores on held-out and training sentences, and the weights as they become non-zero."""
         known = {"sentences": len(self.columns), "tokens": self.columns.n_tokens}
         what = f"The regularisation path of a tagger: models with the penalty {self.penalty} as λ decreases."
-        return [Note(what), Facts("", "", known), *self.curves().views()]
+        return Views([Note(what), Facts("", "", known), *self.curves().views()])
+
+    def plot_path(self, what: Literal["weights", "scores", "active"] = "weights", ax: Any = None) -> Any:
+        """Draw the path with Matplotlib (extra ``plots``); see :meth:`spinney.optim.paths.Path.plot_path`."""
+        return self.curves().plot_path(what, ax)
 
     def curves(self) -> Path:
         """Scores, sizes and the largest weights over λ."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from spinney.corpus import ReadReport
 from spinney.corpus.frames import frame_tokens, is_frame
 from spinney.corpus.lines import fields
 from spinney.errors import InputError
-from spinney.evaluate import conlleval_report, tagging_scores
+from spinney.evaluate import confusion_map, conlleval_report, tagging_scores
 from spinney.evaluate.calibration import answered_scores, confidence_scores, reliability, reliability_table
 from spinney.evaluate.chunks import are_of_phrases, chunks
 from spinney.model import Applied
@@ -30,7 +30,7 @@ from spinney.tagging.reading import (
     read_batches_of,
     read_conllu_batches,
 )
-from spinney.views import Extra, Facts, Folded, Lines, Table, View
+from spinney.views import Extra, Facts, Folded, HeatMap, Lines, Table, View
 
 if TYPE_CHECKING:
     from spinney.tagging.tagger import Tagger
@@ -233,6 +233,18 @@ def _written(record: dict[str, Any]) -> str:
             lines.append("")
     lines += record.get("after", [""] if ways else [])
     return "".join(line + "\n" for line in lines)
+
+
+def confusion(tagger: Tagger, data: Any, s: Any) -> HeatMap:
+    """Which labels are taken for which, in labelled sentences."""
+    tagger.check_fitted()
+    tagger = _set(tagger, s)
+    columns = tagger.columns(*data) if is_pair(data) else labelled_data(data, s, ReadReport())
+    if not columns.n_tokens:
+        raise InputError("no sentences to label")
+    truth = columns.strings(-1)
+    predicted = tagger.in_scheme_of(columns, tagger.label_columns(columns.without_last()))
+    return confusion_map(truth, chain.from_iterable(predicted), tagger.written_labels)
 
 
 def evaluated(tagger: Tagger, data: Any, s: Any) -> list[View]:

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from spinney.errors import InputError, OptionError
+from spinney.evaluate import plot_confusion
 from spinney.files import ModelFile
-from spinney.model import Applied, Contents, Model
+from spinney.model import Applied, Contents, Model, ShownEstimator
 from spinney.optim import warn_unless_converged
 from spinney.optim.base import Penalty, Solution, Vector
+from spinney.optim.paths import how_chosen, plot_choice
 from spinney.settings import Settings, choose, settings_class, settings_of, settings_or, takes
 from spinney.settings.report import Report
 from spinney.settings.tag import FIT, UNPENALISED, Apply, Estimator, Evaluate, Explain, Inspect
@@ -31,13 +33,13 @@ from spinney.tagging.sequences import Sequences
 from spinney.tagging.stopping import DevSet
 from spinney.tagging.storing import contents_of, restore
 from spinney.tagging.weights import ChainWeights
-from spinney.views import View
+from spinney.views import Views
 
 _DEFAULTS = {setting.name: setting.default for setting in settings_of(Estimator)}
 
 
 @takes(Estimator, "patterns")
-class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
+class Tagger(ShownEstimator, Labelling, Model, BaseEstimator):  # type: ignore[misc]
     """Labels the tokens of sentences with a linear-chain conditional random field or a simpler chain model.
 
     Parameters
@@ -339,24 +341,24 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
         restore(tagger, file)
         return tagger
 
-    def summary(self) -> list[View]:
+    def summary(self) -> Views:
         """What ``fit`` prints."""
         from spinney.tagging.views import summary_views
 
-        return summary_views(self)
+        return Views(summary_views(self))
 
-    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+    def views(self, settings: Settings | None = None, **given: Any) -> Views:
         """What ``inspect`` shows: facts, the strongest observations and transitions, and active weights by pattern."""
         from spinney.tagging.views import inspection
 
-        return inspection(self, settings_or(Inspect, settings, given))
+        return Views(inspection(self, settings_or(Inspect, settings, given)))
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """What the page of the tagger shows; with data, sentences that it labels, and scores if they are labelled."""
         from spinney.tagging.report import report
 
         self.check_fitted()
-        return report(self, data, settings_or(Report, settings, given))
+        return Views(report(self, data, settings_or(Report, settings, given)))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Labels for the sentences of a file, or for sentences in memory."""
@@ -364,20 +366,34 @@ class Tagger(Labelling, Model, BaseEstimator):  # type: ignore[misc]
 
         return applied(self, data, settings_or(Apply, settings, given))
 
-    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def plot_confusion(
+        self, data: Any, settings: Settings | None = None, *, ax: Any = None, **given: Any
+    ) -> Any:
+        """Draw which labels of tokens are taken for which, with Matplotlib (extra ``plots``).
+
+        Takes what :meth:`evaluate` takes, and returns the axes.
+        """
+        from spinney.tagging.scoring import confusion
+
+        return plot_confusion(confusion(self, data, settings_or(Evaluate, settings, given)), ax)
+
+    def plot_path(self, ax: Any = None) -> Any:
+        """Draw the score at each strength that ``fit`` tried, with Matplotlib (extra ``plots``); returns the axes.
+
+        For the weights along a path, see :meth:`spinney.tagging.TaggerPath.plot_path`.
+        """
+        self.check_fitted()
+        return plot_choice(how_chosen(self.facts_.get("tried"), chosen=self.lam), ax)
+
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Errors and phrase scores on labelled sentences: files, or (sentences, labels)."""
         from spinney.tagging.scoring import evaluated
 
-        return evaluated(self, data, settings_or(Evaluate, settings, given))
+        return Views(evaluated(self, data, settings_or(Evaluate, settings, given)))
 
-    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """Why tokens have their labels: what speaks for each, and what for the next best label."""
         from spinney.tagging.explaining import explained
 
         self.check_fitted()
-        return explained(self, data, settings_or(Explain, settings, given))
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """What a notebook shows: the views, once there is a model."""
-        shown = {"text/html": self._repr_html_()} if hasattr(self, "weights_") else {}
-        return {"text/plain": repr(self), **shown}
+        return Views(explained(self, data, settings_or(Explain, settings, given)))

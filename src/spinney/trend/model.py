@@ -24,7 +24,7 @@ from spinney.trend.regression import TimeSeriesClassifier, TimeSeriesRegressor
 from spinney.trend.series import alpha_histogram, forecast, strongest_series
 from spinney.trend.text import TimeSeriesTextModel
 from spinney.trend.words import FrequentWords
-from spinney.views import View
+from spinney.views import Views
 
 Series = TimeSeriesRegressor | TimeSeriesClassifier | TimeSeriesTextModel
 Task = Literal["regression", "classification", "text"]
@@ -355,25 +355,47 @@ class TrendModel(Model):
             raise file.error("damaged: its times are not months")
         return model
 
-    def summary(self) -> list[View]:
+    def summary(self) -> Views:
         """What ``fit`` prints."""
         from spinney.trend.views import choice_notes, fit_facts
 
-        return [fit_facts(self.facts), *choice_notes(self.facts)]
+        return Views([fit_facts(self.facts), *choice_notes(self.facts)])
 
-    def views(self, settings: Settings | None = None, **given: Any) -> list[View]:
+    def views(self, settings: Settings | None = None, **given: Any) -> Views:
         """What ``inspect`` shows: the strongest series, those that changed most, and how stiff they are."""
         from spinney.trend.views import inspection
 
-        return inspection(self, settings_or(Inspect, settings, given))
+        return Views(inspection(self, settings_or(Inspect, settings, given)))
 
-    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> list[View]:
+    def plot_series(
+        self, words: Sequence[str] | None = None, *, effect: str | None = None, top: int = 8, ax: Any = None
+    ) -> Any:
+        """Draw what words weigh over time, with Matplotlib (extra ``plots``).
+
+        Parameters
+        ----------
+        words : sequence of str, optional
+            The words, or other features, to draw; by default the ``top`` ones with the largest norm.
+        effect : str, optional
+            One of :attr:`effects`; by default that of the strongest series.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from spinney.trend.views import series_view
+
+        return series_view(self, words, effect, top).plot(ax)
+
+    def report_views(self, data: Any = None, settings: Settings | None = None, **given: Any) -> Views:
         """The page of the model; it shows no documents."""
         from spinney.trend.views import page_views
 
         if data is not None:
             raise OptionError("the page of a trend cannot show documents")
-        return page_views(self, settings_or(Report, settings, given))
+        return Views(page_views(self, settings_or(Report, settings, given)))
 
     def apply(self, data: Any, settings: Settings | None = None, **given: Any) -> Applied:
         """Forecasts for documents, in files or in memory: a number or class, or how surprising their words are."""
@@ -381,14 +403,14 @@ class TrendModel(Model):
 
         return applied(self, data, settings_or(Apply, settings, given))
 
-    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def explain(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """What the words of documents, in files or in memory, add to their forecasts."""
         from spinney.trend.explaining import explained
 
-        return explained(self, data, settings_or(Explain, settings, given))
+        return Views(explained(self, data, settings_or(Explain, settings, given)))
 
-    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+    def evaluate(self, data: Any, settings: Settings | None = None, **given: Any) -> Views:
         """How well dated documents, in files or in memory, are forecast."""
         from spinney.trend.forecasting import evaluated
 
-        return evaluated(self, data, settings_or(Evaluate, settings, given))
+        return Views(evaluated(self, data, settings_or(Evaluate, settings, given)))

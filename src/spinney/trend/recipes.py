@@ -21,7 +21,7 @@ from spinney.trend.regression import TimeSeriesClassifier, TimeSeriesRegressor
 from spinney.trend.sources import Columns, Read, paths_of, read_dated
 from spinney.trend.text import TimeSeriesTextModel
 from spinney.trend.words import FrequentWords
-from spinney.views import View
+from spinney.views import Views
 
 #: The estimator of each task, with its settings.
 _SERIES: dict[str, tuple[Any, type[Settings]]] = {
@@ -171,11 +171,11 @@ def compare_methods(data: Any, settings: Settings | None = None, **given: Any) -
     return found
 
 
-def comparison(data: Any, settings: Settings | None = None, **given: Any) -> list[View]:
+def comparison(data: Any, settings: Settings | None = None, **given: Any) -> Views:
     """What ``spinney trend compare`` shows: the views of :func:`compare_methods`."""
     from spinney.trend.views import comparison_views
 
-    return comparison_views(compare_methods(data, settings, **given))
+    return Views(comparison_views(compare_methods(data, settings, **given)))
 
 
 def _bin_of(s: Compare) -> Any:

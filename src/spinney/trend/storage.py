@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from spinney.errors import InputError
 from spinney.files import FilePath, ModelFile, Parts, csr_tensors
-from spinney.model import Contents, Model
+from spinney.model import Contents, Model, ShownEstimator
 from spinney.settings.trend import Series
 
 FACTS = (
@@ -29,7 +29,7 @@ FACTS = (
 ADAPTED = {"kappa_": (-np.inf, np.inf), "e_alpha_": (None, None), "shrinkage_": (0.0, np.inf)}
 
 
-class SeriesModel(Model, BaseEstimator):  # type: ignore[misc]
+class SeriesModel(ShownEstimator, Model, BaseEstimator):  # type: ignore[misc]
     """The shared part of the estimators of series: their settings, facts about a fit, and files."""
 
     takes: ClassVar[type[Series]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spinney.errors import InputError, did_you_mean
+from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
 from spinney.settings.report import Report
 from spinney.settings.trend import Inspect
 from spinney.structure.words import short
@@ -225,6 +225,31 @@ def _charts(model: TrendModel, by_effect: Mapping[str, Sequence[Strand]], ranked
     if len(full) > _EFFECTS:
         views.append(Note(f"{len(full) - _EFFECTS:,} more covariates are not shown.", faint=True))
     return views
+
+
+def series_view(model: TrendModel, words: Sequence[str] | None, effect: str | None, top: int) -> Series:
+    """The series of some words, or the strongest ones, for a figure."""
+    if effect is not None and effect not in model.effects:
+        raise unknown_choice("effect must be", effect, model.effects)
+    if words is None:
+        by_effect = model.strongest(top)
+        if effect is None:
+            effect = max(
+                by_effect, key=lambda one: max((strand.score for strand in by_effect[one]), default=0.0)
+            )
+        lines = {strand.word: strand.values.tolist() for strand in by_effect[effect]}
+    else:
+        effect = model.effects[0] if effect is None else effect
+        place = {name: i for i, name in enumerate(model.names)}
+        for word in words:
+            if word not in place:
+                what = f"{word!r} is not among the {len(place):,} features of the model"
+                raise InputError(what, remedy=did_you_mean(word, place))
+        coef = model.coef[:, :, model.effects.index(effect)]
+        lines = {word: coef[:, place[word]].tolist() for word in words}
+    if not lines:
+        raise OptionError("there are no series to draw: all weights are 0")
+    return Series("", "", lines, model.labels, _caption(model, effect))
 
 
 def _caption(model: TrendModel, effect: str) -> str:
