@@ -38,7 +38,7 @@ def main(quick: bool) -> None:
     """Run all tasks and write the tables; ``quick``: on less text."""
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        sections = [_tagging(400 if quick else 2000), _classifying(1000 if quick else None)]
+        sections = [_tagging(400 if quick else 1000), _classifying(1000 if quick else None)]
         sections += [_language_models(quick), _classes(quick)]
     publish("methods", sections, [], quick, how="one run each, one thread; CPU seconds with start-up")
 
@@ -92,7 +92,6 @@ def _tagging(n: int) -> str:
     ways = [
         preset,
         [*preset, "--penalty", "elasticnet"],
-        [*preset, "--penalty", "l1"],
         [*preset, "--method", "memm"],
         [*preset, "--solver", "pa"],
         ["--method", "hmm"],

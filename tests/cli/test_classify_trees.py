@@ -127,4 +127,4 @@ def test_mistakes(trees, refused, tmp_path):
     bare = tmp_path / "bare.mrg"
     bare.write_text("( (S (NN dog) (VB barks)))\n")
     assert "tree 1 has no label at its root" in fails(bare)
-    assert "--tokens must be words, all or spaces" in fails(trees, "--tokens", "letters")
+    assert "--tokens must be words, all, spaces or spacy:NAME" in fails(trees, "--tokens", "letters")

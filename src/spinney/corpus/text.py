@@ -131,7 +131,7 @@ class Source:
             if given and formats and not formats & {*known, "table"}:
                 raise SettingError(
                     f"{{{name}}} is for tables ({{known}}), not for {{formats}}: leave it out",
-                    known=", ".join(known), formats=", ".join(sorted(formats)),
+                    known=", ".join(one for one in known if one != "frame"), formats=", ".join(sorted(formats)),
                 )  # fmt: skip
         return self
 

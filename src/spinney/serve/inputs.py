@@ -287,7 +287,7 @@ def open_settings(cls: type[Settings]) -> list[Setting]:
     --------
     >>> from spinney.settings.tag import Apply
     >>> [setting.name for setting in open_settings(Apply)]
-    ['decoding', 'scheme', 'proba', 'nbest']
+    ['decoding', 'scheme', 'threshold', 'abstain', 'phrases', 'proba', 'nbest']
     """
     closed = ("threads", "seed", "format", "max_length", "force")
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from spinney.errors import SettingError, unknown_choice
+from spinney.errors import SettingError, listed
 from spinney.settings import (
     AMOUNT,
     COUNT,
@@ -62,7 +62,10 @@ class Words(Settings):
         super().check()
         known = ("words", "all", "spaces", "spacy:NAME")
         if self.tokens is not None and self.tokens not in known and not self.tokens.startswith("spacy:"):
-            raise unknown_choice("tokens must be", self.tokens, known)
+            choices = listed(known, "or")
+            raise SettingError(
+                "{tokens} must be {choices}, not {given}", choices=choices, given=repr(self.tokens)
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,10 +21,8 @@ SHARE = 0.03  # and that of other penalties, as a share of the one for which the
 WORSE = 2  # strengths in a row without a lower error before the search ends
 MOST = 12  # strengths tried
 HELD_OUT = 0.1  # of the sentences
-FEW, FOLDS = (
-    200,
-    5,
-)  # of fewer sentences, a tenth says too little: all of them are held out in turn, in so many parts
+#: Of fewer sentences, a tenth says too little: all of them are held out in turn, in so many parts.
+FEW, FOLDS = 100, 5
 LEAST = 1e-10  # a probability counts as no less than this
 LEARN_FROM, TEST_ON = 2000, 1000  # sentences at most
 
@@ -58,7 +56,7 @@ def choose_strength(
 
     Strengths fall by half powers of ten until the error has not fallen twice in a row; where the first is the best,
     they rise. Sentences that are held out are those of ``dev`` or, in turn, each of ``cv`` parts. By default, a tenth
-    is held out once; fewer than 200 sentences are cross-validated in five parts. At most 2,000 sentences are learned
+    is held out once; fewer than 100 sentences are cross-validated in five parts. At most 2,000 sentences are learned
     from: with a loss summed over sentences, the best strength hardly depends on their number.
 
     Examples
