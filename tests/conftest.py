@@ -10,13 +10,20 @@ import pytest
 from hypothesis import settings
 
 # The first example may import or compile, and a machine may be busy: time is no property of these tests.
-settings.register_profile("unhurried", deadline=None)
+settings.register_profile("unhurried", deadline=None, max_examples=50)
 settings.load_profile("unhurried")
+
+
+#: Long pages about several models at a time, and the methods of the studies: for ``make test-all``.
+SLOW = ("test_page[docs/flows/", "test_page[docs/howto/few-labels]", "tests/replication/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The pages of the documentation first: each is one long test, and nobody should wait for it at the end."""
     items.sort(key=lambda item: "test_docs" not in item.nodeid)
+    for item in items:
+        if any(part in item.nodeid for part in SLOW):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -147,6 +147,7 @@ def test_sentence_log_odds_as_json(fit, facts, manual, refused):
     assert "--documents needs --data" in refused("inspect", path, "--documents", 2)
 
 
+@pytest.mark.slow
 def test_a_file_of_very_many_groups_holds_the_foremost(fit, facts, spinney, monkeypatch):
     how = ["--groups", "sentence,lda:4", "--l1", 2, "--cv", 2]
     whole, path = fit(*how)
