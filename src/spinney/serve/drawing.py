@@ -276,10 +276,11 @@ def _named(found: Any) -> list[str]:
 
 
 def _decided(served: Served, one: Given) -> list[View]:
-    """The words and sentences that decided."""
+    """The words and sentences that decided; the reasons of other models are long, and shown on request."""
     try:
         if "explain" in served.can:
-            return [Folded("Why", served.model.explain(data_for(served.model, one)))]
+            reasons = served.model.explain(data_for(served.model, one))
+            return list(reasons) if served.task == "classify" else [Folded("Why", reasons)]
     except SpinneyError:  # a model that has no reasons to show
         pass
     return []
