@@ -2,7 +2,8 @@
 
 Strengths are chosen, and the seconds include that choice, the start of Python and the reading of files; everything else
 is left to the defaults. Only the sparse tagger has a given strength and a loose tolerance: to choose a strength and to
-prove a sparse optimum takes it minutes. The peers get their usual settings in one line. This is what ``docs/which-method.md`` shows.
+prove a sparse optimum takes it minutes. The peers get their usual settings in one line. ``docs/which-method.md`` shows
+the tables.
 """
 
 from __future__ import annotations
