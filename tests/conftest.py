@@ -14,8 +14,32 @@ settings.register_profile("unhurried", deadline=None, max_examples=50)
 settings.load_profile("unhurried")
 
 
-#: Long pages about several models at a time, and the methods of the studies: for ``make test-all``.
-SLOW = ("test_page[docs/flows/", "test_page[docs/howto/few-labels]", "tests/replication/")
+#: For ``make test-all``: long pages, the methods of the studies, real corpora, and what takes seconds on made-up data.
+SLOW = (
+    "test_page[docs/flows/",
+    "test_page[docs/research/",
+    "test_page[docs/howto/few-labels]",
+    "test_page[docs/howto/report]",
+    "test_page[docs/howto/compare]",
+    "test_page[docs/howto/smaller]",
+    "tests/replication/",
+    "test_pages.py::test_every_kind_of_page",
+    "test_brackets.py::test_deep_trees",
+    "test_brown.py::test_penn_treebank",
+    "test_classify_groups.py::test_families_that_are_learnt",
+    "test_classify_groups.py::test_sentence_log_odds",
+    "test_classify_groups.py::test_inspect_in_words",
+    "test_cleaning.py::test_the_penn_treebank_sample",
+    "test_pitman_yor.py::test_parameters_against_the_integral",
+    "test_real_data.py::test_sentiment_trees",
+    "test_sentiment.py::test_the_treebank",
+    "test_spectral_hmm.py::test_the_error_falls",
+    "test_stochastic_coding.py::test_unbiased_steps",
+    "test_trace_lasso.py::test_admm_by_default_ends_optimal",
+    "test_trace_lasso.py::test_admm_stops_on_its_certificate",
+    "test_trace_lasso.py::test_path_starts_empty",
+    "test_trend.py::test_state_of_the_union",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
