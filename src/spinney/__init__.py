@@ -7,8 +7,9 @@ tasks, ``spinney.structure`` for what they exchange, ``spinney.optim`` for losse
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+TYPE_CHECKING = False  # as typing has it, which takes milliseconds to import: a Ctrl-C then shows a traceback
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -25,6 +26,8 @@ def __getattr__(name: str) -> Any:
 
         return load
     if name in _PACKAGES:
+        from importlib import import_module
+
         return import_module(f"spinney.{name}")
     raise AttributeError(f"module 'spinney' has no attribute {name!r}")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # `signal` itself imports enumerations first
 import os
-import signal
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False  # see spinney/__init__.py
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def main() -> None:

@@ -119,18 +119,11 @@ class Fit:
         except subprocess.TimeoutExpired:
             process.kill()
             return "hang", "still running a minute after the signal"
-        how = (
-            "through"
-            if process.returncode == 0
-            else "saved"
-            if self.model.read_bytes() != self.old
-            else "old"
-        )
         saved = self.model.exists() and self.model.read_bytes() != self.old
         how = "through" if process.returncode == 0 else "saved" if saved else "old"
         # A signal that comes before our first line runs ends the process by itself, which shells show as the same code,
-        # and perhaps with a traceback of Python's own start.
-        if process.returncode == -number and "spinney" not in said:
+        # or with code 1, and perhaps with a traceback of Python's own start.
+        if process.returncode in (-number, 1) and "spinney" not in said:
             return how, intact(self.model, self.old)
         allowed = (0, CODES.get(number, 0))
         wrong = intact(self.model, self.old) or fault(process.returncode, said, allowed)
