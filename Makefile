@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data),)
 export SPINNEY_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-all fuzz kill coverage browser lint audit bench docs dist smoke clean
+.PHONY: demo test test-all fuzz kill coverage peers browser lint audit bench docs dist smoke clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spinney demo
@@ -31,6 +31,9 @@ kill: $(VENV)/.installed-dev  # fits stopped at random moments, full disks, litt
 
 coverage: $(VENV)/.installed-dev  # the tests, then the share of lines and branches that they reach, by file
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=term
+
+peers: $(VENV)/.installed-peers  # all tests that need another package, which must be there
+	SPINNEY_PEERS=required OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal $$(grep -rl importorskip tests --include='test_*.py')
 
 browser: $(VENV)/.installed-dev  # report pages in a real browser, which must be there
 	SPINNEY_BROWSER=required OPENBLAS_NUM_THREADS=1 $(BIN)/pytest tests/browser
@@ -74,6 +77,10 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-peers: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,peers]'
+	touch $@ $(VENV)/.installed $(VENV)/.installed-dev
 
 $(VENV)/.installed-bench: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
