@@ -33,11 +33,11 @@ def test_start_request_stop(files, number, code, word):
                 json.dumps({"text": "the dog"}).encode(),
                 {"Content-Type": "application/json"},
             )
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=120) as answer:
                 assert json.load(answer)["sentences"][0]["words"] == ["the", "dog"]
                 assert "server" not in answer.headers
             process.send_signal(number)
-            assert process.wait(timeout=10) == code
+            assert process.wait(timeout=120) == code
             assert process.stdout.read() == ""
             assert process.stderr.read() == f"spinney: {word}\n"
         finally:
