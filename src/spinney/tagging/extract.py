@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from spinney.corpus.vocabulary import Numbering
 from spinney.errors import InputError, OptionError
 from spinney.files import ModelFile, Parts
+from spinney.front_coding import smallest
 from spinney.structure import WordClasses, WordVectors
 from spinney.tagging.columns import Columns
 from spinney.tagging.patterns import (
@@ -250,11 +251,20 @@ class Extractor:
             "paths": [p.path for p in self.patterns],
         }
         tensors: dict[str, NDArray[Any]] = {}
+        texts = list(self._symbols)
+        order = sorted(
+            range(len(texts)), key=texts.__getitem__
+        )  # neighbours share prefixes, and files are smaller
         strings: dict[str, Sequence[str]] = {
             "patterns": [pattern.text for pattern in self.patterns],
-            "symbols": list(self._symbols),
+            "symbols": [texts[i] for i in order],
         }
-        tensors |= {f"observations.{which}": table.known for which, table in self._tables.items()}
+        number = np.empty(len(texts), np.int32)
+        number[order] = np.arange(len(texts))
+        for which, table in self._tables.items():
+            pattern_of, symbols = table.known[:, 0], table.known[:, 1:]
+            tensors[f"observations.{which}.patterns"] = smallest(pattern_of)
+            tensors[f"observations.{which}.symbols"] = smallest(number[symbols[self._is_filled(pattern_of)]])
         header["structures"] = {}
         for place, (name, structure) in enumerate(self.structures.items()):
             inner = structure.parts()
@@ -273,24 +283,47 @@ class Extractor:
         if len(extractor._symbols) < len(symbols):
             raise model.error("damaged: a symbol occurs twice")
         for which in extractor._tables:
-            records = model.tensor(f"observations.{which}", np.int32, ndim=2)
-            if not extractor._is_sound(which, records):
-                raise model.error("damaged: an observation without a pattern or symbols")
+            records = extractor._stored_records(which, model)
             with model.checked(ValueError):
                 extractor._tables[which] = extractor._table(records)
         return extractor
 
-    def _is_sound(self, which: Which, records: Ints) -> bool:
-        """Whether these are valid observations: of these patterns, each with as many symbols as it has fields."""
-        if records.shape[1] != 1 + self._width_of.max(initial=0):
-            return False
-        if not np.isin(records[:, 0], self._programs[which].patterns[:, 0]).all():
-            return False
-        is_symbol = np.arange(records.shape[1] - 1) < self._width_of[records[:, 0]][:, None]
-        symbols = records[:, 1:]
-        return bool(
-            np.all(np.where(is_symbol, (symbols >= 0) & (symbols < len(self._symbols)), symbols == _NOTHING))
-        )
+    def _stored_records(self, which: Which, model: ModelFile) -> Ints:
+        """The observations of a file: each of a pattern of this kind, with as many symbols as it has fields."""
+        broken = "damaged: an observation without a pattern or symbols"
+        if f"observations.{which}" in model.tensors:  # up to format 2
+            records = model.tensor(f"observations.{which}", np.int32, ndim=2)
+            if records.shape[1] != 1 + self._width_of.max(initial=0):
+                raise model.error(broken)
+            pattern_of, symbols = records[:, 0], records[:, 1:]
+        else:
+            pattern_of, symbols = (
+                model.tensor(f"observations.{which}.{of}") for of in ("patterns", "symbols")
+            )
+        of_kind = self._programs[which].patterns[:, 0]
+        if not _are_below(len(self.patterns), pattern_of) or not np.isin(pattern_of, of_kind).all():
+            raise model.error(broken)
+        is_filled = self._is_filled(pattern_of)
+        if symbols.ndim == 2:
+            if np.any(symbols[~is_filled] != _NOTHING):
+                raise model.error(broken)
+            symbols = symbols[is_filled]
+        if len(symbols) != np.count_nonzero(is_filled) or not _are_below(len(self._symbols), symbols):
+            raise model.error(broken)
+        records = np.full((len(pattern_of), 1 + is_filled.shape[1]), _NOTHING, np.int32)
+        records[:, 0] = pattern_of
+        records[:, 1:][is_filled] = symbols
+        return records
+
+    def _is_filled(self, pattern_of: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which symbols of the records of these patterns are in use."""
+        return np.arange(self._width_of.max(initial=0)) < self._width_of[pattern_of][:, None]
+
+
+def _are_below(limit: int, numbers: NDArray[Any]) -> bool:
+    return not len(numbers) or bool(
+        numbers.dtype.kind in "iu" and 0 <= numbers.min() <= numbers.max() < limit
+    )
 
 
 def _stored_patterns(model: ModelFile) -> list[Pattern]:
@@ -454,8 +487,7 @@ class _Table:
         self.records = none if records is None else np.array(records)
         self.n = len(self.records)
         self.slots = np.full(2, -1, np.int32)  # filled on first use, so that reading a model needs no kernel
-        rows = np.ascontiguousarray(self.records).view(np.dtype((np.void, 4 * self.records.shape[1])))
-        if len(np.unique(rows)) < self.n:
+        if records is not None and _occur_twice(self.records):
             raise ValueError("an observation occurs twice")
 
     @property
@@ -475,3 +507,19 @@ class _Table:
 
             self.slots = np.full(1 << (2 * wanted).bit_length(), -1, np.int32)
             fill_slots(self.slots, self.n, self.skeleton_of, self.width_of, self.records)
+
+
+def _occur_twice(records: Ints) -> bool:
+    """Whether any two records are equal: those with the same hash are compared."""
+    mix = np.uint64(0x9E3779B97F4A7C15)
+    hashes = np.zeros(len(records), np.uint64)
+    for column in records.T:
+        hashes = (hashes ^ column.astype(np.uint64)) * mix
+        hashes ^= hashes >> np.uint64(32)
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    same = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if not len(same):
+        return False
+    few = records[np.unique(np.concatenate([order[same], order[same + 1]]))]
+    return len(np.unique(few, axis=0)) < len(few)
