@@ -4,7 +4,8 @@ The layout is that of safetensors, so any safetensors reader opens a model: eigh
 JSON header that places every tensor, then the tensors, little-endian, without gaps. Spinney's own facts are
 one JSON object under ``__metadata__["spinney"]``: the format version, the kind of model, its header and the
 headers of its parts. A list of strings, which may be a vocabulary of millions of words, is front-coded
-(:mod:`spinney.front_coding`) in tensors ``NAME:utf8``, ``NAME:lengths`` and, where strings share prefixes, ``NAME:shared``.
+(:mod:`spinney.front_coding`) in the tensors ``NAME:utf8`` and ``NAME:lengths`` and, where strings share prefixes,
+``NAME:shared``.
 
 The header holds its own CRC-32 and that of every tensor, so that a byte that changed anywhere is noticed: the header's
 is verified when a file is opened, a tensor's when it is first fetched.
@@ -36,8 +37,8 @@ from spinney.beside import beside
 from spinney.errors import InputError, ModelFileError, OptionError, did_you_mean_file
 from spinney.front_coding import Coded, Strings, coded, is_sound
 
-#: The version of the format. Files of version 1 have no checksums; up to version 2, every string of a list is whole, with
-#: ``NAME:offsets`` in place of lengths, and weights of taggers are in double precision.
+#: The version of the format. Files of version 1 have no checksums; up to version 2, every string of a list is whole,
+#: with ``NAME:offsets`` in place of lengths, and weights of taggers are in double precision.
 FORMAT = 3
 
 # Parsed JSON takes up to thirty times the memory of its text: what is long belongs into tensors.
@@ -702,11 +703,10 @@ def _string_lists(path: Path, tensors: dict[str, _Tensor]) -> dict[str, Callable
 def _front_coded(
     path: Path, name: str, rest: _Tensor, lengths: _Tensor | None, shared: _Tensor | None
 ) -> StoredStrings:
-    if lengths is not None:
-        found = Coded(rest(), lengths(), None if shared is None else shared())
-        if is_sound(found):
-            return StoredStrings(Strings.of(found), path)
-    _damaged(path, f"{_short(name)} is not a list of strings")
+    found = None if lengths is None else Coded(rest(), lengths(), None if shared is None else shared())
+    if found is None or not is_sound(found):
+        _damaged(path, f"{_short(name)} is not a list of strings")
+    return StoredStrings(Strings.of(found), path)
 
 
 def _string_list(path: Path, name: str, utf8: _Tensor, offsets: _Tensor) -> StoredStrings:

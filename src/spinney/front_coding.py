@@ -1,8 +1,8 @@
 """Lists of strings in little space: each without the prefix that it shares with the one before.
 
-Front coding, as in the dictionaries of search engines (Witten, Moffat and Bell 1999, *Managing Gigabytes*, §4.1). The bytes
-that remain of all strings are in one piece, with their lengths and the lengths of the shared prefixes beside them in
-the smallest type that holds them. In a sorted list, which shares most, a word takes about four bytes. Any order is kept.
+Front coding, as in the dictionaries of search engines (Witten, Moffat and Bell 1999, *Managing Gigabytes*, §4.1). The
+bytes that remain of all strings are in one piece, with their lengths and those of the shared prefixes beside them in
+the smallest type that holds them. Any order is kept; a sorted list shares most, and a word takes about five bytes.
 
 Every 32nd string is whole, so that one string is found without decoding the list.
 """

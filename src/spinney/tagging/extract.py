@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any, Literal, Self
 
@@ -83,8 +84,13 @@ class Extractor:
             "b": _Program(self.patterns, "b", list(columns_of)),
         }
         self._tables: dict[Which, _Table] = {"u": self._table(), "b": self._table()}
-        self._symbols = Numbering()
+        self._read_symbols: Callable[[], Numbering] = Numbering
         self._views: dict[bool, _Views] = {}
+
+    @cached_property
+    def _symbols(self) -> Numbering:
+        """What fields have seen, numbered; those of a file are decoded when they are first needed."""
+        return self._read_symbols()
 
     @classmethod
     def knowing(
@@ -112,7 +118,8 @@ class Extractor:
         return _Table(self._skeleton_of, self._width_of, records)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_views": {}}  # a cache, tied to its pool by a weak reference
+        # Views are a cache, tied to its pool by a weak reference; symbols may still be in a file.
+        return self.__dict__ | {"_views": {}, "_symbols": self._symbols, "_read_symbols": Numbering}
 
     def __repr__(self) -> str:
         return f"Extractor({len(self.patterns)} patterns, {self.n_unigrams} + {self.n_bigrams} observations)"
@@ -278,10 +285,7 @@ class Extractor:
         """The extractor that `parts` described, out of :meth:`spinney.files.ModelFile.part`."""
         with model.checked(InputError):
             extractor = cls(_stored_patterns(model), _stored_structures(model))
-        symbols = model.texts("symbols")
-        extractor._symbols = _numbering(symbols)
-        if len(extractor._symbols) < len(symbols):
-            raise model.error("damaged: a symbol occurs twice")
+        extractor._read_symbols = partial(_stored_symbols, model)
         for which in extractor._tables:
             records = extractor._stored_records(which, model)
             with model.checked(ValueError):
@@ -303,12 +307,13 @@ class Extractor:
         of_kind = self._programs[which].patterns[:, 0]
         if not _are_below(len(self.patterns), pattern_of) or not np.isin(pattern_of, of_kind).all():
             raise model.error(broken)
+        n_symbols = len(model.strings["symbols"]) if "symbols" in model.strings else 0
         is_filled = self._is_filled(pattern_of)
         if symbols.ndim == 2:
             if np.any(symbols[~is_filled] != _NOTHING):
                 raise model.error(broken)
             symbols = symbols[is_filled]
-        if len(symbols) != np.count_nonzero(is_filled) or not _are_below(len(self._symbols), symbols):
+        if len(symbols) != np.count_nonzero(is_filled) or not _are_below(n_symbols, symbols):
             raise model.error(broken)
         records = np.full((len(pattern_of), 1 + is_filled.shape[1]), _NOTHING, np.int32)
         records[:, 0] = pattern_of
@@ -324,6 +329,14 @@ def _are_below(limit: int, numbers: NDArray[Any]) -> bool:
     return not len(numbers) or bool(
         numbers.dtype.kind in "iu" and 0 <= numbers.min() <= numbers.max() < limit
     )
+
+
+def _stored_symbols(model: ModelFile) -> Numbering:
+    texts = model.texts("symbols")
+    symbols = _numbering(texts)
+    if len(symbols) < len(texts):
+        raise model.error("damaged: a symbol occurs twice")
+    return symbols
 
 
 def _stored_patterns(model: ModelFile) -> list[Pattern]:
@@ -516,10 +529,9 @@ def _occur_twice(records: Ints) -> bool:
     for column in records.T:
         hashes = (hashes ^ column.astype(np.uint64)) * mix
         hashes ^= hashes >> np.uint64(32)
-    order = np.argsort(hashes, kind="stable")
-    ordered = hashes[order]
-    same = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if not len(same):
+    ordered = np.sort(hashes)
+    common = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(common):
         return False
-    few = records[np.unique(np.concatenate([order[same], order[same + 1]]))]
+    few = records[np.isin(hashes, common)]
     return len(np.unique(few, axis=0)) < len(few)

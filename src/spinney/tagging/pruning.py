@@ -1,8 +1,8 @@
 """Small weights dropped after a fit, as many as the objective allows.
 
-A ridge leaves no weight at zero, but most of them next to it: of the seven million weights of a chunker, three in a hundred
-carry all but a hundredth of the objective. What is dropped is measured by the objective itself, loss and penalty, which
-feels a change of the probabilities long before a label changes.
+A ridge leaves no weight at zero, but most of them next to it: of the seven million weights of a chunker, three in a
+hundred carry all but a hundredth of the objective. What is dropped is measured by the objective itself, loss and
+penalty, which feels a change of the probabilities long before a label changes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Saving taggers to files, and loading them.
 
-A file holds the weights that are not zero, in the shortest type of numbers that loses nothing (a fit has rounded them to its
-``precision``), and how many zeros are before each. Files of formats 1 and 2 have the ``places`` of the weights instead.
+A file holds the weights that are not zero, in the shortest type of numbers that loses nothing (a fit has rounded them
+to its ``precision``), and how many zeros are before each. Files of formats 1 and 2 have the ``places`` of the weights.
 """
 
 from __future__ import annotations

@@ -97,9 +97,9 @@ class Tagger(ShownEstimator, Labelling, Model, BaseEstimator):  # type: ignore[m
         ``"viterbi"`` (the best labelling), ``"posterior"`` (the best label of each token) or ``"f1"`` (the phrases with
         the best F1 to expect: :func:`spinney.inference.phrases.f1_choice`).
     prune : float, optional
-        After training, drop the smallest weights, as many as raise the objective by no more than this share of it (0.01:
-        1 %). None drops as :func:`spinney.tagging.fit` does by default: 1 % of a model of more than 65,000 weights whose
-        penalty makes no zeros.
+        After training, drop the smallest weights, as many as raise the objective by no more than this share of it
+        (0.01: 1 %). None is the default of :func:`spinney.tagging.fit`: 0.01 for a model of 65,536 weights or more
+        whose penalty makes no zeros, and 0 for any other.
     precision : str
         ``"half"``, ``"single"`` or ``"double"``: the weights are rounded to so many bits (16, 32 or 64) when training
         ends, so that a model gives the same labels before and after it is saved.
