@@ -186,8 +186,8 @@ class Pruning(Settings):
     prune: Annotated[
         float | None,
         AtLeast(0),
-        AtMost(1),
-        "Then drop small weights while the objective rises by no more (default: 0.01 for large l2 models).",
+        AMOUNT,
+        "Drop weights up to this size at the end (default: 0.02 in large l2 models).",
     ] = None
 
 
@@ -287,8 +287,6 @@ class Crf(
             raise SettingError(
                 "the solver {name} has no penalty: leave out {penalty} and its strengths", name=self.solver
             )
-        if self.solver in UNPENALISED and self.prune:
-            raise SettingError("the solver {name} has no objective to {prune} by", name=self.solver)
         if self.penalty == "none":
             self.no_effect("lam", "cv", when="with {penalty} none")
         if self.solver in BY_PASSES:
@@ -350,9 +348,7 @@ class Estimator(
 
     panel = TRAINING
     lam: Annotated[float, AtLeast(0), AMOUNT, "Strength λ, for a loss summed over sentences."] = 1.0  # type: ignore[assignment]
-    prune: Annotated[
-        float | None, AtLeast(0), AtMost(1), "Then drop small weights while the objective rises by no more."
-    ] = 0.0
+    prune: Annotated[float | None, AtLeast(0), AMOUNT, "Drop weights up to this size at the end."] = 0.0
     patience: Annotated[
         int | None, AtLeast(1), ROUNDS, "Checks on dev without improvement before stopping."
     ] = None

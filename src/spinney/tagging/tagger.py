@@ -27,7 +27,7 @@ from spinney.tagging.decoding import Labelling
 from spinney.tagging.methods import METHODS, ends_by_itself, plan_of
 from spinney.tagging.paths import PathPoint, path_points
 from spinney.tagging.problem import Problem, stated
-from spinney.tagging.pruning import allowed_rise, pruned
+from spinney.tagging.pruning import pruned
 from spinney.tagging.selection import threshold
 from spinney.tagging.semisupervised import chosen_use, facts_of, report_use
 from spinney.tagging.sequences import Sequences
@@ -97,9 +97,9 @@ class Tagger(ShownEstimator, Labelling, Model, BaseEstimator):  # type: ignore[m
         ``"viterbi"`` (the best labelling), ``"posterior"`` (the best label of each token) or ``"f1"`` (the phrases with
         the best F1 to expect: :func:`spinney.inference.phrases.f1_choice`).
     prune : float, optional
-        After training, drop the smallest weights, as many as raise the objective by no more than this share of it
-        (0.01: 1 %). None is the default of :func:`spinney.tagging.fit`: 0.01 for a model of 65,536 weights or more
-        whose penalty makes no zeros, and 0 for any other.
+        Drop weights of at most this size after training. None is the default of :func:`spinney.tagging.fit`: 0.02 for
+        a model of 65,536 weights or more whose penalty makes no zeros (less where the objective would rise by more
+        than 1 %), and 0 for any other.
     precision : str
         ``"half"``, ``"single"`` or ``"double"``: the weights are rounded to so many bits (16, 32 or 64) when training
         ends, so that a model gives the same labels before and after it is saved.
@@ -184,10 +184,9 @@ class Tagger(ShownEstimator, Labelling, Model, BaseEstimator):  # type: ignore[m
             more = sentences, use
         solution = METHODS[s.method].learn(problem, s, w0=w0, watch=watch, unlabelled=more)
         best = None if watch is None else watch.best
-        less = None
-        rise = 0.0 if solution.interrupted else allowed_rise(s, problem.loss.n_params)
-        if rise:
-            less = pruned(problem, solution.w if best is None else best, rise)
+        w = solution.w if best is None else best
+        less = None if solution.interrupted else pruned(problem, w, s)
+        if less is not None:
             best = less.w
         self.keep(problem, problem.penalty, solution, time.perf_counter() - started, best)
         self.settings = s
