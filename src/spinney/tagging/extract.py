@@ -322,7 +322,7 @@ class Extractor:
 
     def _is_filled(self, pattern_of: NDArray[Any]) -> NDArray[np.bool_]:
         """Which symbols of the records of these patterns are in use."""
-        return np.arange(self._width_of.max(initial=0)) < self._width_of[pattern_of][:, None]
+        return np.asarray(np.arange(self._width_of.max(initial=0)) < self._width_of[pattern_of][:, None])
 
 
 def _are_below(limit: int, numbers: NDArray[Any]) -> bool:
