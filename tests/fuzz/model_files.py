@@ -23,7 +23,7 @@ from tiny_models import MODELS, write_data
 import spinney
 from spinney.errors import SpinneyError
 from spinney.files import _DTYPES, _NAME_OF, _SUM, _ZEROS, header_sum
-from spinney.front_coding import Coded, Strings, coded
+from spinney.front_coding import Coded, Strings, coded, is_sound
 from spinney.views import as_json
 
 Arrays = dict[str, np.ndarray]
@@ -249,10 +249,10 @@ def damage_strings(rng: Rng, arrays: Arrays) -> None:
     if not names:
         return
     name = names[rng.integers(0, len(names))]
-    before = Coded(
-        arrays.pop(f"{name}:utf8"), arrays.pop(f"{name}:lengths"), arrays.pop(f"{name}:shared", None)
-    )
-    found = [text.encode() for text in Strings.of(before)]
+    before = [arrays.pop(f"{name}:{what}", None) for what in ("utf8", "lengths", "shared")]
+    if before[1] is None or not is_sound(Coded(*before)):  # it was damaged already
+        return
+    found = [text.encode() for text in Strings.of(Coded(*before))]
     odd = [
         b"",
         b"x",
