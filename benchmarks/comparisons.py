@@ -42,7 +42,7 @@ Kind = Literal["peer", "own", "reference"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """One row of the page: ``unit`` is ``s``, or something a second; without figures only results are compared."""
+    """One row of the page: ``unit`` is ``s``, ``MB`` or something a second; without figures, results are compared."""
 
     task: str
     what: str
@@ -57,10 +57,10 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
-        """How many times as fast as the peer Spinney is."""
+        """How many times as fast as the peer Spinney is, or how many times as small its file."""
         if self.ours is None or self.theirs is None:
             return None
-        return self.theirs / self.ours if self.unit == "s" else self.ours / self.theirs
+        return self.theirs / self.ours if self.unit in ("s", "MB") else self.ours / self.theirs
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ LAYERS = [
     {"kernel_cache"},
     {"files", "progress"},
     {"settings", "views"},
-    {"formats", "memory", "checking", "notebook_bars"},
+    {"formats", "memory", "checking", "notebook_bars", "front_coding"},
     {"beside"},
     {"errors", "escaping", "importing", "interrupts"},
 ]

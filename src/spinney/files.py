@@ -3,8 +3,9 @@
 The layout is that of safetensors, so any safetensors reader opens a model: eight bytes of header length, a
 JSON header that places every tensor, then the tensors, little-endian, without gaps. Spinney's own facts are
 one JSON object under ``__metadata__["spinney"]``: the format version, the kind of model, its header and the
-headers of its parts. A list of strings, which may be a vocabulary of millions of words, is two tensors,
-``NAME:utf8`` and ``NAME:offsets``.
+headers of its parts. A list of strings, which may be a vocabulary of millions of words, is front-coded
+(:mod:`spinney.front_coding`) in the tensors ``NAME:utf8`` and ``NAME:lengths`` and, where strings share prefixes,
+``NAME:shared``.
 
 The header holds its own CRC-32 and that of every tensor, so that a byte that changed anywhere is noticed: the header's
 is verified when a file is opened, a tensor's when it is first fetched.
@@ -26,7 +27,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar, overload
 
@@ -35,9 +35,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from spinney.beside import beside
 from spinney.errors import InputError, ModelFileError, OptionError, did_you_mean_file
+from spinney.front_coding import Coded, Strings, coded, is_sound
 
-#: The version of the format; files of version 1 have no checksums.
-FORMAT = 2
+#: The version of the format. Files of version 1 have no checksums; up to version 2, every string of a list is whole,
+#: with ``NAME:offsets`` in place of lengths, and weights of taggers are in double precision.
+FORMAT = 3
 
 # Parsed JSON takes up to thirty times the memory of its text: what is long belongs into tensors.
 _HEADER_LIMIT = 8 << 20
@@ -244,10 +246,10 @@ def _flattened(parts: Parts, prefix: str) -> dict[str, Array]:
             raise InputError(
                 f"{error.object!r} is not valid text and cannot be stored in a model file"
             ) from None
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
-        arrays[f"{name}:utf8"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        arrays[f"{name}:offsets"] = offsets
+        found = coded(encoded)
+        arrays[f"{name}:utf8"], arrays[f"{name}:lengths"] = found.rest, found.lengths
+        if found.shared is not None:
+            arrays[f"{name}:shared"] = found.shared
     flat = {}
     for name, array in arrays.items():
         dtype = array.dtype.newbyteorder("<")
@@ -266,36 +268,31 @@ def _plain(value: object) -> object:
 # ---------------------------------------------------------------------------------------------- reading
 
 
-class Strings(Sequence[str]):
-    """A list of strings kept as UTF-8 in one piece, decoded when asked for."""
+class StoredStrings(Sequence[str]):
+    """A list of strings in a file, decoded when it is asked for; one that is not UTF-8 is a `ModelFileError`."""
 
-    def __init__(self, utf8: NDArray[np.uint8], offsets: NDArray[np.int64], path: Path) -> None:
-        self._utf8, self._offsets, self._path = utf8, offsets, path
+    def __init__(self, strings: Strings, path: Path) -> None:
+        self._strings, self._path = strings, path
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self._strings)
 
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        i = range(len(self))[index]
-        return next(self._decoded(i, i + 1))
+        with self._decoding():
+            return self._strings[index]
 
     def __iter__(self) -> Iterator[str]:
-        for start in range(0, len(self), 1 << 16):
-            yield from self._decoded(start, min(start + (1 << 16), len(self)))
+        with self._decoding():
+            yield from self._strings
 
-    def _decoded(self, start: int, stop: int) -> Iterator[str]:
-        offsets = self._offsets[start : stop + 1].tolist()
-        first = offsets[0]
-        piece = self._utf8[first : offsets[-1]].tobytes()
+    @contextmanager
+    def _decoding(self) -> Iterator[None]:
         try:
-            for begin, end in pairwise(offsets):
-                yield piece[begin - first : end - first].decode()
+            yield
         except UnicodeDecodeError:
             raise ModelFileError("damaged: a string is not UTF-8", path=self._path) from None
 
@@ -358,7 +355,7 @@ class ModelFile:
     kind: str
     header: dict[str, Any]
     tensors: Mapping[str, Array]
-    strings: Mapping[str, Strings]
+    strings: Mapping[str, StoredStrings]
     format_version: int
     part_headers: dict[str, dict[str, Any]]
 
@@ -687,27 +684,41 @@ def _tensors(
     return tensors
 
 
-def _string_lists(path: Path, tensors: dict[str, _Tensor]) -> dict[str, Callable[[], Strings]]:
+def _string_lists(path: Path, tensors: dict[str, _Tensor]) -> dict[str, Callable[[], StoredStrings]]:
     """Take the tensors that hold strings out of ``tensors`` and give what makes lists of them."""
-    lists: dict[str, Callable[[], Strings]] = {}
+    lists: dict[str, Callable[[], StoredStrings]] = {}
     for key in [key for key in tensors if key.endswith(":utf8")]:
         name = key.removesuffix(":utf8")
-        lists[name] = partial(
-            _string_list, path, name, tensors.pop(key), tensors.pop(f"{name}:offsets", None)
+        rest, offsets, lengths, shared = (
+            tensors.pop(f"{name}:{what}", None) for what in ("utf8", "offsets", "lengths", "shared")
         )
+        assert rest is not None
+        if offsets is None:
+            lists[name] = partial(_front_coded, path, name, rest, lengths, shared)
+        else:
+            lists[name] = partial(_string_list, path, name, rest, offsets)
     return lists
 
 
-def _string_list(path: Path, name: str, utf8: _Tensor, offsets: _Tensor | None) -> Strings:
+def _front_coded(
+    path: Path, name: str, rest: _Tensor, lengths: _Tensor | None, shared: _Tensor | None
+) -> StoredStrings:
+    found = None if lengths is None else Coded(rest(), lengths(), None if shared is None else shared())
+    if found is None or not is_sound(found):
+        _damaged(path, f"{_short(name)} is not a list of strings")
+    return StoredStrings(Strings.of(found), path)
+
+
+def _string_list(path: Path, name: str, utf8: _Tensor, offsets: _Tensor) -> StoredStrings:
+    """A list of the formats 1 and 2."""
     if (
-        offsets is None
-        or offsets.view.dtype != np.int64
+        offsets.view.dtype != np.int64
         or utf8.view.dtype != np.uint8
         or (utf8.view.ndim, offsets.view.ndim) != (1, 1)
         or not _is_partition_of(offsets(), len(utf8.view))
     ):
         _damaged(path, f"{_short(name)} is not a list of strings")
-    return Strings(utf8(), offsets(), path)
+    return StoredStrings(Strings(utf8(), offsets()), path)
 
 
 def _is_partition_of(offsets: Array, size: int) -> bool:

@@ -13,7 +13,6 @@ import warnings
 import zlib
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from tiny_models import MODELS, write_data
 import spinney
 from spinney.errors import SpinneyError
 from spinney.files import _DTYPES, _NAME_OF, _SUM, _ZEROS, header_sum
+from spinney.front_coding import Coded, Strings, coded, is_sound
 from spinney.views import as_json
 
 Arrays = dict[str, np.ndarray]
@@ -194,7 +194,7 @@ def damage_facts(rng: Rng, facts: dict[str, Any]) -> None:
 
 def damage_array(rng: Rng, arrays: Arrays) -> None:
     """Change values, shape or type of an array, or exchange two."""
-    names = [name for name in arrays if not name.endswith((":utf8", ":offsets"))]
+    names = [name for name in arrays if not name.endswith(":utf8")]
     if not names:
         damage_strings(rng, arrays)
         return
@@ -249,8 +249,10 @@ def damage_strings(rng: Rng, arrays: Arrays) -> None:
     if not names:
         return
     name = names[rng.integers(0, len(names))]
-    text, ends = arrays[f"{name}:utf8"].tobytes(), arrays[f"{name}:offsets"].tolist()
-    found = [text[a:b] for a, b in pairwise(ends)]
+    before = [arrays.pop(f"{name}:{what}", None) for what in ("utf8", "lengths", "shared")]
+    if before[1] is None or not is_sound(Coded(*before)):  # it was damaged already
+        return
+    found = [text.encode() for text in Strings.of(Coded(*before))]
     odd = [
         b"",
         b"x",
@@ -289,8 +291,10 @@ def damage_strings(rng: Rng, arrays: Arrays) -> None:
             found.append(odd[rng.integers(0, len(odd))])
         case _:
             found = []
-    arrays[f"{name}:utf8"] = np.frombuffer(b"".join(found), np.uint8)
-    arrays[f"{name}:offsets"] = np.cumsum([0, *map(len, found)]).astype(np.int64)
+    after = coded(found)
+    arrays |= {f"{name}:utf8": after.rest, f"{name}:lengths": after.lengths}
+    if after.shared is not None:
+        arrays[f"{name}:shared"] = after.shared
 
 
 # ------------------------------------------------------------------------------------------- harnesses

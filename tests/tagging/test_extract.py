@@ -291,8 +291,9 @@ def test_damaged_files(tmp_path):
     for name, value in [("patterns", ["U1:%x[0,0]", "#"]), ("patterns", ["U1:%x[0,0]", 'B:%t[0,0,"("]'])]:
         with pytest.raises(ModelFileError, match="damaged"):
             loaded(strings=strings | {name: value})
-    with pytest.raises(ModelFileError, match="twice"):
-        loaded(strings=strings | {"symbols": ["a"] * len(strings["symbols"])})
+    twice = loaded(strings=strings | {"symbols": ["a"] * len(strings["symbols"])})
+    with pytest.raises(ModelFileError, match="twice"):  # strings are decoded when they are needed
+        twice.names("u")
 
 
 # ------------------------------------------------------------------------------------------- reading

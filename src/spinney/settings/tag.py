@@ -35,6 +35,7 @@ from spinney.settings.unlabelled import Criterion, Unlabelled
 LABELLED = giving("tagged")
 Preset = Literal["chunk", "ner", "pos", "g2p"]
 Scheme = Literal["iob1", "iob2", "bioes"]
+Precision = Literal["half", "single", "double"]
 #: Solvers that run for a number of passes over the sentences, and those among them that have no penalty.
 BY_PASSES = ("sgd", "adagrad", "perceptron", "pa")
 UNPENALISED = ("perceptron", "pa")
@@ -101,6 +102,14 @@ class Features(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stored(Settings):
+    """How weights are kept."""
+
+    panel = OUTPUT
+    precision: Annotated[Precision, "Weights in 16, 32 or 64 bits."] = "single"
+
+
+@dataclass(frozen=True, kw_only=True)
 class PartialLabels(Settings):
     """Partial labels."""
 
@@ -109,7 +118,7 @@ class PartialLabels(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training(Labelled, Features, PartialLabels):
+class Training(Labelled, Features, Stored, PartialLabels):
     """What every method takes."""
 
     panel = FEATURES
@@ -167,6 +176,19 @@ class Choosing(Strength):
         super().check()
         if self.cv is not None and self.lam is not None:
             raise SettingError("{lam} and {cv} each determine λ: give only one of them")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pruning(Settings):
+    """What is dropped after training."""
+
+    panel = PENALTY
+    prune: Annotated[
+        float | None,
+        AtLeast(0),
+        AMOUNT,
+        "Drop weights up to this size at the end (default: 0.02 in large l2 models).",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,7 +273,9 @@ class SolvingCrf(Solving):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crf(Unlabelled, HeldOut, SolvingCrf, Choosing, Penalised, Support, Bigrams, Training, Kind, Common):
+class Crf(
+    Unlabelled, HeldOut, SolvingCrf, Choosing, Pruning, Penalised, Support, Bigrams, Training, Kind, Common
+):
     """Conditional random fields."""
 
     method: Annotated[Literal["crf"], KIND] = "crf"
@@ -272,7 +296,7 @@ class Crf(Unlabelled, HeldOut, SolvingCrf, Choosing, Penalised, Support, Bigrams
 
 
 @dataclass(frozen=True, kw_only=True)
-class Memm(HeldOut, Solving, Choosing, Penalised, Bigrams, Training, Kind, Common):
+class Memm(HeldOut, Solving, Choosing, Pruning, Penalised, Bigrams, Training, Kind, Common):
     """Maximum-entropy Markov models: each label given the one before."""
 
     method: Annotated[Literal["memm"], KIND] = "memm"
@@ -310,10 +334,12 @@ class Estimator(
     Criterion,
     SolvingCrf,
     Strength,
+    Pruning,
     Penalised,
     Support,
     Bigrams,
     Features,
+    Stored,
     PartialLabels,
     Kind,
     Common,
@@ -322,6 +348,7 @@ class Estimator(
 
     panel = TRAINING
     lam: Annotated[float, AtLeast(0), AMOUNT, "Strength λ, for a loss summed over sentences."] = 1.0  # type: ignore[assignment]
+    prune: Annotated[float | None, AtLeast(0), AMOUNT, "Drop weights up to this size at the end."] = 0.0
     patience: Annotated[
         int | None, AtLeast(1), ROUNDS, "Checks on dev without improvement before stopping."
     ] = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any, Literal, Self
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from spinney.corpus.vocabulary import Numbering
 from spinney.errors import InputError, OptionError
 from spinney.files import ModelFile, Parts
+from spinney.front_coding import smallest
 from spinney.structure import WordClasses, WordVectors
 from spinney.tagging.columns import Columns
 from spinney.tagging.patterns import (
@@ -82,8 +84,13 @@ class Extractor:
             "b": _Program(self.patterns, "b", list(columns_of)),
         }
         self._tables: dict[Which, _Table] = {"u": self._table(), "b": self._table()}
-        self._symbols = Numbering()
+        self._read_symbols: Callable[[], Numbering] = Numbering
         self._views: dict[bool, _Views] = {}
+
+    @cached_property
+    def _symbols(self) -> Numbering:
+        """What fields have seen, numbered; those of a file are decoded when they are first needed."""
+        return self._read_symbols()
 
     @classmethod
     def knowing(
@@ -111,7 +118,8 @@ class Extractor:
         return _Table(self._skeleton_of, self._width_of, records)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_views": {}}  # a cache, tied to its pool by a weak reference
+        # Views are a cache, tied to its pool by a weak reference; symbols may still be in a file.
+        return self.__dict__ | {"_views": {}, "_symbols": self._symbols, "_read_symbols": Numbering}
 
     def __repr__(self) -> str:
         return f"Extractor({len(self.patterns)} patterns, {self.n_unigrams} + {self.n_bigrams} observations)"
@@ -250,11 +258,20 @@ class Extractor:
             "paths": [p.path for p in self.patterns],
         }
         tensors: dict[str, NDArray[Any]] = {}
+        texts = list(self._symbols)
+        order = sorted(
+            range(len(texts)), key=texts.__getitem__
+        )  # neighbours share prefixes, and files are smaller
         strings: dict[str, Sequence[str]] = {
             "patterns": [pattern.text for pattern in self.patterns],
-            "symbols": list(self._symbols),
+            "symbols": [texts[i] for i in order],
         }
-        tensors |= {f"observations.{which}": table.known for which, table in self._tables.items()}
+        number = np.empty(len(texts), np.int32)
+        number[order] = np.arange(len(texts))
+        for which, table in self._tables.items():
+            pattern_of, symbols = table.known[:, 0], table.known[:, 1:]
+            tensors[f"observations.{which}.patterns"] = smallest(pattern_of)
+            tensors[f"observations.{which}.symbols"] = smallest(number[symbols[self._is_filled(pattern_of)]])
         header["structures"] = {}
         for place, (name, structure) in enumerate(self.structures.items()):
             inner = structure.parts()
@@ -268,29 +285,58 @@ class Extractor:
         """The extractor that `parts` described, out of :meth:`spinney.files.ModelFile.part`."""
         with model.checked(InputError):
             extractor = cls(_stored_patterns(model), _stored_structures(model))
-        symbols = model.texts("symbols")
-        extractor._symbols = _numbering(symbols)
-        if len(extractor._symbols) < len(symbols):
-            raise model.error("damaged: a symbol occurs twice")
+        extractor._read_symbols = partial(_stored_symbols, model)
         for which in extractor._tables:
-            records = model.tensor(f"observations.{which}", np.int32, ndim=2)
-            if not extractor._is_sound(which, records):
-                raise model.error("damaged: an observation without a pattern or symbols")
+            records = extractor._stored_records(which, model)
             with model.checked(ValueError):
                 extractor._tables[which] = extractor._table(records)
         return extractor
 
-    def _is_sound(self, which: Which, records: Ints) -> bool:
-        """Whether these are valid observations: of these patterns, each with as many symbols as it has fields."""
-        if records.shape[1] != 1 + self._width_of.max(initial=0):
-            return False
-        if not np.isin(records[:, 0], self._programs[which].patterns[:, 0]).all():
-            return False
-        is_symbol = np.arange(records.shape[1] - 1) < self._width_of[records[:, 0]][:, None]
-        symbols = records[:, 1:]
-        return bool(
-            np.all(np.where(is_symbol, (symbols >= 0) & (symbols < len(self._symbols)), symbols == _NOTHING))
-        )
+    def _stored_records(self, which: Which, model: ModelFile) -> Ints:
+        """The observations of a file: each of a pattern of this kind, with as many symbols as it has fields."""
+        broken = "damaged: an observation without a pattern or symbols"
+        if f"observations.{which}" in model.tensors:  # up to format 2
+            records = model.tensor(f"observations.{which}", np.int32, ndim=2)
+            if records.shape[1] != 1 + self._width_of.max(initial=0):
+                raise model.error(broken)
+            pattern_of, symbols = records[:, 0], records[:, 1:]
+        else:
+            pattern_of, symbols = (
+                model.tensor(f"observations.{which}.{of}") for of in ("patterns", "symbols")
+            )
+        of_kind = self._programs[which].patterns[:, 0]
+        if not _are_below(len(self.patterns), pattern_of) or not np.isin(pattern_of, of_kind).all():
+            raise model.error(broken)
+        n_symbols = len(model.strings["symbols"]) if "symbols" in model.strings else 0
+        is_filled = self._is_filled(pattern_of)
+        if symbols.ndim == 2:
+            if np.any(symbols[~is_filled] != _NOTHING):
+                raise model.error(broken)
+            symbols = symbols[is_filled]
+        if len(symbols) != np.count_nonzero(is_filled) or not _are_below(n_symbols, symbols):
+            raise model.error(broken)
+        records = np.full((len(pattern_of), 1 + is_filled.shape[1]), _NOTHING, np.int32)
+        records[:, 0] = pattern_of
+        records[:, 1:][is_filled] = symbols
+        return records
+
+    def _is_filled(self, pattern_of: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which symbols of the records of these patterns are in use."""
+        return np.asarray(np.arange(self._width_of.max(initial=0)) < self._width_of[pattern_of][:, None])
+
+
+def _are_below(limit: int, numbers: NDArray[Any]) -> bool:
+    return not len(numbers) or bool(
+        numbers.dtype.kind in "iu" and 0 <= numbers.min() <= numbers.max() < limit
+    )
+
+
+def _stored_symbols(model: ModelFile) -> Numbering:
+    texts = model.texts("symbols")
+    symbols = _numbering(texts)
+    if len(symbols) < len(texts):
+        raise model.error("damaged: a symbol occurs twice")
+    return symbols
 
 
 def _stored_patterns(model: ModelFile) -> list[Pattern]:
@@ -454,8 +500,7 @@ class _Table:
         self.records = none if records is None else np.array(records)
         self.n = len(self.records)
         self.slots = np.full(2, -1, np.int32)  # filled on first use, so that reading a model needs no kernel
-        rows = np.ascontiguousarray(self.records).view(np.dtype((np.void, 4 * self.records.shape[1])))
-        if len(np.unique(rows)) < self.n:
+        if records is not None and _occur_twice(self.records):
             raise ValueError("an observation occurs twice")
 
     @property
@@ -475,3 +520,18 @@ class _Table:
 
             self.slots = np.full(1 << (2 * wanted).bit_length(), -1, np.int32)
             fill_slots(self.slots, self.n, self.skeleton_of, self.width_of, self.records)
+
+
+def _occur_twice(records: Ints) -> bool:
+    """Whether any two records are equal: those with the same hash are compared."""
+    mix = np.uint64(0x9E3779B97F4A7C15)
+    hashes = np.zeros(len(records), np.uint64)
+    for column in records.T:
+        hashes = (hashes ^ column.astype(np.uint64)) * mix
+        hashes ^= hashes >> np.uint64(32)
+    ordered = np.sort(hashes)
+    common = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(common):
+        return False
+    few = records[np.isin(hashes, common)]
+    return len(np.unique(few, axis=0)) < len(few)

@@ -47,8 +47,10 @@ class Support:
         cut = int(np.searchsorted(places, shape.n_mu))
         o, y = np.divmod(places[:cut], shape.labels)
         b, pair = np.divmod(places[cut:] - shape.n_mu, shape.pairs)
-        row = np.searchsorted(o, np.arange(shape.unigrams + 1))
-        pair_row = np.searchsorted(b, np.arange(shape.bigrams + 1))
+        row, pair_row = (
+            np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+            for rows, n in ((o, shape.unigrams), (b, shape.bigrams))
+        )
         return cls(row, y.astype(np.int32), pair_row, pair.astype(np.int32))
 
 

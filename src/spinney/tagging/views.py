@@ -21,6 +21,7 @@ NAMES = {
     "solver": "solver",
     "dev_token_error": "token error on dev",
     "chosen": "strength chosen",
+    "pruned": "dropped",
     "criterion": "use of unlabelled sentences",
     "criterion_strength": "strength of that criterion",
     "effective_sample": "effective sample",
@@ -32,8 +33,8 @@ def facts_view(tagger: Tagger) -> Facts:
     known = {name: None if value != value else value for name, value in tagger.facts.items()}
     order = (
         "method", "imported", "sentences", "tokens", "labels", "observations", "parameters", "active", "penalty",
-        "chosen", "solver", "iterations", "objective", "gap", "violation", "converged", "dev_token_error", "criterion",
-        "criterion_strength", "effective_sample", "skipped", "interrupted", "seconds", "tokens_per_second",
+        "chosen", "solver", "iterations", "objective", "gap", "violation", "converged", "pruned", "dev_token_error",
+        "criterion", "criterion_strength", "effective_sample", "skipped", "interrupted", "seconds", "tokens_per_second",
     )  # fmt: skip
     return Facts("facts", "", known, {key: NAMES[key] for key in order})
 

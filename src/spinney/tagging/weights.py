@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spinney.inference.chains import Chains
+from spinney.settings.tag import Precision
 from spinney.tagging.loss import pair_scores, token_kinds, unigram_scores
 from spinney.tagging.sequences import Floats, Sequences
 from spinney.tagging.support import Shape, Support
 
+PRECISIONS: tuple[str, ...] = get_args(Precision)
+DTYPES = (np.float16, np.float32, np.float64)  # of these precisions
 SPARSE = 0.3  # share of active weights below which rows are kept sparse
 
 
@@ -29,9 +32,25 @@ class ChainWeights:
     def of(cls, w: Floats, shape: Shape) -> ChainWeights:
         """Keep a full weight vector in the form that is smaller and faster."""
         places = np.flatnonzero(w)
-        if len(places) > SPARSE * len(w):
-            return cls(shape, w)
-        return cls(shape, w[places], Support.of(places, shape))
+        return cls(shape, w) if len(places) > SPARSE * len(w) else cls.at(places, w[places], shape)
+
+    @classmethod
+    def at(cls, places: NDArray[np.int64], values: Floats, shape: Shape) -> ChainWeights:
+        """Keep the weights at these (sorted) places of the full vector, where all others are zero."""
+        if len(places) <= SPARSE * shape.n_params:
+            return cls(shape, values, Support.of(places, shape))
+        w = np.zeros(shape.n_params)
+        w[places] = values
+        return cls(shape, w)
+
+    def rounded(self, precision: Precision) -> ChainWeights:
+        """These weights in half, single or double precision; in a higher one if some are too large for it."""
+        for dtype in DTYPES[PRECISIONS.index(precision) :]:
+            with np.errstate(over="ignore"):
+                values = self.values.astype(dtype).astype(np.float64)
+            if np.all(np.isfinite(values)):
+                break
+        return replace(self, values=values)
 
     @property
     def n_active(self) -> int:
