@@ -6,7 +6,7 @@ that are longer than that gram's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -19,8 +19,10 @@ from spinney.files import ModelFile, Parts
 from spinney.lm.model import LanguageModel, Vector
 from spinney.lm.stream import Ids, Stream
 from spinney.lm.tables import GramTable, check_ids
+from spinney.lm.wordtable import word_table
 
 _LOG10 = float(np.log(10.0))
+_ONE_SENTENCE = np.empty(0)
 
 
 class BackoffModel(LanguageModel):
@@ -87,12 +89,41 @@ class BackoffModel(LanguageModel):
         """The natural log-probability of each word of a sentence, and last of its end."""
         return self._scores(self._ids(tokens), len(tokens) + 1)
 
-    def score(self, tokens: Sequence[str], *, end: bool = True) -> float:
-        """The logarithm **to base 10** of the probability of a sentence, as KenLM and SRILM give it."""
-        ids = self._ids(tokens)
-        kernel, arguments = self._query
-        total: float = kernel(ids if end else ids[:-1], np.empty(len(tokens) + 1), *arguments)
-        return total / _LOG10
+    def score(self, tokens: str | Sequence[str], *, end: bool = True) -> float:
+        """The logarithm **to base 10** of the probability of a sentence, as KenLM and SRILM give it.
+
+        A sentence is a list of words, or a string that is split at white space.
+        """
+        kernel, arguments = self._text_query
+        text = tokens if isinstance(tokens, str) else " ".join(tokens)
+        total, n, white = kernel(text.encode("utf-8", "surrogatepass"), _ONE_SENTENCE, end, *arguments)
+        if text is not tokens and (n != len(tokens) + 1 + end or white != max(len(tokens) - 1, 0)):
+            values = self.logprob(tokens)  # a word is empty, or has white space in it
+            total = values.sum() if end else values[:-1].sum()
+        return float(total / _LOG10)
+
+    def scores(self, sentences: Iterable[str | Sequence[str]]) -> Vector:
+        """What :meth:`score` gives for each sentence, in one call.
+
+        Examples
+        --------
+        >>> from spinney.corpus import sentence_arrays
+        >>> from spinney.lm.smoothing import fit_ngram
+        >>> model = fit_ngram(sentence_arrays([["a", "rose"], ["is", "a", "rose"]]), "witten-bell", order=2)
+        >>> model.scores(["a rose", "is a rose"]).round(4)
+        array([-0.5687, -0.6988])
+        """
+        sentences = list(sentences)
+        if not all(isinstance(sentence, str) for sentence in sentences):
+            return np.array([self.score(sentence) for sentence in sentences])
+        text = "\n".join(sentences)  # type: ignore[arg-type]
+        if text.count("\n") >= max(len(sentences), 1):
+            text = "\n".join(sentence.replace("\n", " ") for sentence in sentences)  # type: ignore[union-attr]
+        totals = np.empty(len(sentences))
+        if len(totals):
+            kernel, arguments = self._text_query
+            kernel(text.encode("utf-8", "surrogatepass"), totals, True, *arguments)
+        return totals / _LOG10
 
     def _ids(self, tokens: Sequence[str]) -> Ids:
         """A sentence with its marks."""
@@ -114,15 +145,24 @@ class BackoffModel(LanguageModel):
         return scores
 
     @cached_property
+    def _text_query(self) -> tuple[Any, tuple[Any, ...]]:
+        """The kernel that scores sentences of bytes, and all that it takes besides them."""
+        from spinney.lm._wordtable_kernels import text_scores
+
+        return text_scores, (*word_table(self.vocabulary), *self._query[1])
+
+    @cached_property
     def _query(self) -> tuple[Any, tuple[Any, ...]]:
         """The kernel that scores, and all that it takes besides the text."""
         from spinney.lm._backoff_kernels import backoff_scores, fill_rows
 
         table = self.table
-        n_slots = 3 * (table.n_grams - table.n_symbols) // 2 + 2  # some stay empty
+        n_slots = 2 * (table.n_grams - table.n_symbols) + 2  # half of them stay empty: most grams asked for are not there
         rows = _aligned(table.n_symbols + n_slots)
         values = rows.view(np.float64)
-        fill_rows(table.keys, table.n_symbols, self.logp, table.following, self.backoff, rows, values)
+        fill_rows(
+            table.gram_ptr, table.symbol, table.following, self.logp, self.backoff, table.n_symbols, rows, values
+        )
         return backoff_scores, (table.order, table.n_symbols, rows, values)
 
     def distribution(self, history: Ids) -> Vector:
