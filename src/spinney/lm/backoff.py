@@ -17,8 +17,9 @@ from spinney.corpus import Vocabulary
 from spinney.errors import OptionError
 from spinney.files import ModelFile, Parts
 from spinney.lm.model import LanguageModel, Vector
+from spinney.lm.storedgrams import gram_tensors, in_order, stored_grams, stored_values, value_tensors
 from spinney.lm.stream import Ids, Stream
-from spinney.lm.tables import GramTable, check_ids
+from spinney.lm.tables import GramTable, check_ids, gram_bounds
 from spinney.lm.wordtable import word_table
 
 _LOG10 = float(np.log(10.0))
@@ -179,16 +180,26 @@ class BackoffModel(LanguageModel):
 
     def parts(self) -> Parts:
         """What the model keeps besides its vocabulary and facts."""
-        return Parts({}, {**self.table.tensors(), "logp": self.logp, "backoff": self.backoff}, {})
+        ordered = in_order(self.table)
+        table = ordered.table
+        values = {
+            **value_tensors("log10p", self.logp[ordered.grams] / _LOG10, gram_bounds(table)),
+            **value_tensors("log10_backoff", self.backoff[ordered.contexts] / _LOG10, table.levels),
+        }
+        return Parts({}, {**gram_tensors(table), **values}, {})
 
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
         """The model in a file."""
-        table = GramTable.from_file(file, len(vocabulary))
-        logp = np.array(file.tensor("logp", np.float64, low=-np.inf, high=0))
-        backoff = np.array(file.tensor("backoff", np.float64, low=-np.inf))
-        if len(logp) != table.n_grams or len(backoff) != table.n_contexts:
-            raise file.error("damaged: some n-grams have no probability, or some contexts no weight")
+        table = stored_grams(file, len(vocabulary))
+        if "logp" in file.tensors:  # of an earlier version
+            logp = np.array(file.tensor("logp", np.float64, low=-np.inf, high=0))
+            backoff = np.array(file.tensor("backoff", np.float64, low=-np.inf))
+            if len(logp) != table.n_grams or len(backoff) != table.n_contexts:
+                raise file.error("damaged: some n-grams have no probability, or some contexts no weight")
+        else:
+            logp = stored_values(file, "log10p", gram_bounds(table), 0) * _LOG10
+            backoff = stored_values(file, "log10_backoff", table.levels, None) * _LOG10
         return cls(vocabulary, table, logp, backoff)
 
 

@@ -118,18 +118,9 @@ class GramTable:
 
     # -- files ----------------------------------------------------------------------------------------
 
-    def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """For a model file."""
-        return {
-            "levels": self.levels,
-            "gram_ptr": self.gram_ptr,
-            "symbol": self.symbol,
-            "following": self.following,
-        }
-
     @classmethod
     def from_file(cls, file: ModelFile, n_words: int) -> Self:
-        """The table that :meth:`tensors` put into a file, every number checked: kernels do not look."""
+        """The table that earlier versions put into a file as it is, every number checked: kernels do not look."""
         # Copies: kernels are compiled for arrays that can be written to.
         table = cls(
             n_words + 2,
@@ -231,6 +222,11 @@ def trie_counts(trie: SuffixTrie) -> TrieCounts:
     following[trie.n_outcomes] = start[0] if len(start) else -1
     table = GramTable(n_symbols, trie.levels(), gram_ptr, symbol, following)
     return TrieCounts(table, trie.parent, trie.older == trie.n_outcomes, up, count)
+
+
+def gram_bounds(table: GramTable) -> Counts:
+    """Where the grams of each order begin, and the end."""
+    return table.gram_ptr[table.levels]
 
 
 def check_ids(ids: Ids, n_symbols: int) -> None:
