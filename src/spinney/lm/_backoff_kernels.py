@@ -58,6 +58,24 @@ def walk(ids, n_events, order, n_symbols, following, table_keys, table_grams):
     return contexts, grams
 
 
+@njit(cache=True, nogil=True)
+def suffix_grams(gram_ptr, symbol, following, n_symbols, table_keys, table_grams):
+    """Each gram without its oldest symbol; -1 for unigrams, and where a table does not hold it."""
+    up = np.full(symbol.size, np.int32(-1))
+    parent = np.full(gram_ptr.size - 1, np.int32(-1))  # the context without its oldest symbol
+    for g in range(n_symbols):
+        if following[g] >= 0:
+            parent[following[g]] = 0
+    for c in range(1, gram_ptr.size - 1):
+        if parent[c] < 0:
+            continue
+        for g in range(gram_ptr[c], gram_ptr[c + 1]):
+            up[g] = find(np.int64(parent[c]) * n_symbols + symbol[g], table_keys, table_grams)
+            if following[g] >= 0 and up[g] >= 0:
+                parent[following[g]] = following[up[g]]
+    return up
+
+
 # Places of a text that are looked up together: their rows fit into the first cache.
 BLOCK = 256
 

@@ -19,7 +19,7 @@ from spinney.files import ModelFile, Parts
 from spinney.lm.model import LanguageModel, Vector
 from spinney.lm.storedgrams import gram_tensors, in_order, stored_grams, stored_values, value_tensors
 from spinney.lm.stream import Ids, Stream
-from spinney.lm.tables import GramTable, check_ids, gram_bounds
+from spinney.lm.tables import GramTable, check_ids, gram_bounds, longer_contexts
 from spinney.lm.wordtable import word_table
 
 _LOG10 = float(np.log(10.0))
@@ -183,8 +183,8 @@ class BackoffModel(LanguageModel):
         ordered = in_order(self.table)
         table = ordered.table
         values = {
-            **value_tensors("log10p", self.logp[ordered.grams] / _LOG10, gram_bounds(table)),
-            **value_tensors("log10_backoff", self.backoff[ordered.contexts] / _LOG10, table.levels),
+            **value_tensors("log10p", self.logp[ordered.grams] / _LOG10, gram_bounds(table)[1:]),
+            **value_tensors("log10_backoff", self.backoff[ordered.contexts] / _LOG10, longer_contexts(table)),
         }
         return Parts({}, {**gram_tensors(table), **values}, {})
 
@@ -198,8 +198,8 @@ class BackoffModel(LanguageModel):
             if len(logp) != table.n_grams or len(backoff) != table.n_contexts:
                 raise file.error("damaged: some n-grams have no probability, or some contexts no weight")
         else:
-            logp = stored_values(file, "log10p", gram_bounds(table), 0) * _LOG10
-            backoff = stored_values(file, "log10_backoff", table.levels, None) * _LOG10
+            logp = stored_values(file, "log10p", gram_bounds(table)[1:], 0) * _LOG10
+            backoff = stored_values(file, "log10_backoff", longer_contexts(table), None) * _LOG10
         return cls(vocabulary, table, logp, backoff)
 
 

@@ -116,18 +116,20 @@ def _links(file: ModelFile, n_below: int, n_grams: int) -> Ids | None:
 def value_tensors(name: str, values: Values, bounds: Counts) -> dict[str, NDArray[np.generic]]:
     """Numbers in single precision; or a byte for each, where those of every order have at most 256 values.
 
-    The numbers of order k are ``values[bounds[k]:bounds[k + 1]]``.
+    The numbers of an order are ``values[bounds[k]:bounds[k + 1]]``. Those before ``bounds[0]`` belong to single words, and
+    are always in single precision.
     """
     single = values.astype(np.float32)
+    first, rest = single[: bounds[0]], single[bounds[0] :]
     orders = [single[a:b] for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist())]
-    if all(len(order) == 0 or _is_few(order) for order in orders):
+    if all(_is_few(order) for order in orders):
         found = [np.unique(order, return_inverse=True) for order in orders]
         book = np.zeros((len(orders), _CODES), np.float32)
         for k, (distinct, _) in enumerate(found):
             book[k, : len(distinct)] = distinct
-        if len(single) + book.nbytes < single.nbytes:
+        if len(rest) + book.nbytes < rest.nbytes:
             codes = np.concatenate([code for _, code in found]).astype(np.uint8)
-            return {f"{name}.code": codes, f"{name}.book": book}
+            return {f"{name}.single": first, f"{name}.code": codes, f"{name}.book": book}
     return {f"{name}.single": single}
 
 
@@ -138,14 +140,14 @@ def _is_few(values: NDArray[np.float32]) -> bool:
 
 def stored_values(file: ModelFile, name: str, bounds: Counts, high: float | None) -> Values:
     """The numbers that :func:`value_tensors` put into a file."""
-    if f"{name}.single" in file.tensors:
-        values = file.tensor(f"{name}.single", np.float32, low=-np.inf, high=high).astype(np.float64)
-    else:
+    values = file.tensor(f"{name}.single", np.float32, low=-np.inf, high=high)
+    if f"{name}.code" in file.tensors:
         codes = file.tensor(f"{name}.code", np.uint8)
         book = file.tensor(f"{name}.book", np.float32, 2, low=-np.inf, high=high)
-        if len(codes) != bounds[-1] or book.shape != (len(bounds) - 1, _CODES):
+        if len(codes) != bounds[-1] - bounds[0] or book.shape != (len(bounds) - 1, _CODES):
             raise file.error(f"damaged: the values of {name!r} do not match the n-grams")
-        values = book[np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)), codes].astype(np.float64)
+        order = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        values = np.concatenate((values, book[order, codes]))
     if len(values) != bounds[-1]:
         raise file.error(f"damaged: the values of {name!r} do not match the n-grams")
-    return values
+    return values.astype(np.float64)

@@ -110,6 +110,14 @@ class GramTable:
     def _hashed(self) -> tuple[Counts, Ids]:
         return hash_table(self.keys)
 
+    @cached_property
+    def suffix(self) -> Ids:
+        """Each gram without its oldest symbol; -1 for unigrams, and where it is not in the table."""
+        from spinney.lm._backoff_kernels import suffix_grams
+
+        found: Ids = suffix_grams(self.gram_ptr, self.symbol, self.following, self.n_symbols, *self._hashed)
+        return found
+
     def contexts_after(self, history: Ids) -> list[int]:
         """The known contexts that a history ends with, the empty one first."""
         recent = history[max(0, len(history) - self.order + 1) :]
@@ -227,6 +235,11 @@ def trie_counts(trie: SuffixTrie) -> TrieCounts:
 def gram_bounds(table: GramTable) -> Counts:
     """Where the grams of each order begin, and the end."""
     return table.gram_ptr[table.levels]
+
+
+def longer_contexts(table: GramTable) -> Counts:
+    """Where the contexts of two symbols, of three and so on begin, and the end."""
+    return table.levels[min(2, table.order) :]
 
 
 def check_ids(ids: Ids, n_symbols: int) -> None:
