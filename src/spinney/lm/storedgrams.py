@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.files import ModelFile
+from spinney.lm.narrow import count_tensors, stored_counts, stored_symbols, symbol_tensors
 from spinney.lm.stream import Ids
 from spinney.lm.suffixtrie import Counts
 from spinney.lm.tables import GramTable
 
-_MANY = 255  # in a byte, stands for a number that is elsewhere
 _CODES = 256  # values that a byte can tell apart
 
 Values = NDArray[np.float64]
@@ -52,19 +52,13 @@ def in_order(table: GramTable) -> Ordered:
 
 def gram_tensors(ordered: GramTable) -> dict[str, NDArray[np.generic]]:
     """The arrays of a table that is in order."""
-    n, symbol = ordered.n_symbols, ordered.symbol[ordered.n_symbols :]
-    sizes = np.diff(ordered.gram_ptr)[1:]
     links = ordered.following[: ordered.grams_of(ordered.order).start] >= 0
-    found: dict[str, NDArray[np.generic]] = {
+    return {
         "levels": ordered.levels,
         "linked": np.packbits(links, bitorder="little"),
-        "sizes": np.minimum(sizes, _MANY).astype(np.uint8),
-        "sizes.many": sizes[sizes >= _MANY].astype(np.int64),
-        "symbol.low": (symbol & 0xFFFF).astype(np.uint16),
+        **count_tensors("sizes", np.diff(ordered.gram_ptr)[1:]),
+        **symbol_tensors("symbol", ordered.symbol[ordered.n_symbols :], ordered.n_symbols),
     }
-    if n > 1 << 16:
-        found["symbol.high"] = (symbol >> 16).astype(np.uint8 if n <= 1 << 24 else np.uint16)
-    return found
 
 
 def stored_grams(file: ModelFile, n_words: int) -> GramTable:
@@ -72,31 +66,18 @@ def stored_grams(file: ModelFile, n_words: int) -> GramTable:
     if "following" in file.tensors:
         return GramTable.from_file(file, n_words)
     n_symbols = n_words + 2
-    symbol = _symbols(file, n_symbols)
-    sizes = np.concatenate(([n_symbols], file.tensor("sizes", np.uint8))).astype(np.int64)
-    many = file.tensor("sizes.many", np.int64, low=_MANY, high=len(symbol))
-    large = np.flatnonzero(sizes[1:] == _MANY) + 1
+    longer = stored_symbols(file, "symbol", n_symbols)
+    symbol = np.concatenate((np.arange(n_symbols, dtype=np.int32), longer))
+    sizes = np.concatenate(([n_symbols], stored_counts(file, "sizes", len(symbol))))
     levels = np.array(file.tensor("levels", np.int64, low=0, high=len(sizes)))
-    if len(large) == len(many) and len(levels) >= 2:
-        sizes[large] = many
-        gram_ptr = np.concatenate(([0], np.cumsum(sizes)))
-        links = _links(file, int(gram_ptr[levels[-2]]), len(symbol)) if gram_ptr[-1] == len(symbol) else None
+    gram_ptr = np.concatenate(([0], np.cumsum(sizes)))
+    if len(levels) >= 2 and gram_ptr[-1] == len(symbol):
+        links = _links(file, int(gram_ptr[levels[-2]]), len(symbol))
         if links is not None and np.count_nonzero(links >= 0) == len(sizes) - 1:
             table = GramTable(n_symbols, levels, gram_ptr, symbol, links)
             if table.is_sound():
                 return table
     raise file.error("damaged: the arrays of its n-grams do not match")
-
-
-def _symbols(file: ModelFile, n_symbols: int) -> Ids:
-    low = file.tensor("symbol.low", np.uint16)
-    symbol = np.concatenate((np.arange(n_symbols, dtype=np.int32), low.astype(np.int32)))
-    if n_symbols > 1 << 16:
-        high = file.tensor("symbol.high", np.uint8 if n_symbols <= 1 << 24 else np.uint16)
-        if len(high) != len(low):
-            raise file.error("damaged: some n-grams have no symbol")
-        symbol[n_symbols:] |= high.astype(np.int32) << 16
-    return symbol
 
 
 def _links(file: ModelFile, n_below: int, n_grams: int) -> Ids | None:
