@@ -98,11 +98,12 @@ def row_from(row, key, n_symbols, rows):
 
 
 @njit(cache=True, nogil=True)
-def fill_rows(gram_ptr, symbol, following, logp, backoff, n_symbols, rows, values):
+def fill_rows(gram_ptr, symbol, following, logp, backoff, n_symbols, rows):
     """Put all that a query asks of a gram in one place: the unigrams in order, then a hash table of the others.
 
-    ``values`` is the same memory as ``rows``, as floats: key | log p(gram) | its back-off weight | its context.
+    A row is key | log p(gram) | its back-off weight | its context, and those in the middle are floats.
     """
+    values = rows.view(np.float64)
     for c in range(gram_ptr.size - 1):
         for g in range(gram_ptr[c], gram_ptr[c + 1]):
             key = np.int64(c) * n_symbols + symbol[g]
@@ -147,8 +148,9 @@ def lengthen(symbols, p, context, weight, longer_context, longer_weight, key, ro
 
 
 @njit(cache=True, nogil=True)
-def backoff_scores(ids, scores, order, n_symbols, rows, values):
+def backoff_scores(ids, scores, order, n_symbols, rows):
     """log p of each event: the longest seen gram, and the back-off weights of the longer contexts. Returns the sum."""
+    values = rows.view(np.float64)
     start = n_symbols - 1
     size = min(ids.size, BLOCK)
     wide = max(size + 1, order)

@@ -84,7 +84,7 @@ def number_words(text, by_line, start, with_end, slots, seed, unknown, ids, hash
 
 
 @njit(cache=True, nogil=True)
-def text_scores(text, totals, with_end, slots, seed, unknown, order, n_symbols, rows, values):
+def text_scores(text, totals, with_end, slots, seed, unknown, order, n_symbols, rows):
     """log p of a sentence; or of several, each on a line, which are as many as ``totals`` has places.
 
     Returns also how many numbers the words and marks have, and how many bytes are white space.
@@ -94,7 +94,7 @@ def text_scores(text, totals, with_end, slots, seed, unknown, order, n_symbols, 
     ids, hashes = np.empty(room, np.int32), np.empty(room, np.uint64)
     n, white = number_words(text, by_line, n_symbols - 1, with_end, slots, seed, unknown, ids, hashes)
     scores = hashes.view(np.float64)
-    total = backoff_scores(ids[:n], scores, order, n_symbols, rows, values)
+    total = backoff_scores(ids[:n], scores, order, n_symbols, rows)
     if by_line:
         line = -1
         e = 0

@@ -24,6 +24,7 @@ from spinney.lm.wordtable import word_table
 
 _LOG10 = float(np.log(10.0))
 _ONE_SENTENCE = np.empty(0)
+_LARGE = 20_000_000  # grams
 
 
 class BackoffModel(LanguageModel):
@@ -158,13 +159,13 @@ class BackoffModel(LanguageModel):
         from spinney.lm._backoff_kernels import backoff_scores, fill_rows
 
         table = self.table
-        n_slots = 2 * (table.n_grams - table.n_symbols) + 2  # half of them stay empty: most grams asked for are not there
-        rows = _aligned(table.n_symbols + n_slots)
-        values = rows.view(np.float64)
+        # Most grams that are asked for are not there, and a table with room says so sooner; large models have less to spare.
+        longer = table.n_grams - table.n_symbols
+        rows = _aligned(table.n_symbols + 2 + (5 if longer < _LARGE else 3) * longer // 2)
         fill_rows(
-            table.gram_ptr, table.symbol, table.following, self.logp, self.backoff, table.n_symbols, rows, values
+            table.gram_ptr, table.symbol, table.following, self.logp, self.backoff, table.n_symbols, rows
         )
-        return backoff_scores, (table.order, table.n_symbols, rows, values)
+        return backoff_scores, (table.order, table.n_symbols, rows)
 
     def distribution(self, history: Ids) -> Vector:
         """The probability of each word, and last of the end, after a history."""
