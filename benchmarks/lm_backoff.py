@@ -8,6 +8,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from benchmarks.comparisons import Comparison, judge
@@ -182,7 +183,8 @@ def deployment(model: BackoffModel, test: TokenArrays) -> tuple[str, list[Compar
     size = Comparison(
         "Language models", f"size of a model of order {ORDER}", grams, "KenLM's trie, by its formula", "", None, None,
         judge(ours, trie, higher=False, tolerance=0.01),
-        f"{ours:.2f} bytes a gram, the peer {trie:.2f}; with 8 bits {ours_byte:.2f}, the peer {byte_trie:.2f}", "reference",
+        f"{ours:.2f} bytes a gram, the peer {trie:.2f}; with 8 bits {ours_byte:.2f}, the peer {byte_trie:.2f}",
+        "reference",
     )  # fmt: skip
     section = "\n".join(
         [
@@ -209,7 +211,7 @@ def kenlm_trie(model: BackoffModel, probability: int, backoff: int) -> float:
     table = model.table
     n = [table.grams_of(k).stop - table.grams_of(k).start for k in range(1, table.order + 1)]
     word = (table.n_symbols - 1).bit_length()
-    middle = sum(a * (word + probability + backoff + b.bit_length()) for a, b in zip(n[1:], n[2:]))
+    middle = sum(a * (word + probability + backoff + b.bit_length()) for a, b in pairwise(n[1:]))
     return float(16 * n[0] + (middle + n[-1] * (word + probability)) / 8)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -137,11 +139,13 @@ def test_files(tmp_path, sentences, method):
 
 
 def test_a_file_takes_no_more_than_kenlm_s_trie(tmp_path, model):
-    """Bits of KenLM's trie: word, probability (31), back-off weight (32) and pointer; the highest order has two of them."""
+    """Its bits: word, probability (31), back-off weight (32), pointer; of the highest order the first two."""
     table = model.table
     n = [table.grams_of(k).stop - table.grams_of(k).start for k in range(1, 5)]
     word = (table.n_symbols - 1).bit_length()
-    bits = 128 * n[0] + sum(a * (word + 63 + b.bit_length()) for a, b in zip(n[1:], n[2:])) + n[-1] * (word + 31)
+    bits = (
+        128 * n[0] + sum(a * (word + 63 + b.bit_length()) for a, b in pairwise(n[1:])) + n[-1] * (word + 31)
+    )
     model.save(tmp_path / "m.spinney")
     tensors = read_model(tmp_path / "m.spinney").tensors
     assert sum(array.nbytes for name, array in tensors.items() if name != "word_counts") <= bits / 8
@@ -149,14 +153,25 @@ def test_a_file_takes_no_more_than_kenlm_s_trie(tmp_path, model):
 
 def test_files_of_earlier_versions(tmp_path, model, sentences):
     table = model.table
-    old = {"levels": table.levels, "gram_ptr": table.gram_ptr, "symbol": table.symbol, "following": table.following}
+    old = {
+        "levels": table.levels,
+        "gram_ptr": table.gram_ptr,
+        "symbol": table.symbol,
+        "following": table.following,
+    }
     old |= {"logp": model.logp, "backoff": model.backoff, "word_counts": model.vocabulary.counts}
     path = tmp_path / "old.spinney"
     header = {"facts": model.facts, "unknown": "<unk>"}
     write_model(path, "lm/BackoffModel", header, old, {"words": model.vocabulary.words})
     again = load_language_model(path)
     np.testing.assert_array_equal(again.logprob(sentences[3]), model.logprob(sentences[3]))
-    write_model(path, "lm/BackoffModel", header, {**old, "following": np.roll(table.following, 1)}, {"words": model.vocabulary.words})
+    write_model(
+        path,
+        "lm/BackoffModel",
+        header,
+        {**old, "following": np.roll(table.following, 1)},
+        {"words": model.vocabulary.words},
+    )
     with pytest.raises(ModelFileError, match="damaged"):
         load_language_model(path)
 
@@ -164,7 +179,9 @@ def test_files_of_earlier_versions(tmp_path, model, sentences):
 def test_many_symbols_and_many_grams(tmp_path):
     """More than 65,536 symbols take three bytes, and a context with 255 grams and more takes a list."""
     words = [f"w{i}" for i in range(66_000)]
-    model = fit_ngram(sentence_arrays([words, *([word, "w0"] for word in words[:400])]), "witten-bell", order=2)
+    model = fit_ngram(
+        sentence_arrays([words, *([word, "w0"] for word in words[:400])]), "witten-bell", order=2
+    )
     model.save(tmp_path / "m.spinney")
     again = load_language_model(tmp_path / "m.spinney")
     for sentence in ([words[65_999], "w1"], ["w5", "w0", "w1"]):
@@ -180,11 +197,15 @@ def test_sentences_as_strings(model, sentences):
     np.testing.assert_allclose(model.scores(sentences[:50]), wanted, rtol=1e-12)
     spaced = "\t " + lines[0].replace(" ", " \x1c\n") + "\r\n"
     assert model.score(spaced) == model.score(sentences[0])
-    np.testing.assert_array_equal(model.scores([spaced, "", lines[1]]), [model.score(t) for t in (lines[0], [], lines[1])])
+    np.testing.assert_array_equal(
+        model.scores([spaced, "", lines[1]]), [model.score(t) for t in (lines[0], [], lines[1])]
+    )
     assert model.scores([]).size == 0
     odd = ["the", "", "a b", "the\xa0end", "\ud800"]
     assert model.score(odd) == pytest.approx(model.logprob(odd).sum() / np.log(10), rel=1e-12)
-    assert model.score(["a b", ""], end=False) == pytest.approx(model.logprob(["a b", ""])[:-1].sum() / np.log(10))
+    assert model.score(["a b", ""], end=False) == pytest.approx(
+        model.logprob(["a b", ""])[:-1].sum() / np.log(10)
+    )
     assert model.score(lines[0], end=False) == pytest.approx(model.score(sentences[0], end=False), rel=1e-12)
 
 

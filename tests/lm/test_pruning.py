@@ -13,7 +13,14 @@ from spinney.lm.arpa import read_arpa, write_arpa
 from spinney.lm.deploying import prune, stored_bytes
 from spinney.lm.discounts import counts_of_counts, modified_discounts
 from spinney.lm.model import load_language_model
-from spinney.lm.pruning import context_logprobs, prune_counts, prune_entropy, quantised, removal_costs, without
+from spinney.lm.pruning import (
+    context_logprobs,
+    prune_counts,
+    prune_entropy,
+    quantised,
+    removal_costs,
+    without,
+)
 from spinney.lm.recipes import fit
 from spinney.lm.smoothing import fit_ngram
 from spinney.lm.stream import stream_of
@@ -77,7 +84,10 @@ def test_marginals_follow_the_chain_rule(tmp_path):
     text = sentence_arrays(TINY, unknown="<unk>")
     model = fit_ngram(text, order=3)
     write_arpa(model, tmp_path / "m.arpa")
-    for known in (model, read_arpa(tmp_path / "m.arpa")):  # the second does not know how often words were seen
+    for known in (
+        model,
+        read_arpa(tmp_path / "m.arpa"),
+    ):  # the second does not know how often words were seen
         logs, grams = context_logprobs(known), grams_of(known)
         counts, n = known.vocabulary.counts, len(known.vocabulary)
         for string, g in grams.items():
@@ -147,7 +157,12 @@ def lmplz(text, order, thresholds):
         else:
             adjusted[gram] = len({g[0] for g in raw if g[1:] == gram})
     discounts = [
-        (0.0, *modified_discounts(counts_of_counts(np.array([c for g, c in adjusted.items() if len(g) == k]), 4), k))
+        (
+            0.0,
+            *modified_discounts(
+                counts_of_counts(np.array([c for g, c in adjusted.items() if len(g) == k]), 4), k
+            ),
+        )
         for k in range(1, order + 1)
     ]
     limit = [thresholds[min(k, len(thresholds) - 1)] for k in range(order)]

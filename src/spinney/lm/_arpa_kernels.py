@@ -30,8 +30,8 @@ def is_inside(byte):
 def parsed_number(text, i):
     """The decimal number at a place: its value, where it ends, and whether the value is exact to the last bit.
 
-    It is, if the digits make a whole number below 2^53 that is multiplied with, or divided by, a power of ten below 10^23:
-    both are exact, and so there is one rounding. Anything else is left to Python.
+    It is, if the digits make a whole number below 2^53 that is multiplied with, or divided by, a power of ten below
+    10^23: both are exact, and so there is one rounding. Anything else is left to Python.
     """
     negative = text[i] == 45
     if negative or text[i] == 43:
@@ -72,7 +72,7 @@ def parsed_number(text, i):
 def parse_grams(text, i, line, order, with_weight, slots, seed, symbols, logp, backoff, where):
     """The lines of a section from a place on: numbers, and the numbers of words.
 
-    The text ends with the end of a line. Returns the grams that were read, the place and line where it stopped, and why.
+    The text ends with the end of a line. Returns how many grams were read, the place and line of the stop, and why.
     """
     n = 0
     last = slots.shape[0] - 1
@@ -141,7 +141,9 @@ def put_number(value, out, i):
 
     One that needs more, but is in single precision, has as few as tell it from its neighbours there.
     """
-    if abs(value) < 1e-30:  # no logarithm of a probability in double precision is that near to 0, or to infinity
+    if (
+        abs(value) < 1e-30
+    ):  # no logarithm of a probability in double precision is that near to 0, or to infinity
         out[i] = 48
         return i + 1
     if value < 0:

@@ -115,7 +115,9 @@ def fill_rows(gram_ptr, symbol, following, logp, backoff, n_symbols, rows):
 
 
 @njit(cache=True, nogil=True)
-def lengthen(symbols, p, context, weight, longer_context, longer_weight, key, row, place, n_symbols, rows, values):
+def lengthen(
+    symbols, p, context, weight, longer_context, longer_weight, key, row, place, n_symbols, rows, values
+):
     """From the grams of some length that end at the places of a block to those that are longer by one.
 
     ``context[i]`` and ``weight[i]`` are of the gram that ends before place i, ``key[i]`` is -1 where no gram of
@@ -154,7 +156,10 @@ def backoff_scores(ids, scores, order, n_symbols, rows):
     start = n_symbols - 1
     size = min(ids.size, BLOCK)
     wide = max(size + 1, order)
-    numbers, floats = np.empty((6, wide), np.int64), np.empty((4, wide))  # one piece each: sentences are short
+    numbers, floats = (
+        np.empty((6, wide), np.int64),
+        np.empty((4, wide)),
+    )  # one piece each: sentences are short
     key, row, place, last_context = numbers[2], numbers[3], numbers[4], numbers[5]
     p, last_weight = floats[2], floats[3]
     last_context[:] = -1  # of the block before, by length
@@ -178,7 +183,18 @@ def backoff_scores(ids, scores, order, n_symbols, rows):
                 if symbols[i] == start:  # nothing stands before it
                     context[i] = -1
             fetched ^= lengthen(
-                symbols, p, context, weight, numbers[k & 1], floats[k & 1], key, row, place, n_symbols, rows, values
+                symbols,
+                p,
+                context,
+                weight,
+                numbers[k & 1],
+                floats[k & 1],
+                key,
+                row,
+                place,
+                n_symbols,
+                rows,
+                values,
             )
         for i in range(n):
             if symbols[i] != start:

@@ -57,7 +57,9 @@ def number_words(text, by_line, start, with_end, slots, seed, unknown, ids, hash
     h = np.uint64(seed)
     for i in range(len(text)):
         byte = text[i]
-        space = (byte <= 32) & ((byte == 32) | ((byte >= 9) & (byte <= 13)) | (byte >= 28))  # as `fields` has it
+        space = (byte <= 32) & (
+            (byte == 32) | ((byte >= 9) & (byte <= 13)) | (byte >= 28)
+        )  # as `fields` has it
         hashes[n], ids[n] = h, -1
         n += space & inside
         white += space

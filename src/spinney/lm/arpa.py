@@ -248,7 +248,11 @@ class _Piece(NamedTuple):
 
 
 def _section(
-    lines: _Lines, order: int, highest: int, words: Mapping[str, int], table: tuple[NDArray[np.int64], int] | None
+    lines: _Lines,
+    order: int,
+    highest: int,
+    words: Mapping[str, int],
+    table: tuple[NDArray[np.int64], int] | None,
 ) -> _Section:
     """The grams of an order as they stand there: lines of the usual form in bulk, any other by itself."""
     pieces = [_Piece(np.empty((0, order), np.int32), np.empty(0), np.empty(0), np.empty(0, np.int64))]
@@ -268,11 +272,15 @@ def _section(
         lines.next()
     if single:
         symbols, logps, backoffs, where = zip(*single)
-        pieces.append(_Piece(np.array(symbols, np.int32), np.array(logps), np.array(backoffs), np.array(where)))
+        pieces.append(
+            _Piece(np.array(symbols, np.int32), np.array(logps), np.array(backoffs), np.array(where))
+        )
     found = _Piece(*(np.concatenate(column) for column in zip(*pieces)))
     if single and len(pieces) > 2:
         by_line = np.argsort(found.line, kind="stable")
-        found = _Piece(*(column[by_line] for column in found))
+        found = _Piece(
+            found.symbols[by_line], found.logp[by_line], found.backoff[by_line], found.line[by_line]
+        )
     grams = GramList(found.symbols, _natural(found.logp), _natural(found.backoff))
     return _Section(names, grams, found.line, order)
 
@@ -283,7 +291,9 @@ def _bulk(lines: _Lines, order: int, with_weight: bool, slots: NDArray[np.int64]
     from spinney.lm._arpa_kernels import parse_grams
 
     room = (len(lines.text) - lines.begin) // (2 * order + 2) + 1
-    piece = _Piece(np.empty((room, order), np.int32), np.empty(room), np.empty(room), np.empty(room, np.int64))
+    piece = _Piece(
+        np.empty((room, order), np.int32), np.empty(room), np.empty(room), np.empty(room, np.int64)
+    )
     n, place, number, why = parse_grams(
         lines.text, lines.begin, lines.number, order, with_weight, slots, seed, *piece
     )
@@ -291,7 +301,7 @@ def _bulk(lines: _Lines, order: int, with_weight: bool, slots: NDArray[np.int64]
     if why == AT_END:
         lines.place = len(lines.text)
     lines.next()
-    return _Piece(*(column[:n] for column in piece))
+    return _Piece(piece.symbols[:n], piece.logp[:n], piece.backoff[:n], piece.line[:n])
 
 
 def _entry(lines: _Lines, order: int, highest: int) -> tuple[float, list[str], float]:

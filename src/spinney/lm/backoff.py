@@ -116,11 +116,12 @@ class BackoffModel(LanguageModel):
         array([-0.5687, -0.6988])
         """
         sentences = list(sentences)
-        if not all(isinstance(sentence, str) for sentence in sentences):
+        lines = [sentence for sentence in sentences if isinstance(sentence, str)]
+        if len(lines) < len(sentences):
             return np.array([self.score(sentence) for sentence in sentences])
-        text = "\n".join(sentences)  # type: ignore[arg-type]
-        if text.count("\n") >= max(len(sentences), 1):
-            text = "\n".join(sentence.replace("\n", " ") for sentence in sentences)  # type: ignore[union-attr]
+        text = "\n".join(lines)
+        if text.count("\n") >= max(len(lines), 1):  # some are of several lines
+            text = "\n".join(line.replace("\n", " ") for line in lines)
         totals = np.empty(len(sentences))
         if len(totals):
             kernel, arguments = self._text_query
@@ -159,7 +160,7 @@ class BackoffModel(LanguageModel):
         from spinney.lm._backoff_kernels import backoff_scores, fill_rows
 
         table = self.table
-        # Most grams that are asked for are not there, and a table with room says so sooner; large models have less to spare.
+        # Most grams that are asked for are not there, and a table with room says so sooner; large models have less.
         longer = table.n_grams - table.n_symbols
         rows = _aligned(table.n_symbols + 2 + (5 if longer < _LARGE else 3) * longer // 2)
         fill_rows(

@@ -62,7 +62,13 @@ def prune(model: str | LanguageModel, settings: Settings | None = None, **given:
             found["perplexity_before"] = large.perplexity(read).perplexity
             found["perplexity"] = small.perplexity(read).perplexity
     parameters, active = n_parameters(small)
-    facts = {**large.facts, "grams": found["grams"], "parameters": parameters, "active": active, "pruning": found}
+    facts = {
+        **large.facts,
+        "grams": found["grams"],
+        "parameters": parameters,
+        "active": active,
+        "pruning": found,
+    }
     if s.dev is not None:
         facts["dev_perplexity"] = found["perplexity"]
     made = BackoffModel(small.vocabulary, small.table, small.logp, small.backoff, facts)

@@ -25,8 +25,8 @@ from spinney.lm.loglinear import (
     planned,
     pruned,
     sentence_so_far,
-    solved,
     single,
+    solved,
     stored_scores,
     training_facts,
 )

@@ -7,6 +7,7 @@ that is left can be reached, and what is left of a context has one weight more t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ def prune_entropy(model: BackoffModel, threshold: float) -> Pruned:
     """Remove the grams that change the perplexity of a model by less than a share (Stolcke 1998).
 
     What the removal of a gram x y costs is D = −P(x) {p(y|x) [log p(y|x') + log α'(x) − log p(y|x)] + [log α'(x) −
-    log α(x)] (1 − Σ p(v|x))}, the sum over the grams v of x. It is removed if e^D − 1 is below the threshold and nothing
+    log α(x)] (1 − Σ p(v|x))}, the sum over the grams x v. It is removed if e^D − 1 is below the threshold and nothing
     longer that is kept needs it. Longer grams are decided first, those of a context independently of each other.
 
     Parameters
@@ -114,8 +115,8 @@ def prune_counts(
     count
         How often each gram of the model was seen.
     thresholds
-        Grams of order 1, 2, … that were seen no more often than this are removed. The first must be 0, none may be lower
-        than the one before, and the last applies to all longer grams.
+        Grams of order 1, 2, … that were seen no more often than this are removed. The first must be 0, none may be
+        lower than the one before, and the last applies to all longer grams.
     interpolated
         Whether the probability of a gram is a share of its own and that of the shorter gram times the weight.
     """
@@ -144,7 +145,7 @@ def prune_counts(
 def check_thresholds(thresholds: Sequence[int]) -> list[int]:
     """The thresholds of count pruning, unless they make no sense."""
     found = list(thresholds)
-    if not found or found[0] != 0 or any(b < a for a, b in zip(found, found[1:])):
+    if not found or found[0] != 0 or any(b < a for a, b in pairwise(found)):
         raise OptionError(
             f"the counts to prune must begin with 0, for single words, and never fall, as 0, 1, 1 do; not {found}"
         )
@@ -239,7 +240,9 @@ def _unseen(model: BackoffModel, p: Vector, low: Vector) -> tuple[Vector, Vector
 def _suffixes(table: GramTable) -> NDArray[np.int32]:
     up = table.suffix
     if np.any(up[table.n_symbols :] < 0):
-        raise OptionError("the n-grams of the model are not complete: some have an end that is not among them")
+        raise OptionError(
+            "the n-grams of the model are not complete: some have an end that is not among them"
+        )
     return up
 
 
@@ -248,7 +251,9 @@ def _rest(model: BackoffModel, kept: Flags, logp: Vector, backoff: Vector) -> Ba
     table = model.table
     sizes = np.bincount(table.context[kept], minlength=table.n_contexts)
     contexts = sizes > 0
-    levels = np.concatenate(([0], np.cumsum([contexts[a:b].sum() for a, b in zip(table.levels, table.levels[1:])])))
+    levels = np.concatenate(
+        ([0], np.cumsum([contexts[a:b].sum() for a, b in zip(table.levels, table.levels[1:])]))
+    )
     n_orders = int(np.count_nonzero(np.diff(levels)))
     number = np.where(contexts, np.cumsum(contexts) - 1, -1).astype(np.int32)
     following = table.following[kept]

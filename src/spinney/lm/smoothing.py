@@ -81,7 +81,9 @@ def without_rare(
 ) -> BackoffModel:
     """The model of a trie without the grams that were seen too rarely; the thresholds are those of each order."""
     if not isinstance(model, BackoffModel):
-        raise OptionError("only back-off models can be pruned: this one has no shorter contexts to fall back on")
+        raise OptionError(
+            "only back-off models can be pruned: this one has no shorter contexts to fall back on"
+        )
     # Back-off in the form of Katz gives seen grams nothing of the lower order.
     interpolated = method != "katz" and not options.get("backoff", False)
     return pruned_by_counts(model, trie_counts(trie).count, thresholds, interpolated=interpolated)

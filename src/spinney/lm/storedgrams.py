@@ -1,8 +1,8 @@
 """The grams of a table in a model file, in as few bytes as plain arrays allow.
 
-Contexts are numbered in the order of the grams that are the same strings. So a bit for each gram says all that the links
-from grams to contexts say, and a byte for each context says how many grams it has. A symbol takes two bytes, or three
-if there are more than 65,536; the grams of the empty context are all symbols and take none.
+Contexts are numbered in the order of the grams that are the same strings. So a bit for each gram says all that the
+links from grams to contexts say, and a byte for each context says how many grams it has. A symbol takes two bytes, or
+three if there are more than 65,536; the grams of the empty context are all symbols and take none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def in_order(table: GramTable) -> Ordered:
     """Number contexts by the grams that are the same strings, and grams by their contexts and symbols."""
     sizes = np.diff(table.gram_ptr)
     grams, contexts = [np.arange(table.n_symbols)], [np.zeros(1, np.int64)]
-    for k in range(1, table.order):
+    for _ in range(1, table.order):
         following = table.following[grams[-1]]
         level = following[following >= 0].astype(np.int64)
         contexts.append(level)
@@ -97,8 +97,8 @@ def _links(file: ModelFile, n_below: int, n_grams: int) -> Ids | None:
 def value_tensors(name: str, values: Values, bounds: Counts) -> dict[str, NDArray[np.generic]]:
     """Numbers in single precision; or a byte for each, where those of every order have at most 256 values.
 
-    The numbers of an order are ``values[bounds[k]:bounds[k + 1]]``. Those before ``bounds[0]`` belong to single words, and
-    are always in single precision.
+    The numbers of an order are ``values[bounds[k]:bounds[k + 1]]``. Those before ``bounds[0]`` belong to single words,
+    and are always in single precision.
     """
     single = values.astype(np.float32)
     first, rest = single[: bounds[0]], single[bounds[0] :]

@@ -102,7 +102,9 @@ def _narrow(file: ModelFile, n_outcomes: int, n_symbols: int) -> tuple[_Arrays, 
         "parent": parent,
         "older": stored_symbols(file, "trie.older", n_symbols + 1) - np.int32(1),
         "depth": stored_counts(file, "trie.depth", _DEEPEST).astype(np.int32),
-        "length": stored_counts(file, "trie.length", _DEEPEST).astype(np.int32) if collapsed else np.ones(n, np.int32),
+        "length": stored_counts(file, "trie.length", _DEEPEST).astype(np.int32)
+        if collapsed
+        else np.ones(n, np.int32),
         "symbol": symbol,
         "up": parent_grams(parent, gram_ptr, symbol, n_outcomes, *hash_table(keys)),
     }
