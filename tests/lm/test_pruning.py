@@ -9,12 +9,11 @@ import pytest
 
 from spinney.corpus import sample_sentences, sentence_arrays
 from spinney.errors import InputError, OptionError, SettingError
-from spinney.lm.arpa import read_arpa, write_arpa
 from spinney.lm.deploying import prune, stored_bytes
 from spinney.lm.discounts import counts_of_counts, modified_discounts
 from spinney.lm.model import load_language_model
 from spinney.lm.pruning import (
-    context_logprobs,
+    context_probabilities,
     prune_counts,
     prune_entropy,
     quantised,
@@ -65,7 +64,7 @@ def test_costs_are_relative_entropies(method):
     """D(p‖p') of the distribution after a context of full length, summed over the vocabulary, gram by gram."""
     model = fit_ngram(sentence_arrays(TINY, unknown="<unk>"), method, order=3)
     table = model.table
-    costs, marginal = removal_costs(model), np.exp(context_logprobs(model))
+    costs, marginal = removal_costs(model), context_probabilities(model)
     assert np.all(np.isinf(costs[: table.n_symbols]))
     for string, g in grams_of(model).items():
         if len(string) < 3:
@@ -80,26 +79,26 @@ def test_costs_are_relative_entropies(method):
         assert costs[g] == pytest.approx(wanted, rel=1e-7, abs=1e-14)
 
 
-def test_marginals_follow_the_chain_rule(tmp_path):
-    text = sentence_arrays(TINY, unknown="<unk>")
-    model = fit_ngram(text, order=3)
-    write_arpa(model, tmp_path / "m.arpa")
-    for known in (
-        model,
-        read_arpa(tmp_path / "m.arpa"),
-    ):  # the second does not know how often words were seen
-        logs, grams = context_logprobs(known), grams_of(known)
-        counts, n = known.vocabulary.counts, len(known.vocabulary)
-        for string, g in grams.items():
-            context = known.table.following[g]
-            if context < 0:
-                continue
-            first = n if string[0] == known.start else string[0]
-            often = np.append(counts, len(TINY))[first] / (counts.sum() + len(TINY)) if counts.any() else None
-            p = np.exp(known.logp[first]) if often is None else often
-            for k in range(1, len(string)):
-                p *= np.exp(known.logp[grams[string[: k + 1]]])
-            assert np.exp(logs[context]) == pytest.approx(p, rel=1e-9)
+@pytest.mark.parametrize("method", ["modified-kneser-ney", "witten-bell", "katz"])
+def test_contexts_are_as_probable_as_in_text_of_the_model(method, monkeypatch):
+    """The stationary distribution of the chain of the last two symbols, by its whole matrix."""
+    monkeypatch.setattr("spinney.lm.pruning._STILL", 1e-13)
+    monkeypatch.setattr("spinney.lm.pruning._ROUNDS", 10_000)
+    model = fit_ngram(sentence_arrays(TINY, unknown="<unk>"), method, order=3)
+    n, start = len(model.vocabulary), model.start
+    states = [(start,), *product([*range(n), start], range(n))]
+    number = {state: i for i, state in enumerate(states)}
+    chain = np.zeros((len(states), len(states)))
+    for state, i in number.items():
+        for y, p in enumerate(model.distribution(np.array(state, np.int32))):
+            chain[i, number[(start,) if y == n else (*state, y)[-2:]]] += p
+    stationary = np.linalg.matrix_power(0.5 * (chain + np.eye(len(states))), 1 << 14)[0]
+    found = context_probabilities(model)
+    assert found[0] == pytest.approx(1.0)
+    for string, g in grams_of(model).items():
+        if (context := model.table.following[g]) >= 0:
+            wanted = sum(p for state, p in zip(states, stationary) if state[-len(string) :] == string)
+            assert found[context] == pytest.approx(wanted, rel=1e-8, abs=1e-12)
 
 
 @pytest.mark.parametrize("method", ["modified-kneser-ney", "witten-bell", "katz"])

@@ -21,6 +21,8 @@ from spinney.lm.tables import GramTable, gram_bounds, longer_contexts
 
 Flags = NDArray[np.bool_]
 
+_ROUNDS, _STILL = 200, 1e-4  # at most so many words, until no more than this share of the contexts changes
+
 
 class Pruned(NamedTuple):
     """A smaller model, and by how much it differs."""
@@ -73,31 +75,66 @@ def removal_costs(model: BackoffModel) -> Vector:
         weight = np.log(left[context] + p) - np.log(free[context] + low)  # α' of the context without the gram
         change = p * (np.log(low) + weight - np.log(p))
         change += np.where(left[context] > 0, left[context] * (weight - model.backoff[context]), 0.0)
-    cost = -np.exp(context_logprobs(model)[context]) * change
+    cost = -context_probabilities(model)[context] * change
     cost[p == 0] = 0.0
     # Rounding may make the cost of what makes no difference negative; what is not a number is not touched.
     return np.concatenate((np.full(first, np.inf), np.maximum(np.where(np.isnan(cost), np.inf, cost), 0.0)))
 
 
-def context_logprobs(model: BackoffModel) -> Vector:
-    """log P of each context as a piece of running text: of its first word, then of each next one.
+def context_probabilities(model: BackoffModel) -> Vector:
+    """P(x) of each context: how often running text that the model itself writes has it before a word.
 
-    The first word has its relative frequency in the training text, if the model knows it: in Kneser-Ney models, the
-    probability of a unigram is not that of the word. The start of a sentence is as probable as the end.
+    The chain rule, P(first word) P(second | first) …, would not do: in Kneser-Ney models, shorter contexts have
+    probabilities that are meant for histories in which the longer ones are unknown (Chelba et al. 2010). So this
+    follows the text from word to word, until what stands before a word is as it was a word earlier.
     """
-    table = model.table
-    unigram = model.logp[: table.n_symbols].copy()
-    counts, sentences = model.vocabulary.counts, model.facts.get("sentences")
-    if counts.any() and isinstance(sentences, int) and sentences > 0:
-        with np.errstate(divide="ignore"):
-            unigram[:-1] = np.log(np.append(counts, sentences) / (counts.sum() + sentences))
-    unigram[-1] = unigram[-2]
-    logs = np.zeros(table.n_contexts)
-    for order in range(1, table.order):
-        contexts = slice(int(table.levels[order]), int(table.levels[order + 1]))
-        owner = table.owner[contexts]
-        logs[contexts] = logs[table.context[owner]] + (unigram[owner] if order == 1 else model.logp[owner])
-    return logs
+    table, up = model.table, _suffixes(model.table)
+    p, weight = np.exp(model.logp), np.exp(model.backoff)
+    parent = np.zeros(table.n_contexts, np.int64)  # the context without its oldest symbol
+    parent[table.levels[min(2, table.order)] :] = table.following[
+        up[table.owner[table.levels[min(2, table.order)] :]]
+    ]
+    then = _contexts_after(table, up)
+    longest = np.zeros(
+        table.n_contexts
+    )  # the probability that this is the longest known context before a word
+    longest[then[table.n_symbols - 1]] = 1.0
+    for _ in range(_ROUNDS):
+        # How much each context has to say: as the longest, and of what longer ones leave to it.
+        said, passed = longest.copy(), np.zeros(table.n_contexts)
+        for level in _levels_down(table):
+            passed[level] = said[level] * weight[level]
+            said += np.bincount(parent[level], passed[level], minlength=table.n_contexts)
+        # Of a gram, what longer contexts have with the same word does not come from here.
+        longer = np.bincount(
+            up[table.n_symbols :], passed[table.context[table.n_symbols :]], minlength=table.n_grams
+        )
+        flow = np.maximum(p * (said[table.context] - longer), 0.0)
+        reached = np.bincount(then, flow, minlength=table.n_contexts)
+        reached = 0.5 * (longest + reached / reached.sum())  # half of it, lest it swing to and fro
+        change = np.abs(reached - longest).sum()
+        longest = reached
+        if change < _STILL:
+            break
+    for level in _levels_down(table):
+        longest += np.bincount(parent[level], longest[level], minlength=table.n_contexts)
+    return longest
+
+
+def _contexts_after(table: GramTable, up: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The longest known context once a gram has been read; after the end of a sentence, the start of the next."""
+    then = table.following.astype(np.int64)
+    then[: table.n_symbols] = np.maximum(then[: table.n_symbols], 0)
+    for order in range(2, table.order + 1):
+        grams = table.grams_of(order)
+        then[grams] = np.where(then[grams] >= 0, then[grams], then[up[grams]])
+    then[table.symbol == table.n_symbols - 2] = then[table.n_symbols - 1]
+    return then
+
+
+def _levels_down(table: GramTable) -> list[slice]:
+    """The contexts of each length, the longest first, without the empty one."""
+    return [slice(int(table.levels[d]), int(table.levels[d + 1])) for d in range(table.order - 1, 0, -1)]
 
 
 # ------------------------------------------------------------------------------------------------- counts
