@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from spinney.corpus import Vocabulary, sample_sentences, sentence_arrays
 from spinney.errors import InputError
 from spinney.lm.arpa import read_arpa, write_arpa
+from spinney.lm.model import load_language_model
 from spinney.lm.smoothing import fit_ngram
 
 pytestmark = pytest.mark.filterwarnings("ignore::spinney.lm.discounts.DiscountWarning")
@@ -252,4 +253,61 @@ def test_cut_files(tmp_path, cut):
     path = tmp_path / "cut.arpa"
     path.write_text(GOOD[:cut])
     with pytest.raises(InputError):
+        read_arpa(path)
+
+
+def test_numbers_stay_as_they_were_printed(tmp_path):
+    """Those of KenLM, in single precision, through a model file; and those with nine digits, in memory."""
+    rng = np.random.default_rng(0)
+    shortest = [np.format_float_positional(v, trim="-") for v in -rng.exponential(2, 300).astype(np.float32)]
+    nine = [f"{v:.9g}" for v in (*-rng.exponential(2, 300), -1e-5, -1.5e-7, -12.0, -98.7654321)]
+    for name, numbers in (("single", shortest), ("nine", nine)):
+        words = [f"w{i}" for i in range(len(numbers))]
+        lines = ["\\data\\", f"ngram 1={len(words) + 2}", f"ngram 2={len(words)}", "", "\\1-grams:"]
+        lines += [f"{a}\t{w}\t{b}" for a, w, b in zip(numbers, words, reversed(numbers))]
+        lines += ["-1\t</s>", "-99\t<s>", "", "\\2-grams:", *(f"{a}\tw0 {w}" for a, w in zip(numbers, words))]
+        path, second = tmp_path / f"{name}.arpa", tmp_path / "second.arpa"
+        path.write_text("\n".join([*lines, "", "\\end\\", ""]))
+        model = read_arpa(path)
+        if name == "single":
+            model.save(tmp_path / "m.spinney")
+            model = load_language_model(tmp_path / "m.spinney")
+        write_arpa(model, second)
+        assert second.read_text().split() == path.read_text().split()
+
+
+def test_numbers_are_read_to_the_last_bit():
+    from spinney.lm._arpa_kernels import parsed_number
+
+    rng = np.random.default_rng(1)
+    numbers = [
+        form(v)
+        for v in 10.0 ** rng.uniform(-25, 25, 500)
+        for form in (repr, "{:.7g}".format, "{:.3f}".format)
+    ]
+    exact = 0
+    for text in [*numbers, "-0.5", "+1e3", "1.", ".5", "-7E-02"]:
+        value, end, good = parsed_number(f"{text}\t".encode(), 0)
+        assert not good or (value, end) == (float(text), len(text))
+        exact += good
+    assert exact > len(numbers) / 2
+    for text in ("1e", "x", "--1", "1.2.3", "nan", "-inf", "1" * 30, "1e400", "5x"):
+        assert not parsed_number(f"{text}\t".encode(), 0)[2]
+
+
+def test_unusual_lines_among_usual_ones(tmp_path):
+    """Spaces for tabs, blank lines, long numbers and exponents, as various programs write them."""
+    path = tmp_path / "odd.arpa"
+    text = GOOD.replace("-0.3\ta b", " -3.0000000000000000000000000e-1   a  b\t ").replace(
+        "-0.25\tb", "-25E-2 b"
+    )
+    text = text.replace("\\3-grams:", "\n\t\n\\3-grams:").replace("\n", "\r\n")
+    path.write_bytes(text.encode())
+    plain = tmp_path / "good.arpa"
+    plain.write_text(GOOD)
+    odd, good = read_arpa(path), read_arpa(plain)
+    np.testing.assert_array_equal(odd.logp, good.logp)
+    np.testing.assert_array_equal(odd.table.symbol, good.table.symbol)
+    path.write_text(text.replace("a  b", "a  q").replace("\r", ""))
+    with pytest.raises(InputError, match=r"odd\.arpa:17: 'q' is not among"):
         read_arpa(path)

@@ -345,7 +345,8 @@ def test_damaged_arrays_are_refused(text, name, tmp_path):
             continue
         for value in (-7, 3, 10**6):
             tensors = {key: array.copy() for key, array in file.tensors.items() if ":" not in key}
-            tensors[tensor][rng.integers(tensors[tensor].size)] = value
+            array = tensors[tensor]
+            array[rng.integers(array.size)] = np.array(value).astype(array.dtype)
             strings = {key: list(words) for key, words in file.strings.items()}
             write_model(tmp_path / "bad", file.kind, file.header, tensors, strings)
             try:

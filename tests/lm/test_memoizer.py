@@ -319,12 +319,14 @@ def _with(array, place, value):
         ("discounts", lambda a: _with(a, 0, 1.0)),
         ("text", lambda a: a[:5]),
         ("trie.length", lambda a: _with(a, 0, 5)),
-        ("trie.length", lambda a: _with(a, -1, 2**31 - 1)),
+        ("trie.length", lambda a: _with(a, -1, 254)),
         ("trie.depth", lambda a: _with(a, -1, 70)),
         ("trie.place", lambda a: _with(a, slice(None), 10**9)),
-        ("trie.gram_ptr", lambda a: _with(a, 1, 0)),
+        ("trie.sizes", lambda a: _with(a, 1, 0)),
         ("trie.parent", lambda a: _with(a, 1, 5)),
-        ("trie.symbol", lambda a: _with(a, 0, 99)),
+        ("trie.symbol.low", lambda a: _with(a, 0, 99)),
+        ("trie.symbol.low", lambda a: a[::-1].copy()),
+        ("trie.count.many", lambda a: np.append(a, 300)),
     ],
 )
 def test_damaged_files(tmp_path, name, damage):

@@ -144,6 +144,9 @@ _COMMANDS: Final = """
     lm fit text.txt --model next.spinney
     lm eval next.spinney few.txt
     lm sample next.spinney
+    lm export next.spinney next.arpa
+    lm import next.arpa --model x
+    lm prune next.spinney --entropy 1e-5 --model x
     lm fit text.txt --model x --method jm --dev few.txt
     lm fit text.txt --model x --method katz
     lm fit text.txt --model x --method pitman-yor --sweeps 2

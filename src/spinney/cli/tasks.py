@@ -278,6 +278,12 @@ TASKS: dict[str, Task] = {
                 "spinney.lm.recipes:mix",
                 Argument("models", "Model files with the same vocabulary.", several=True),
             ),
+            "prune": make(
+                "Make a back-off model smaller: fewer n-grams, or fewer bits for each, and show what is lost.",
+                _LM.Prune,
+                "spinney.lm.deploying:prune",
+                Argument("large", "Model file of a back-off model."),
+            ),
             "sample": show("Draw sentences from a model.", _LM.Sample, "spinney.lm.recipes:sample", MODEL),
             "export": Verb(
                 "Write an ARPA file for KenLM, SRILM and others. The model must be a back-off model.",

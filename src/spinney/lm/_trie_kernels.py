@@ -95,3 +95,14 @@ def mark_ancestors(marked, up):
     for g in range(marked.size - 1, -1, -1):
         if marked[g] and up[g] >= 0:
             marked[up[g]] = True
+
+
+@njit(cache=True, nogil=True)
+def parent_grams(parent, gram_ptr, symbol, n_outcomes, table_keys, table_places):
+    """The gram of the parent context with the same symbol; -1 at roots, and where there is none."""
+    up = np.full(symbol.size, np.int32(-1))
+    for context in range(parent.size):
+        if parent[context] >= 0:
+            for g in range(gram_ptr[context], gram_ptr[context + 1]):
+                up[g] = find(np.int64(parent[context]) * n_outcomes + symbol[g], table_keys, table_places)
+    return up

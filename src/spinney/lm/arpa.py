@@ -21,19 +21,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.corpus import Vocabulary, writing
-from spinney.corpus.lines import SPACE, fields, read_lines
+from spinney.corpus import Vocabulary
+from spinney.corpus.lines import SPACE, fields, read_blocks
+from spinney.corpus.opening import writing_bytes
 from spinney.errors import InputError
 from spinney.files import FilePath
 from spinney.lm.backoff import BackoffModel
 from spinney.lm.closing import GramList, distinct_rows, table_of_grams
 from spinney.lm.model import Vector
-from spinney.lm.stream import END, START
+from spinney.lm.storedgrams import Ordered, in_order
+from spinney.lm.stream import END, START, Ids
+from spinney.lm.wordtable import word_bytes, word_slots
 
 #: The unknown symbol in ARPA files.
 UNKNOWN: Final = "<unk>"
@@ -41,6 +44,7 @@ UNKNOWN: Final = "<unk>"
 _LOG10 = float(np.log(10.0))
 _NEVER = -99.0  # stands for log 0, by convention
 _STEP = 1 << 16  # lines written at a time
+_NUMBER = 20  # bytes that a number and what follows it take at most
 
 
 def write_arpa(model: BackoffModel, path: FilePath) -> None:
@@ -67,21 +71,22 @@ def write_arpa(model: BackoffModel, path: FilePath) -> None:
     \\1-grams:
     """
     names = _names(model, path)
-    table = model.table
+    ordered = in_order(model.table)
+    table = ordered.table
     orders = range(1, table.order + 1)
-    with writing(path) as file:
-        file.write("\\data\\\n")
+    with writing_bytes(path) as file:
+        file.write(b"\\data\\\n")
         for order in orders:
             grams = table.grams_of(order)
-            file.write(f"ngram {order}={grams.stop - grams.start}\n")
+            file.write(f"ngram {order}={grams.stop - grams.start}\n".encode())
         for order in orders:
-            file.write(f"\n\\{order}-grams:\n")
-            for lines in _entries(model, order, names):
+            file.write(f"\n\\{order}-grams:\n".encode())
+            for lines in _entries(model, ordered, order, names):
                 file.write(lines)
-        file.write("\n\\end\\\n")
+        file.write(b"\n\\end\\\n")
 
 
-def _names(model: BackoffModel, path: FilePath) -> NDArray[Any]:
+def _names(model: BackoffModel, path: FilePath) -> list[str]:
     vocabulary = model.vocabulary
     rename = (
         {} if vocabulary.unknown is None or UNKNOWN in vocabulary.words else {vocabulary.unknown: UNKNOWN}
@@ -94,22 +99,31 @@ def _names(model: BackoffModel, path: FilePath) -> NDArray[Any]:
         raise InputError(
             f"{START} or {END} is a word", path=os.fspath(path), remedy="they mark the ends of sentences"
         )
-    return np.array(names, object)
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError as error:
+        wrong = repr(error.object[error.start])
+        raise InputError(f"{wrong} cannot be written as utf-8", path=os.fspath(path)) from None
+    return names
 
 
-def _entries(model: BackoffModel, order: int, names: NDArray[Any]) -> Iterator[str]:
+def _entries(model: BackoffModel, ordered: Ordered, order: int, names: list[str]) -> Iterator[memoryview]:
     """The lines of an order, sorted by the numbers of the words, a piece at a time."""
-    table = model.table
-    symbols = table.strings(order)
-    grams, following = table.grams_of(order), table.following[table.grams_of(order)]
-    ordered = np.lexsort(symbols.T[::-1])
-    logp = np.maximum(model.logp[grams] / _LOG10, _NEVER) + 0.0
-    backoff = np.where(following >= 0, np.maximum(model.backoff[following] / _LOG10, _NEVER) + 0.0, 0.0)
-    for start in range(0, len(ordered), _STEP):
-        piece = ordered[start : start + _STEP]
-        words = [" ".join(row) for row in names[symbols[piece]]]
-        parts = zip(logp[piece].tolist(), words, following[piece].tolist(), backoff[piece].tolist())
-        yield "".join(f"{p:.9g}\t{w}\n" if c < 0 else f"{p:.9g}\t{w}\t{b:.9g}\n" for p, w, c, b in parts)
+    from spinney.lm._arpa_kernels import put_grams
+
+    table = ordered.table
+    utf8, offsets = word_bytes(names)
+    symbols, grams = table.strings(order), table.grams_of(order)
+    following = table.following[grams]
+    logp = np.maximum(model.logp[ordered.grams[grams]] / _LOG10, _NEVER)
+    weight = np.maximum(model.backoff[ordered.contexts[following]] / _LOG10, _NEVER)
+    sizes = np.diff(offsets)[symbols].sum(axis=1)
+    for start in range(0, len(symbols), _STEP):
+        piece = slice(start, start + _STEP)
+        room = int(sizes[piece].sum()) + (order + 2 * _NUMBER) * len(symbols[piece])
+        out = np.empty(room, np.uint8)
+        n = put_grams(symbols[piece], logp[piece], weight[piece], following[piece] >= 0, utf8, offsets, out)
+        yield out[:n].data
 
 
 def read_arpa(path: FilePath, *, unknown: str = UNKNOWN, encoding: str = "utf-8") -> BackoffModel:
@@ -128,20 +142,28 @@ def read_arpa(path: FilePath, *, unknown: str = UNKNOWN, encoding: str = "utf-8"
     lines = _Lines(path, encoding)
     promised = _counts(lines)
     words: dict[str, int] = {}
+    table: tuple[NDArray[np.int64], int] | None = None
     lists = []
     for order, count in enumerate(promised, 1):
-        section = _section(lines, order, len(promised), count, words)
+        header = lines.number
+        lines.expect(f"\\{order}-grams:", f"the section of order {order} is missing or out of order")
+        section = _section(lines, order, len(promised), words, table)
+        if len(section.line) != count:
+            what = f"{len(section.line)} grams of order {order} where \\data\\ announces {count}"
+            raise lines.error(what, "is the file truncated?", header)
+        _check_numbers(section, lines)
         if order == 1:
             words, grams = _unigrams(section, lines)
+            table = word_slots(tuple(words))
         else:
             grams = section.grams
             _check_grams(section, lines, len(words))
         lists.append(grams)
     lines.expect("\\end\\", "the file is truncated, or contains more orders than it announces")
     known = tuple(words)[:-2]
-    table, logp, backoff = table_of_grams(lists, len(words))
+    closed, logp, backoff = table_of_grams(lists, len(words))
     vocabulary = Vocabulary(known, np.zeros(len(known), np.int64), unknown if unknown in known else None)
-    return BackoffModel(vocabulary, table, logp, backoff, {"method": "arpa", "order": len(promised)})
+    return BackoffModel(vocabulary, closed, logp, backoff, {"method": "arpa", "order": len(promised)})
 
 
 class _Lines:
@@ -149,30 +171,36 @@ class _Lines:
 
     def __init__(self, path: FilePath, encoding: str) -> None:
         self.path = path
-        self.rest = read_lines(path, encoding)
+        self.blocks = read_blocks(path, encoding)
+        self.text, self.place = b"", 0  # whole lines, and where the one after the present begins
+        self.begin = 0  # of the present line
         self.number, self.line = 0, ""
         self.next()
 
-    def next(self) -> None:
-        """Go on to the next line that is not blank."""
-        for number, line in self.rest:
-            self.number, self.line = number, line.strip(SPACE)
+    def next(self) -> bool:
+        """Go on to the next line that is not blank; False at the end."""
+        while True:
+            if self.place == len(self.text) and not self.fill():
+                self.line = ""
+                return False
+            self.begin, self.place = self.place, self.text.index(b"\n", self.place) + 1
+            self.number += 1
+            self.line = self.text[self.begin : self.place].decode().strip(SPACE)
             if self.line:
-                return
-        self.line = ""
+                return True
 
-    def entries(self) -> Iterator[tuple[int, list[str]]]:
-        """The present line and those after it as parts, up to the next that begins with a backslash."""
-        if self.line and not self.line.startswith("\\"):
-            yield self.number, fields(self.line)
-            for number, line in self.rest:
-                if line.lstrip(SPACE).startswith("\\"):
-                    self.number, self.line = number, line.strip(SPACE)
-                    return
-                self.number = number
-                if parts := fields(line):
-                    yield number, parts
-            self.line = ""
+    def fill(self) -> bool:
+        """Take the next block of lines, of which all are text; False if there is none."""
+        block = next(self.blocks, None)
+        if block is None:
+            return False
+        block.decode()
+        self.text, self.place = block.text, 0
+        return True
+
+    def in_section(self) -> bool:
+        """Whether the present line is one of a section: neither its end, nor that of the file."""
+        return bool(self.line) and not self.line.startswith("\\")
 
     def expect(self, line: str, remedy: str) -> None:
         """Read a line that must come next."""
@@ -206,48 +234,100 @@ def _counts(lines: _Lines) -> list[int]:
 class _Section(NamedTuple):
     words: list[str]  # of unigrams
     grams: GramList
-    line: list[int]
+    line: NDArray[np.int64]
     order: int
 
 
-def _section(lines: _Lines, order: int, highest: int, count: int, words: Mapping[str, int]) -> _Section:
-    """The grams of an order as they stand there."""
-    header = lines.number
-    lines.expect(f"\\{order}-grams:", f"the section of order {order} is missing or out of order")
-    logp, backoff, where = [], [], []
-    flat: list[Any] = []
-    with_weight = order + 2 if order < highest else -1
-    for number, parts in lines.entries():
-        n = len(parts)
-        if n != order + 1 and n != with_weight:
-            weight = " and perhaps a back-off weight" if order < highest else ""
-            what = f"not a number, {order} word{'s' * (order > 1)}{weight}"
-            raise lines.error(what, "words cannot contain white space")
-        try:
-            logp.append(float(parts[0]))
-            backoff.append(float(parts[-1]) if n == with_weight else 0.0)
-            flat += parts[1:2] if order == 1 else [words[word] for word in parts[1 : order + 1]]
-        except ValueError:
-            raise lines.error("a logarithm that is not a number") from None
-        except KeyError as error:
-            raise lines.error(
-                f"{error.args[0]!r} is not among the 1-grams", "list every word there"
-            ) from None
-        where.append(number)
-    if len(where) != count:
-        what = f"{len(where)} grams of order {order} where \\data\\ announces {count}"
-        raise lines.error(what, "is the file truncated?", header)
-    symbols = np.array([] if order == 1 else flat, np.int32).reshape(-1, order)
-    section = _Section(
-        flat if order == 1 else [], GramList(symbols, _natural(logp), _natural(backoff)), where, order
+class _Piece(NamedTuple):
+    """Grams with logarithms to base 10, and their lines."""
+
+    symbols: Ids
+    logp: Vector
+    backoff: Vector
+    line: NDArray[np.int64]
+
+
+def _section(
+    lines: _Lines,
+    order: int,
+    highest: int,
+    words: Mapping[str, int],
+    table: tuple[NDArray[np.int64], int] | None,
+) -> _Section:
+    """The grams of an order as they stand there: lines of the usual form in bulk, any other by itself."""
+    pieces = [_Piece(np.empty((0, order), np.int32), np.empty(0), np.empty(0), np.empty(0, np.int64))]
+    single: list[tuple[list[int], float, float, int]] = []
+    names: list[str] = []
+    while lines.in_section():
+        if table is not None:
+            pieces.append(_bulk(lines, order, order < highest, *table))
+            if not lines.in_section():
+                break
+        logp, strings, backoff = _entry(lines, order, highest)
+        if order == 1:
+            names += strings
+            single.append(([0], logp, backoff, lines.number))
+        else:
+            single.append((_numbers(lines, strings, words), logp, backoff, lines.number))
+        lines.next()
+    if single:
+        symbols, logps, backoffs, where = zip(*single)
+        pieces.append(
+            _Piece(np.array(symbols, np.int32), np.array(logps), np.array(backoffs), np.array(where))
+        )
+    found = _Piece(*(np.concatenate(column) for column in zip(*pieces)))
+    if single and len(pieces) > 2:
+        by_line = np.argsort(found.line, kind="stable")
+        found = _Piece(
+            found.symbols[by_line], found.logp[by_line], found.backoff[by_line], found.line[by_line]
+        )
+    grams = GramList(found.symbols, _natural(found.logp), _natural(found.backoff))
+    return _Section(names, grams, found.line, order)
+
+
+def _bulk(lines: _Lines, order: int, with_weight: bool, slots: NDArray[np.int64], seed: int) -> _Piece:
+    """The lines from the present one on, to the end of its block or to a line that is not of the usual form."""
+    from spinney.lm._arpa_kernels import END as AT_END
+    from spinney.lm._arpa_kernels import parse_grams
+
+    room = (len(lines.text) - lines.begin) // (2 * order + 2) + 1
+    piece = _Piece(
+        np.empty((room, order), np.int32), np.empty(room), np.empty(room), np.empty(room, np.int64)
     )
-    _check_numbers(section, lines)
-    return section
+    n, place, number, why = parse_grams(
+        lines.text, lines.begin, lines.number, order, with_weight, slots, seed, *piece
+    )
+    lines.place, lines.number = place, number - 1  # the line at this place has not been seen yet
+    if why == AT_END:
+        lines.place = len(lines.text)
+    lines.next()
+    return _Piece(piece.symbols[:n], piece.logp[:n], piece.backoff[:n], piece.line[:n])
 
 
-def _natural(values: list[float]) -> Vector:
+def _entry(lines: _Lines, order: int, highest: int) -> tuple[float, list[str], float]:
+    """The present line: log p, words, and the logarithm of the back-off weight."""
+    parts = fields(lines.line)
+    n = len(parts)
+    with_weight = order + 2 if order < highest else -1
+    if n != order + 1 and n != with_weight:
+        weight = " and perhaps a back-off weight" if order < highest else ""
+        what = f"not a number, {order} word{'s' * (order > 1)}{weight}"
+        raise lines.error(what, "words cannot contain white space")
+    try:
+        return float(parts[0]), parts[1 : order + 1], float(parts[-1]) if n == with_weight else 0.0
+    except ValueError:
+        raise lines.error("a logarithm that is not a number") from None
+
+
+def _numbers(lines: _Lines, strings: list[str], words: Mapping[str, int]) -> list[int]:
+    try:
+        return [words[word] for word in strings]
+    except KeyError as error:
+        raise lines.error(f"{error.args[0]!r} is not among the 1-grams", "list every word there") from None
+
+
+def _natural(logs: Vector) -> Vector:
     """Natural logarithms; -99 is that of nothing, by convention."""
-    logs = np.array(values, np.float64)
     with np.errstate(over="ignore"):  # what is not a number afterwards is refused
         return np.where(logs <= _NEVER, -np.inf, logs * _LOG10)
 
@@ -264,7 +344,7 @@ def _check_numbers(section: _Section, lines: _Lines) -> None:
     ]
     for bad, what, remedy in checks:
         if bad.any():
-            raise lines.error(what, remedy, section.line[int(np.argmax(bad))])
+            raise lines.error(what, remedy, int(section.line[int(np.argmax(bad))]))
 
 
 def _unigrams(section: _Section, lines: _Lines) -> tuple[dict[str, int], GramList]:
@@ -272,7 +352,7 @@ def _unigrams(section: _Section, lines: _Lines) -> tuple[dict[str, int], GramLis
     place: dict[str, int] = {}
     for i, word in enumerate(section.words):
         if place.setdefault(word, i) != i:
-            raise lines.error(f"the word {word!r} appears twice", "remove one", section.line[i])
+            raise lines.error(f"the word {word!r} appears twice", "remove one", int(section.line[i]))
     if END not in place:
         raise lines.error(f"{END} is not among the 1-grams", "the end of a sentence needs a probability")
     words = [word for word in section.words if word not in (START, END)]
@@ -296,9 +376,9 @@ def _check_grams(section: _Section, lines: _Lines, n_symbols: int) -> None:
         raise lines.error(
             f"{START} after, or {END} before another word",
             "n-grams do not cross the ends of sentences",
-            section.line[int(np.argmax(inside))],
+            int(section.line[int(np.argmax(inside))]),
         )
     _, place = distinct_rows(symbols, n_symbols)
     if len(place) < len(symbols):
         again = np.setdiff1d(np.arange(len(symbols)), place)[0]
-        raise lines.error("this gram appears twice", "remove one", section.line[int(again)])
+        raise lines.error("this gram appears twice", "remove one", int(section.line[int(again)]))

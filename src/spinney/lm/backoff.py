@@ -6,7 +6,7 @@ that are longer than that gram's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -17,10 +17,14 @@ from spinney.corpus import Vocabulary
 from spinney.errors import OptionError
 from spinney.files import ModelFile, Parts
 from spinney.lm.model import LanguageModel, Vector
+from spinney.lm.storedgrams import gram_tensors, in_order, stored_grams, stored_values, value_tensors
 from spinney.lm.stream import Ids, Stream
-from spinney.lm.tables import GramTable, check_ids
+from spinney.lm.tables import GramTable, check_ids, gram_bounds, longer_contexts
+from spinney.lm.wordtable import word_table
 
 _LOG10 = float(np.log(10.0))
+_ONE_SENTENCE = np.empty(0)
+_LARGE = 20_000_000  # grams
 
 
 class BackoffModel(LanguageModel):
@@ -87,12 +91,42 @@ class BackoffModel(LanguageModel):
         """The natural log-probability of each word of a sentence, and last of its end."""
         return self._scores(self._ids(tokens), len(tokens) + 1)
 
-    def score(self, tokens: Sequence[str], *, end: bool = True) -> float:
-        """The logarithm **to base 10** of the probability of a sentence, as KenLM and SRILM give it."""
-        ids = self._ids(tokens)
-        kernel, arguments = self._query
-        total: float = kernel(ids if end else ids[:-1], np.empty(len(tokens) + 1), *arguments)
-        return total / _LOG10
+    def score(self, tokens: str | Sequence[str], *, end: bool = True) -> float:
+        """The logarithm **to base 10** of the probability of a sentence, as KenLM and SRILM give it.
+
+        A sentence is a list of words, or a string that is split at white space.
+        """
+        kernel, arguments = self._text_query
+        text = tokens if isinstance(tokens, str) else " ".join(tokens)
+        total, n, white = kernel(text.encode("utf-8", "surrogatepass"), _ONE_SENTENCE, end, *arguments)
+        if text is not tokens and (n != len(tokens) + 1 + end or white != max(len(tokens) - 1, 0)):
+            values = self.logprob(tokens)  # a word is empty, or has white space in it
+            total = values.sum() if end else values[:-1].sum()
+        return float(total / _LOG10)
+
+    def scores(self, sentences: Iterable[str | Sequence[str]]) -> Vector:
+        """What :meth:`score` gives for each sentence, in one call.
+
+        Examples
+        --------
+        >>> from spinney.corpus import sentence_arrays
+        >>> from spinney.lm.smoothing import fit_ngram
+        >>> model = fit_ngram(sentence_arrays([["a", "rose"], ["is", "a", "rose"]]), "witten-bell", order=2)
+        >>> model.scores(["a rose", "is a rose"]).round(4)
+        array([-0.5687, -0.6988])
+        """
+        sentences = list(sentences)
+        lines = [sentence for sentence in sentences if isinstance(sentence, str)]
+        if len(lines) < len(sentences):
+            return np.array([self.score(sentence) for sentence in sentences])
+        text = "\n".join(lines)
+        if text.count("\n") >= max(len(lines), 1):  # some are of several lines
+            text = "\n".join(line.replace("\n", " ") for line in lines)
+        totals = np.empty(len(sentences))
+        if len(totals):
+            kernel, arguments = self._text_query
+            kernel(text.encode("utf-8", "surrogatepass"), totals, True, *arguments)
+        return totals / _LOG10
 
     def _ids(self, tokens: Sequence[str]) -> Ids:
         """A sentence with its marks."""
@@ -114,16 +148,25 @@ class BackoffModel(LanguageModel):
         return scores
 
     @cached_property
+    def _text_query(self) -> tuple[Any, tuple[Any, ...]]:
+        """The kernel that scores sentences of bytes, and all that it takes besides them."""
+        from spinney.lm._wordtable_kernels import text_scores
+
+        return text_scores, (*word_table(self.vocabulary), *self._query[1])
+
+    @cached_property
     def _query(self) -> tuple[Any, tuple[Any, ...]]:
         """The kernel that scores, and all that it takes besides the text."""
         from spinney.lm._backoff_kernels import backoff_scores, fill_rows
 
         table = self.table
-        n_slots = 3 * (table.n_grams - table.n_symbols) // 2 + 2  # some stay empty
-        rows = _aligned(table.n_symbols + n_slots)
-        values = rows.view(np.float64)
-        fill_rows(table.keys, table.n_symbols, self.logp, table.following, self.backoff, rows, values)
-        return backoff_scores, (table.order, table.n_symbols, rows, values)
+        # Most grams that are asked for are not there, and a table with room says so sooner; large models have less.
+        longer = table.n_grams - table.n_symbols
+        rows = _aligned(table.n_symbols + 2 + (5 if longer < _LARGE else 3) * longer // 2)
+        fill_rows(
+            table.gram_ptr, table.symbol, table.following, self.logp, self.backoff, table.n_symbols, rows
+        )
+        return backoff_scores, (table.order, table.n_symbols, rows)
 
     def distribution(self, history: Ids) -> Vector:
         """The probability of each word, and last of the end, after a history."""
@@ -139,16 +182,26 @@ class BackoffModel(LanguageModel):
 
     def parts(self) -> Parts:
         """What the model keeps besides its vocabulary and facts."""
-        return Parts({}, {**self.table.tensors(), "logp": self.logp, "backoff": self.backoff}, {})
+        ordered = in_order(self.table)
+        table = ordered.table
+        values = {
+            **value_tensors("log10p", self.logp[ordered.grams] / _LOG10, gram_bounds(table)[1:]),
+            **value_tensors("log10_backoff", self.backoff[ordered.contexts] / _LOG10, longer_contexts(table)),
+        }
+        return Parts({}, {**gram_tensors(table), **values}, {})
 
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
         """The model in a file."""
-        table = GramTable.from_file(file, len(vocabulary))
-        logp = np.array(file.tensor("logp", np.float64, low=-np.inf, high=0))
-        backoff = np.array(file.tensor("backoff", np.float64, low=-np.inf))
-        if len(logp) != table.n_grams or len(backoff) != table.n_contexts:
-            raise file.error("damaged: some n-grams have no probability, or some contexts no weight")
+        table = stored_grams(file, len(vocabulary))
+        if "logp" in file.tensors:  # of an earlier version
+            logp = np.array(file.tensor("logp", np.float64, low=-np.inf, high=0))
+            backoff = np.array(file.tensor("backoff", np.float64, low=-np.inf))
+            if len(logp) != table.n_grams or len(backoff) != table.n_contexts:
+                raise file.error("damaged: some n-grams have no probability, or some contexts no weight")
+        else:
+            logp = stored_values(file, "log10p", gram_bounds(table)[1:], 0) * _LOG10
+            backoff = stored_values(file, "log10_backoff", longer_contexts(table), None) * _LOG10
         return cls(vocabulary, table, logp, backoff)
 
 

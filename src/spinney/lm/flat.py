@@ -12,6 +12,7 @@ from spinney.errors import OptionError
 from spinney.files import ModelFile, Parts
 from spinney.lm.discounts import simple_good_turing
 from spinney.lm.model import LanguageModel, Vector
+from spinney.lm.storedgrams import gram_tensors, in_order, stored_grams
 from spinney.lm.stream import Ids, Stream
 from spinney.lm.suffixtrie import SuffixTrie
 from spinney.lm.tables import GramTable, trie_counts
@@ -85,12 +86,14 @@ class FlatModel(LanguageModel):
 
     def parts(self) -> Parts:
         """What the model keeps besides its vocabulary and facts."""
-        return Parts({}, {**self.table.tensors(), "logp": self.logp, "floor": self.floor}, {})
+        ordered = in_order(self.table)
+        values = {"logp": self.logp[ordered.grams], "floor": self.floor[ordered.contexts]}
+        return Parts({}, {**gram_tensors(ordered.table), **values}, {})
 
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:
         """The model in a file."""
-        table = GramTable.from_file(file, len(vocabulary))
+        table = stored_grams(file, len(vocabulary))
         logp, floor = (
             np.array(file.tensor(name, np.float64, low=-np.inf, high=0)) for name in ("logp", "floor")
         )

@@ -25,6 +25,7 @@ from spinney.lm.loglinear import (
     planned,
     pruned,
     sentence_so_far,
+    single,
     solved,
     stored_scores,
     training_facts,
@@ -102,7 +103,7 @@ class HierarchicalModel(LanguageModel):
 
     def parts(self) -> Parts:
         tree = self.tree.parts()
-        tensors = {**trie_tensors(self.trie), "theta": self.theta, "text": self.text}
+        tensors = {**trie_tensors(self.trie), "theta": single(self.theta), "text": self.text}
         tensors |= {f"tree.{name}": array for name, array in tree.tensors.items()}
         return Parts({**trie_header(self.trie), "order": self.order}, tensors, {})
 

@@ -150,7 +150,7 @@ class _Training:
         return None if self.s.order == "unbounded" else int(self.s.order)
 
     def _ngram(self, text: TokenArrays) -> LanguageModel:
-        from spinney.lm.smoothing import METHODS, fit_ngram
+        from spinney.lm.smoothing import METHODS, fit_ngram, without_rare
 
         name, options = _NGRAM[self.s.method]
         options = dict(options)
@@ -160,12 +160,14 @@ class _Training:
             options["d"] = self.s.add
         if self.s.method == "jm" and self.held_out is not None:
             options["heldout"] = self._held_out_of(text)
+        pruned = self.s.prune_counts
         if self.s.memory is None:
-            return fit_ngram(text, name, order=self.s.order, **options)
+            return fit_ngram(text, name, order=self.s.order, prune_counts=pruned, **options)
         from spinney.lm.external import external_trie
 
         trie = external_trie(text, len(text.vocabulary), self.s.order - 1, memory=self.s.bytes)
-        return METHODS[name](trie, text.vocabulary, **options)
+        model = METHODS[name](trie, text.vocabulary, **options)
+        return model if pruned is None else without_rare(model, trie, pruned, name, **options)
 
     def _held_out_of(self, text: TokenArrays) -> TokenArrays:
         """Held-out text in the very vocabulary of the model; a closed one has no place for new words."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from spinney.checking import whole
 from spinney.corpus import TokenArrays
-from spinney.errors import unknown_choice
+from spinney.errors import OptionError, unknown_choice
+from spinney.lm.backoff import BackoffModel
 from spinney.lm.flat import additive, good_turing
 from spinney.lm.interpolation import jelinek_mercer, witten_bell
 from spinney.lm.katz import katz
 from spinney.lm.kneser_ney import absolute_discounting, kneser_ney, modified_kneser_ney
 from spinney.lm.model import LanguageModel
+from spinney.lm.pruning import prune_counts as pruned_by_counts
 from spinney.lm.stream import refuse_marks, stream_of
-from spinney.lm.suffixtrie import suffix_trie
+from spinney.lm.suffixtrie import SuffixTrie, suffix_trie
+from spinney.lm.tables import trie_counts
 
 #: The estimators by name; each takes a trie, a vocabulary and options of its own.
 METHODS: dict[str, Callable[..., LanguageModel]] = {
@@ -30,7 +33,12 @@ METHODS: dict[str, Callable[..., LanguageModel]] = {
 
 
 def fit_ngram(
-    text: TokenArrays, method: str = "modified-kneser-ney", *, order: int = 5, **options: Any
+    text: TokenArrays,
+    method: str = "modified-kneser-ney",
+    *,
+    order: int = 5,
+    prune_counts: Sequence[int] | None = None,
+    **options: Any,
 ) -> LanguageModel:
     """Count the grams of a text and smooth them.
 
@@ -42,6 +50,9 @@ def fit_ngram(
         One of :data:`METHODS`.
     order
         Words of the longest grams: an order of ``n`` looks back at ``n - 1`` words.
+    prune_counts
+        Remove the grams of order 1, 2, … that were seen no more often than this, as ``lmplz --prune`` does; see
+        :func:`~spinney.lm.pruning.prune_counts`.
     options
         Those of the estimator, such as ``discount=`` of ``"kneser-ney"``.
 
@@ -59,5 +70,20 @@ def fit_ngram(
     refuse_marks(text)
     trie = suffix_trie(stream_of(text), len(text.vocabulary), order - 1)
     model = METHODS[method](trie, text.vocabulary, **options)
+    if prune_counts is not None:
+        model = without_rare(model, trie, prune_counts, method, **options)
     model.facts |= {"method": method, "order": order, "sentences": len(text), "tokens": text.n_tokens}
     return model
+
+
+def without_rare(
+    model: LanguageModel, trie: SuffixTrie, thresholds: Sequence[int], method: str, **options: Any
+) -> BackoffModel:
+    """The model of a trie without the grams that were seen too rarely; the thresholds are those of each order."""
+    if not isinstance(model, BackoffModel):
+        raise OptionError(
+            "only back-off models can be pruned: this one has no shorter contexts to fall back on"
+        )
+    # Back-off in the form of Katz gives seen grams nothing of the lower order.
+    interpolated = method != "katz" and not options.get("backoff", False)
+    return pruned_by_counts(model, trie_counts(trie).count, thresholds, interpolated=interpolated)

@@ -110,6 +110,14 @@ class GramTable:
     def _hashed(self) -> tuple[Counts, Ids]:
         return hash_table(self.keys)
 
+    @cached_property
+    def suffix(self) -> Ids:
+        """Each gram without its oldest symbol; -1 for unigrams, and where it is not in the table."""
+        from spinney.lm._backoff_kernels import suffix_grams
+
+        found: Ids = suffix_grams(self.gram_ptr, self.symbol, self.following, self.n_symbols, *self._hashed)
+        return found
+
     def contexts_after(self, history: Ids) -> list[int]:
         """The known contexts that a history ends with, the empty one first."""
         recent = history[max(0, len(history) - self.order + 1) :]
@@ -118,18 +126,9 @@ class GramTable:
 
     # -- files ----------------------------------------------------------------------------------------
 
-    def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """For a model file."""
-        return {
-            "levels": self.levels,
-            "gram_ptr": self.gram_ptr,
-            "symbol": self.symbol,
-            "following": self.following,
-        }
-
     @classmethod
     def from_file(cls, file: ModelFile, n_words: int) -> Self:
-        """The table that :meth:`tensors` put into a file, every number checked: kernels do not look."""
+        """The table that earlier versions put into a file as it is, every number checked: kernels do not look."""
         # Copies: kernels are compiled for arrays that can be written to.
         table = cls(
             n_words + 2,
@@ -231,6 +230,16 @@ def trie_counts(trie: SuffixTrie) -> TrieCounts:
     following[trie.n_outcomes] = start[0] if len(start) else -1
     table = GramTable(n_symbols, trie.levels(), gram_ptr, symbol, following)
     return TrieCounts(table, trie.parent, trie.older == trie.n_outcomes, up, count)
+
+
+def gram_bounds(table: GramTable) -> Counts:
+    """Where the grams of each order begin, and the end."""
+    return table.gram_ptr[table.levels]
+
+
+def longer_contexts(table: GramTable) -> Counts:
+    """Where the contexts of two symbols, of three and so on begin, and the end."""
+    return table.levels[min(2, table.order) :]
 
 
 def check_ids(ids: Ids, n_symbols: int) -> None:

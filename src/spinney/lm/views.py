@@ -486,7 +486,25 @@ def summary(model: LanguageModel, title: str = "") -> list[View]:
         views.append(
             Table("", "Settings tried on held-out text", ["λ", "α", "perplexity", "active", "seconds"], rows)
         )
-    return views
+    return [*views, *_pruning_view(model.facts.get("pruning"))]
+
+
+def _pruning_view(found: Any) -> list[View]:
+    """What a model was before it was made smaller, and is now; a file may hold anything."""
+    if not isinstance(found, dict):
+        return []
+    before, after = found.get("grams_before"), found.get("grams")
+    rows: list[list[Any]] = []
+    if isinstance(before, list) and isinstance(after, list):
+        now = [*after, *[0] * (len(before) - len(after))]
+        rows += [[f"{k}-grams", was, n] for k, (was, n) in enumerate(zip(before, now), 1)]
+    for name, key in (("bytes", "bytes"), ("perplexity", "perplexity")):
+        if key in found:
+            rows.append([name, found.get(f"{key}_before"), found[key]])
+    increase = found.get("estimated_increase")
+    if isinstance(increase, int | float):
+        rows.append(["estimated increase of the perplexity", "", f"{100 * increase:.3g} %"])
+    return [Table("", "What the model lost", ["", "before", "now"], rows)] if rows else []
 
 
 def _mixture_summary(mixture: LinearMixture | LogLinearMixture) -> list[View]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError
@@ -69,10 +70,24 @@ class _Counted(Vocabulary):
     panel = TRAINING
     order: Annotated[int, AtLeast(1), AtMost(10**6), "Length of the longest n-grams."] = 5
     memory: Annotated[str | None, "Memory to use for counting, such as 2G; the rest is kept on disk."] = None
+    prune_counts: Annotated[
+        tuple[int, ...] | None,
+        AtLeast(0),
+        COUNT,
+        "Remove n-grams seen no more often than this, by order: 0,1,1 removes all but words that were seen once.",
+    ] = None
 
     def check(self) -> None:
         super().check()
         self.bytes  # noqa: B018  refuses anything that is not a number of bytes
+        pruned = self.prune_counts
+        if pruned is not None and (pruned[:1] != (0,) or any(b < a for a, b in pairwise(pruned))):
+            raise SettingError(
+                "{prune_counts} must begin with 0, for single words, and never fall, as 0,1,1 does; not {wrong}",
+                wrong=",".join(map(str, pruned)) or "empty",
+            )
+        if pruned is not None and getattr(self, "method", "") in ("good-turing", "additive"):
+            raise SettingError("{method} has no shorter contexts to fall back on: leave out {prune_counts}")
 
     @property
     def bytes(self) -> int | None:
@@ -335,6 +350,28 @@ class Mix(TextFiles, Common):
             raise SettingError("{cache_decay} and {cache_order} need a cache: give {cache_words}")
         if self.dev is None:
             raise SettingError("the weights are fitted to held-out text: give {dev}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prune(TextFiles, Common):
+    """``prune``: make a back-off model smaller."""
+
+    panel = TRAINING
+    entropy: Annotated[
+        float | None,
+        AtLeast(0),
+        AMOUNT,
+        "Remove n-grams without which the perplexity rises by less than this share, such as 1e-7.",
+    ] = None
+    quantise: Annotated[
+        int | None, AtLeast(2), AtMost(8), "Bits for each probability and back-off weight; 8 lose little."
+    ] = None
+    dev: Annotated[str | None, File, "Held-out text on which the loss is measured."] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.entropy is None and self.quantise is None:
+            raise SettingError("nothing to do: give {entropy}, such as 1e-7, or {quantise}, such as 8")
 
 
 @dataclass(frozen=True, kw_only=True)
