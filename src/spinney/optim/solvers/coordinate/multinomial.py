@@ -90,8 +90,11 @@ class _Quadratic:
         gradient = face.gradient(old)
         direction = face.solved(-gradient)
         low, high = face.bounds(old)
-        size = 1.0
-        for _ in range(HALVINGS):
+        # Weights that stop may turn a step uphill; one that ends where the first of them stops cannot.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(direction > 0, high - old, low - old) / direction
+        sizes = [*0.5 ** np.arange(HALVINGS), float(np.min(room, initial=1.0, where=direction != 0))]
+        for size in sizes:
             new = np.clip(old + size * direction, low, high)
             change = new - old
             moved = face.margins(change)
@@ -105,7 +108,6 @@ class _Quadratic:
                 self.D += moved
                 self.S += np.einsum("kn,kn->n", self.P, moved)
                 return
-            size /= 2
 
 
 class _Face:
