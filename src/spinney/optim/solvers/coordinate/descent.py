@@ -30,6 +30,7 @@ from spinney.optim.solvers.coordinate.rows import RowGroupModel, not_of_rows
 
 VANISHING = 1e-100  # the square of a weight should not be lost
 FORCING, GROUP_FORCING = 0.05, 0.2  # how far a model is solved, as a share of the violation
+EXACT = 0.01  # how much closer than asked
 STAGE = 10**0.5  # by how much λ falls at a time on the way to a small one
 STAGE_STEPS, ROUGHLY = 3, 0.1  # how many steps there are at each, and how exact they are
 STALLED, IMPATIENT, LITTLE = 0.5, 4.0, 0.1  # a violation that does not halve has stalled
@@ -74,7 +75,10 @@ def coordinate_descent(
         patience = patience / IMPATIENT if violation > STALLED * before else min(IMPATIENT * patience, 1.0)
         before = violation
         forcing = GROUP_FORCING if isinstance(model, OverlapModel) else FORCING
-        tol = patience * model_tolerance(loss, violation, monitor.absolute_tol, forcing)
+        final = monitor.absolute_tol
+        if isinstance(model, MultinomialModel):  # near the end, conjugate gradients make exact models cheap
+            forcing, final = min(forcing, np.sqrt(violation / monitor.scale)), EXACT * final
+        tol = patience * model_tolerance(loss, violation, final, forcing)
         working = model.working_set(point.w[:k], residual[:k])
         target, change = model.minimise(point, grad, working, tol)
         point = _line_search(problem, loss, point, target, change, grad)
