@@ -27,7 +27,7 @@ def _data(n: int = 60, p: int = 25, classes: int = 4, seed: int = 0) -> tuple[An
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
-@pytest.mark.parametrize("lam, l2", [(0.0, 0.5), (0.4, 0.0), (0.1, 0.1)])
+@pytest.mark.parametrize(("lam", "l2"), [(0.0, 0.5), (0.4, 0.0), (0.1, 0.1)])
 def test_the_optimum_is_that_of_scikit_learn(
     lam: float, l2: float, class_weight: str | None, intercept: bool
 ) -> None:
@@ -51,7 +51,8 @@ def test_the_optimum_is_that_of_scikit_learn(
     assert objective(ours) == pytest.approx(ours.objective_, rel=1e-12)
     assert objective(ours) == pytest.approx(objective(theirs), rel=1e-6)
     assert objective(ours) <= objective(theirs) * (1 + 1e-8)
-    assert ours.gap_ is not None and ours.gap_ <= 1e-9
+    assert ours.gap_ is not None
+    assert ours.gap_ <= 1e-9
 
 
 @pytest.mark.parametrize("dense", [True, False])
@@ -62,7 +63,8 @@ def test_a_cold_start_ends_where_a_path_does(dense: bool) -> None:
     for penalty in (L1(1.0), ElasticNet(1.0, 1.0).tied(l2=1.0)):
         cold = solve(loss, penalty.with_lam(1e-4 * largest), tol=1e-7, max_iter=100)
         *_, (_, warm) = path(loss, penalty, largest * 10.0 ** np.arange(0, -4.1, -0.5), tol=1e-7)
-        assert cold.converged and warm.converged
+        assert cold.converged
+        assert warm.converged
         assert cold.objective == pytest.approx(warm.objective, rel=1e-6)
 
 
@@ -111,7 +113,8 @@ def test_steps_on_the_support_lower_the_model(penalty: Penalty) -> None:
         assert np.all(np.abs(at.W[:-1]) <= model.reach[:, None] * (1 + 1e-12))
     assert np.all(np.diff(values) <= 1e-9)
     steps = np.diff(values)[1::2]
-    assert np.all(steps < 0) and steps.min() < -1e-3
+    assert np.all(steps < 0)
+    assert steps.min() < -1e-3
     np.testing.assert_allclose(at.D.T, loss.margins(at.W.ravel()) - point.margins, atol=1e-10)
 
 

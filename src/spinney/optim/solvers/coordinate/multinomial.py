@@ -50,10 +50,10 @@ class MultinomialModel:
 
 
 class _Quadratic:
-    """The quadratic model of the loss at a point, with the weights ``W`` (p + intercept, K) on their way to its minimum.
+    """The quadratic model of the loss at a point, and the weights ``W`` (p + intercept, K) on their way to its minimum.
 
-    ``P`` are the probabilities of classes [K, n], ``D`` the change of the margins so far, and ``S`` its mean Σ_k p_k·d_k
-    in each example.
+    ``P`` are the probabilities of classes [K, n], ``D`` the change of the margins so far, ``S`` the mean Σ_k p_k·d_k
+    of that in each example.
     """
 
     def __init__(self, model: MultinomialModel, point: Point, grad: Vector) -> None:
@@ -79,7 +79,7 @@ class _Quadratic:
         return float(multinomial_passes(*of.design.arrays, *at_start, *state, tol, max_passes))
 
     def step_on_face(self, support: Columns) -> None:
-        """A Newton step of the weights that are not 0, and of the intercepts: one that would change its sign stops at 0.
+        """A Newton step of the weights that are not 0, and of the intercepts: none changes its sign, but stops at 0.
 
         Weights that went as far as the model is trusted stay where they are.
         """
