@@ -89,7 +89,7 @@ def _model_value(at: _Quadratic, penalty: Penalty, loss: MultinomialLoss) -> flo
         for s, p, d in zip(loss.sample_weight, at.P.T, change)
     )
     k = loss.n_params - loss.n_free
-    return float(at.grad @ (w - at.start)) + 0.5 * curved + penalty.value(w[:k])
+    return float(at.grad @ (w - at.start) + 0.5 * curved + penalty.value(w[:k]))
 
 
 @pytest.mark.parametrize("penalty", [L1(0.3), ElasticNet(0.05, 0.05)])

@@ -111,6 +111,6 @@ def _spot(loss: Any, w: Vector, lazy: bool = False) -> _Spot:
     return _Spot(value, lambda: grad, None)
 
 
-def _of_margins(loss: LinearLoss, margins: Vector) -> _Spot:
+def _of_margins(loss: Any, margins: Vector) -> _Spot:
     value, r = loss.pointwise(margins, loss.y, loss.sample_weight)
     return _Spot(value, cache(lambda: loss.pull_back(r)), margins)
