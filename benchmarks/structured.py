@@ -336,8 +336,8 @@ def _word_groups_of_twenty_classes() -> tuple[str, list[Comparison]]:
     of = MiniBatchKMeans(1_000, random_state=0, n_init=1).fit_predict(vectors)
     how: dict[str, Any] = {"loss": "squared-hinge", "groups": Groups.from_labels(of), "tol": 1e-2}
     models = {
-        "group": LinearClassifier("group", lam=0.1, l2=0.5, **how),
-        "sparse-group": LinearClassifier("sparse-group", lam=0.05, l1=0.05, l2=0.5, **how),
+        "group": LinearClassifier("group", lam=0.02, l2=1.0, **how),
+        "sparse-group": LinearClassifier("sparse-group", lam=0.01, l1=0.01, l2=0.5, **how),
         "scikit-learn LinearSVC": LinearSVC(C=1.0),
     }
     best = dict.fromkeys(models, np.inf)
@@ -349,7 +349,7 @@ def _word_groups_of_twenty_classes() -> tuple[str, list[Comparison]]:
                 best[name] = min(best[name], time.process_time() - started)
     accuracy = {name: float(model.score(X_test, y_test)) for name, model in models.items()}
     lines = [
-        "### 20 classes: 2,000 documents, 1,000 groups of words, squared hinge, strengths set by hand",
+        "### 20 classes: 2,000 documents, 1,000 groups of words, squared hinge; strengths chosen on 2,000 others",
         "",
     ]
     lines += ["| model | CPU seconds | non-zero | test accuracy |", "|---|---:|---:|---:|"]
