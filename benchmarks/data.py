@@ -41,6 +41,22 @@ def newsgroups() -> tuple[Any, Any]:
     return TfidfVectorizer().fit_transform([text for _, text in posts]).tocsc(), labels
 
 
+@cache
+def reuters() -> tuple[Any, Any]:
+    """Reuters-21578, training stories with one topic, of the eight most frequent: tf-idf, and the topic of each."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    with tarfile.open(corpus("reuters_aptemod", "reuters.tar.xz")) as archive:
+        files = {m.name.partition("/")[2]: archive.extractfile(m).read() for m in archive if m.isfile()}  # type: ignore[union-attr]
+    topics = [line.split() for line in files["cats.txt"].decode("latin-1").splitlines()]
+    alone = [(name, own[0]) for name, *own in topics if len(own) == 1 and name.startswith("train")]
+    names, counts = np.unique([topic for _, topic in alone], return_counts=True)
+    kept = set(names[np.argsort(-counts)[:8]])
+    stories = [(files[name].decode("latin-1"), topic) for name, topic in alone if topic in kept]
+    labels = np.unique([topic for _, topic in stories], return_inverse=True)[1]
+    return TfidfVectorizer().fit_transform([text for text, _ in stories]).tocsc(), labels
+
+
 def newsgroup_texts(part: str, folders: tuple[str, ...]) -> tuple[list[str], Any]:
     """The posts of some newsgroups, or of all, in the ``train`` or the ``test`` part, and the group of each."""
     folders = folders or tuple(sorted({label for label, _ in _posts(part)}))

@@ -349,12 +349,10 @@ class MultinomialLoss(SeveralOutputs):
             raise OptionError(f"the labels of a multinomial loss must be 0 to {self.n_outputs - 1}")
 
     def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
-        labels, examples = y.astype(np.intp), np.arange(len(y))
-        log_z = logsumexp(m, axis=1)
-        P = np.exp(m - log_z[:, None])
-        value = float(s @ (log_z - m[examples, labels]))
-        P[examples, labels] -= 1.0
-        return value, P * s[:, None]
+        from spinney.optim._loss_kernels import softmax_loss
+
+        slopes = np.empty(m.shape)
+        return float(softmax_loss(np.ascontiguousarray(m), y, s, slopes)), slopes
 
     def curvature(self, m: Vector) -> Vector:
         """The diagonal sᵢ·pᵢₖ(1 − pᵢₖ) of each example's Hessian."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from spinney.errors import OptionError
 from spinney.optim.base import Vector
+from spinney.optim.losses import LinearLoss
 from spinney.optim.problem import Monitor, Problem
 
 STEEPEST = 1e60  # curvature at which no step can be hoped for
@@ -45,39 +50,35 @@ def fista(
     from spinney.optim.solvers._proximal_kernels import descend, extrapolate, goes_back, slope_and_square
 
     loss, penalty = problem.loss, problem.penalty
-    cheap = getattr(loss, "value", None) if check_every > 1 else None
     prox = penalty.prox if metric is None else penalty.prox_in_metric(metric)
     L = float(loss.lipschitz()) if metric is None and hasattr(loss, "lipschitz") else 1.0
     metric = np.ones(loss.n_params) if metric is None else metric
     w, before, ahead = w.copy(), w.copy(), np.empty_like(w)
     t_before = t = 1.0
     iteration = 0
-    value, grad = loss.value_and_grad(w)
-    known = True  # whether grad is the gradient at w
+    here = last = _spot(loss, w, lazy=check_every > 1)
     while True:
-        if iteration % check_every == 0 or iteration >= monitor.max_iter:
-            if not known:
-                grad, known = loss.value_and_grad(w)[1], True
-            if monitor(w, value, grad, iteration=iteration):
-                return w
+        due = iteration % check_every == 0 or iteration >= monitor.max_iter
+        if due and monitor(w, here.value, here.grad(), iteration=iteration):
+            return w
         momentum = (t_before - 1.0) / t if accelerate else 0.0
         extrapolate(w, before, momentum, ahead)
-        if momentum == 0.0 and known:
-            ahead_value, ahead_grad = value, grad
-        else:
-            ahead_value, ahead_grad = loss.value_and_grad(ahead)
-        before, w = w, before
+        if momentum == 0.0:
+            there = here
+        elif here.margins is None or last.margins is None:
+            there = _spot(loss, ahead)
+        else:  # margins are linear, so that a product with the data is saved
+            there = _of_margins(loss, here.margins + momentum * (here.margins - last.margins))
+        ahead_grad = there.grad()
+        before, w, last = w, before, here
         while True:
             descend(ahead, ahead_grad, metric, L, w)
             prox(w, 1.0 / L)
-            if cheap is None:
-                value, grad = loss.value_and_grad(w)
-            else:
-                value, known = cheap(w), False
+            here = _spot(loss, w, lazy=check_every > 1)
             slope, square = slope_and_square(ahead, w, ahead_grad, metric)
-            bound = ahead_value + slope + 0.5 * L * square
+            bound = there.value + slope + 0.5 * L * square
             # Slack: near the optimum both sides agree to rounding, and a strict < stalls there.
-            if value <= bound + 1e-12 * abs(bound):
+            if here.value <= bound + 1e-12 * abs(bound):
                 break
             L *= 2.0
             if L > STEEPEST:
@@ -90,3 +91,26 @@ def fista(
             t_before = t = 1.0
         else:
             L *= 0.95  # let a too cautious estimate relax
+
+
+class _Spot(NamedTuple):
+    """The loss at a point, its gradient for whoever asks, and the margins if it is linear."""
+
+    value: float
+    grad: Callable[[], Vector]
+    margins: Vector | None
+
+
+def _spot(loss: Any, w: Vector, lazy: bool = False) -> _Spot:
+    """The loss at ``w``; where the gradient may not be needed (``lazy``), by the ``value`` of a loss that has one."""
+    if isinstance(loss, LinearLoss):
+        return _of_margins(loss, loss.margins(w))
+    if lazy and hasattr(loss, "value"):
+        return _Spot(loss.value(w), cache(lambda: loss.value_and_grad(w)[1]), None)
+    value, grad = loss.value_and_grad(w)
+    return _Spot(value, lambda: grad, None)
+
+
+def _of_margins(loss: Any, margins: Vector) -> _Spot:
+    value, r = loss.pointwise(margins, loss.y, loss.sample_weight)
+    return _Spot(value, cache(lambda: loss.pull_back(r)), margins)

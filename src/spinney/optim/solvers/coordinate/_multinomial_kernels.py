@@ -54,6 +54,42 @@ def move_pair(data, indices, start, end, k, delta, P, D, S):
         S[i] += P[k, i] * change
 
 
+@njit(void(READ, ROWS, ENDS, COLUMNS, COLUMNS, READ, MATRIX), cache=True, nogil=True, fastmath=REASSOCIATE)
+def pair_margins(data, indices, indptr, features, classes, v, out):
+    """Add to the margins [K, n] what the weights ``v`` of these pairs make of the examples."""
+    for c in range(features.size):
+        j, k = features[c], classes[c]
+        for e in range(indptr[j], indptr[j + 1]):
+            i = indices[e] if indices.size else e - indptr[j]
+            out[k, i] += v[c] * data[e]
+
+
+@njit(WRITE(READ, ROWS, ENDS, COLUMNS, COLUMNS, MATRIX), cache=True, nogil=True, fastmath=REASSOCIATE)
+def pair_slopes(data, indices, indptr, features, classes, slopes):
+    """Σᵢ x_ij·slopes_ik of each pair."""
+    out = np.zeros(features.size)
+    for c in range(features.size):
+        j, k = features[c], classes[c]
+        for e in range(indptr[j], indptr[j + 1]):
+            i = indices[e] if indices.size else e - indptr[j]
+            out[c] += data[e] * slopes[k, i]
+    return out
+
+
+@njit(MATRIX(MATRIX, READ, MATRIX), cache=True, nogil=True, fastmath=REASSOCIATE)
+def bent(P, s, D):
+    """The Hessian of each example times the change of its margins: sᵢ p_ik (d_ik − Σ_l p_il·d_il), all [K, n]."""
+    K, n = P.shape
+    out, mean = np.empty((K, n)), np.zeros(n)
+    for k in range(K):
+        for i in range(n):
+            mean[i] += P[k, i] * D[k, i]
+    for k in range(K):
+        for i in range(n):
+            out[k, i] = s[i] * P[k, i] * (D[k, i] - mean[i])
+    return out
+
+
 @njit(f8(MATRIX, READ, MATRIX, READ, MATRIX, WRITE), cache=True, nogil=True, fastmath=REASSOCIATE)
 def move_intercepts(W, slopes, P, s, D, S):
     """Descend over the intercepts, the last row of ``W``, if there are ``slopes``; returns the largest slope met."""

@@ -30,6 +30,9 @@ from spinney.optim.solvers.coordinate.rows import RowGroupModel, not_of_rows
 
 VANISHING = 1e-100  # the square of a weight should not be lost
 FORCING, GROUP_FORCING = 0.05, 0.2  # how far a model is solved, as a share of the violation
+EXACT = 0.01  # how much closer than asked
+STAGE = 10**0.5  # by how much λ falls at a time on the way to a small one
+STAGE_STEPS, ROUGHLY = 3, 0.1  # how many steps there are at each, and how exact they are
 STALLED, IMPATIENT, LITTLE = 0.5, 4.0, 0.1  # a violation that does not halve has stalled
 
 
@@ -47,7 +50,8 @@ def coordinate_descent(
     loss, k, penalty = problem.loss, problem.n_penalised, problem.penalty
     assert isinstance(loss, LinearLoss)
     point = Point.at(loss, _start(loss, w))
-    before, patience = np.inf, 1.0
+    before, patience, ahead = np.inf, 1.0, 0
+    cold = isinstance(model, MultinomialModel) and not point.w[:k].any()
     while True:
         if guess is not None and not isinstance(loss, SeveralOutputs):
             grad, guess = guess, None
@@ -58,8 +62,12 @@ def coordinate_descent(
             known = None
             if isinstance(model, OverlapModel):
                 known = model.residual(point, grad, monitor, exactly=patience < LITTLE)
-            if monitor(point.w, point.value, grad, known):
+            if monitor(point.w, point.value, grad, known, len(monitor.trace) + ahead):
                 return point.w
+            if cold:
+                point, ahead = approached(problem, loss, point, grad, monitor.max_iter)
+                cold, ahead = False, max(ahead - 1, 0)
+                continue
             residual = monitor.residual
         violation = float(np.max(np.abs(residual), initial=0.0))
         # Where many coordinates hold each other, a pass moves each by little however far they all are from the
@@ -67,12 +75,42 @@ def coordinate_descent(
         patience = patience / IMPATIENT if violation > STALLED * before else min(IMPATIENT * patience, 1.0)
         before = violation
         forcing = GROUP_FORCING if isinstance(model, OverlapModel) else FORCING
-        tol = patience * model_tolerance(loss, violation, monitor.absolute_tol, forcing)
+        final = monitor.absolute_tol
+        if isinstance(model, MultinomialModel):  # near the end, conjugate gradients make exact models cheap
+            forcing, final = min(forcing, np.sqrt(violation / monitor.scale)), EXACT * final
+        tol = patience * model_tolerance(loss, violation, final, forcing)
         working = model.working_set(point.w[:k], residual[:k])
         target, change = model.minimise(point, grad, working, tol)
         point = _line_search(problem, loss, point, target, change, grad)
         if isinstance(model, OverlapModel):
             point = model.settled(problem, point, monitor)
+
+
+def approached(
+    problem: Problem, loss: LinearLoss, point: Point, grad: Vector, max_iter: int
+) -> tuple[Point, int]:
+    """The way from an empty multinomial model to a small λ: roughly solved at larger ones, and how many steps it took.
+
+    From 0, the model of the loss says little of where hundreds of weights belong, and much of its minimum is undone.
+    """
+    target, steps, k = float(getattr(problem.inner, "lam", 0.0)), 0, problem.n_penalised
+    if not target > 0.0:
+        return point, steps
+    lam = problem.inner.lambda_max(grad[:k]) / STAGE
+    while lam > np.sqrt(STAGE) * target and steps < max_iter:
+        stage = Problem(loss, problem.inner.with_lam(lam))
+        model = _model(stage)
+        for _ in range(STAGE_STEPS):
+            grad = loss.pull_back(point.r)
+            residual = stage.penalty.residual(point.w, grad)
+            violation = float(np.max(np.abs(residual), initial=0.0))
+            if violation <= ROUGHLY * lam or steps >= max_iter:
+                break
+            working = model.working_set(point.w[:k], residual[:k])
+            to, change = model.minimise(point, grad, working, ROUGHLY * violation)
+            point, steps = _line_search(stage, loss, point, to, change, grad), steps + 1
+        lam /= STAGE
+    return point, steps
 
 
 def _start(loss: LinearLoss, w: Vector) -> Vector:
