@@ -30,7 +30,7 @@ LAYERS = [
     {"kernel_cache"},
     {"files", "progress"},
     {"settings", "views"},
-    {"formats", "memory", "checking", "notebook_bars"},
+    {"estimator", "formats", "memory", "checking", "notebook_bars"},
     {"beside"},
     {"errors", "escaping", "importing", "interrupts"},
 ]
