@@ -1,13 +1,15 @@
 """What scikit-learn asks of an estimator, without importing it: that takes longer than labelling a text does.
 
 scikit-learn knows estimators by their methods, not by their class: ``clone``, pipelines and searches ask for
-``get_params``, ``set_params`` and ``__sklearn_tags__``. The last needs scikit-learn, which is there whenever it is asked.
+``get_params``, ``set_params`` and ``__sklearn_tags__``. What needs scikit-learn itself is taken from it when it is
+asked for.
 """
 
 from __future__ import annotations
 
-from inspect import signature
-from typing import Any, Self
+from functools import cache
+from inspect import getattr_static, signature
+from typing import TYPE_CHECKING, Any, Self
 
 
 class Estimator:
@@ -25,6 +27,24 @@ class Estimator:
     {'at': 0.5, 'strict': True}
     """
 
+    if TYPE_CHECKING:  # the parameters are written by `spinney.settings.takes`
+
+        def __init__(self, *parameters: Any, **named: Any) -> None: ...
+
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+    def __getattr__(self, name: str) -> Any:
+        """What scikit-learn makes for the routing of sample weights, from the methods of the class."""
+        if "request" not in name and name != "get_metadata_routing":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        twin = _with_routing(type(self))  # type: ignore[arg-type]  # a class can be hashed
+        return getattr_static(twin, name).__get__(self, twin)
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """The names of the parameters, sorted."""
+        return list(cls._defaults())
+
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
         """The parameters with their defaults, in the order of their names."""
@@ -33,7 +53,7 @@ class Estimator:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name; ``deep``: with those of parameters that are estimators themselves."""
-        found = {}
+        found: dict[str, Any] = {}
         for name in self._defaults():
             value = getattr(self, name)
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
@@ -70,3 +90,11 @@ class Estimator:
             f"{name}={value!r}" for name, value in values.items() if repr(value) != repr(defaults[name])
         )
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+@cache
+def _with_routing(cls: Any) -> Any:
+    """The class with scikit-learn's base, which adds methods such as ``set_fit_request``."""
+    from sklearn.base import BaseEstimator
+
+    return type(cls.__name__, (cls, BaseEstimator), {})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spinney.errors import SettingError
@@ -25,6 +24,7 @@ from spinney.settings import (
     methods,
     settings_of,
 )
+from spinney.settings.declared import settings_dataclass as dataclass
 from spinney.settings.explain import Explained
 from spinney.settings.text import Decoding
 
@@ -349,7 +349,10 @@ class _Use(Decoding):
     panel = TRAINING
     decoder: Annotated[Decoder | None, "Decoding criterion, if not that of fit."] = None
     prune: Annotated[
-        float | None, AtLeast(0), Below(1), "Prune labels and rules less probable in the PCFG, if not as fit says."
+        float | None,
+        AtLeast(0),
+        Below(1),
+        "Prune labels and rules less probable in the PCFG, if not as fit says.",
     ] = None
     head_rules: Annotated[
         str | None, File, "Rules that find the head of a phrase (default: those of Collins)."
