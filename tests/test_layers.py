@@ -93,6 +93,30 @@ def test_the_command_line_loads_nothing_heavy():
     assert out.strip() == "[]"
 
 
+def test_packages_that_import_on_use():
+    code = (
+        "import sys, spinney.lm, spinney.embed; "
+        "print([m for m in ('numba', 'scipy', 'sklearn') if m in sys.modules]); "
+        "print(all(hasattr(p, name) for p in (spinney.lm, spinney.embed) for name in p.__all__))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.split() == ["[]", "True"]
+    for package in (spinney.lm, spinney.embed):
+        lazy = {name for names in package._EXPORTS.values() for name in names}
+        modules = {path.stem for path in Path(package.__file__).parent.glob("*.py")}
+        assert lazy <= set(package.__all__)
+        assert not lazy & modules, "a module that is imported would hide the name"
+
+
+def test_a_tagger_needs_neither_scikit_learn_nor_solvers():
+    code = (
+        "import sys, spinney.tagging; "
+        "print([m for m in ('numba', 'sklearn', 'scipy.sparse', 'scipy.optimize') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
+
+
 def test_packages_are_there_once_spinney_is_imported():
     code = (
         "import sys, spinney; print('numpy' in sys.modules); "
