@@ -72,7 +72,22 @@ def _tagging(rounds: int) -> Comparison:
         (folder / "apply.py").write_text(_CRFSUITE, "utf-8")
         (folder / "fit.py").write_text(_FIT_CRFSUITE, "utf-8")
         python, spinney = [sys.executable], [sys.executable, "-m", "spinney"]
-        _seconds([*spinney, "tag", "fit", "train.txt", "--max-iter", "20", "--model", "m", "--quiet"], folder)
+        _seconds(
+            [
+                *spinney,
+                "tag",
+                "fit",
+                "train.txt",
+                "--preset",
+                "pos",
+                "--max-iter",
+                "20",
+                "--model",
+                "m",
+                "--quiet",
+            ],
+            folder,
+        )
         _seconds([*python, "fit.py", "train.txt", "crf"], folder)
         ours, theirs = _in_turn(
             [*spinney, "tag", "apply", "m", "ten.col"],
