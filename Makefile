@@ -10,10 +10,13 @@ ifneq ($(wildcard ../shared/data),)
 export SPINNEY_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-all fuzz kill coverage peers browser lint audit bench docs dist smoke clean
+.PHONY: demo compile test test-all fuzz kill coverage peers browser lint audit bench docs dist smoke clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spinney demo
+
+compile: $(VENV)/.installed  # all kernels, on all processors: later commands and tests find them
+	$(BIN)/spinney doctor --compile
 
 test: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow"

@@ -26,6 +26,7 @@ NAMES = (
     "parsing",
     "methods",
     "serve",
+    "startup",
     "growth",
 )
 

@@ -36,8 +36,9 @@ def main(quick: bool) -> None:
         nltk, row = _nltk(bank, count=4 if quick else 12)
         em, rows = _em_and_moments(bank, (8,) if quick else (8, 16))
         quality, reference = _quality(bank, LADDER[3:4] if quick else LADDER, dev=not quick)
-        sections = [nltk, em, quality] if quick else [nltk, _speed(bank), em, quality]
-        publish("parsing", sections, [row, *rows, reference], quick)
+        lengths, pruned = _lengths(bank, (20, 40) if quick else (20, 40, 80, 200))
+        sections = [nltk, lengths, em, quality] if quick else [nltk, _speed(bank), lengths, em, quality]
+        publish("parsing", sections, [row, *pruned, *rows, reference], quick)
 
 
 # ------------------------------------------------------------------------------------------------- NLTK
@@ -162,6 +163,48 @@ def _rate(parser: Any, sentences: Sequence[Sequence[str]]) -> float:
     started = time.perf_counter()
     parser.parse(sentences)
     return len(sentences) / (time.perf_counter() - started)
+
+
+def _lengths(bank: Treebank, sizes: Sequence[int]) -> tuple[str, list[Comparison]]:
+    """CPU seconds by the number of words, with the default pruning and with a tenth of it, and F1 with both."""
+    from spinney.evaluate import parseval
+    from spinney.parsing import Parser
+
+    parser = Parser("clustering", threads=1).fit(bank.train)
+    held_out = [tree.leaves() for tree in (*bank.dev, *bank.test)]
+    stream = [word for words in held_out if words[-1] == "." for word in [*words[:-1], ","]]
+    default = parser.settings.prune
+    f1, seconds = dict[float, float](), dict[tuple[int, float], float]()
+    for prune in (default, default / 10):
+        parser.prune(prune)
+        f1[prune] = parseval(bank.test, parser.parse(tree.leaves() for tree in bank.test)).f1
+        for words in sizes:
+            count = max(400 // words, 2)
+            some = [[*stream[i * words : (i + 1) * words - 1], "."] for i in range(count)]
+            started = time.process_time()
+            parser.parse(some)
+            seconds[words, prune] = (time.process_time() - started) / count
+    lines = [
+        "## Speed by length",
+        "",
+        "CPU seconds for a sentence, joined from held-out ones; clusters with up to 16 states, one thread.",
+        "",
+        f"| words | prune {default:g} | prune {default / 10:g} |",
+        "|---:|---:|---:|",
+        *(f"| {n} | {seconds[n, default]:.3f} | {seconds[n, default / 10]:.3f} |" for n in sizes),
+        "",
+    ]
+    rows = [
+        Comparison(
+            "Parsing", f"a sentence of {n} words, one thread, prune {default:g}; the other with {default / 10:g}",
+            f"Penn Treebank sample, {len(bank.train):,} trees", "Spinney with less pruning", "s",
+            seconds[n, default], seconds[n, default / 10],
+            judge(f1[default], f1[default / 10], higher=True, tolerance=0.002),
+            f"test F1 {100 * f1[default]:.1f}, with less pruning {100 * f1[default / 10]:.1f}", "own",
+        )
+        for n in sizes
+    ]  # fmt: skip
+    return "\n".join(lines), rows
 
 
 # ------------------------------------------------------------------------------------- spectral and EM

@@ -30,7 +30,7 @@ LAYERS = [
     {"kernel_cache"},
     {"files", "progress"},
     {"settings", "views"},
-    {"formats", "memory", "checking", "notebook_bars", "front_coding"},
+    {"estimator", "formats", "memory", "checking", "notebook_bars", "front_coding"},
     {"beside"},
     {"errors", "escaping", "importing", "interrupts"},
 ]
@@ -89,6 +89,30 @@ def test_kernel_modules_hold_kernels_only():
 def test_the_command_line_loads_nothing_heavy():
     heavy = "('numba', 'scipy', 'sklearn', 'numpy')"
     code = f"import sys, spinney.cli.main; print([m for m in {heavy} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
+
+
+def test_packages_that_import_on_use():
+    code = (
+        "import sys, spinney.lm, spinney.embed; "
+        "print([m for m in ('numba', 'scipy', 'sklearn') if m in sys.modules]); "
+        "print(all(hasattr(p, name) for p in (spinney.lm, spinney.embed) for name in p.__all__))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.split() == ["[]", "True"]
+    for package in (spinney.lm, spinney.embed):
+        lazy = {name for names in package._EXPORTS.values() for name in names}
+        modules = {path.stem for path in Path(package.__file__).parent.glob("*.py")}
+        assert lazy <= set(package.__all__)
+        assert not lazy & modules, "a module that is imported would hide the name"
+
+
+def test_a_tagger_needs_neither_scikit_learn_nor_solvers():
+    code = (
+        "import sys, spinney.tagging; "
+        "print([m for m in ('numba', 'sklearn', 'scipy.sparse', 'scipy.optimize') if m in sys.modules])"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
 

@@ -334,12 +334,18 @@ def test_long_sentences(spinney, refused, data, tmp_path):
     line = " ".join(["the", "dog", "sees", "Bob"] * 3)
     (tmp_path / "t.txt").write_text(f"the dog sees Bob .\n{line}\nBob sees Ann .\n")
     command = ["apply", data / "pcfg", tmp_path / "t.txt", "--max-length", 10]
-    told = refused(*command)
-    assert f"{tmp_path}/t.txt:2: 12 words in a sentence (split it, raise max_length" in told
-    code, out, err = spinney(*command, "--on-error", "skip", "--quiet")
+    code, out, err = spinney(*command, "--quiet")
     assert code == 0
-    assert [bool(line) for line in out.splitlines()] == [True, False, True]
-    assert "1 sentences were skipped" in err
+    short, flat, other = out.splitlines()
+    assert short.startswith("(S (NP")
+    assert other.startswith("(S (NP")
+    assert flat == "(S" + " (DT the) (NN dog) (VBZ sees) (NNP Bob)" * 3 + ")"
+    assert "1 sentence is longer than max_length=10 and got a flat tree; the first: number 2, with 12" in err
+    _, out, _ = spinney(*command, "--nbest", 2, "--quiet")
+    assert f"2\t1\t-inf\t{flat}\n" in out
+    _, out, _ = spinney(*command, "--what", "brackets", "--quiet")
+    assert {line.split("\t")[0] for line in out.splitlines()} == {"1", "3"}
+    assert "12 words in a sentence" in refused("explain", *command[1:])
     code, out, _ = spinney("apply", data / "split-merge", tmp_path / "t.txt", "--quiet")
     assert code == 0
     assert out.count("\n") == 3
@@ -479,7 +485,7 @@ def test_head_automata(facts, spinney, data, kind):
     assert spinney("eval", path, data / "test.conllu", "--against", path, "--quiet")[0] == 0
 
 
-def test_head_automata_keep_the_rest_of_a_sentence(spinney, data, tmp_path):
+def test_head_automata_keep_the_rest_of_a_sentence(spinney, refused, data, tmp_path):
     words, tags = ["the", "dog", "sees", "Bob", "."], ["DT", "NN", "VBZ", "NNP", "."]
     sentence = Sentence(words, xpos=tags, comments=["# text = …"])
     write_conllu(tmp_path / "t.conllu", [sentence])
@@ -491,10 +497,10 @@ def test_head_automata_keep_the_rest_of_a_sentence(spinney, data, tmp_path):
     assert (found.heads, found.comments) == ([2, 3, 0, 3, 3], ["# text = …"])
     assert found.deprels == ["dep", "dep", "root", "dep", "dep"]
     command = ["apply", data / "spectral-automata", tmp_path / "t.conllu", "--max-length", 4]
-    assert spinney(*command)[0] == 2
-    code, out, err = spinney(*command, "--on-error", "skip")
-    assert (code, out) == (0, "")
-    assert "sentence 1: 5 words in a sentence" in err
+    code, out, err = spinney(*command)
+    assert (code, [line.split("\t")[6] for line in out.splitlines()[1:6]]) == (0, ["0", "1", "1", "1", "1"])
+    assert "1 sentence is longer than max_length=4" in err
+    assert "--prune is not for head automata" in refused(*command[:3], "--prune", 0.1)
 
 
 def test_head_automata_on_tagged_words(facts, data, monkeypatch):

@@ -10,6 +10,7 @@ from spinney.corpus import Tree
 from spinney.errors import InputError, OptionError
 from spinney.parsing.coarse import Pruner
 from spinney.parsing.grammar import Rules, pcfg_counts
+from spinney.parsing.inside import inside_outside
 from spinney.parsing.treearrays import TreeArrays
 
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)
@@ -36,20 +37,24 @@ def test_a_forest_without_threshold_holds_exactly_what_is_possible(words, seed):
 
 @settings(max_examples=40, deadline=None)
 @given(SENTENCES, st.integers(0, 10_000), st.floats(0.001, 0.3))
-def test_items_below_the_threshold_go(words, seed, threshold):
+def test_items_and_edges_below_the_threshold_go(words, seed, threshold):
     grammar = toy_pcfg(seed)
     ways = derivations(grammar, words)
     forest = Pruner(grammar, threshold).forest(words)
     if not ways:
         return
-    _, items, _ = totals(ways)
+    _, items, edges = totals(ways)
     kept = set(item_names(forest))
-    if max(min(items[name] for name in way.items) for way in ways) >= threshold * (1 + 1e-9):
+    rarest = [min([items[name] for name in way.items] + [edges[name] for name in way.edges]) for way in ways]
+    if max(rarest) >= threshold * (1 + 1e-9):
         assert all(items[name] >= threshold * (1 - 1e-9) for name in kept)
-        # Nothing is lost but items that are rare, or all of whose parts are: so the best tree is there.
-        for way in ways:
-            if min(items[name] for name in way.items) >= 1.1 * threshold:
+        assert all(edges[name] >= threshold * (1 - 1e-9) for name in edge_names(forest)[0])
+        edges_kept = {name for names in edge_names(forest) for name in names}
+        # Nothing is lost but items and edges that are rare, or all of whose parts are: so the best tree is there.
+        for way, least in zip(ways, rarest, strict=True):
+            if least >= 1.1 * threshold:
                 assert kept.issuperset(way.items)
+                assert edges_kept.issuperset(way.edges)
     else:
         assert forest is not None  # the threshold was lowered
 
@@ -97,6 +102,40 @@ def test_long_sentences():
     assert forest.words == tuple(words)
     assert len(forest.arrays.root)
     assert (np.diff(forest.arrays.end - forest.arrays.begin) >= 0).all()
+
+
+def plain_log_z(grammar, words):
+    """log Z of a sentence by the textbook's recursion, one span and one rule after another."""
+    rules, n = grammar.rules, len(words)
+    rows, lexicon = rules.lexicon.encode(words), rules.lexicon
+    top = np.zeros((n + 1, n + 1, rules.n_labels))
+    for width in range(1, n + 1):
+        for i in range(n - width + 1):
+            j, bottom = i + width, np.zeros(rules.n_labels)
+            if width == 1:
+                entries = slice(lexicon.start[rows[i]], lexicon.start[rows[i] + 1])
+                bottom[lexicon.tag[entries]] = grammar.lexical[entries]
+            for (a, b, c), p in zip(rules.binary.tolist(), grammar.binary.tolist(), strict=True):
+                bottom[a] += p * (top[i, i + 1 : j, b] @ top[i + 1 : j, j, c])
+            top[i, j] = bottom
+            for (a, b), p in zip(rules.unary.tolist(), grammar.unary.tolist(), strict=True):
+                top[i, j, a] += p * bottom[b]
+    return float(np.log(grammar.root @ top[0, n]))
+
+
+def test_more_words_than_there_are_bits_in_a_number():
+    rng = np.random.default_rng(5)
+    grammar = toy_grammar(toy_rules(rng), 1, rng)
+    words = [WORDS[i] for i in rng.integers(0, 3, 70)]
+    exact = Pruner(grammar, 0.0).forest(words)
+    whole = inside_outside(grammar, exact)
+    assert whole.log_z == pytest.approx(plain_log_z(grammar, words))
+    some = Pruner(grammar, 1e-3).forest(words)
+    posterior = dict(zip(edge_names(exact)[0], whole.binary.tolist(), strict=True))
+    kept = set(edge_names(some)[0])
+    # What comes from many parents, each of them a hundred times below the threshold, may be underrated.
+    assert {name for name, p in posterior.items() if p > 0.05} <= kept
+    assert min(posterior[name] for name in kept) > 0.999e-3
 
 
 def test_bad_input():

@@ -181,30 +181,58 @@ _COMMANDS: Final = """
 """
 
 
+#: The tasks whose commands use each other's models, those with the most to compile first.
+_TOGETHER: Final = (("classify",), ("tag",), ("classes", "lm"), ("embed",), ("parse",), ("trend",))
+
+
 def compile_all(threads: int | None, seed: int) -> dict[str, Any]:
-    """Run small fits of every task in a temporary folder; how many kernels this compiled, and how long it took."""
-    from spinney.cli.main import run
+    """Run small fits of every task, in several processes; how many kernels this compiled, and how long it took.
+
+    The processes fill the cache that later commands use: see :mod:`spinney.kernel_cache`.
+    """
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
+    from spinney.parallel import default_threads
 
     before, start = kernel_cache()["compiled"], time.perf_counter()
     commands = [line.split() for line in _COMMANDS.strip().split("\n")]
     common = ["--quiet", "--seed", str(seed), *(["--threads", str(threads)] if threads else [])]
+    groups = [[command for command in commands if command[0] in tasks] for tasks in _TOGETHER]
+    failed: list[str] = []
+    processes = min(threads or default_threads(), len(groups))
+    # New processes, not forks: threads of this one may hold locks.
+    with (
+        ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool,
+        progress.task("compiling", len(commands)) as work,
+    ):
+        running = {pool.submit(_run, group, common): group for group in groups}
+        for done in as_completed(running):
+            group = running[done]
+            work.update(len(group), note=group[0][0])
+            failed += done.result()
+    return {
+        "kernels": kernel_cache()["compiled"] - before,
+        "seconds": time.perf_counter() - start,
+        "failed": failed,
+    }
+
+
+def _run(commands: list[list[str]], common: list[str]) -> list[str]:
+    """Run commands in a temporary folder of their own; those that failed, with their complaints."""
+    from spinney.cli.main import run
+
     failed = []
-    with TemporaryDirectory() as folder, chdir(folder), progress.task("compiling", len(commands)) as work:
+    with TemporaryDirectory() as folder, chdir(folder):
         _write_texts(Path())
         for command in commands:
-            work.update(0, note=" ".join(command[:2]))
             with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as complaint:
                 code = run([*command, *common])
             if code > 128:
                 raise KeyboardInterrupt
             if code:
                 failed.append(f"{' '.join(command)}: {complaint.getvalue().strip()}")
-            work.update(1)
-    return {
-        "kernels": kernel_cache()["compiled"] - before,
-        "seconds": time.perf_counter() - start,
-        "failed": failed,
-    }
+    return failed
 
 
 def _write_texts(folder: Path) -> None:

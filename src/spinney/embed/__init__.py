@@ -5,17 +5,22 @@
 :class:`SpectralHMM` and :class:`MomentTopics` learn latent-variable models from moments, without iterations.
 """
 
-from spinney.embed.cca import CCA
-from spinney.embed.counts import ContextCounts, count_contexts, window
-from spinney.embed.embedding import Embedding
-from spinney.embed.features import TopicFeatures, VectorFeatures
-from spinney.embed.model import EmbedModel
-from spinney.embed.recipes import fit
-from spinney.embed.sparse_coding import SparseCoding
-from spinney.embed.spectral_hmm import SpectralHMM
-from spinney.embed.stochastic_coding import StochasticCoding
-from spinney.embed.topics import MomentTopics
-from spinney.embed.weighting import correlations, pmi
+from typing import TYPE_CHECKING
+
+from spinney.importing import lazy
+
+if TYPE_CHECKING:
+    from spinney.embed.cca import CCA
+    from spinney.embed.counts import ContextCounts, count_contexts, window
+    from spinney.embed.embedding import Embedding
+    from spinney.embed.features import TopicFeatures, VectorFeatures
+    from spinney.embed.model import EmbedModel
+    from spinney.embed.recipes import fit
+    from spinney.embed.sparse_coding import SparseCoding
+    from spinney.embed.spectral_hmm import SpectralHMM
+    from spinney.embed.stochastic_coding import StochasticCoding
+    from spinney.embed.topics import MomentTopics
+    from spinney.embed.weighting import correlations, pmi
 
 __all__ = [
     "CCA",
@@ -34,3 +39,23 @@ __all__ = [
     "pmi",
     "window",
 ]
+
+#: Where the names are that are imported only when they are used.
+_EXPORTS = {
+    "spinney.embed.cca": ("CCA",),
+    "spinney.embed.counts": ("ContextCounts", "count_contexts", "window"),
+    "spinney.embed.embedding": ("Embedding",),
+    "spinney.embed.features": ("TopicFeatures", "VectorFeatures"),
+    "spinney.embed.model": ("EmbedModel",),
+    "spinney.embed.recipes": ("fit",),
+    "spinney.embed.sparse_coding": ("SparseCoding",),
+    "spinney.embed.spectral_hmm": ("SpectralHMM",),
+    "spinney.embed.stochastic_coding": ("StochasticCoding",),
+    "spinney.embed.topics": ("MomentTopics",),
+    "spinney.embed.weighting": ("correlations", "pmi"),
+}
+__getattr__ = lazy(__name__, _EXPORTS)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from spinney.errors import OptionError
 
@@ -89,7 +89,7 @@ def row_strata(X: Any) -> NDArray[np.intp]:
     >>> row_strata([[1, 0], [0, 2], [1, 0]]).tolist()
     [0, 1, 0]
     """
-    X = sparse.csr_array(X, dtype=np.float64, copy=True)
+    X = scipy.sparse.csr_array(X, dtype=np.float64, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
     number: dict[tuple[bytes, bytes], int] = {}

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.special import expit, logsumexp, softmax
 
 from spinney.checking import our_errors
 from spinney.errors import InputError, OptionError
@@ -27,7 +26,7 @@ LARGEST = 1e100
 
 def as_design(X: Any) -> Design:
     """``X`` as float64, keeping the layout (CSR, CSC or dense) where it can be used as it is."""
-    if sparse.issparse(X):
+    if scipy.sparse.issparse(X):
         X = X if X.format in ("csr", "csc") else X.tocsr()
         return X if X.dtype == np.float64 else X.astype(np.float64)
     with our_errors():
@@ -84,7 +83,7 @@ class LinearLoss:
             )
         if np.any(self.sample_weight < 0) or not np.all(np.isfinite(self.sample_weight)):
             raise OptionError("sample weights must be finite and ≥ 0")
-        check_numbers("X", self.X.data if sparse.issparse(self.X) else self.X)
+        check_numbers("X", self.X.data if scipy.sparse.issparse(self.X) else self.X)
         check_numbers("y", self.y)
         self.intercept = intercept
 
@@ -107,7 +106,7 @@ class LinearLoss:
 
     def _times(self, v: Vector) -> Vector:
         """X·v, by the columns that matter where these are few and at hand."""
-        if sparse.issparse(self.X) and self.X.format == "csc":
+        if scipy.sparse.issparse(self.X) and self.X.format == "csc":
             active = np.flatnonzero(v != 0)  # comparing first is ten times faster
             if 10 * len(active) < self.p:
                 return np.asarray(self.X[:, active] @ v[active])
@@ -148,7 +147,7 @@ class LinearLoss:
         return self._squared_pull_back(h)
 
     def _squared_pull_back(self, h: Vector) -> Vector:
-        squared = self.X.multiply(self.X) if sparse.issparse(self.X) else self.X**2
+        squared = self.X.multiply(self.X) if scipy.sparse.issparse(self.X) else self.X**2
         diagonal = np.empty((self.p + self.intercept, *h.shape[1:]))
         diagonal[: self.p] = squared.T @ h
         if self.intercept:
@@ -245,7 +244,7 @@ class SquaredLoss(LinearLoss):
 
         Then the means of the columns and of y, which give the intercept back (0 without one).
         """
-        X = np.asarray(self.X.todense()) if sparse.issparse(self.X) else self.X
+        X = np.asarray(self.X.todense()) if scipy.sparse.issparse(self.X) else self.X
         s, root = self.sample_weight, np.sqrt(self.sample_weight)
         if not self.intercept:
             return root[:, None] * X, root * self.y, np.zeros(self.p), 0.0
@@ -287,7 +286,7 @@ class LogisticLoss(LinearLoss):
 
     def curvature(self, m: Vector) -> Vector:
         # Not g(1 − g): 1 − g is 0 from m = 37 on, and a weight that feels no curvature could never come back.
-        return np.asarray(self.sample_weight * expit(m) * expit(-m))
+        return np.asarray(self.sample_weight * scipy.special.expit(m) * scipy.special.expit(-m))
 
     def null_point(self) -> Vector:
         w = np.zeros(self.n_params)
@@ -356,11 +355,11 @@ class MultinomialLoss(SeveralOutputs):
 
     def curvature(self, m: Vector) -> Vector:
         """The diagonal sᵢ·pᵢₖ(1 − pᵢₖ) of each example's Hessian."""
-        P: Vector = softmax(m, axis=1)
+        P: Vector = scipy.special.softmax(m, axis=1)
         return self.sample_weight[:, None] * P * (1.0 - P)
 
     def _newton_step(self, m: Vector, slope: Vector) -> Vector:
-        P: Vector = softmax(m, axis=1)
+        P: Vector = scipy.special.softmax(m, axis=1)
         weighted = self.sample_weight[:, None] * P
         H = np.diag(weighted.sum(axis=0)) - P.T @ weighted
         return np.asarray(
@@ -368,7 +367,7 @@ class MultinomialLoss(SeveralOutputs):
         )  # adding to all changes nothing
 
     def hess_vec(self, w: Vector) -> Callable[[Vector], Vector]:
-        P = softmax(self.margins(w), axis=1)
+        P = scipy.special.softmax(self.margins(w), axis=1)
 
         def product(v: Vector) -> Vector:
             D = self.margins(v)
@@ -558,7 +557,7 @@ class EntropyRegularised:
             entropy = np.log1p(small) + np.abs(m) * rarer
             slope = -m * rarer / (1.0 + small)  # dH/dm = −m p(1 − p)
         else:
-            log_p = m - logsumexp(m, axis=1, keepdims=True)
+            log_p = m - scipy.special.logsumexp(m, axis=1, keepdims=True)
             P = np.exp(log_p)
             entropy = -(P * log_p).sum(axis=1)
             slope, s = -P * (log_p + entropy[:, None]), s[:, None]  # ∂H/∂m_k = −p_k (log p_k + H)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from spinney.errors import OptionError, SettingError
 from spinney.optim import penalties as pen
@@ -173,7 +173,7 @@ def _from_columns(spec: PenaltySpec, at: Structure) -> Penalty:
             f"the penalty {spec.name} is for regression and for two classes, not for {at.n_outputs} outputs"
         )
     X = at.design
-    dense = np.asarray(X.todense()) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    dense = np.asarray(X.todense()) if scipy.sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     norms = np.linalg.norm(dense, axis=0)
     unit = dense / np.where(norms > 0, norms, 1.0)
     if spec.name == "trace":

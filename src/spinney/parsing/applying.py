@@ -18,7 +18,7 @@ from spinney.parallel import default_threads, in_order
 from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.dependencies import to_dependencies
 from spinney.parsing.headrules import head_rules
-from spinney.parsing.parser import Parser
+from spinney.parsing.parser import Bracket, Parser
 from spinney.parsing.sentences import SentenceSource, Wanted
 from spinney.parsing.text import known_words
 from spinney.parsing.treebanks import check_column
@@ -48,12 +48,22 @@ class Parsed:
 
 
 def with_decoder(parser: Parser, s: Any) -> Parser:
-    """The parser with the decoder and the threads of some settings."""
+    """The parser with the decoder, the pruning and the threads of some settings."""
     if s.decoder == "viterbi" and parser.settings.method != "pcfg":
         raise SettingError("{decoder} viterbi needs a grammar without states: fit with {method} pcfg")
     parser = copy(parser)
     parser.decoder, parser.threads = s.decoder or parser.decoder, s.threads or parser.threads
+    if (prune := getattr(s, "prune", None)) is not None:
+        parser.prune(prune)
     return parser
+
+
+def refuse_for_automata(s: Any) -> None:
+    """Refuse what only grammars have."""
+    if s.decoder is not None:
+        raise SettingError("{decoder} is not for head automata, which have only one decoder: leave it out")
+    if s.prune is not None:
+        raise SettingError("{prune} is not for head automata, which are not pruned: leave it out")
 
 
 def apply_parser(parser: Parser, data: Any, s: Apply) -> Applied:
@@ -65,14 +75,22 @@ def apply_parser(parser: Parser, data: Any, s: Apply) -> Applied:
         raise OptionError("the decoder 'free' gives one tree per sentence: choose another for several trees")
     tags, rules, threads = _Tags(parser.tags_), head_rules(s.head_rules), parser.threads or default_threads()
 
+    def brackets(one: Wanted) -> list[Bracket]:
+        return [] if _long(one, s) else parser.brackets(one.words, s.least, one.tags)
+
+    def several(one: Wanted) -> list[tuple[Tree, float]]:
+        if _long(one, s):
+            return [(parser.flat_tree(one.words, one.tags), -math.inf)]
+        return parser.parse_kbest(one.words, s.nbest, one.tags)
+
     def trees(full: list[Wanted]) -> Iterator[Any]:
         tags.check([tag for one in full for tag in one.tags or ()])
         if what == "brackets":
-            return in_order(lambda one: parser.brackets(one.words, s.least, one.tags), full, threads)
+            return in_order(brackets, full, threads)
         if s.nbest > 1:
-            return in_order(lambda one: parser.parse_kbest(one.words, s.nbest, one.tags), full, threads)
+            return in_order(several, full, threads)
         given = [one.tags or [] for one in full] if any(one.tags for one in full) else None
-        found = parser.parse([one.words for one in full], given)
+        found = parser.parse([one.words for one in full], given, longest=s.max_length)
         if what == "trees":
             return iter(found)
         return (_sentence(wanted, to_dependencies(tree, rules)) for wanted, tree in zip(full, found))
@@ -99,12 +117,14 @@ def apply_automata(model: HeadAutomata, data: Any, s: Apply) -> Applied:
     """The heads of sentences whose tags are known."""
     _choice("format", s.format, ("conllu", "tagged"))
     _choice("what", s.what, ("conllu",))
-    if s.decoder is not None:
-        raise SettingError("{decoder} is not for head automata, which have only one decoder: leave it out")
+    refuse_for_automata(s)
     tags = _Tags(frozenset(model.tags_))
 
     def one(sentence: Sentence) -> Sentence:
-        heads = model.predict([sentence])[0].tolist()
+        if len(sentence) > s.max_length:
+            heads = [0] + [1] * (len(sentence) - 1)  # a flat tree: all words depend on the first
+        else:
+            heads = model.predict([sentence])[0].tolist()
         return replace(sentence, heads=heads, deprels=["dep" if head else "root" for head in heads], deps=[])
 
     def heads(full: list[Wanted]) -> Iterator[Sentence]:
@@ -134,14 +154,20 @@ def _applied(
     known: frozenset[str] = frozenset(),
 ) -> Applied:
     report, facts = ReadReport(), dict[str, Any]()
-    source = SentenceSource(data, format, s.encoding, s.on_error, s.max_length, report, known)
+    source = SentenceSource(data, format, s.encoding, s.on_error, None, report, known)
 
     def records() -> Iterator[Parsed]:
+        flat: list[Wanted] = []
         for batch in source.batches():
             found = parse([wanted for wanted in batch if wanted.words])
+            flat += [wanted for wanted in batch if _long(wanted, s)]
             for wanted in batch:
                 yield record(wanted, next(found) if wanted.words else None)
-        facts.update(empty=report.empty, skipped=report.skipped)
+        facts.update(empty=report.empty, skipped=report.skipped, flat=len(flat))
+        if flat:
+            what = "%d sentence%s longer than max_length=%d and got a flat tree; the first: number %d, with %d words"
+            verb = "s are" if len(flat) > 1 else " is"
+            log.warning(what, len(flat), verb, s.max_length, flat[0].number, len(flat[0].words))
         if empty := report.empty - report.skipped:
             log.info("%d empty line%s without a tree", empty, "s" * (empty > 1))
         if report.skipped:
@@ -149,6 +175,10 @@ def _applied(
         tags.warn()
 
     return Applied("sentences", records(), write, facts)
+
+
+def _long(wanted: Wanted, s: Apply) -> bool:
+    return len(wanted.words) > s.max_length
 
 
 def _choice(name: str, value: str | None, known: Sequence[str]) -> None:

@@ -169,7 +169,11 @@ class Parser(Model):
 
     def _begin(self, rules: Rules, coarse: Grammar) -> None:
         self.rules_, self.coarse_ = rules, coarse
-        self._pruner = Pruner(coarse, self.settings.prune)
+        self.prune(self.settings.prune)
+
+    def prune(self, threshold: float) -> None:
+        """From now on, drop labels and rules whose posterior probability in the PCFG is below a threshold."""
+        self._pruner = Pruner(self.coarse_, threshold)
 
     def _judge(self, dev: Sequence[Tree]) -> Callable[[Grammar], float]:
         sentences = [tree.leaves() for tree in dev]
@@ -213,7 +217,7 @@ class Parser(Model):
 
         def one(pair: tuple[Sequence[str], Sequence[str] | None]) -> Tree:
             if longest is not None and len(pair[0]) > longest:
-                return self.binarisation.restore(self._pruner.flat_tree(pair[0]))
+                return self.flat_tree(*pair)
             return self._tree(*pair, grammars)
 
         pairs = list(zip(words, given, strict=True))
@@ -240,7 +244,14 @@ class Parser(Model):
                 tree = best_tree(self._scores(forest, grammars))
                 # Signed numbers may forbid every tree: then the PCFG decides.
                 tree = best_tree(viterbi_scores(self.coarse_, forest)) if tree is None else tree
-        tree = self.binarisation.restore(self._pruner.flat_tree(words) if tree is None else tree)
+        if tree is None:
+            return self.flat_tree(words, tags)
+        tree = self.binarisation.restore(tree)
+        return tree if tags is None else _retagged(tree, tags, self.tags_)
+
+    def flat_tree(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Tree:
+        """The most probable root over the most probable tags, or over those that are given: a tree for any words."""
+        tree = self.binarisation.restore(self._pruner.flat_tree(words))
         return tree if tags is None else _retagged(tree, tags, self.tags_)
 
     @property

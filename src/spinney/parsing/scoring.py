@@ -24,7 +24,7 @@ from spinney.evaluate.attachment import (
 from spinney.evaluate.parseval import COLUMNS, SCORED, bracket_counts, bracket_f1, f1_interval, parseval
 from spinney.evaluate.significance import Statistic, paired_bootstrap
 from spinney.kinds import load_task
-from spinney.parsing.applying import with_decoder
+from spinney.parsing.applying import refuse_for_automata, with_decoder
 from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.binarising import label_parts
 from spinney.parsing.dependencies import to_dependencies
@@ -177,8 +177,7 @@ def _attachment(
 
 
 def _of_automata(model: HeadAutomata, data: Any, s: Evaluate) -> _Scores:
-    if s.decoder is not None:
-        raise SettingError("{decoder} is not for head automata, which have only one decoder: leave it out")
+    refuse_for_automata(s)
     report = ReadReport()
     trees = dependency_trees(data, s, report, column=model.column)
     kept: list[Sentence] = _short_enough(trees, [len(tree) for tree in trees], s.max_length)

@@ -45,14 +45,15 @@ class SentenceSource:
     """A text, and how sentences are read from it.
 
     ``data`` is a file of a ``format``, or sentences: words, or sentences of CoNLL-U. ``known`` are words of the
-    treebank, which are not converted to the conventions of the Penn Treebank.
+    treebank, which are not converted to the conventions of the Penn Treebank. A sentence of more than ``max_length``
+    words is an error.
     """
 
     data: str | Iterable[Sequence[str] | Sentence]
     format: str
     encoding: str
     on_error: str
-    max_length: int
+    max_length: int | None
     report: ReadReport
     known: Container[str] = frozenset()
 
@@ -112,7 +113,7 @@ class SentenceSource:
         return forms
 
     def _check_length(self, words: Sequence[str]) -> None:
-        if len(words) > self.max_length:
+        if self.max_length is not None and len(words) > self.max_length:
             raise InputError(
                 f"{len(words)} words in a sentence",
                 remedy="split it, raise max_length (memory grows with its square, time with its cube), "

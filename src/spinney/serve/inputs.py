@@ -289,7 +289,7 @@ def open_settings(cls: type[Settings]) -> list[Setting]:
     >>> [setting.name for setting in open_settings(Apply)]
     ['decoding', 'scheme', 'threshold', 'abstain', 'phrases', 'proba', 'nbest']
     """
-    closed = ("threads", "seed", "format", "max_length", "force")
+    closed = ("threads", "seed", "format", "max_length", "prune", "force")
     return [
         setting
         for setting in settings_of(cls)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError, listed
@@ -26,6 +25,7 @@ from spinney.settings import (
     Settings,
     methods,
 )
+from spinney.settings.declared import settings_dataclass as dataclass
 from spinney.settings.explain import Explained
 from spinney.settings.optim import PENALTIES, SOLVERS
 from spinney.settings.text import Documents, LabelledDocuments

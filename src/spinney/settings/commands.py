@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from spinney.settings import OUTPUT, Common, File
+from spinney.settings.declared import settings_dataclass as dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

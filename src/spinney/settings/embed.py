@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spinney.errors import SettingError
@@ -23,6 +22,7 @@ from spinney.settings import (
     Settings,
     methods,
 )
+from spinney.settings.declared import settings_dataclass as dataclass
 from spinney.settings.explain import Explained
 from spinney.settings.text import TextFiles, WordsOf
 from spinney.settings.words import Comparing, KnownWords, WordTests

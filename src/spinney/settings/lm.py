@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -24,6 +23,7 @@ from spinney.settings import (
     Repeated,
     methods,
 )
+from spinney.settings.declared import settings_dataclass as dataclass
 from spinney.settings.explain import Explained
 from spinney.settings.text import TextFiles, TrainingText, WordsOf
 

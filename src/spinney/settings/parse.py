@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spinney.errors import SettingError
@@ -25,6 +24,7 @@ from spinney.settings import (
     methods,
     settings_of,
 )
+from spinney.settings.declared import settings_dataclass as dataclass
 from spinney.settings.explain import Explained
 from spinney.settings.text import Decoding
 
@@ -91,7 +91,7 @@ class _Grammar(_Labels):
 
     panel = TRAINING
     decoder: Annotated[Decoder, "Decoding criterion."] = "max-rule"
-    prune: Annotated[float, AtLeast(0), Below(1), "Prune labels less probable than this in the PCFG."] = 1e-5
+    prune: Annotated[float, AtLeast(0), Below(1), "Prune labels and rules less probable in the PCFG."] = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,6 +348,12 @@ class _Use(Decoding):
 
     panel = TRAINING
     decoder: Annotated[Decoder | None, "Decoding criterion, if not that of fit."] = None
+    prune: Annotated[
+        float | None,
+        AtLeast(0),
+        Below(1),
+        "Prune labels and rules less probable in the PCFG, if not as fit says.",
+    ] = None
     head_rules: Annotated[
         str | None, File, "Rules that find the head of a phrase (default: those of Collins)."
     ] = None
@@ -370,7 +376,9 @@ class Apply(_Use, Common):
         int, AtLeast(1), AtMost(100_000), "Number of trees per sentence, each with rank and score."
     ] = 1
     least: Annotated[float, AtLeast(0), AtMost(1), "Minimum probability of brackets."] = 0.01
-    max_length: Annotated[int, AtLeast(1), COUNT, "Maximum number of words per sentence."] = 200
+    max_length: Annotated[
+        int, AtLeast(1), COUNT, "Maximum number of words; a longer sentence gets a flat tree."
+    ] = 200
 
     def check(self) -> None:
         super().check()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated
 
 from spinney.errors import SettingError, shown
 from spinney.settings import OUTPUT, Above, AtLeast, AtMost, Common
+from spinney.settings.declared import settings_dataclass as dataclass
 
 _UNITS = {"": 1, "k": 1000, "M": 1000**2, "G": 1000**3}
 _LARGEST = 1000**3  # bytes of a body: it is held in memory

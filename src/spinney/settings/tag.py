@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError
@@ -28,6 +27,7 @@ from spinney.settings import (
     Settings,
     methods,
 )
+from spinney.settings.declared import settings_dataclass as dataclass
 from spinney.settings.explain import Explained
 from spinney.settings.text import Decoding
 from spinney.settings.unlabelled import Criterion, Unlabelled

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spinney.formats import DOCUMENTS, TEXT
 from spinney.settings import COUNT, DATA, AtLeast, File, OneOf, Settings
+from spinney.settings.declared import settings_dataclass as dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError
 from spinney.settings import AMOUNT, DATA, TRAINING, AtLeast, File, Settings
+from spinney.settings.declared import settings_dataclass as dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

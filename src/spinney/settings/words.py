@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from spinney.settings import COUNT, DATA, OUTPUT, AtLeast, File, Repeated, Settings
+from spinney.settings.declared import settings_dataclass as dataclass
 from spinney.settings.text import TrainingText
 
 Comparing = Literal[

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg
 
 from spinney.optim.base import Vector
 from spinney.tagging.loss import CRFLoss, DenseEdges, pair_scores, unigram_scores
@@ -163,8 +163,8 @@ def _model_minimum(H: Vector, at: State, l1: Vector, l2: float, tol: float) -> V
         own[np.diag_indices_from(own)] += damping + l2
         uphill = slope + l1[active] * np.sign(here)
         try:
-            move = -linalg.solve(own, uphill, assume_a="pos", check_finite=False)
-        except linalg.LinAlgError:  # but for rounding, some weights explain each other completely
+            move = -scipy.linalg.solve(own, uphill, assume_a="pos", check_finite=False)
+        except scipy.linalg.LinAlgError:  # but for rounding, some weights explain each other completely
             break
         there = here + _lowest_on_the_way(here, move, slope, float(move @ own @ move), l1[active]) * move
         new[active] = np.where(np.abs(there) < 1e-14 * np.abs(here), 0.0, there)

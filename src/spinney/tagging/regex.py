@@ -13,6 +13,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 _PREDICATES: dict[str, Callable[[str], bool]] = {
@@ -120,20 +121,17 @@ def _in_set(sign: str, python: bool) -> str:
 
 @lru_cache(maxsize=32)
 def _characters(letter: str, python: bool) -> str:
-    """The inside of a character class with all characters of Wapiti's class ``letter``."""
-    holds, wanted = _PREDICATES[letter.lower()], letter.islower()
-    ranges: list[tuple[int, int]] = []
-    start = None
-    for code in range(_LAST_ASSIGNED + 1):
-        inside = code < _LAST_ASSIGNED and holds(chr(code)) == wanted
-        if inside and start is None:
-            start = code
-        elif not inside and start is not None:
-            ranges.append((start, code - 1))
-            start = None
-    ranges += [] if wanted else [(_LAST_ASSIGNED, 0x10FFFF)]
-    form = "\\U{:08x}-\\U{:08x}" if python else "\\x{{{:x}}}-\\x{{{:x}}}"
-    return "".join(form.format(first, last) for first, last in ranges)
+    """The inside of a character class with all characters of Wapiti's class ``letter``.
+
+    For Python, which only looks for mistakes, any range does: it would take long to compile those of all Unicode.
+    """
+    if python:
+        return "a-z"
+    inside = list(map(_PREDICATES[letter.lower()], map(chr, range(_LAST_ASSIGNED))))
+    changes = [code for code, (one, next) in enumerate(pairwise([False, *inside, False])) if one != next]
+    bounds = changes if letter.islower() else [0, *changes, 0x110000]
+    ranges = zip(bounds[::2], bounds[1::2], strict=True)
+    return "".join(f"\\x{{{first:x}}}-\\x{{{past - 1:x}}}" for first, past in ranges if first < past)
 
 
 def _look_ahead(parts: list[str]) -> int | None:

@@ -8,9 +8,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from spinney.errors import InputError, OptionError
+from spinney.estimator import Estimator as Parametrised
 from spinney.evaluate import plot_confusion
 from spinney.files import ModelFile
 from spinney.model import Applied, Contents, Model, ShownEstimator
@@ -40,7 +40,7 @@ _DEFAULTS = {setting.name: setting.default for setting in settings_of(Estimator)
 
 
 @takes(Estimator, "patterns")
-class Tagger(ShownEstimator, Labelling, Model, BaseEstimator):  # type: ignore[misc]
+class Tagger(ShownEstimator, Labelling, Model, Parametrised):
     """Labels the tokens of sentences with a linear-chain conditional random field or a simpler chain model.
 
     Parameters

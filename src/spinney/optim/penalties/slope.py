@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import isotonic_regression
-from scipy.special import ndtri
 
 from spinney.errors import OptionError
 from spinney.optim.base import Penalty, Vector, checked_strength
@@ -65,7 +64,7 @@ class Slope(Penalty):
                 raise OptionError(f"there are {len(self.weights)} weights of SLOPE for {n} coordinates")
             return self.weights
         if n not in self._by_size:
-            critical = -ndtri(np.arange(1, n + 1) * (self.q / (2 * n)))
+            critical = -scipy.special.ndtri(np.arange(1, n + 1) * (self.q / (2 * n)))
             self._by_size[n] = critical / critical[:1]
         return self._by_size[n]
 
@@ -117,4 +116,4 @@ class Slope(Penalty):
 
 def _falling(x: Vector) -> Vector:
     """The falling sequence that is nearest to ``x``: blocks that are out of order become their means."""
-    return np.asarray(isotonic_regression(x, increasing=False).x)
+    return np.asarray(scipy.optimize.isotonic_regression(x, increasing=False).x)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.linalg import norm
-from scipy import linalg, sparse
 
 from spinney.errors import OptionError
 from spinney.optim.base import Vector
@@ -101,7 +101,7 @@ def _pulled_minimiser(problem: Problem, monitor: Monitor) -> Callable[[Vector, V
 
 def _pulled_least_squares(loss: SquaredLoss) -> Callable[[Vector, Vector, Vector], Vector]:
     """The w-step of a squared loss: one linear system, factorised anew only when the pull changes."""
-    X = np.asarray(loss.X.todense()) if sparse.issparse(loss.X) else loss.X
+    X = np.asarray(loss.X.todense()) if scipy.sparse.issparse(loss.X) else loss.X
     if loss.intercept:
         X = np.hstack([X, np.ones((loss.n, 1))])
     gram, target = X.T @ (loss.sample_weight[:, None] * X), X.T @ (loss.sample_weight * loss.y)
@@ -112,10 +112,10 @@ def _pulled_least_squares(loss: SquaredLoss) -> Callable[[Vector, Vector, Vector
         if not np.array_equal(cached["pull"], pull):
             system = gram.copy()
             system[np.arange(k), np.arange(k)] += pull
-            cached["pull"], cached["factor"] = pull.copy(), linalg.cho_factor(system)
+            cached["pull"], cached["factor"] = pull.copy(), scipy.linalg.cho_factor(system)
         right = target.copy()
         right[:k] += pull * centre
-        return np.asarray(linalg.cho_solve(cached["factor"], right))
+        return np.asarray(scipy.linalg.cho_solve(cached["factor"], right))
 
     return minimise
 

@@ -16,8 +16,8 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg
 
 from spinney.errors import OptionError
 from spinney.optim.base import Penalty, Vector
@@ -317,9 +317,11 @@ class LeastSquares:
         """argmin ½‖y − Xw‖² + ½ Σ D_j w_j², through the smaller of the two Gram matrices."""
         if self.gram is not None or not np.all(D > 0):
             gram = self.X.T @ self.X if self.gram is None else self.gram
-            return np.asarray(linalg.solve(gram + np.diag(D), self.X.T @ self.y, assume_a="pos"))
+            return np.asarray(scipy.linalg.solve(gram + np.diag(D), self.X.T @ self.y, assume_a="pos"))
         XD = self.X / D  # Woodbury: w = D⁻¹Xᵀ(XD⁻¹Xᵀ + I)⁻¹y
-        return np.asarray(XD.T @ linalg.solve(XD @ self.X.T + np.eye(len(self.y)), self.y, assume_a="pos"))
+        return np.asarray(
+            XD.T @ scipy.linalg.solve(XD @ self.X.T + np.eye(len(self.y)), self.y, assume_a="pos")
+        )
 
 
 class Reweighted(Protocol):

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.sparse.linalg import LinearOperator, cg
+import scipy
 
 from spinney.optim.base import Vector
 from spinney.optim.problem import Monitor, Problem
@@ -77,7 +76,7 @@ def _scipy(method: str, problem: Problem, w: Vector, monitor: Monitor, **more: o
     if reported(w):
         return w
     # SciPy's own stopping rules are switched off: the monitor decides.
-    result = minimize(evaluate, w, jac=True, method=method, callback=callback, **more)
+    result = scipy.optimize.minimize(evaluate, w, jac=True, method=method, callback=callback, **more)
     return np.asarray(result.x)
 
 
@@ -107,9 +106,9 @@ def newton(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
             image[:k] += inner.grad(v[:k])
             return image
 
-        operator = LinearOperator((len(w), len(w)), matvec=product, dtype=np.float64)
+        operator = scipy.sparse.linalg.LinearOperator((len(w), len(w)), matvec=product, dtype=np.float64)
         forcing = min(0.1, monitor.trace[-1].violation)
-        direction, _ = cg(operator, -grad, rtol=forcing, maxiter=2 * len(w))
+        direction, _ = scipy.sparse.linalg.cg(operator, -grad, rtol=forcing, maxiter=2 * len(w))
         slope, step = float(grad @ direction), 1.0
         while True:
             new = w + step * direction

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
@@ -29,7 +29,7 @@ class ColumnDesign:
     def of(cls, loss: LinearLoss) -> ColumnDesign:
         """The columns of the loss's design, which is put into column order once and kept so."""
         X = loss.X
-        if sparse.issparse(X):
+        if scipy.sparse.issparse(X):
             if X.format != "csc":
                 X = loss.X = X.tocsc()
             if not X.has_sorted_indices:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
@@ -96,8 +96,8 @@ def _newton_on_face(G: Vector, slope: Vector, w: Vector, l1: Vector, l2: Vector)
     own = G[np.ix_(free, free)]
     own[np.diag_indices_from(own)] += l2[free] + NEARLY_SINGULAR * np.diag(own)
     try:
-        move = -linalg.solve(own, uphill, assume_a="pos", check_finite=False)
-    except (linalg.LinAlgError, ValueError):
+        move = -scipy.linalg.solve(own, uphill, assume_a="pos", check_finite=False)
+    except (scipy.linalg.LinAlgError, ValueError):
         return
     with np.errstate(divide="ignore", invalid="ignore"):
         until_zero = np.where((l1[free] > 0) & (w[free] * move < 0), -w[free] / move, np.inf)

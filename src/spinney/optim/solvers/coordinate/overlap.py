@@ -9,7 +9,7 @@ descent would shrink a group that should be zero for ever, so a separate test se
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss, MultinomialLoss
@@ -42,7 +42,7 @@ class OverlapModel:
         from spinney.optim.solvers.coordinate._overlap_kernels import STRENGTH, WIDTH
 
         groups, n_groups = penalty.groups, len(penalty.groups.weights)
-        held = sparse.csr_array(
+        held = scipy.sparse.csr_array(
             (np.zeros(len(groups.members), np.int8), groups.members, groups.ptr),
             (n_groups, groups.n_features),
         ).tocsc()
