@@ -26,7 +26,11 @@ from spinney.lm.tables import GramTable
 
 Vector = NDArray[np.float64]
 
+#: The estimators that work on disk, by their names in :data:`spinney.lm.smoothing.METHODS`.
+DISK_METHODS = ("modified-kneser-ney", "kneser-ney", "absolute")
+
 _BYTES_OF_A_GRAM = 100  # what a block needs for each of its grams, with what is made of it
+_STEP = 1 << 20  # sentences looked at at a time
 _MOST_CONTEXTS = np.iinfo(np.int32).max
 
 
@@ -71,8 +75,7 @@ def disk_kneser_ney(
         raise OptionError(f"order must be at least 1, not {order}")
     if discount is not None and not 0 < discount < 1:
         raise OptionError(f"the discount must be between 0 and 1, not {discount}")
-    longest = int(np.diff(text.offsets).max(initial=-1)) if len(text) < _MOST_CONTEXTS else order
-    order = min(order, longest + 2)  # a context is no longer than a sentence with its start
+    order = min(order, _longest(text) + 2)  # a context is no longer than a sentence with its start
     n_words = len(text.vocabulary)
     with scratch_folder(folder) as work:
         levels = _levels(text, order, n_words, memory, work, ways=method != "absolute")
@@ -92,6 +95,12 @@ def disk_kneser_ney(
         finally:
             grams.close()
     return BackoffModel(text.vocabulary, table, logp, backoff, {"discounts": [list(d) for d in discounts]})
+
+
+def _longest(text: TokenArrays) -> int:
+    """Words of the longest sentence; -1 if there is none."""
+    parts = (text.offsets[start : start + _STEP + 1] for start in range(0, len(text), _STEP))
+    return max((int(np.diff(part).max()) for part in parts), default=-1)
 
 
 def _levels(

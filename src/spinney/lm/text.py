@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,13 @@ from spinney.corpus.text import Reading, Source, training_arrays
 from spinney.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from spinney.corpus import ReadReport, TokenArrays, Vocabulary
     from spinney.lm.model import LanguageModel
 
+_STEP = 1 << 22  # numbers looked at at a time
 _REMEDY = "line breaks already separate sentences: remove it, or skip such sentences with on_error='skip'"
 
 
@@ -73,7 +78,9 @@ def training_text(
     if left is arrays and given is None and min_count == 1 and max_size is None:
         return arrays
     old = left.vocabulary
-    counts = np.bincount(left.ids, minlength=len(old))
+    counts = sum(
+        (np.bincount(part, minlength=len(old)) for part in _parts(left.ids)), np.zeros(len(old), np.int64)
+    )
     if given is None:
         seen = {word: n for word, n in zip(old.words, counts.tolist()) if n}
         new = Vocabulary.from_counts(seen, min_count=min_count, max_size=max_size, unknown=old.unknown)
@@ -81,10 +88,31 @@ def training_text(
         new = Vocabulary(given.words, counts[: len(given)], given.unknown)
     # Words that no sentence has any more, and marks, have no number, and no token either.
     number = np.array([new[word] if n else 0 for word, n in zip(old.words, counts.tolist())], np.int32)
-    ids = number[left.ids]
     if new.unknown is not None:
-        report.unknown = int(np.count_nonzero(ids == new[new.unknown]))
-    return replace(left, ids=ids, vocabulary=new)
+        report.unknown = int(counts[number == new[new.unknown]].sum())
+    return replace(left, ids=_renumbered(left.ids, number), vocabulary=new)
+
+
+def _parts(ids: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
+    """Some numbers after the other, for those that are on disk."""
+    return (ids[start : start + _STEP] for start in range(0, len(ids), _STEP))
+
+
+def _renumbered(ids: NDArray[np.int32], number: NDArray[np.int32]) -> NDArray[np.int32]:
+    """``number[ids]``; on disk if the ``ids`` are there."""
+    import numpy as np
+
+    from spinney.lm.diskcolumns import Column, scratch_folder
+
+    if not isinstance(ids, np.memmap):
+        return number[ids]
+    with scratch_folder(None) as folder:
+        column = Column(folder, "ids", np.int32)
+        for part in _parts(ids):
+            column.append(number[part])
+        new: NDArray[np.int32] = column.mapped()
+        column.close()
+    return new
 
 
 def held_out_text(
@@ -124,7 +152,10 @@ def _without_marks(arrays: TokenArrays, source: Source, reading: Reading, report
     from spinney.lm.stream import END, START
 
     marks = [arrays.vocabulary[mark] for mark in (START, END) if mark in arrays.vocabulary]
-    places = np.flatnonzero(np.isin(arrays.ids, marks)) if marks else np.empty(0, np.int64)
+    found = [
+        i * _STEP + np.flatnonzero(np.isin(part, marks)) for i, part in enumerate(_parts(arrays.ids)) if marks
+    ]
+    places = np.concatenate([np.empty(0, np.int64), *found])
     if not places.size:
         return arrays
     marked = np.unique(np.searchsorted(arrays.offsets, places, side="right") - 1)

@@ -69,10 +69,15 @@ class _Counted(Vocabulary):
     panel = TRAINING
     order: Annotated[int, AtLeast(1), AtMost(10**6), "Length of the longest n-grams."] = 5
     memory: Annotated[str | None, "Memory to use for counting, such as 2G; the rest is kept on disk."] = None
+    scratch: Annotated[
+        str | None, File, "Folder for temporary files of {memory} (default: where the system has them)."
+    ] = None
 
     def check(self) -> None:
         super().check()
         self.bytes  # noqa: B018  refuses anything that is not a number of bytes
+        if self.scratch is not None and self.memory is None:
+            raise SettingError("{scratch} is where {memory} keeps what does not fit: give {memory}")
 
     @property
     def bytes(self) -> int | None:
