@@ -14,7 +14,9 @@ def seed(number):
 
 
 @njit(cache=True, nogil=True)
-def draw_text(n_words, gram_ptr, symbol, following, up, parent, total, mass, discount, end, text, word_ptr, buffer):
+def draw_text(
+    n_words, gram_ptr, symbol, following, up, parent, total, mass, discount, end, text, word_ptr, buffer
+):
     """Sentences of about ``n_words`` in all, one on each line, as bytes in ``buffer``; returns (words, bytes).
 
     ``mass`` is the running sum of discounted counts over all grams; ``text`` and ``word_ptr`` hold the words.
@@ -29,7 +31,13 @@ def draw_text(n_words, gram_ptr, symbol, following, up, parent, total, mass, dis
             own = mass[last] - mass[first]
             u = np.random.random() * (own if c == 0 else total[c])
             if u < own:
-                gram = min(np.searchsorted(mass[first : last + 1], mass[first] + u, side="right") - 1, last - first - 1) + first
+                gram = (
+                    min(
+                        np.searchsorted(mass[first : last + 1], mass[first] + u, side="right") - 1,
+                        last - first - 1,
+                    )
+                    + first
+                )
                 break
             c = parent[c]
         y = symbol[gram]

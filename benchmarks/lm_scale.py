@@ -50,7 +50,9 @@ def main(quick: bool, *, largest: bool = False) -> None:
             cost
             for size in sizes
             for path in [_sampled(size, Path(folder))]
-            for cost in [fit_cost(path, order, folder) for order in (3, 5) if order == 3 or size <= _SIZES[-1]]
+            for cost in [
+                fit_cost(path, order, folder) for order in (3, 5) if order == 3 or size <= _SIZES[-1]
+            ]
         ]
     publish("lm_scale", [_table(costs)], [], quick)
 
@@ -63,7 +65,8 @@ def _table(costs: list[Cost]) -> str:
         "report 2.8 days with 140 GB of memory for an unpruned model of order 5 on 126·10⁹ tokens: 1.9 µs a token, on",
         "several threads.",
         "",
-        "| tokens | order | n-grams | CPU seconds | µs a token | memory, GB | with mapped files | disk, bytes a token | model, bytes an n-gram |",
+        "| tokens | order | n-grams | CPU seconds | µs a token | memory, GB | with mapped files | disk, bytes a token "
+        "| model, bytes an n-gram |",
         "|---:" * 9 + "|",
     ]
     for c in costs:
@@ -96,7 +99,14 @@ def fit_cost(text: Path, order: int, folder: str) -> Cost:
     model.unlink()
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     cost = Cost(
-        facts["tokens"], order, sum(facts["grams"]), seconds, most["RssAnon"], most["VmHWM"], most["disk"], size
+        facts["tokens"],
+        order,
+        sum(facts["grams"]),
+        seconds,
+        most["RssAnon"],
+        most["VmHWM"],
+        most["disk"],
+        size,
     )
     print(cost, file=sys.stderr, flush=True)
     return cost
@@ -110,10 +120,18 @@ def _watched(process: subprocess.Popen[bytes], scratch: Path) -> dict[str, float
         while "done" not in most:
             try:
                 rows = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-                found = {row.split(":")[0]: float(row.split()[1]) * 1024 for row in rows if row.endswith(" kB")}
+                found = {
+                    row.split(":")[0]: float(row.split()[1]) * 1024 for row in rows if row.endswith(" kB")
+                }
                 most.update({name: max(most[name], found.get(name, 0.0)) for name in ("RssAnon", "VmHWM")})
-                open_files = [Path(f"/proc/{process.pid}/fd") / name for name in os.listdir(f"/proc/{process.pid}/fd")]
-                inside = {file.stat().st_ino: file.stat() for file in open_files if str(scratch) in os.readlink(file)}
+                open_files = [
+                    Path(f"/proc/{process.pid}/fd") / name for name in os.listdir(f"/proc/{process.pid}/fd")
+                ]
+                inside = {
+                    file.stat().st_ino: file.stat()
+                    for file in open_files
+                    if str(scratch) in os.readlink(file)
+                }
                 named = {file.stat().st_ino: file.stat() for file in scratch.rglob("*") if file.is_file()}
                 most["disk"] = max(most["disk"], sum(512.0 * s.st_blocks for s in (inside | named).values()))
             except (OSError, ValueError):

@@ -70,6 +70,8 @@ def write_arpa(model: BackoffModel, path: FilePath) -> None:
     table = model.table
     orders = range(1, table.order + 1)
     with writing(path) as file:
+        if model.units.note:
+            file.write(f"# {model.units.note}\n")  # KenLM and SRILM pass over what is before \data\
         file.write("\\data\\\n")
         for order in orders:
             grams = table.grams_of(order)

@@ -17,8 +17,8 @@ from spinney import progress
 from spinney.corpus import TokenArrays
 from spinney.errors import InputError, OptionError
 from spinney.lm.backoff import BackoffModel
-from spinney.lm.diskcolumns import Column, scratch_folder
 from spinney.lm.discounts import absolute_discount, modified_discounts
+from spinney.lm.diskcolumns import Column, scratch_folder
 from spinney.lm.levels import Level, highest_level, level_below
 from spinney.lm.runs import Packing, Runs
 from spinney.lm.suffixtrie import Counts
@@ -145,7 +145,9 @@ class _Estimate:
         end = self._n_symbols - 2
         self._first_context.append(self._first_context[-1] + self._n_contexts)
         if self._first_context[-1] > _MOST_CONTEXTS:
-            raise InputError(f"more than {_MOST_CONTEXTS:,} contexts", remedy="use a lower order or less text")
+            raise InputError(
+                f"more than {_MOST_CONTEXTS:,} contexts", remedy="use a lower order or less text"
+            )
         # A gram is a context of the next length, unless the sentence ends with it. Contexts are sorted by their newest
         # symbol and then as the grams are: so each symbol numbers the grams that end with it one after the other.
         n_ending = level.last_of[:end]
@@ -170,7 +172,7 @@ class _Estimate:
         n = self._n_symbols
         counts = np.zeros(n, np.int64)
         for block in level.blocks(n):
-            counts[block.symbol] = block.count
+            counts[block.symbol] = block.counts
         times = np.minimum(counts, 3)
         uniform = np.append(np.full(n - 1, 1.0 / (n - 1)), 0.0)  # the start is never predicted
         total, seen = int(counts.sum()), np.bincount(times, minlength=4)
@@ -202,7 +204,12 @@ class _Estimate:
                 weight, sizes, symbol, following, values,
             )  # fmt: skip
             self._append(
-                sizes[:n_contexts], weight[:n_contexts], symbol[:n_grams], following[:n_grams], values[:n_grams], p
+                sizes[:n_contexts],
+                weight[:n_contexts],
+                symbol[:n_grams],
+                following[:n_grams],
+                values[:n_grams],
+                p,
             )
 
     def _append(

@@ -42,7 +42,7 @@ class Column:
     def write(self, start: int, values: NDArray[Any]) -> None:
         """Write values from a place on."""
         self._file.seek(start * self.dtype.itemsize)
-        left = memoryview(np.ascontiguousarray(values, self.dtype)).cast("B") if len(values) else memoryview(b"")
+        left = _bytes_of(np.ascontiguousarray(values, self.dtype))
         while left:  # one call of the system writes 2 GB at most
             left = left[self._file.write(left) :]
         self._length = max(self._length, start + len(values))
@@ -50,7 +50,7 @@ class Column:
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """The values of a range, as far as there are any."""
         values = np.empty(max(0, min(stop, self._length) - start), self.dtype)
-        left = memoryview(values).cast("B") if len(values) else memoryview(b"")
+        left = _bytes_of(values)
         self._file.seek(start * self.dtype.itemsize)
         while left:
             n = self._file.readinto(left)
@@ -78,6 +78,10 @@ class Column:
         if not self._length:
             return np.empty(0, self.dtype)
         return np.asarray(np.memmap(self._file, self.dtype, "c", shape=(self._length,)))
+
+
+def _bytes_of(values: NDArray[Any]) -> memoryview:
+    return values.view(np.uint8).data if len(values) else memoryview(b"")
 
 
 @contextmanager

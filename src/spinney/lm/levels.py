@@ -4,8 +4,8 @@ Contexts are sorted by their symbols from the newest to the oldest, and the gram
 contexts that differ in their oldest symbol only are in a row, and what followed any of them is what followed the
 context without that symbol: one pass over an order gives the next lower one, with a counter for each symbol as its only
 memory. In the same way the probabilities of an order, from which the next higher one is interpolated, are at hand where
-they are needed. Nothing but the n-grams of the highest order is ever sorted (compare Heafield et al. 2013, who sort each
-order three times).
+they are needed. Nothing but the n-grams of the highest order is ever sorted (in Heafield et al. 2013, who estimate the
+same model in the same stages, each stage sorts all orders anew).
 
 A sentence begins with as many starts as the highest order has room for, so that each word has a whole n-gram. A
 context with two starts or more stands for the one with a single start; it is not a context of its own.
@@ -31,7 +31,7 @@ class Block(NamedTuple):
     starts: NDArray[np.int32]
     n_grams: NDArray[np.int32]
     symbol: NDArray[np.int32]
-    count: Counts
+    counts: Counts
 
 
 class Level:
@@ -116,11 +116,15 @@ def level_below(folder: str, above: Level, n_symbols: int, room: int, *, ways: b
     from spinney.lm._level_kernels import close_context, lower_level
 
     level = Level(folder, above.depth - 1, n_symbols)
-    state, count_of, touched = np.zeros(4, np.int64), np.zeros(n_symbols, np.int64), np.empty(n_symbols, np.int32)
+    state, count_of, touched = (
+        np.zeros(4, np.int64),
+        np.zeros(n_symbols, np.int64),
+        np.empty(n_symbols, np.int32),
+    )
     for block in above.blocks(room):
-        contexts = [np.empty(len(block.shared) + 1, np.int32) for _ in range(3)]
+        contexts: list[NDArray[Any]] = [np.empty(len(block.shared) + 1, np.int32) for _ in range(3)]
         n = len(block.symbol) + n_symbols  # those of the context that was open among them
-        grams = [np.empty(n, np.int32), np.empty(n, np.int64)]
+        grams: list[NDArray[Any]] = [np.empty(n, np.int32), np.empty(n, np.int64)]
         n_contexts, n_grams = lower_level(
             *block, level.depth, ways, state, count_of, touched,
             *contexts, *grams, level.tally, level.last_of,

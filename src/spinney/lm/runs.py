@@ -79,12 +79,15 @@ class Runs:
 
     def __init__(self, folder: str, packing: Packing, memory: int) -> None:
         self.packing, self._memory = packing, memory
-        self._keys, self._counts = Column(folder, "run_keys", np.int64), Column(folder, "run_counts", np.int64)
+        self._keys, self._counts = (
+            Column(folder, "run_keys", np.int64),
+            Column(folder, "run_counts", np.int64),
+        )
         self.starts = [0]
 
     @property
     def piece(self) -> int:
-        """How many n-grams are sorted at a time: they are held twice, with their counts and what they are made of."""
+        """How many n-grams are sorted at a time: held twice, with their counts and what they are made of."""
         return max(1, self._memory // (16 * self.packing.width + 16))
 
     def add(self, keys: Counts, counts: Counts) -> None:
@@ -100,11 +103,12 @@ class Runs:
         order, bits = self.packing
         recent = np.full(order - 1, n_words + 1, np.int32)
         n_events = text.n_tokens + len(text)
-        size = min(self.piece, n_events)
+        size = max(1, min(self.piece, n_events))
         keys, other = (np.empty((size, self.packing.width), np.int64) for _ in range(2))
         with progress.task("counting", n_events) as bar:
-            for ids, ends in _pieces(text, size):
-                n = len(ids) + len(ends)
+            for start in range(0, n_events, size):
+                n = min(size, n_events - start)
+                ids, ends = events(text, start, start + n)
                 pack_events(ids, ends, recent, n_words, bits, self.packing.per_word, keys[:n])
                 ordered = sort_rows(keys[:n], other[:n], self.packing.bits_of)
                 counts = np.empty(n, np.int64)
@@ -163,15 +167,20 @@ class Runs:
         self._counts.remove()
 
 
-def _pieces(text: TokenArrays, size: int) -> Iterator[tuple[NDArray[np.int32], Counts]]:
-    """Words, and the places before which sentences end, of ``size`` events at a time: words and ends."""
-    offsets = text.offsets
-    n_events = text.n_tokens + len(text)
-    sentences = range(len(text))
-    ended = 0  # sentences
-    for start in range(0, n_events, max(1, size)):
-        stop = min(start + size, n_events)
-        still = bisect_left(sentences, stop, key=lambda s: int(offsets[s + 1]) + s)
-        first, last = start - ended, stop - still
-        yield np.array(text.ids[first:last]), np.array(offsets[ended + 1 : still + 1]) - first
-        ended = still
+def events(text: TokenArrays, start: int, stop: int) -> tuple[NDArray[np.int32], Counts]:
+    """The words among the events ``start`` to ``stop`` (words and ends of sentences), and before which of them ends are.
+
+    Examples
+    --------
+    >>> from spinney.corpus import sentence_arrays
+    >>> events(sentence_arrays([["a", "rose"], ["is", "a", "rose"]]), 1, 5)
+    (array([1, 2, 0], dtype=int32), array([1]))
+    """
+
+    def ended(event: int) -> int:
+        """How many sentences have ended before."""
+        return bisect_left(range(len(text)), event, key=lambda s: int(text.offsets[s + 1]) + s)
+
+    before, after = ended(start), ended(stop)
+    first, last = start - before, stop - after
+    return np.array(text.ids[first:last]), np.array(text.offsets[before + 1 : after + 1]) - first

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.corpus.text import Reading
 from spinney.lm.backoff import BackoffModel
 from spinney.lm.cache import CacheModel
 from spinney.lm.classbased import ClassModel, ClassTargetModel
@@ -23,7 +22,7 @@ from spinney.lm.model import LanguageModel, Vector
 from spinney.lm.pitman_yor import PitmanYor
 from spinney.lm.suffixtrie import SuffixTrie
 from spinney.lm.tables import GramTable
-from spinney.lm.text import context_words
+from spinney.lm.text import context_words, reading_of
 from spinney.structure import ClassTree
 from spinney.structure.words import largest, short
 from spinney.views import Extra, Facts, Section, Table, View
@@ -52,6 +51,7 @@ NAMES = {
     "tokens": "tokens",
     "words": "words",
     "unknown_share": "unknown words",
+    "units": "units",
     "skipped": "sentences skipped",
     "long": "long sentences truncated",
     "classes": "classes",
@@ -466,7 +466,7 @@ def model_facts(model: LanguageModel) -> dict[str, Any]:
     return facts
 
 
-_TEXTS = ("method", "penalty", "solver", "by")
+_TEXTS = ("method", "penalty", "solver", "by", "units")
 
 
 def _is_sound(name: str, value: Any) -> bool:
@@ -531,7 +531,8 @@ def inspection(model: LanguageModel, top: int = 10) -> list[View]:
 
 def continuations(model: LanguageModel, context: str, top: int) -> list[View]:
     """What comes after some words; ``<s>`` before them is the start of a sentence."""
-    words, start = context_words(context, Reading.of(model.facts))
+    words, start = context_words(context, reading_of(model))
+    words = model.units.split(words)
     following = model.next_words(words, top, start=start)
     title = f"After: {context or '(nothing)'}"
     return [
