@@ -29,7 +29,7 @@ Vector = NDArray[np.float64]
 #: The estimators that work on disk, by their names in :data:`spinney.lm.smoothing.METHODS`.
 DISK_METHODS = ("modified-kneser-ney", "kneser-ney", "absolute")
 
-_BYTES_OF_A_GRAM = 100  # what a block needs for each of its grams, with what is made of it
+_BYTES_OF_A_GRAM = 170  # what a block needs for each of its grams, with contexts and what is made of them
 _STEP = 1 << 20  # sentences looked at at a time
 _MOST_CONTEXTS = np.iinfo(np.int32).max
 

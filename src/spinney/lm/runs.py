@@ -168,7 +168,7 @@ class Runs:
 
 
 def events(text: TokenArrays, start: int, stop: int) -> tuple[NDArray[np.int32], Counts]:
-    """The words among the events ``start`` to ``stop`` (words and ends of sentences), and before which of them ends are.
+    """The words among events ``start`` to ``stop`` (words and ends of sentences), and before which of them ends are.
 
     Examples
     --------
