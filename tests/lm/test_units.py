@@ -75,6 +75,13 @@ def test_arrays_of_units_are_those_of_the_sentences(tmp_path, monkeypatch, on_di
     assert found.offsets.dtype == np.int64
 
 
+def test_pieces_that_only_new_words_have_are_not_unknown(pieces):
+    arrays = unit_arrays(sentence_arrays(SENTENCES, unknown="<unk>"), pieces)
+    assert set(arrays.vocabulary.words) == {*pieces.pieces, "<unk>"}
+    alone = [piece for piece, n in zip(arrays.vocabulary.words, arrays.vocabulary.counts) if not n]
+    assert len(alone) > 1  # the unknown one, and those that were always part of larger ones
+
+
 def test_size_is_that_of_the_file():
     text = sentence_arrays([["a", "rose"], ["is"]], unknown="<unk>")
     n = len("a rose\nis\n")

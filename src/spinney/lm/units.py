@@ -96,6 +96,11 @@ class Units:
             found = (one.tokens for one in (self._pieces.encode_batch(words) if words else ()))
         return ([SPACE, word] if word == self.unknown else units for word, units in zip(words, found))
 
+    @property
+    def pieces(self) -> list[str]:
+        """All pieces of ``"bpe"``, whether a text has them or not."""
+        return sorted(self._pieces.get_vocab(with_added_tokens=False))
+
     @cached_property
     def _pieces(self) -> Any:
         """The tokenizer, made anew from its pieces and merges: whatever else the text asks for is not done."""
@@ -237,10 +242,20 @@ def unit_arrays(
                 counts[unit] = counts.get(unit, 0) + n
         cut: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "unknown": units.unknown}
         vocabulary = Vocabulary.from_counts(counts, **cut)
+        if units.tokenizer is not None and min_count == 1 and max_size is None:
+            vocabulary = _with_unseen(vocabulary, units)
     numbers = vocabulary.encode(flat, missing=0)  # words of no sentence may have other units
     ends = np.cumsum(sizes)
     ids, offsets = _divided(text, numbers, ends - sizes, sizes)
     return TokenArrays(ids, offsets, vocabulary)
+
+
+def _with_unseen(vocabulary: Vocabulary, units: Units) -> Vocabulary:
+    """With all pieces: some came to be part of larger ones wherever they were seen, but not in every new word."""
+    seen = set(vocabulary.words)
+    unseen = [piece for piece in units.pieces if piece not in seen]
+    counts = np.append(vocabulary.counts, np.zeros(len(unseen), np.int64))
+    return Vocabulary((*vocabulary.words, *unseen), counts, vocabulary.unknown)
 
 
 def _divided(
