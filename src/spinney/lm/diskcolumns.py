@@ -1,10 +1,10 @@
-"""Long arrays in files: written and read piece by piece, so that they take no memory of the process."""
+"""Long arrays that are written and read piece by piece: in files, where they take no memory of the process, or held."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,7 +26,7 @@ class Column:
     (array([1, 2]), 5)
     """
 
-    def __init__(self, folder: str, name: str, dtype: DTypeLike) -> None:
+    def __init__(self, folder: str | os.PathLike[str], name: str, dtype: DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
         self._path = os.path.join(folder, name)
         self._file = open(self._path, "w+b", buffering=0)  # noqa: SIM115
@@ -78,6 +78,54 @@ class Column:
         if not self._length:
             return np.empty(0, self.dtype)
         return np.asarray(np.memmap(self._file, self.dtype, "c", shape=(self._length,)))
+
+
+class HeldColumn:
+    """The same in memory, for what is not too long.
+
+    Examples
+    --------
+    >>> column = HeldColumn("numbers", np.int64)
+    >>> column.append(np.arange(5))
+    >>> column.read(1, 3), len(column)
+    (array([1, 2]), 5)
+    """
+
+    def __init__(self, name: str, dtype: DTypeLike) -> None:
+        self._values: NDArray[Any] = np.empty(0, dtype)
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add values at the end."""
+        start, stop = self._length, self._length + len(values)
+        if stop > len(self._values):
+            larger = np.empty(max(stop, 2 * start), self._values.dtype)
+            larger[:start] = self._values[:start]
+            self._values = larger
+        self._values[start:stop] = values
+        self._length = stop
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """The values of a range, as far as there are any."""
+        return self._values[start : min(stop, self._length)]
+
+    def close(self) -> None:
+        """Nothing; what :meth:`mapped` gave stays."""
+
+    def remove(self) -> None:
+        """Give the memory back."""
+        self._values, self._length = self._values[:0].copy(), 0
+
+    def mapped(self) -> NDArray[Any]:
+        """The whole, with no room at its end."""
+        return self._values[: self._length].copy()
+
+
+#: Makes a column of that name and type.
+Columns = Callable[[str, DTypeLike], Column | HeldColumn]
 
 
 def _bytes_of(values: NDArray[Any]) -> memoryview:

@@ -100,7 +100,7 @@ def _discounted(
     empty = total == 0  # the empty context of an empty text
     total[empty] = 1.0
     frequency = (adjusted - taken) / total[table.context]
-    # From whole numbers, so that the sum has no rounding, and is that of `disk_kneser_ney` to the last bit.
+    # From whole numbers, so that the sum has no rounding, and is that of `streamed_kneser_ney` to the last bit.
     depth = np.repeat(np.arange(table.order), np.diff(table.levels))
     n1, n2, n3 = (counts.per_context((np.minimum(adjusted, 3) == r).astype(np.int64)) for r in (1, 2, 3))
     D1, D2, D3 = discounts[depth].T

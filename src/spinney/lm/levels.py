@@ -1,4 +1,4 @@
-"""The n-grams of each order in files, made from those of the highest order without sorting again.
+"""The n-grams of each order in columns, made from those of the highest order without sorting again.
 
 Contexts are sorted by their symbols from the newest to the oldest, and the grams of a context by what follows. So the
 contexts that differ in their oldest symbol only are in a row, and what followed any of them is what followed the
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.lm.diskcolumns import Column
+from spinney.lm.diskcolumns import Columns
 from spinney.lm.runs import Packing, Rows
 from spinney.lm.suffixtrie import Counts
 
@@ -35,7 +35,7 @@ class Block(NamedTuple):
 
 
 class Level:
-    """The contexts of one length and their grams, in files.
+    """The contexts of one length and their grams, in columns.
 
     Attributes
     ----------
@@ -55,19 +55,19 @@ class Level:
         How many grams end with each symbol.
     """
 
-    def __init__(self, folder: str, depth: int, n_symbols: int) -> None:
+    def __init__(self, column: Columns, depth: int, n_symbols: int) -> None:
         self.depth = depth
         self.shared, self.starts, self.n_grams, self.symbol = (
-            Column(folder, f"{name}_{depth}", np.int32) for name in ("shared", "starts", "n_grams", "symbol")
+            column(f"{name}_{depth}", np.int32) for name in ("shared", "starts", "n_grams", "symbol")
         )
-        self.count = Column(folder, f"count_{depth}", np.int64)
+        self.count = column(f"count_{depth}", np.int64)
         self.tally = np.zeros(5, np.int64)
         self.last_of = np.zeros(n_symbols, np.int64)
 
     def append(self, *values: NDArray[Any]) -> None:
         """Add contexts and grams: values of the five columns, in their order."""
-        for column, part in zip((self.shared, self.starts, self.n_grams, self.symbol, self.count), values):
-            column.append(part)
+        for each, part in zip((self.shared, self.starts, self.n_grams, self.symbol, self.count), values):
+            each.append(part)
 
     def blocks(self, room: int) -> Iterator[Block]:
         """All of it, with about ``room`` grams at a time."""
@@ -92,11 +92,11 @@ class Level:
             column.remove()
 
 
-def highest_level(folder: str, rows: Iterable[Rows], packing: Packing, n_symbols: int) -> Level:
+def highest_level(column: Columns, rows: Iterable[Rows], packing: Packing, n_symbols: int) -> Level:
     """The level of the highest order, from its sorted n-grams."""
     from spinney.lm._level_kernels import unpack_level
 
-    level = Level(folder, packing.order - 1, n_symbols)
+    level = Level(column, packing.order - 1, n_symbols)
     last, state = np.full(packing.order, -1, np.int64), np.zeros(2, np.int64)
     for keys, counts in rows:
         n = len(counts)
@@ -111,11 +111,11 @@ def highest_level(folder: str, rows: Iterable[Rows], packing: Packing, n_symbols
     return level
 
 
-def level_below(folder: str, above: Level, n_symbols: int, room: int, *, ways: bool) -> Level:
+def level_below(column: Columns, above: Level, n_symbols: int, room: int, *, ways: bool) -> Level:
     """The level of the next lower order; ``ways``: count in how many ways a gram is preceded, not how often."""
     from spinney.lm._level_kernels import close_context, lower_level
 
-    level = Level(folder, above.depth - 1, n_symbols)
+    level = Level(column, above.depth - 1, n_symbols)
     state, count_of, touched = (
         np.zeros(4, np.int64),
         np.zeros(n_symbols, np.int64),

@@ -163,8 +163,8 @@ class _Training:
         return None if self.s.order == "unbounded" else int(self.s.order)
 
     def _ngram(self, text: TokenArrays) -> LanguageModel:
-        from spinney.lm.disk_kneser_ney import DISK_METHODS, disk_kneser_ney
         from spinney.lm.smoothing import METHODS, fit_ngram
+        from spinney.lm.streamed_kneser_ney import STREAMED, streamed_kneser_ney
 
         name, options = _NGRAM[self.s.method]
         options = dict(options)
@@ -177,8 +177,8 @@ class _Training:
         if self.s.memory is None:
             return fit_ngram(text, name, order=self.s.order, **options)
         where = {"memory": self.s.bytes, "folder": self.s.scratch}
-        if name in DISK_METHODS and "backoff" not in options:
-            return disk_kneser_ney(text, self.s.order, method=name, **where, **options)
+        if name in STREAMED and "backoff" not in options:
+            return streamed_kneser_ney(text, self.s.order, method=name, **where, **options)
         from spinney.lm.external import external_trie
 
         trie = external_trie(text, len(text.vocabulary), self.s.order - 1, **where)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spinney import progress
 from spinney.corpus import TokenArrays
-from spinney.lm.diskcolumns import Column
+from spinney.lm.diskcolumns import Columns
 from spinney.lm.suffixtrie import Counts
 
 _BITS = 63  # of a number, so that none is negative
@@ -65,24 +65,21 @@ class Rows(NamedTuple):
 
 
 class Runs:
-    """Sorted runs of distinct n-grams, one after the other in two files.
+    """Sorted runs of distinct n-grams, one after the other in two columns.
 
     Parameters
     ----------
-    folder
-        Where the files are.
+    column
+        What makes the columns that they are in.
     packing
         How n-grams are rows.
     memory
         About how many bytes to use.
     """
 
-    def __init__(self, folder: str, packing: Packing, memory: int) -> None:
+    def __init__(self, column: Columns, packing: Packing, memory: int) -> None:
         self.packing, self._memory = packing, memory
-        self._keys, self._counts = (
-            Column(folder, "run_keys", np.int64),
-            Column(folder, "run_counts", np.int64),
-        )
+        self._keys, self._counts = column("run_keys", np.int64), column("run_counts", np.int64)
         self.starts = [0]
 
     @property

@@ -14,6 +14,7 @@ from spinney.lm.katz import katz
 from spinney.lm.kneser_ney import absolute_discounting, kneser_ney, modified_kneser_ney
 from spinney.lm.model import LanguageModel
 from spinney.lm.stream import refuse_marks, stream_of
+from spinney.lm.streamed_kneser_ney import STREAMED, streamed_kneser_ney
 from spinney.lm.suffixtrie import suffix_trie
 
 #: The estimators by name; each takes a trie, a vocabulary and options of its own.
@@ -57,7 +58,11 @@ def fit_ngram(
         raise unknown_choice("method must be", method, METHODS)
     whole("order", order, 1)
     refuse_marks(text)
-    trie = suffix_trie(stream_of(text), len(text.vocabulary), order - 1)
-    model = METHODS[method](trie, text.vocabulary, **options)
+    model: LanguageModel
+    if method in STREAMED and set(options) <= ({"discount"} if method != "modified-kneser-ney" else set()):
+        model = streamed_kneser_ney(text, order, method=method, **options)
+    else:
+        trie = suffix_trie(stream_of(text), len(text.vocabulary), order - 1)
+        model = METHODS[method](trie, text.vocabulary, **options)
     model.facts |= {"method": method, "order": order, "sentences": len(text), "tokens": text.n_tokens}
     return model

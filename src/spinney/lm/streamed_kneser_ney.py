@@ -1,13 +1,15 @@
-"""Interpolated Kneser-Ney smoothing and absolute discounting of texts that are larger than memory.
+"""Interpolated Kneser-Ney smoothing and absolute discounting in passes over n-grams, which may be on disk.
 
-The model is the one that :mod:`spinney.lm.kneser_ney` estimates in memory. See :mod:`spinney.lm.runs` for how n-grams
-are counted, and :mod:`spinney.lm.levels` for how the lower orders and the probabilities follow from these counts. What
-stays in memory is a few numbers for each word of the vocabulary, and blocks that are as large as allowed.
+The model is the one that :mod:`spinney.lm.kneser_ney` estimates from a suffix trie, to the last bit. See
+:mod:`spinney.lm.runs` for how n-grams are counted, and :mod:`spinney.lm.levels` for how the lower orders and the
+probabilities follow from these counts. What has to be in memory is a few numbers for each word of the vocabulary, and
+blocks that are as large as allowed.
 """
 
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from spinney.corpus import TokenArrays
 from spinney.errors import InputError, OptionError
 from spinney.lm.backoff import BackoffModel
 from spinney.lm.discounts import absolute_discount, modified_discounts
-from spinney.lm.diskcolumns import Column, scratch_folder
+from spinney.lm.diskcolumns import Column, Columns, HeldColumn, scratch_folder
 from spinney.lm.levels import Level, highest_level, level_below
 from spinney.lm.runs import Packing, Runs
 from spinney.lm.suffixtrie import Counts
@@ -26,24 +28,27 @@ from spinney.lm.tables import GramTable
 
 Vector = NDArray[np.float64]
 
-#: The estimators that work on disk, by their names in :data:`spinney.lm.smoothing.METHODS`.
-DISK_METHODS = ("modified-kneser-ney", "kneser-ney", "absolute")
+#: The estimators, by their names in :data:`spinney.lm.smoothing.METHODS`.
+STREAMED = ("modified-kneser-ney", "kneser-ney", "absolute")
 
+_BLOCK = 1 << 27  # bytes for what is worked on at a time, where all is in memory
 _BYTES_OF_A_GRAM = 170  # what a block needs for each of its grams, with contexts and what is made of them
 _STEP = 1 << 20  # sentences looked at at a time
 _MOST_CONTEXTS = np.iinfo(np.int32).max
 
 
-def disk_kneser_ney(
+def streamed_kneser_ney(
     text: TokenArrays,
     order: int,
     *,
     method: str = "modified-kneser-ney",
     discount: float | None = None,
-    memory: int = 1 << 28,
+    memory: int | None = None,
     folder: str | os.PathLike[str] | None = None,
 ) -> BackoffModel:
-    """Estimate a model within a bound on memory; its arrays are mapped from files that have already lost their names.
+    """Estimate a model in passes over its n-grams, in memory or on disk.
+
+    On disk, the arrays of the model are mapped from files that have already lost their names.
 
     Parameters
     ----------
@@ -56,44 +61,52 @@ def disk_kneser_ney(
     discount
         The one discount of the latter two; None: estimated.
     memory
-        About how many bytes to use, besides the vocabulary and what is mapped.
+        About how many bytes to use, besides the vocabulary and what is mapped; the rest is on disk. None: all is in
+        memory.
     folder
         Where to put temporary files; None: where the system does.
 
     Examples
     --------
     >>> from spinney.corpus import sample_sentences, sentence_arrays
-    >>> from spinney.lm.smoothing import fit_ngram
     >>> text = sentence_arrays(sample_sentences(), min_count=2, unknown="<unk>")
-    >>> model = disk_kneser_ney(text, 3, memory=10_000)
-    >>> bool((model.logp == fit_ngram(text, order=3).logp).all())
+    >>> held, on_disk = streamed_kneser_ney(text, 3), streamed_kneser_ney(text, 3, memory=10_000)
+    >>> bool((held.logp == on_disk.logp).all())
     True
     """
-    if memory < 1:
+    if memory is not None and memory < 1:
         raise OptionError(f"memory must be at least 1 byte, not {memory}")
     if order < 1:
         raise OptionError(f"order must be at least 1, not {order}")
     if discount is not None and not 0 < discount < 1:
         raise OptionError(f"the discount must be between 0 and 1, not {discount}")
     order = min(order, _longest(text) + 2)  # a context is no longer than a sentence with its start
-    n_words = len(text.vocabulary)
+    if memory is None:
+        return _estimated(text, order, HeldColumn, _BLOCK, method, discount)
     with scratch_folder(folder) as work:
-        levels = _levels(text, order, n_words, memory, work, ways=method != "absolute")
-        discounts = [
-            modified_discounts(level.tally, k)
-            if method == "modified-kneser-ney"
-            else (absolute_discount(level.tally, k) if discount is None else discount,) * 3
-            for k, level in enumerate(levels, 1)
-        ]
-        grams = _Estimate(work, n_words + 2, max(1, memory // _BYTES_OF_A_GRAM))
-        try:
-            with progress.task("estimating", order) as bar:
-                for level, taken in zip(levels, discounts):
-                    grams.add(level, np.array((0.0, *taken)), highest=level is levels[-1])
-                    bar.update()
-            table, logp, backoff = grams.finished()
-        finally:
-            grams.close()
+        return _estimated(text, order, partial(Column, work), memory, method, discount)
+
+
+def _estimated(
+    text: TokenArrays, order: int, column: Columns, memory: int, method: str, discount: float | None
+) -> BackoffModel:
+    n_words, room = len(text.vocabulary), max(1, memory // _BYTES_OF_A_GRAM)
+    levels = _levels(text, order, n_words, memory, column, ways=method != "absolute")
+    discounts = [
+        modified_discounts(level.tally, k)
+        if method == "modified-kneser-ney"
+        else (absolute_discount(level.tally, k) if discount is None else discount,) * 3
+        for k, level in enumerate(levels, 1)
+    ]
+    grams = _Estimate(column, n_words + 2, room)
+    try:
+        with progress.task("estimating", order) as bar:
+            for level, taken in zip(levels, discounts):
+                grams.add(level, np.array((0.0, *taken)), highest=level is levels[-1])
+                bar.update()
+        table, logp, backoff = grams.finished()
+    finally:
+        grams.close()
     return BackoffModel(text.vocabulary, table, logp, backoff, {"discounts": [list(d) for d in discounts]})
 
 
@@ -104,27 +117,27 @@ def _longest(text: TokenArrays) -> int:
 
 
 def _levels(
-    text: TokenArrays, order: int, n_words: int, memory: int, folder: str, *, ways: bool
+    text: TokenArrays, order: int, n_words: int, memory: int, column: Columns, *, ways: bool
 ) -> list[Level]:
     """The grams of all orders, the lowest first."""
     n_symbols = n_words + 2
     packing = Packing.of(order, n_symbols)
-    runs = Runs(folder, packing, memory)
+    runs = Runs(column, packing, memory)
     runs.count(text, n_words)
-    levels = [highest_level(folder, runs.merged(), packing, n_symbols)]
+    levels = [highest_level(column, runs.merged(), packing, n_symbols)]
     runs.remove()
     room = max(1, memory // _BYTES_OF_A_GRAM)
     while levels[0].depth:
-        levels.insert(0, level_below(folder, levels[0], n_symbols, room, ways=ways))
+        levels.insert(0, level_below(column, levels[0], n_symbols, room, ways=ways))
     return levels
 
 
 class _Estimate:
     """Probabilities and weights, order after order from the lowest, and the table of their grams."""
 
-    def __init__(self, folder: str, n_symbols: int, room: int) -> None:
-        self._folder, self._n_symbols, self._room = folder, n_symbols, room
-        self._open: list[Column] = []
+    def __init__(self, make: Columns, n_symbols: int, room: int) -> None:
+        self._make, self._n_symbols, self._room = make, n_symbols, room
+        self._open: list[Column | HeldColumn] = []
         column = self._column
         self._gram_ptr, self._backoff = column("gram_ptr", np.int64), column("backoff", np.float64)
         self._symbol, self._following = column("table_symbol", np.int32), column("following", np.int32)
@@ -133,11 +146,13 @@ class _Estimate:
         self._first_context = [0]  # of each length
         self._n_contexts = 1  # of the present length
         self._n_grams = 0
-        self._below: tuple[Level, Column] | None = None  # the order below, and the probabilities of its grams
+        self._below: tuple[Level, Column | HeldColumn] | None = (
+            None  # the order below, and the probabilities of its grams
+        )
         self._lower = np.zeros(n_symbols)
 
-    def _column(self, name: str, dtype: DTypeLike) -> Column:
-        self._open.append(Column(self._folder, name, dtype))
+    def _column(self, name: str, dtype: DTypeLike) -> Column | HeldColumn:
+        self._open.append(self._make(name, dtype))
         return self._open[-1]
 
     def add(self, level: Level, discounts: Vector, *, highest: bool) -> None:
@@ -152,7 +167,7 @@ class _Estimate:
         # symbol and then as the grams are: so each symbol numbers the grams that end with it one after the other.
         n_ending = level.last_of[:end]
         number = self._first_context[-1] + np.cumsum(n_ending) - n_ending
-        p = Column(self._folder, f"p_{level.depth}", np.float64)
+        p = self._make(f"p_{level.depth}", np.float64)
         if level.depth:
             self._interpolate(level, discounts, number[:0] if highest else number, p)
         else:
@@ -167,7 +182,7 @@ class _Estimate:
             level.remove()
             p.remove()
 
-    def _add_unigrams(self, level: Level, discounts: Vector, number: Counts, p: Column) -> None:
+    def _add_unigrams(self, level: Level, discounts: Vector, number: Counts, p: Column | HeldColumn) -> None:
         """All symbols, seen or not, mixed with the uniform distribution."""
         n = self._n_symbols
         counts = np.zeros(n, np.int64)
@@ -186,7 +201,7 @@ class _Estimate:
             following[n - 1] = self._first_context[-1] + np.count_nonzero(counts[: n - 2])
         self._append(np.array([n]), np.array([left]), np.arange(n), following, self._lower, p)
 
-    def _interpolate(self, level: Level, discounts: Vector, number: Counts, p: Column) -> None:
+    def _interpolate(self, level: Level, discounts: Vector, number: Counts, p: Column | HeldColumn) -> None:
         from spinney.lm._level_kernels import interpolate
 
         parents = _Parents(*self._below) if self._below is not None and level.depth > 1 else None
@@ -219,7 +234,7 @@ class _Estimate:
         symbol: NDArray[Any],
         following: Counts,
         values: Vector,
-        p: Column,
+        p: Column | HeldColumn,
     ) -> None:
         ends = self._n_grams + np.cumsum(sizes, dtype=np.int64)
         self._n_grams = int(ends[-1]) if len(ends) else self._n_grams
@@ -250,7 +265,7 @@ class _Estimate:
 class _Parents:
     """Reads the order below in step with the order above it."""
 
-    def __init__(self, level: Level, p: Column) -> None:
+    def __init__(self, level: Level, p: Column | HeldColumn) -> None:
         self._level, self._p = level, p
         self._context = self._gram = self._real = 0  # the last: grams that have a probability
 

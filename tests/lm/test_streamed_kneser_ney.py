@@ -1,6 +1,7 @@
-"""Estimating on disk gives the very model that estimating in memory gives, and has no bound of 2³¹."""
+"""Estimating in passes gives the very model that a suffix trie gives, on disk as in memory, and has no bound of 2³¹."""
 
 import errno
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,15 +10,22 @@ from hypothesis import strategies as st
 
 from spinney.corpus import TokenArrays, Vocabulary, sample_sentences, sentence_arrays
 from spinney.errors import InputError, OptionError
-from spinney.lm import disk_kneser_ney as module
-from spinney.lm.disk_kneser_ney import DISK_METHODS, disk_kneser_ney
+from spinney.lm import streamed_kneser_ney as module
 from spinney.lm.diskcolumns import Column
 from spinney.lm.levels import highest_level, level_below
 from spinney.lm.runs import Packing, Rows, Runs, events
-from spinney.lm.smoothing import fit_ngram
+from spinney.lm.smoothing import METHODS, fit_ngram
+from spinney.lm.stream import stream_of
+from spinney.lm.streamed_kneser_ney import STREAMED, streamed_kneser_ney
+from spinney.lm.suffixtrie import suffix_trie
 
 VOCABULARY = Vocabulary(tuple("abcd"), [1] * 4)  # d never comes
 pytestmark = pytest.mark.filterwarnings("ignore::spinney.lm.discounts.DiscountWarning")
+
+
+def from_trie(text, order, method="modified-kneser-ney", **options):
+    trie = suffix_trie(stream_of(text), len(text.vocabulary), order - 1)
+    return METHODS[method](trie, text.vocabulary, **options)
 
 
 def assert_same(found, wanted):
@@ -34,13 +42,13 @@ def assert_same(found, wanted):
 @given(
     st.lists(st.lists(st.sampled_from("abc"), max_size=7), min_size=1, max_size=10),
     st.integers(1, 6),
-    st.integers(1, 3000),
-    st.sampled_from(DISK_METHODS),
+    st.one_of(st.none(), st.integers(1, 3000)),
+    st.sampled_from(STREAMED),
 )
-def test_equal_to_the_model_in_memory(text, order, memory, method):
+def test_equal_to_the_model_of_the_trie(text, order, memory, method):
     arrays = sentence_arrays(text, vocabulary=VOCABULARY)
-    found = disk_kneser_ney(arrays, order, method=method, memory=memory)
-    assert_same(found, fit_ngram(arrays, method, order=order))
+    found = streamed_kneser_ney(arrays, order, method=method, memory=memory)
+    assert_same(found, from_trie(arrays, order, method))
 
 
 @pytest.mark.parametrize("order", [2, 3, 5, 12])  # rows of one number, and of several
@@ -52,29 +60,32 @@ def test_many_words_in_many_runs(tmp_path, order):
     arrays = TokenArrays.load(tmp_path / "arrays")
     assert Packing.of(order, 3002).width == -(-order // 5)
     (tmp_path / "work").mkdir()
-    found = disk_kneser_ney(arrays, order, memory=5000, folder=tmp_path / "work")
+    found = streamed_kneser_ney(arrays, order, memory=5000, folder=tmp_path / "work")
     assert list((tmp_path / "work").iterdir()) == []  # and yet the arrays are there
-    assert_same(found, fit_ngram(arrays, order=order))
+    assert_same(found, from_trie(arrays, order))
+    assert_same(fit_ngram(arrays, order=order), found)
 
 
 def test_discount_is_taken():
     text = sentence_arrays(sample_sentences(), unknown="<unk>")
-    found = disk_kneser_ney(text, 3, method="kneser-ney", discount=0.4, memory=10_000)
-    assert_same(found, fit_ngram(text, "kneser-ney", order=3, discount=0.4))
+    found = streamed_kneser_ney(text, 3, method="kneser-ney", discount=0.4, memory=10_000)
+    assert_same(found, from_trie(text, 3, "kneser-ney", discount=0.4))
+    with pytest.raises(TypeError):
+        fit_ngram(text, discount=0.4)  # modified Kneser-Ney has three of its own
 
 
 def test_counts_beyond_32_bits(tmp_path):
     """A run with counts as a text of 10¹⁰ words would have them, merged with another."""
     packing, n_symbols = Packing.of(2, 5), 5  # a b c </s> <s>
-    runs = Runs(str(tmp_path), packing, 1 << 20)
+    runs = Runs(partial(Column, tmp_path), packing, 1 << 20)
     grams = np.array([[0, 1], [0, 2], [4, 0]])  # a b, a c, <s> a
     keys = (grams[:, :1] << packing.bits) | grams[:, 1:]
     runs.add(keys, np.array([5_000_000_000, 3, 6_000_000_000]))
     runs.add(keys[:1], np.array([4_000_000_000]))
     rows = list(runs.merged())
     assert np.concatenate([counts for _, counts in rows]).tolist() == [9_000_000_000, 3, 6_000_000_000]
-    level = highest_level(str(tmp_path), rows, packing, n_symbols)
-    below = level_below(str(tmp_path), level, n_symbols, 10, ways=False)
+    level = highest_level(partial(Column, tmp_path), rows, packing, n_symbols)
+    below = level_below(partial(Column, tmp_path), level, n_symbols, 10, ways=False)
     assert below.symbol.read(0, 9).tolist() == [0, 1, 2]
     assert below.count.read(0, 9).tolist() == [6_000_000_000, 9_000_000_000, 3]
 
@@ -89,9 +100,9 @@ def test_places_beyond_32_bits():
 
 
 def test_numbers_of_grams_beyond_32_bits(tmp_path):
-    estimate = module._Estimate(str(tmp_path), 5, 10)
+    estimate = module._Estimate(partial(Column, tmp_path), 5, 10)
     estimate._n_grams = 3_000_000_000  # as if that many were before
-    p = Column(str(tmp_path), "p", np.float64)
+    p = Column(tmp_path, "p", np.float64)
     estimate._append(
         np.array([2]), np.array([0.5]), np.arange(2), np.array([-1, -1]), np.array([0.5, 0.5]), p
     )
@@ -102,7 +113,7 @@ def test_too_many_contexts_are_refused_before_they_are_numbered(monkeypatch):
     monkeypatch.setattr(module, "_MOST_CONTEXTS", 100)
     text = sentence_arrays(sample_sentences(), unknown="<unk>")
     with pytest.raises(InputError, match="more than 100 contexts"):
-        disk_kneser_ney(text, 3)
+        streamed_kneser_ney(text, 3)
 
 
 @pytest.mark.parametrize("fails_at", [0, 5, 40])
@@ -117,7 +128,7 @@ def test_a_full_disk_is_one_line_and_nothing_stays(monkeypatch, tmp_path, fails_
     monkeypatch.setattr(Column, "write", full)
     text = sentence_arrays(sample_sentences(), unknown="<unk>")
     with pytest.raises(InputError, match=r"No space left on device.*give another folder"):
-        disk_kneser_ney(text, 3, memory=3000, folder=tmp_path)
+        streamed_kneser_ney(text, 3, memory=3000, folder=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -128,7 +139,7 @@ def test_nothing_stays_after_an_interrupt(monkeypatch, tmp_path):
 
     monkeypatch.setattr(Runs, "merged", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        disk_kneser_ney(sentence_arrays(sample_sentences()), 3, folder=tmp_path)
+        streamed_kneser_ney(sentence_arrays(sample_sentences()), 3, memory=10_000, folder=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -138,4 +149,4 @@ def test_nothing_stays_after_an_interrupt(monkeypatch, tmp_path):
 )
 def test_settings_are_checked(wrong, message):
     with pytest.raises(OptionError, match=message):
-        disk_kneser_ney(sentence_arrays([["a"]]), **({"order": 2} | wrong))
+        streamed_kneser_ney(sentence_arrays([["a"]]), **({"order": 2} | wrong))
