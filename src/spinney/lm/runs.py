@@ -85,7 +85,7 @@ class Runs:
     @property
     def piece(self) -> int:
         """How many n-grams are sorted at a time: held twice, with their counts and what they are made of."""
-        return max(1, self._memory // (16 * self.packing.width + 16))
+        return max(1, self._memory // (16 * self.packing.width + 24))
 
     def add(self, keys: Counts, counts: Counts) -> None:
         """One more run: distinct rows in their order."""
@@ -119,10 +119,11 @@ class Runs:
 
         width, k = self.packing.width, len(self.starts) - 1
         row_bytes = 8 * width + 8
-        # Half for the runs, and half for the block that is merged and what the caller makes of it.
-        size = max(1, self._memory // 2 // row_bytes // max(1, k))
+        # As much for the runs as for the block that is merged, with what the caller makes of it.
+        half = self._memory * 2 // 5
+        size = max(1, half // row_bytes // max(1, k))
         size = min(size, max((b - a for a, b in zip(self.starts, self.starts[1:])), default=1))
-        block = max(2, self._memory // 2 // (row_bytes + 24))
+        block = max(2, half // (row_bytes + 24))
         keys, counts = np.empty((k * size, width), np.int64), np.empty(k * size, np.int64)
         at, stop, more = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(k, np.bool_)
         place = np.array(self.starts[:-1])  # on disk
