@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 import spinney
 from spinney.corpus import TokenArrays, sample_sentences, sentence_arrays
-from spinney.errors import InputError, OptionError, SettingError
+from spinney.errors import InputError, ModelFileError, OptionError, SettingError
+from spinney.files import write_model
 from spinney.lm import recipes
 from spinney.lm.model import load_language_model
 from spinney.lm.text import size_of
 from spinney.lm.units import SPACE, Units, characters, learned_pieces, unit_arrays
 
+pytestmark = pytest.mark.filterwarnings("ignore::spinney.lm.discounts.DiscountWarning")
 SENTENCES = [[word.lower() for word in sentence] for sentence in sample_sentences()]
 
 
@@ -171,6 +173,15 @@ def test_a_damaged_tokenizer_is_one_line(text):
     pytest.importorskip("tokenizers")
     with pytest.raises(InputError, match="damaged"):
         Units("bpe", "<unk>", text).split(["a"])
+
+
+@pytest.mark.parametrize("units", ["letters", "bpe", 3])  # unknown, without its tokenizer, not a text
+def test_a_file_with_other_units_is_damaged(tmp_path, units):
+    model = recipes.fit(SENTENCES, units="char", order=2, method="wb")
+    header, tensors, strings, parts = model.contents()
+    write_model(tmp_path / "m.spinney", model.kind, {**header, "units": units}, tensors, strings, parts)
+    with pytest.raises(ModelFileError, match="damaged"):
+        load_language_model(tmp_path / "m.spinney")
 
 
 def test_only_pieces_and_merges_of_a_tokenizer_are_used(pieces):
