@@ -23,6 +23,7 @@ NAMES = (
     "embed_hmm",
     "embed_topics",
     "lm",
+    "lm_scale",
     "parsing",
     "methods",
     "serve",

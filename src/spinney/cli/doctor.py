@@ -22,6 +22,7 @@ _EXTRAS: Final = {
     "parse": ("spacy", "parse trees of raw text with spaCy"),
     "spacy": ("spacy", "components, corpora and tokenisers of spaCy"),
     "topics": ("tomotopy", "topics by Gibbs sampling"),
+    "bpe": ("tokenizers", "language models of pieces of words"),
     "tune": ("optuna", "tuning with Optuna"),
     "serve": ("uvicorn", "serving models by HTTP"),
 }

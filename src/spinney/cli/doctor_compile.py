@@ -149,6 +149,7 @@ _COMMANDS: Final = """
     lm prune next.spinney --entropy 1e-5 --model x
     lm fit text.txt --model x --method jm --dev few.txt
     lm fit text.txt --model x --method katz
+    lm fit text.txt --model x --order 3 --memory 1M
     lm fit text.txt --model x --method pitman-yor --sweeps 2
     lm fit text.txt --model memo.spinney --method memoizer --sweeps 2
     lm eval memo.spinney few.txt

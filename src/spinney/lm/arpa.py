@@ -75,6 +75,8 @@ def write_arpa(model: BackoffModel, path: FilePath) -> None:
     table = ordered.table
     orders = range(1, table.order + 1)
     with writing_bytes(path) as file:
+        if model.units.note:
+            file.write(f"# {model.units.note}\n".encode())  # KenLM and SRILM pass over what is before \data\
         file.write(b"\\data\\\n")
         for order in orders:
             grams = table.grams_of(order)

@@ -51,7 +51,7 @@ def explained(model: LanguageModel, data: Any, s: Any) -> list[View]:
     views: list[View] = [Note(_SAID)]
     found = []
     for number, words in enumerate(sentences, start=1):
-        every = word_explanations(model, words)
+        every = word_explanations(model, model.units.split(words))
         rows = [
             [
                 one.word,

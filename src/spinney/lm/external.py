@@ -8,7 +8,6 @@ numbers the distinct keys, and with them the entries of the runs; so an event fi
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from spinney.corpus import TokenArrays
 from spinney.errors import InputError, OptionError
+from spinney.lm.diskcolumns import Column, scratch_folder
 from spinney.lm.stream import Ids, Stream, stream_of
 from spinney.lm.suffixtrie import Counts, SuffixTrie
 
@@ -62,52 +62,8 @@ def external_trie(
         raise OptionError(f"memory must be at least 1 byte, not {memory}")
     if max_context is not None and max_context < 0:
         raise OptionError(f"max_context must be at least 0, not {max_context}")
-    try:
-        with tempfile.TemporaryDirectory(prefix="spinney-", dir=folder) as work:
-            return _Counting(n_words, max_context, max(1, memory // _BYTES_OF_AN_EVENT), work).trie(text)
-    except OSError as error:
-        where = os.fspath(folder) if folder is not None else tempfile.gettempdir()
-        raise InputError(
-            f"cannot count here: {error.strerror or error}", path=where, remedy="give another folder"
-        ) from error
-
-
-class _Column:
-    """A long array in a file: written and read piece by piece, so that it takes no memory of the process."""
-
-    def __init__(self, folder: str, name: str, dtype: DTypeLike) -> None:
-        self.dtype = np.dtype(dtype)
-        self._file = open(os.path.join(folder, name), "w+b", buffering=0)  # noqa: SIM115
-        self._length = 0
-
-    def __len__(self) -> int:
-        return self._length
-
-    def append(self, values: NDArray[Any]) -> None:
-        self.write(self._length, values)
-
-    def write(self, start: int, values: NDArray[Any]) -> None:
-        self._file.seek(start * self.dtype.itemsize)
-        np.ascontiguousarray(values, self.dtype).tofile(self._file)
-        self._length = max(self._length, start + len(values))
-
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        self._file.seek(start * self.dtype.itemsize)
-        return np.fromfile(self._file, self.dtype, max(0, min(stop, self._length) - start))
-
-    def clear(self) -> None:
-        self._file.truncate(0)
-        self._length = 0
-
-    def close(self) -> None:
-        self._file.close()
-
-    def mapped(self) -> NDArray[Any]:
-        """The whole, mapped; what is written to it stays in memory."""
-        if not self._length:
-            return np.empty(0, self.dtype)
-        self._file.flush()
-        return np.asarray(np.memmap(self._file, self.dtype, "c", shape=(self._length,)))
+    with scratch_folder(folder) as work:
+        return _Counting(n_words, max_context, max(1, memory // _BYTES_OF_AN_EVENT), work).trie(text)
 
 
 class _Merged(NamedTuple):
@@ -122,7 +78,7 @@ class _Merged(NamedTuple):
 class _Runs:
     """Sorted runs of distinct keys, one after the other, with the number that each entry has in the end."""
 
-    def __init__(self, column: Callable[[str, DTypeLike], _Column]) -> None:
+    def __init__(self, column: Callable[[str, DTypeLike], Column]) -> None:
         self.keys = column("run_keys", np.int64)
         self.counts = column("run_counts", np.int64)
         self.first = column("run_first", np.int64)
@@ -183,7 +139,7 @@ class _Counting:
 
     def __init__(self, n_words: int, max_context: int | None, room: int, folder: str) -> None:
         self._folder = folder
-        self._open: list[_Column] = []
+        self._open: list[Column] = []
         self.n_outcomes, self.n_symbols, self.max_context, self.chunk = (
             n_words + 1,
             n_words + 2,
@@ -205,8 +161,8 @@ class _Counting:
         self.symbol, self.up = column("symbol", np.int32), column("up", np.int32)
         self.count = column("count", np.int64)
 
-    def _column(self, name: str, dtype: DTypeLike) -> _Column:
-        self._open.append(_Column(self._folder, name, dtype))
+    def _column(self, name: str, dtype: DTypeLike) -> Column:
+        self._open.append(Column(self._folder, name, dtype))
         return self._open[-1]
 
     def _write_stream(self, text: Stream | TokenArrays) -> int:
@@ -301,7 +257,7 @@ class _Counting:
         depth: int,
         keys_of: Callable[[int, int, Counts], tuple[Counts, NDArray[Any]]],
         n_keys: int,
-        target: _Column,
+        target: Column,
         base: int,
     ) -> Iterator[_Merged]:
         """Number the keys of all events with ``depth`` symbols before them, from ``base`` on, into ``target``.
@@ -330,7 +286,7 @@ class _Counting:
             number[active] = base + self.runs.numbers_of_run(run)[self.local.read(start, stop)[active]]
             target.write(start, number)
 
-    def _add_to(self, column: _Column, places: Counts, values: Counts) -> None:
+    def _add_to(self, column: Column, places: Counts, values: Counts) -> None:
         """Add to entries of a column; the places never fall, so they are few blocks."""
         at = 0
         while at < len(places):

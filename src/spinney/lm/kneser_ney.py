@@ -100,7 +100,11 @@ def _discounted(
     empty = total == 0  # the empty context of an empty text
     total[empty] = 1.0
     frequency = (adjusted - taken) / total[table.context]
-    left = np.where(empty, 1.0, counts.per_context(taken) / total)
+    # From whole numbers, so that the sum has no rounding, and is that of `streamed_kneser_ney` to the last bit.
+    depth = np.repeat(np.arange(table.order), np.diff(table.levels))
+    n1, n2, n3 = (counts.per_context((np.minimum(adjusted, 3) == r).astype(np.int64)) for r in (1, 2, 3))
+    D1, D2, D3 = discounts[depth].T
+    left = np.where(empty, 1.0, (D1 * n1 + D2 * n2 + D3 * n3) / total)
     facts = {"discounts": discounts.tolist()}
     if backoff:
         return backed_off(counts, frequency, left, adjusted > 0, vocabulary, facts)

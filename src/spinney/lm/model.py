@@ -18,6 +18,7 @@ from spinney.files import FilePath, ModelFile, Parts
 from spinney.importing import imported
 from spinney.kinds import KINDS, load_task
 from spinney.lm.stream import END, START, Ids, Stream, stream_of
+from spinney.lm.units import Units
 from spinney.model import Applied, Contents, Model
 from spinney.settings import Settings, settings_or
 from spinney.settings.lm import Apply, Evaluate, Explain, Inspect
@@ -54,6 +55,8 @@ class LanguageModel(Model, ABC):
     """
 
     vocabulary: Vocabulary
+    #: What the vocabulary holds: words, or characters or pieces of words, into which text is divided first.
+    units: Units = Units()
 
     @abstractmethod
     def event_logprobs(self, stream: Stream) -> Vector:
@@ -130,7 +133,8 @@ class LanguageModel(Model, ABC):
         Parameters
         ----------
         text
-            Sentences, or arrays read with :attr:`reading_vocabulary`.
+            Sentences of units (words, unless :attr:`units` says otherwise), or arrays read with
+            :attr:`reading_vocabulary`.
         ends
             Whether the ends of sentences are scored (KenLM and SRILM do; Nelakanti 2014 does not).
         unknown
@@ -239,7 +243,12 @@ class LanguageModel(Model, ABC):
         own = self.parts()
         header = {**own.header, "facts": self.facts, "unknown": self.vocabulary.unknown}
         tensors = {**own.tensors, "word_counts": self.vocabulary.counts}
-        return Contents(header, tensors, {**own.strings, "words": self.vocabulary.words}, self.all_parts())
+        strings = {**own.strings, "words": self.vocabulary.words}
+        if not self.units.are_words:
+            header["units"] = self.units.name
+        if self.units.tokenizer is not None:
+            strings["tokenizer"] = [self.units.tokenizer]
+        return Contents(header, tensors, strings, self.all_parts())
 
     @classmethod
     def from_file(cls, file: ModelFile) -> LanguageModel:  # type: ignore[override]
@@ -255,6 +264,10 @@ class LanguageModel(Model, ABC):
         model.facts = file.fact("facts", dict)
         with about(str(file.path)):
             Reading.of(model.facts)  # refuses what no reading is
+        if "units" in file.header:
+            text = "\n".join(file.texts("tokenizer")) if "tokenizer" in file.strings else None
+            with file.checked():
+                model.units = Units(file.fact("units", str), unknown, text)
         return model
 
     # -- what people see and the commands do ----------------------------------------------------------

@@ -31,6 +31,7 @@ from spinney.lm.text import (
     training_text,
     with_marks,
 )
+from spinney.lm.units import Units, learned_pieces
 from spinney.lm.views import KINDS, n_parameters, order_sizes
 from spinney.lm.wordtree import outcome_counts, tree_of_classes
 from spinney.settings import Settings, choose
@@ -38,6 +39,8 @@ from spinney.settings import lm as lm_settings
 from spinney.structure import ClassTree
 from spinney.structure.reading import class_tree, is_model, word_classes
 from spinney.views import Facts, Lines, Views
+
+_UNITS_OF_A_WORD = 30  # at most, in samples
 
 #: The names of the smoothed n-gram models in :func:`spinney.lm.smoothing.fit_ngram`.
 _NGRAM: dict[str, tuple[str, dict[str, Any]]] = {
@@ -81,14 +84,16 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> LanguageM
     read_with = None if known is None else with_marks(known)
     uncut = s.replace(min_count=1, max_words=None)  # rare marks of sentences are still to be noticed
     with about(source.name), training_arrays(train, uncut, reading, report, read_with) as arrays:
-        text = training_text(arrays, source, reading, report, known, s.min_count, s.max_words)
+        units = _units(s, arrays, symbol)
+        text = training_text(arrays, source, reading, report, known, s.min_count, s.max_words, units)
         held_out = None
         if s.dev is not None:
             words = reading_vocabulary(text.vocabulary)
-            held_out = held_out_text(s.dev, s, reading, ReadReport(), words)
+            held_out = held_out_text(s.dev, s, reading, ReadReport(), words, units)
         started = time.perf_counter()
         model, tried = _Training(s, held_out).run(text)
         seconds = time.perf_counter() - started
+        model.units = units
         _note(model, s, text, reading, report, seconds)
         if held_out is not None:
             with about(Source.of(s.dev, s).name):
@@ -99,6 +104,14 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> LanguageM
         model.facts["train"] = files
     model.settings = settings
     return model
+
+
+def _units(s: Any, text: TokenArrays, unknown: str | None) -> Units:
+    """What the model predicts; pieces of words are learned from the text."""
+    if s.units != "bpe":
+        return Units(s.units, unknown)
+    counts = dict(zip(text.vocabulary.words, text.vocabulary.counts.tolist()))
+    return learned_pieces(counts, s.vocab_size or 8000, unknown)
 
 
 def _given_vocabulary(s: Any) -> Vocabulary | None:
@@ -151,6 +164,7 @@ class _Training:
 
     def _ngram(self, text: TokenArrays) -> LanguageModel:
         from spinney.lm.smoothing import METHODS, fit_ngram, without_rare
+        from spinney.lm.streamed_kneser_ney import STREAMED, streamed_kneser_ney
 
         name, options = _NGRAM[self.s.method]
         options = dict(options)
@@ -163,9 +177,12 @@ class _Training:
         pruned = self.s.prune_counts
         if self.s.memory is None:
             return fit_ngram(text, name, order=self.s.order, prune_counts=pruned, **options)
+        where = {"memory": self.s.bytes, "folder": self.s.scratch}
+        if name in STREAMED and "backoff" not in options and pruned is None:
+            return streamed_kneser_ney(text, self.s.order, method=name, **where, **options)
         from spinney.lm.external import external_trie
 
-        trie = external_trie(text, len(text.vocabulary), self.s.order - 1, memory=self.s.bytes)
+        trie = external_trie(text, len(text.vocabulary), self.s.order - 1, **where)
         model = METHODS[name](trie, text.vocabulary, **options)
         return model if pruned is None else without_rare(model, trie, pruned, name, **options)
 
@@ -268,6 +285,8 @@ def _note(
         "long": report.long,
         "reading": reading.facts(),
     }
+    if not model.units.are_words:
+        model.facts["units"] = model.units.name
 
 
 # ------------------------------------------------------------------------------------------------ mixtures
@@ -287,7 +306,7 @@ def mix(
         parts["cache"] = CacheModel(
             first.vocabulary, window=s.cache_words, decay=decay, order=s.cache_order or 1
         )
-    held_out = held_out_text(s.dev, s, reading, ReadReport(), first.reading_vocabulary)
+    held_out = held_out_text(s.dev, s, reading, ReadReport(), first.reading_vocabulary, first.units)
     mixture: LinearMixture | LogLinearMixture
     with about(Source.of(s.dev, s).name):
         if s.log_linear:
@@ -296,6 +315,7 @@ def mix(
             mixture = fit_linear(parts, held_out, s.by)
         alone = {name: part.perplexity(held_out).perplexity for name, part in parts.items()}
         together = mixture.perplexity(held_out).perplexity
+    mixture.units = first.units
     parameters, active = n_parameters(mixture)
     mixture.facts |= {
         "method": "mixture",
@@ -324,8 +344,10 @@ def _parts(paths: Sequence[str]) -> tuple[dict[str, LanguageModel], Reading]:
         while name in parts or name == "cache":
             number += 1
             name = f"{stem}-{number}"
-        first = next(iter(parts.values()), part).vocabulary
-        if (part.vocabulary.words, part.vocabulary.unknown) != (first.words, first.unknown):
+        before = next(iter(parts.values()), part)
+        first = before.vocabulary
+        same = (part.vocabulary.words, part.vocabulary.unknown) == (first.words, first.unknown)
+        if not same or part.units != before.units:
             raise InputError(
                 f"its words differ from those of {paths[0]}, so the two cannot be mixed",
                 path=path,
@@ -345,8 +367,11 @@ def sample(model: str | LanguageModel, settings: Settings | None = None, **given
     s: Any = settings or lm_settings.Sample.of(given)
     fitted = load_language_model(model) if isinstance(model, str) else model
     words, _ = context_words(s.context, reading_of(fitted))
-    how = {"max_words": s.max_words, "temperature": s.temperature, "random_state": s.seed}
-    drawn = fitted.sample(s.number, context=words, **how)
+    units = fitted.units
+    longest = s.max_words if units.are_words else _UNITS_OF_A_WORD * s.max_words
+    how = {"max_words": longest, "temperature": s.temperature, "random_state": s.seed}
+    drawn = [units.text(one).split(" ") for one in fitted.sample(s.number, context=units.split(words), **how)]
+    drawn = [[word for word in sentence if word][: s.max_words] for sentence in drawn]
     return Views([Lines("sentences", "", [" ".join(sentence) for sentence in drawn], drawn)])
 
 
@@ -367,7 +392,7 @@ def export(model: str, output: str, settings: Settings | None = None) -> Views:
     return Views(
         [
             Facts("facts", "", {"output": output, "grams": grams}, {}),
-            Lines("", "", [f"Wrote {output} with {listed} n-grams"]),
+            Lines("", "", [f"Wrote {output} with {listed} {fitted.units.note or 'n-grams'}"]),
         ]
     )
 

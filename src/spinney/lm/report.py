@@ -52,7 +52,8 @@ def report(model: LanguageModel, data: Any, s: Report) -> list[View]:
     ]
     if data is not None:
         views += _read_text(ReadText.of(model, _sentences(model, data, s)), s.documents)
-    views.append(Section("What comes next", _explorer(model)))
+    if model.units.are_words:  # what is typed is divided at spaces
+        views.append(Section("What comes next", _explorer(model)))
     views += how_chosen(model.facts.get("tuning"), chosen=model.facts.get("lam"))
     size = size_view(model)
     if size is not None:
@@ -119,7 +120,7 @@ def _sentences(model: LanguageModel, data: Any, s: Report) -> Sequence[Sequence[
     sentences = read_sentences(data, s, reading_of(model, parser=s.parser))
     if not sentences:
         raise InputError("there are no sentences", path=data if isinstance(data, str) else None)
-    return sentences
+    return [model.units.split(words) for words in sentences]
 
 
 _SCORES = {

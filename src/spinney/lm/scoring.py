@@ -16,7 +16,7 @@ from spinney.lm.cache import CacheModel
 from spinney.lm.model import LanguageModel, load_language_model
 from spinney.lm.scores import TextScores
 from spinney.lm.stream import END, START
-from spinney.lm.text import held_out_text, reading_of
+from spinney.lm.text import Size, held_out_text, reading_of, size_of
 from spinney.lm.views import n_parameters
 from spinney.model import Applied
 from spinney.views import Facts, Table, View
@@ -100,6 +100,9 @@ def _remembers(model: LanguageModel) -> bool:
 def _scored(model: LanguageModel, batch: list[Tokens]) -> Iterator[_Scored]:
     if not batch:
         return
+    if not model.units.are_words:
+        yield from _scored_in_units(model, batch)
+        return
     stream = model.stream([tokens.words for tokens in batch])
     logs = model.event_logprobs(stream) / _LOG10
     try:
@@ -110,6 +113,21 @@ def _scored(model: LanguageModel, batch: list[Tokens]) -> Iterator[_Scored]:
     for tokens in batch:
         stop = start + len(tokens.words) + 1
         yield _Scored(0, tokens.words, logs[start:stop], None if depths is None else depths[start:stop])
+        start = stop
+
+
+def _scored_in_units(model: LanguageModel, batch: list[Tokens]) -> Iterator[_Scored]:
+    """The probability of a word is the product of those of its units."""
+    import numpy as np
+
+    divided = [model.units.of_words(tokens.words) for tokens in batch]
+    logs = model.event_logprobs(model.stream([[unit for one in words for unit in one] for words in divided]))
+    start = 0
+    for tokens, words in zip(batch, divided):
+        sizes = [*map(len, words), 1]  # and the end
+        stop = start + sum(sizes)
+        sums = np.add.reduceat(logs[start:stop], np.cumsum([0, *sizes[:-1]])) / _LOG10
+        yield _Scored(0, tokens.words, sums, None)
         start = stop
 
 
@@ -139,9 +157,12 @@ def _line(record: dict[str, Any]) -> str:
 
 _NAMES = {
     "convention": "convention",
+    "units": "units",
     "perplexity": "perplexity",
     "perplexity_without_ends": "  without ends",
     "perplexity_without_unknown": "  without unknown words",
+    "perplexity_per_word": "  per word",
+    "bits_per_character": "bits per character",
     "log10_probability": "log10 probability",
     "scored": "scored",
     "ends": "  of which ends",
@@ -191,9 +212,28 @@ _COMPARED = {
 
 def _scores(model: LanguageModel, data: Any, s: Any) -> tuple[TextScores, dict[str, Any]]:
     report = ReadReport()
-    read = held_out_text(data, s, reading_of(model, s.words, s.parser), report, model.reading_vocabulary)
+    reading, units = reading_of(model, s.words, s.parser), model.units
+    read = held_out_text(data, s, reading, report, model.reading_vocabulary, units)
     with about(Source.of(data, s).name):
         scores = TextScores.of(model, read, ends=s.ends, unknown=s.unknown)
         facts = scores.facts()
+    found = _by_length(facts, size_of(read, units), ends=s.ends)
+    facts["bits_per_character"] = found["bits_per_character"]
+    if not units.are_words:
+        facts |= found | {"units": units.name}
     parameters, active = n_parameters(model)
     return scores, facts | {"parameters": parameters, "active": active, "skipped_sentences": report.skipped}
+
+
+def _by_length(facts: dict[str, Any], size: Size | None, *, ends: bool) -> dict[str, Any]:
+    """What can be compared between models of other units: by words, and by characters with their spaces and ends."""
+    if size is None or facts["skipped"]:
+        return {"bits_per_character": None}
+    n_words = size.words + (size.sentences if ends else 0)
+    n_characters = size.characters - (0 if ends else size.sentences)
+    exponent = -facts["log10_probability"] / n_words
+    bits = -facts["log10_probability"] * math.log2(10.0) / max(n_characters, 1)
+    return {
+        "perplexity_per_word": 10.0**exponent if exponent < 300 else math.inf,
+        "bits_per_character": bits,
+    }

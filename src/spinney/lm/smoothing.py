@@ -16,6 +16,7 @@ from spinney.lm.kneser_ney import absolute_discounting, kneser_ney, modified_kne
 from spinney.lm.model import LanguageModel
 from spinney.lm.pruning import prune_counts as pruned_by_counts
 from spinney.lm.stream import refuse_marks, stream_of
+from spinney.lm.streamed_kneser_ney import STREAMED, streamed_kneser_ney
 from spinney.lm.suffixtrie import SuffixTrie, suffix_trie
 from spinney.lm.tables import trie_counts
 
@@ -68,10 +69,15 @@ def fit_ngram(
         raise unknown_choice("method must be", method, METHODS)
     whole("order", order, 1)
     refuse_marks(text)
-    trie = suffix_trie(stream_of(text), len(text.vocabulary), order - 1)
-    model = METHODS[method](trie, text.vocabulary, **options)
-    if prune_counts is not None:
-        model = without_rare(model, trie, prune_counts, method, **options)
+    model: LanguageModel
+    known = {"discount"} if method != "modified-kneser-ney" else set()
+    if method in STREAMED and set(options) <= known and prune_counts is None:
+        model = streamed_kneser_ney(text, order, method=method, **options)
+    else:
+        trie = suffix_trie(stream_of(text), len(text.vocabulary), order - 1)
+        model = METHODS[method](trie, text.vocabulary, **options)
+        if prune_counts is not None:
+            model = without_rare(model, trie, prune_counts, method, **options)
     model.facts |= {"method": method, "order": order, "sentences": len(text), "tokens": text.n_tokens}
     return model
 

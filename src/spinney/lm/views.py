@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.corpus.text import Reading
 from spinney.lm.backoff import BackoffModel
 from spinney.lm.cache import CacheModel
 from spinney.lm.classbased import ClassModel, ClassTargetModel
@@ -19,11 +18,11 @@ from spinney.lm.hierarchical import HierarchicalModel
 from spinney.lm.loglinear import LogLinearModel
 from spinney.lm.memoizer import SequenceMemoizer, node_discounts
 from spinney.lm.mixture import LinearMixture, LogLinearMixture
-from spinney.lm.model import LanguageModel
+from spinney.lm.model import LanguageModel, Vector
 from spinney.lm.pitman_yor import PitmanYor
 from spinney.lm.suffixtrie import SuffixTrie
 from spinney.lm.tables import GramTable
-from spinney.lm.text import context_words
+from spinney.lm.text import context_words, reading_of
 from spinney.structure import ClassTree
 from spinney.structure.words import largest, short
 from spinney.views import Extra, Facts, Section, Table, View
@@ -52,6 +51,7 @@ NAMES = {
     "tokens": "tokens",
     "words": "words",
     "unknown_share": "unknown words",
+    "units": "units",
     "skipped": "sentences skipped",
     "long": "long sentences truncated",
     "classes": "classes",
@@ -75,6 +75,7 @@ NAMES = {
 }
 
 _LONGEST = 12  # higher orders are shown together
+_STEP = 1 << 22  # numbers looked at at a time
 _CONTEXT = 12  # symbols of a context that are shown
 
 
@@ -104,12 +105,11 @@ def order_sizes(model: LanguageModel) -> list[OrderSize]:
     """
     if isinstance(model, BackoffModel | FlatModel):
         table = model.table
-        found = np.isfinite(model.logp)
         return [
             OrderSize(
                 order,
                 int(table.levels[order] - table.levels[order - 1]),
-                int(np.count_nonzero(found[table.grams_of(order)])),
+                _n_finite(model.logp[table.grams_of(order)]),
             )
             for order in range(1, table.order + 1)
         ]
@@ -122,6 +122,12 @@ def order_sizes(model: LanguageModel) -> list[OrderSize]:
     contexts = np.bincount(shortest)
     grams = np.bincount(shortest[trie.context], minlength=len(contexts))
     return [OrderSize(k + 1, int(contexts[k]), int(grams[k])) for k in range(len(contexts))]
+
+
+def _n_finite(values: Vector) -> int:
+    """How many are finite, a part at a time: they may be on disk."""
+    parts = (values[start : start + _STEP] for start in range(0, len(values), _STEP))
+    return sum(int(np.count_nonzero(np.isfinite(part))) for part in parts)
 
 
 def n_parameters(model: LanguageModel) -> tuple[int, int]:
@@ -460,7 +466,7 @@ def model_facts(model: LanguageModel) -> dict[str, Any]:
     return facts
 
 
-_TEXTS = ("method", "penalty", "solver", "by")
+_TEXTS = ("method", "penalty", "solver", "by", "units")
 
 
 def _is_sound(name: str, value: Any) -> bool:
@@ -543,7 +549,8 @@ def inspection(model: LanguageModel, top: int = 10) -> list[View]:
 
 def continuations(model: LanguageModel, context: str, top: int) -> list[View]:
     """What comes after some words; ``<s>`` before them is the start of a sentence."""
-    words, start = context_words(context, Reading.of(model.facts))
+    words, start = context_words(context, reading_of(model))
+    words = model.units.split(words)
     following = model.next_words(words, top, start=start)
     title = f"After: {context or '(nothing)'}"
     return [

@@ -45,6 +45,12 @@ class Vocabulary(TrainingText):
     unknown: Annotated[str | None, "The unknown word (default: <unk>)."] = None
     closed: Annotated[bool, "Have no unknown word: unseen words get no probability."] = False
     vocabulary: Annotated[str | None, File, "Take the words from another model, or from a word list."] = None
+    units: Annotated[
+        Literal["word", "char", "bpe"], "What is predicted: words, characters, or pieces of words."
+    ] = "word"
+    vocab_size: Annotated[
+        int | None, AtLeast(2), AtMost(10**6), "Number of pieces of words to learn (default: 8000)."
+    ] = None
 
     def check(self) -> None:
         super().check()
@@ -56,6 +62,16 @@ class Vocabulary(TrainingText):
             raise SettingError("{vocabulary} already fixes the words: leave out {min_count} and {max_words}")
         if self.closed and self.unknown is not None:
             raise SettingError("{closed} means that there is no unknown word: leave out {unknown}")
+        if self.vocab_size is not None and self.units != "bpe":
+            raise SettingError(
+                "{vocab_size} is the number of pieces of {units} bpe: give that, or leave it out"
+            )
+        if self.units != "word" and self.vocabulary is not None:
+            raise SettingError(
+                "{units} {found} finds its own units: leave out {vocabulary}", found=self.units
+            )
+        if self.units == "bpe" and self.closed:
+            raise SettingError("{units} bpe needs an unknown piece for new characters: leave out {closed}")
         word = self.unknown
         if word is not None and (word in ("<s>", "</s>") or not word or word.split() != [word]):
             raise SettingError(
@@ -76,6 +92,7 @@ class _Counted(Vocabulary):
         COUNT,
         "Remove n-grams seen no more often than this, by order: 0,1,1 removes all but words that were seen once.",
     ] = None
+    scratch: Annotated[str | None, File, "Folder for temporary files when memory is bounded."] = None
 
     def check(self) -> None:
         super().check()
@@ -88,6 +105,8 @@ class _Counted(Vocabulary):
             )
         if pruned is not None and getattr(self, "method", "") in ("good-turing", "additive"):
             raise SettingError("{method} has no shorter contexts to fall back on: leave out {prune_counts}")
+        if self.scratch is not None and self.memory is None:
+            raise SettingError("{scratch} is where {memory} keeps what does not fit: give {memory}")
 
     @property
     def bytes(self) -> int | None:
@@ -246,6 +265,7 @@ class Hierarchical(_OnTrie, Common):
 
     def check(self) -> None:
         super().check()
+        _check_words(self)
         if self.tree == "classes" and self.classes is None:
             raise SettingError("{tree} classes needs {classes}: Brown paths, or a model of classes fit")
         if self.classes is not None and self.tree not in ("huffman", "classes"):
@@ -265,8 +285,14 @@ class ClassBased(Vocabulary, Common):
 
     def check(self) -> None:
         super().check()
+        _check_words(self)
         if self.classes is None:
             raise SettingError("{method} class needs {classes}: Brown paths, or a model of classes fit")
+
+
+def _check_words(s: Hierarchical | ClassBased) -> None:
+    if s.units != "word" and s.classes is not None:
+        raise SettingError("{classes} are of words: leave out {units}, or {classes}")
 
 
 FIT = methods(
