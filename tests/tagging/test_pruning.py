@@ -37,7 +37,7 @@ def fitted(sentences):
 
 def test_a_given_threshold_is_used_as_it_is(fitted):
     problem, w = fitted
-    found = pruned(problem, w, SimpleNamespace(prune=0.1))
+    found = pruned(problem, w, SimpleNamespace(min_weight=0.1))
     np.testing.assert_array_equal(found.w, np.where(np.abs(w) > 0.1, w, 0.0))
     assert found.dropped == np.sum(np.abs(w) <= 0.1) > 0
     assert found.rise == pytest.approx(objective(problem, found.w) / objective(problem, w) - 1)
@@ -47,7 +47,7 @@ def test_the_default_is_lowered_until_the_objective_hardly_rises(fitted, monkeyp
     problem, w = fitted
     monkeypatch.setattr(pruning, "LARGE", 0)
     monkeypatch.setattr(pruning, "SMALL", 8.0)  # all of them
-    found = pruned(problem, w, SimpleNamespace(prune=None, penalty="l2", solver="auto"))
+    found = pruned(problem, w, SimpleNamespace(min_weight=None, penalty="l2", solver="auto"))
     before = objective(problem, w)
     rises = [objective(problem, threshold(w, 8.0 / 2**k)) / before - 1 for k in range(20)]
     first = next(k for k, rise in enumerate(rises) if rise <= 0.01)
@@ -71,7 +71,7 @@ def test_what_is_pruned_by_default(given, n, is_pruned):
         value_and_grad = staticmethod(lambda w: (1.0, w))
 
     problem = SimpleNamespace(loss=Loss, penalty=SimpleNamespace(value=lambda w: 1.0))
-    settings = SimpleNamespace(**{"prune": None, "penalty": "l2", "solver": "auto", **given})
+    settings = SimpleNamespace(**{"min_weight": None, "penalty": "l2", "solver": "auto", **given})
     assert (pruned(problem, np.full(n, 0.01), settings) is not None) == is_pruned
 
 
@@ -82,13 +82,13 @@ def test_an_interrupt_drops_nothing(fitted):
         def value_and_grad(self, w):
             raise KeyboardInterrupt
 
-    found = pruned(replace(problem, loss=Loss()), w, SimpleNamespace(prune=0.1))
+    found = pruned(replace(problem, loss=Loss()), w, SimpleNamespace(min_weight=0.1))
     assert found.interrupted
     assert found.w is w
 
 
 def test_fit_says_what_it_dropped(sentences):
-    model = fit(sentences, patterns=PATTERNS, lam=0.5, prune=0.05)
+    model = fit(sentences, patterns=PATTERNS, lam=0.5, min_weight=0.05)
     whole = fit(sentences, patterns=PATTERNS, lam=0.5)
     assert model.facts["active"] == model.weights_.n_active < whole.facts["active"]
     assert np.abs(model.weights_.values[model.weights_.values != 0]).min() > 0.05

@@ -183,7 +183,7 @@ class Pruning(Settings):
     """What is dropped after training."""
 
     panel = PENALTY
-    prune: Annotated[
+    min_weight: Annotated[
         float | None,
         AtLeast(0),
         AMOUNT,
@@ -348,7 +348,7 @@ class Estimator(
 
     panel = TRAINING
     lam: Annotated[float, AtLeast(0), AMOUNT, "Strength λ, for a loss summed over sentences."] = 1.0  # type: ignore[assignment]
-    prune: Annotated[float | None, AtLeast(0), AMOUNT, "Drop weights up to this size at the end."] = 0.0
+    min_weight: Annotated[float | None, AtLeast(0), AMOUNT, "Drop weights up to this size at the end."] = 0.0
     patience: Annotated[
         int | None, AtLeast(1), ROUNDS, "Checks on dev without improvement before stopping."
     ] = None

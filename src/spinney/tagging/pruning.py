@@ -48,7 +48,7 @@ def pruned(problem: Problem, w: Vector, s: Any) -> Pruned | None:
     >>> from spinney.tagging import Tagger
     >>> from spinney.tagging.columns import Columns
     >>> rows = [[("the", "D"), ("dog", "N"), ("barks", "V")], [("a", "D"), ("cat", "N"), ("sleeps", "V")]]
-    >>> tagger = Tagger("U:%x[0,0]\\nB", lam=0.1, prune=0.1)
+    >>> tagger = Tagger("U:%x[0,0]\\nB", lam=0.1, min_weight=0.1)
     >>> problem = tagger.problem(Columns.from_sentences(rows))
     >>> w = np.zeros(problem.loss.n_params)
     >>> w[:4], w[4] = 0.05, 2.0
@@ -56,7 +56,7 @@ def pruned(problem: Problem, w: Vector, s: Any) -> Pruned | None:
     >>> found.dropped, found.w.tolist() == [0.0] * 4 + [2.0] + [0.0] * (len(w) - 5)
     (4, True)
     """
-    given: float | None = getattr(s, "prune", 0.0)
+    given: float | None = getattr(s, "min_weight", 0.0)
     tau = given if given is not None else SMALL if _is_pruned_by_default(s, len(w)) else 0.0
     if not tau:
         return None

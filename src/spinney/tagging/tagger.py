@@ -96,7 +96,7 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
     decoding : str
         ``"viterbi"`` (the best labelling), ``"posterior"`` (the best label of each token) or ``"f1"`` (the phrases with
         the best F1 to expect: :func:`spinney.inference.phrases.f1_choice`).
-    prune : float, optional
+    min_weight : float, optional
         Drop weights of at most this size after training. None is the default of :func:`spinney.tagging.fit`: 0.02 for
         a model of 65,536 weights or more whose penalty makes no zeros (less where the objective would rise by more
         than 1 %), and 0 for any other.
