@@ -113,7 +113,7 @@ class BackoffModel(LanguageModel):
         >>> from spinney.lm.smoothing import fit_ngram
         >>> model = fit_ngram(sentence_arrays([["a", "rose"], ["is", "a", "rose"]]), "witten-bell", order=2)
         >>> model.scores(["a rose", "is a rose"]).round(4)
-        array([-0.5687, -0.6988])
+        array([-0.6542, -0.9048])
         """
         sentences = list(sentences)
         lines = [sentence for sentence in sentences if isinstance(sentence, str)]

@@ -34,7 +34,7 @@ def prune(model: str | LanguageModel, settings: Settings | None = None, **given:
     >>> model = fit([["a", "rose", "is", "a", "rose"], ["a", "rose", "is", "red"]] * 9, method="wb", order=3)
     >>> small = prune(model, entropy=0.01, quantise=8)
     >>> small.facts["pruning"]["grams_before"], small.facts["pruning"]["grams"]
-    ([6, 7, 7], [6, 5, 4])
+    ([6, 7, 7], [6, 7])
     """
     s: Any = settings or lm_settings.Prune.of(given)
     large = load_language_model(model) if isinstance(model, str) else model
