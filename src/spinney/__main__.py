@@ -18,7 +18,9 @@ def main() -> None:
     for number, handler in before.items():
         if handler in (signal.default_int_handler, signal.SIG_DFL):  # not where it is ignored
             signal.signal(number, _leave)
-    gc.set_threshold(100_000)  # imports make much and leave nothing behind: looking for it takes a tenth of the start
+    gc.set_threshold(
+        100_000
+    )  # imports make much and leave nothing behind: looking for it takes a tenth of the start
     from spinney.cli.main import main as run
 
     for number, handler in before.items():
