@@ -10,7 +10,7 @@ from spinney.tagging import active
 from spinney.tagging.active import active_set
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.merging import leaders
-from spinney.tagging.newton import Hessian, State, _lowest_on_the_way, _model_minimum, newton, violated
+from spinney.tagging.newton import Hessian, State, lowest_on_the_way, _model_minimum, newton, violated
 from spinney.tagging.sequences import Observations, Sequences
 from spinney.tagging.support import Support
 
@@ -135,5 +135,5 @@ def test_the_lowest_point_of_a_way_with_kinks():
         shares = np.linspace(0.0, 1.0, 20_001)
         on_the_way = shares * (slope @ move) + 0.5 * shares**2 * curvature
         on_the_way += np.abs(w + shares[:, None] * move) @ l1
-        found = _lowest_on_the_way(w, move, slope, curvature, l1)
+        found = lowest_on_the_way(w, move, slope, curvature, l1)
         assert found == pytest.approx(shares[np.argmin(on_the_way)], abs=1e-4)

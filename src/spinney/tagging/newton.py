@@ -39,6 +39,14 @@ class State(NamedTuple):
     grad: Vector
 
 
+class Interrupted(Exception):
+    """An interrupt, with what was reached."""
+
+    def __init__(self, at: State) -> None:
+        super().__init__()
+        self.at = at
+
+
 class Incidence(NamedTuple):
     """Which weights of a support each token has: those of token t are ptr[t] to ptr[t+1]."""
 
@@ -128,7 +136,7 @@ def newton(loss: CRFLoss, at: State, l1: Vector, l2: float, goal: float, tokens:
             over="ignore", invalid="ignore"
         ):  # what was left out may have left it without a minimum
             new = _model_minimum(H, at, l1, l2, 0.05 * violation)
-        found = _searched(loss, at, new, l1, l2) if np.all(np.isfinite(new)) else None
+        found = searched(loss, at, new, l1, l2) if np.all(np.isfinite(new)) else None
         if found is None and finer < FINEST:
             break
         if found is None:
@@ -166,12 +174,12 @@ def _model_minimum(H: Vector, at: State, l1: Vector, l2: float, tol: float) -> V
             move = -linalg.solve(own, uphill, assume_a="pos", check_finite=False)
         except linalg.LinAlgError:  # but for rounding, some weights explain each other completely
             break
-        there = here + _lowest_on_the_way(here, move, slope, float(move @ own @ move), l1[active]) * move
+        there = here + lowest_on_the_way(here, move, slope, float(move @ own @ move), l1[active]) * move
         new[active] = np.where(np.abs(there) < 1e-14 * np.abs(here), 0.0, there)
     return new
 
 
-def _lowest_on_the_way(w: Vector, move: Vector, slope: Vector, curvature: float, l1: Vector) -> float:
+def lowest_on_the_way(w: Vector, move: Vector, slope: Vector, curvature: float, l1: Vector) -> float:
     """How much of a move from ``w`` reaches the lowest point of slope·move + ½curvature + Σ l1|w + move| on its way.
 
     Where a weight passes zero, the way has a kink.
@@ -199,7 +207,7 @@ def violated(at: State, l1: Vector, l2: float) -> float:
     return float(np.max(np.abs(held), initial=0.0))
 
 
-def _searched(loss: CRFLoss, at: State, new: Vector, l1: Vector, l2: float) -> State | None:
+def searched(loss: CRFLoss, at: State, new: Vector, l1: Vector, l2: float) -> State | None:
     """A point between ``at`` and ``new`` where the objective is lower by as much as the model promises, in part."""
 
     def penalty(w: Vector) -> float:
