@@ -1,6 +1,6 @@
 """A proximal quasi-Newton method for a CRF with an elastic net on a set of weights.
 
-OWL-QN throws away what it has learned of the curvature wherever a weight reaches zero. Here, the penalty stays as it is,
+OWL-QN throws away what it has learned of the curvature wherever a weight reaches zero. Here the penalty stays as it is,
 and only the loss is replaced by a quadratic model: its diagonal is that of the exact Hessian, and the last steps and
 changes of the gradient say how it differs from that (the matrix of L-BFGS, in the compact form of Byrd, Nocedal &
 Schnabel 1994). Coordinate descent minimises model and penalty together (Scheinberg & Tang 2016), which costs little
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from spinney.optim.base import Vector
-from spinney.tagging.covariances import newton_on_signs
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.newton import Interrupted, State, searched, violated
 
@@ -24,8 +23,6 @@ MEMORY = 10  # steps from which the curvature is learned
 SWEEPS = 20  # of coordinate descent on a model
 STEPS = 60  # on a set of weights
 FLOOR = 1e-2  # of λ: the least curvature of a weight, which none has where all its labels are certain
-NEAR, TURN = 0.5, 8  # below this violation, of λ, a Newton step follows after so many others
-DAMPING = 1e-4  # of λ, added to the diagonal of its Hessian
 EXACTLY = 0.02  # of the violation, and of λ, to which a model is minimised
 
 
@@ -88,7 +85,7 @@ def quasi_newton(
 
     strength = float(l1.max(initial=0.0))
     diagonal = loss.curvature(at.w) + FLOOR * strength
-    violation, turn = violated(at, l1, l2), 0
+    violation = violated(at, l1, l2)
     try:
         for _ in range(STEPS):
             if violation <= goal:
@@ -103,12 +100,7 @@ def quasi_newton(
                 known.forget()
                 continue
             known.add(places, found.w - at.w, found.grad - at.grad)
-            at, violation, turn = found, violated(found, l1, l2), turn + 1
-            if turn >= TURN and goal < violation <= NEAR * strength:
-                found, turn = newton_on_signs(loss, at, l1, l2, DAMPING * strength, 1.0), 0
-                if found is not None:
-                    known.add(places, found.w - at.w, found.grad - at.grad)
-                    at, violation = found, violated(found, l1, l2)
+            at, violation = found, violated(found, l1, l2)
     except KeyboardInterrupt:
         raise Interrupted(at) from None
     return at
