@@ -57,7 +57,7 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
     on = Sets(loss, l1, l2, leader == np.arange(loss.n_params), memory)
     if isinstance(loss, CRFLoss) and loss.convex:
         on = replace(on, known=Curvature())
-    w = np.bincount(leader, w, minlength=loss.n_params) if np.any(w) else w.copy()
+    w = np.asarray(np.bincount(leader, w, minlength=loss.n_params), np.float64)
     at = State(w, *loss.value_and_grad(w))
     try:
         exact = descends(loss, problem.inner)
