@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spinney.optim import L1, ElasticNet, solve
-from spinney.tagging import active
+from spinney.tagging import active, quasinewton
 from spinney.tagging.active import active_set
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.merging import leaders
-from spinney.tagging.newton import Hessian, State, _lowest_on_the_way, _model_minimum, newton, violated
+from spinney.tagging.newton import Hessian, State, _model_minimum, lowest_on_the_way, newton, violated
+from spinney.tagging.quasinewton import Curvature
 from spinney.tagging.sequences import Observations, Sequences
 from spinney.tagging.support import Support
 
@@ -135,5 +138,96 @@ def test_the_lowest_point_of_a_way_with_kinks():
         shares = np.linspace(0.0, 1.0, 20_001)
         on_the_way = shares * (slope @ move) + 0.5 * shares**2 * curvature
         on_the_way += np.abs(w + shares[:, None] * move) @ l1
-        found = _lowest_on_the_way(w, move, slope, curvature, l1)
+        found = lowest_on_the_way(w, move, slope, curvature, l1)
         assert found == pytest.approx(shares[np.argmin(on_the_way)], abs=1e-4)
+
+
+@pytest.mark.parametrize("how", [{}, {"valued": True}, {"weighted": True}], ids=str)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_narrowed_loss_is_the_restricted_one(how, threads):
+    loss = CRFLoss(make_data(**how), 3, threads=threads)
+    rng = np.random.default_rng(1)
+    support = Support.of(np.flatnonzero(rng.random(loss.n_params) < 0.2), loss.shape)
+    restricted, narrowed = loss.restricted(support), loss.narrowed(support)
+    assert narrowed.data.unigrams.n < loss.data.unigrams.n
+    w = rng.standard_normal(restricted.n_params)
+    for found, expected in zip(narrowed.value_and_grad(w), restricted.value_and_grad(w)):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", [{}, {"valued": True}, {"weighted": True}], ids=str)
+@pytest.mark.parametrize("start", [True, False])
+def test_curvatures_of_single_tokens_are_the_diagonal_of_the_hessian(how, start):
+    data = make_data(**how)
+    # Sentences of one token, so that no two tokens depend on each other.
+    lengths = np.ones(data.n_tokens, np.int64)
+    weights = None if data.weights is None else np.repeat(data.weights, data.lengths)
+    single = replace(data, offsets=np.concatenate([[0], np.cumsum(lengths)]), weights=weights)
+    loss = CRFLoss(single, 3, start=start, threads=2)
+    loss = loss.restricted(Support.of(np.arange(loss.n_params), loss.shape))
+    w = np.random.default_rng(3).standard_normal(loss.n_params)
+    np.testing.assert_allclose(loss.curvature(w), np.diag(Hessian(loss)(w, 1e-12)), atol=1e-10)
+
+
+def test_the_matrix_of_the_last_steps_maps_the_last_one_to_its_change():
+    rng = np.random.default_rng(0)
+    H = np.cov(rng.normal(size=(40, 8)).T)
+    known, places = Curvature(), np.arange(8)
+    for _ in range(4):
+        step = rng.normal(size=8)
+        known.add(places, step, H @ step)
+    base, A, C = known.model(places, np.diag(H).copy())
+    B = np.diag(base) - C @ A.T
+    np.testing.assert_allclose(B, B.T, atol=1e-10)
+    assert np.linalg.eigvalsh(B).min() > 0
+    np.testing.assert_allclose(B @ step, H @ step, atol=1e-10)
+    # What is known of some weights serves a set with others, too.
+    wider = np.append(places, 9)
+    S, Y = known.on(wider)
+    np.testing.assert_array_equal(S[:8, -1], step)
+    assert not S[8].any()
+    assert not Y[8].any()
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), lam=st.sampled_from([0.05, 0.3, 2.0]), l2=st.sampled_from([0.0, 0.05]))
+def test_quasi_newton_steps_satisfy_the_optimality_conditions(seed, lam, l2):
+    loss = CRFLoss(make_data(seed, n=8), 3, threads=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(active, "CHEAP", 0.0)  # no exact Hessians,
+        patch.setattr(active, "BEARABLE", 0.0)  # to the end
+        found = solve(loss, ElasticNet(lam, l2), active_set, tol=1e-5, max_iter=300)
+    assert found.converged
+    # The conditions, from a gradient by finite differences of the loss.
+    step, one = 1e-5, np.eye(loss.n_params)
+    ahead = np.array([loss.value_and_grad(found.w + step * e)[0] for e in one])
+    behind = np.array([loss.value_and_grad(found.w - step * e)[0] for e in one])
+    slope = (ahead - behind) / (2 * step) + l2 * found.w
+    active_ones = found.w != 0
+    np.testing.assert_allclose(slope[active_ones], -lam * np.sign(found.w[active_ones]), atol=1e-2 * lam)
+    assert np.all(np.abs(slope[~active_ones]) <= lam * 1.01)
+
+
+def test_quasi_newton_steps_give_the_same_weights_on_any_run():
+    loss = CRFLoss(make_data(n=60), 3, threads=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(active, "CHEAP", 0.0)
+        one, other = (solve(loss, L1(0.3), active_set, tol=1e-5).w for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_an_interrupt_of_quasi_newton_steps_keeps_what_was_reached(monkeypatch):
+    loss, calls, search = CRFLoss(make_data(n=40), 3), [], quasinewton.searched
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return search(*arguments)
+
+    monkeypatch.setattr(active, "CHEAP", 0.0)
+    monkeypatch.setattr(quasinewton, "searched", interrupted)
+    found = solve(loss, L1(0.05), active_set)
+    assert found.interrupted
+    assert not found.converged
+    assert np.any(found.w)

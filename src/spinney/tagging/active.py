@@ -15,7 +15,8 @@ from spinney.optim.base import Vector
 from spinney.optim.problem import ROUNDING, Monitor, Problem
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.merging import leaders
-from spinney.tagging.newton import MOST, State, newton
+from spinney.tagging.newton import MOST, Interrupted, State, newton
+from spinney.tagging.quasinewton import Curvature, quasi_newton
 from spinney.tagging.support import Support
 
 GROWTH = 1.0  # in one round the set grows by at most this multiple of its size,
@@ -25,7 +26,8 @@ ROUGHLY = 0.3  # of λ: the violation at which the way goes on
 ROUNDS = 10  # for one strength on the way
 POLISH = 0.05  # of the violation at which the problem counts as solved, to which the set is solved at the end
 CHEAP, BEARABLE = 4e7, 1e9  # tokens × labels³ of a Hessian, up to which it is worth it: always, at the end
-NEAR = 0.5  # of λ: the violation from which on it is the end
+NEAR, FEW = 0.05, 4000  # of λ: the violation from which on it is the end, if there are so few weights
+COARSEST = 0.1  # of what Hessians leave out far from the optimum, those at the end leave out no less
 SAMPLE = 10_000  # tokens from which Hessians are estimated on the way down
 
 
@@ -37,9 +39,10 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
 
     ℓ1 alone leaves the problem badly conditioned. Where the exact Hessian is cheap, Newton steps solve each set, and
     the strength first falls from where the first weight enters to the given one, so that the set is never much larger
-    than the solution. Where it is bearable, OWL-QN (with ``memory``) comes near the optimum and Newton steps end it.
-    Where it is too expensive, and under a ridge that is strong enough to prove the gap, OWL-QN does it all.
-    Works for a loss with ``restricted(support)``.
+    than the solution. Elsewhere, proximal quasi-Newton steps (``quasinewton.py``) solve each set, on data from which
+    observations without weights are left out; near the optimum, where few weights remain and the exact Hessian is
+    bearable, Newton steps end it. Losses that are not those of a plain CRF, but have ``restricted(support)``, are left
+    to OWL-QN (with ``memory``).
     """
     if not hasattr(problem.inner, "l1_l2"):
         raise OptionError(
@@ -50,15 +53,20 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
     if not np.any(l1):
         raise OptionError("without an ℓ1 penalty every weight is active: use the solver lbfgs or owlqn")
     l1 = np.broadcast_to(np.asarray(l1, np.float64), (loss.n_params,))
-    at = State(w.copy(), *loss.value_and_grad(w))
-    on = Sets(loss, l1, l2, _eligible(loss, l1, l2), memory)
+    leader = _leaders(loss, l1, l2)
+    on = Sets(loss, l1, l2, leader == np.arange(loss.n_params), memory)
+    if isinstance(loss, CRFLoss) and loss.convex:
+        on = replace(on, known=Curvature())
+    w = np.asarray(np.bincount(leader, w, minlength=loss.n_params), np.float64)
+    at = State(w, *loss.value_and_grad(w))
     try:
         exact = descends(loss, problem.inner)
         if not np.any(w) and exact:
             at = on.descend(at)
         while not monitor(*at):
-            near = monitor.violation <= NEAR * float(l1.max())
-            exact = exact or (near and has_hessian(loss, BEARABLE))
+            near = monitor.violation <= NEAR * float(l1.max()) and np.count_nonzero(at.w) <= FEW
+            if near and not exact and has_hessian(loss, BEARABLE):
+                exact, on = True, replace(on, coarsest=COARSEST)
             goal = max(0.5 * monitor.absolute_tol, 0.1 * monitor.violation)
             before, at = at, on.solved(at, goal, exact, monitor.tol)
             if np.array_equal(at.w, before.w):
@@ -73,14 +81,6 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
     return at.w
 
 
-class Interrupted(Exception):
-    """An interrupt, with what was reached."""
-
-    def __init__(self, at: State) -> None:
-        super().__init__()
-        self.at = at
-
-
 @dataclass(frozen=True)
 class Sets:
     """Problems on sets of weights: those that are active, and those that violate their conditions most."""
@@ -91,6 +91,8 @@ class Sets:
     eligible: NDArray[np.bool_]
     memory: int
     tokens: int | None = None  # from how many Hessians are estimated
+    coarsest: float = 0.0  # what Hessians may leave out however near the optimum is
+    known: Curvature | None = None  # of the loss, for quasi-Newton steps
 
     def descend(self, at: State) -> State:
         """Rough solutions at falling multiples of the strength, from the one at which the first weight enters."""
@@ -125,8 +127,16 @@ class Sets:
         places = np.union1d(np.flatnonzero(at.w), self._worst(at, exact))
         restricted = loss.restricted(Support.of(of_full[places], loss.shape))
         w, start = at.w.copy(), State(at.w[places], at.value, at.grad[places])
+        if not exact and self.known is not None:
+            on_set = loss.narrowed(restricted.support)
+            try:
+                w[places] = quasi_newton(on_set, start, l1[places], self.l2, goal, places, self.known).w
+            except Interrupted as stopped:
+                w[places] = stopped.at.w
+                raise Interrupted(State(w, *loss.value_and_grad(w))) from None
+            return State(w, *loss.value_and_grad(w))
         if exact and len(places) <= MOST:
-            w[places] = newton(restricted, start, l1[places], self.l2, goal, self.tokens).w
+            w[places] = newton(restricted, start, l1[places], self.l2, goal, self.tokens, self.coarsest).w
             return State(w, *loss.value_and_grad(w))
         enough = max(0.3 * gap, 1e-12)
         inner = solve(
@@ -175,22 +185,20 @@ def has_hessian(loss: Any, price: float) -> bool:
     return bool(loss.data.n_tokens * loss.shape.labels**3 <= price)
 
 
-def _eligible(loss: Any, l1: Vector, l2: float) -> NDArray[np.bool_]:
-    """The weights that may become active.
+def _leaders(loss: Any, l1: Vector, l2: float) -> NDArray[np.int64]:
+    """For each weight the one that may be active in its place; mostly itself.
 
     Of observations that occur at exactly the same tokens, ℓ1 alone does not say how they share their weight: every way
     is optimal. The sparsest is chosen: the first of them, the one whose pattern comes first, has it all.
     """
+    own = np.arange(loss.n_params)
     if l2 or not isinstance(loss, CRFLoss) or np.ptp(l1) > 0:
-        return np.ones(loss.n_params, np.bool_)
+        return own
     leader, shape = leaders(loss.data.unigrams), loss.shape
-    first = np.repeat(leader == np.arange(shape.unigrams), shape.labels)
-    whole = np.concatenate([first, np.ones(shape.n_params - shape.n_mu, np.bool_)])
-    if loss.support is None:
-        return whole
-    places = loss.support.places(shape)
-    of_leader = places.copy()
-    unigram = places < shape.n_mu
-    o, y = np.divmod(places[unigram], shape.labels)
-    of_leader[unigram] = leader[o] * shape.labels + y
-    return np.asarray(whole[places] | ~np.isin(of_leader, places))
+    places = own if loss.support is None else loss.support.places(shape)
+    n_mu = loss.n_mu
+    o, y = np.divmod(places[:n_mu], shape.labels)
+    wanted = leader[o] * shape.labels + y
+    found = np.searchsorted(places[:n_mu], wanted)  # always at or before its own place
+    own[:n_mu] = np.where(places[found] == wanted, found, own[:n_mu])
+    return own

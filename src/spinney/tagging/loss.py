@@ -201,6 +201,30 @@ class CRFLoss:
         other.shards, other.columns, other.gold_pairs = self.shards, self.columns, self.gold_pairs
         return other
 
+    def narrowed(self, support: Support) -> CRFLoss:
+        """The same loss with few weights: observations that have none are left out of its data.
+
+        Its ``shape`` and ``support`` number only the observations that are left, in their order.
+        """
+        wanted = np.diff(support.row) > 0
+        data = replace(self.data, unigrams=self.data.unigrams.keep(wanted))
+        row = np.concatenate([[0], support.row[1:][wanted]])
+        other = CRFLoss(
+            data,
+            self.shape.labels,
+            start=self.shape.start,
+            support=replace(support, row=row),
+            threads=self.threads,
+        )
+        other.gold_pairs = self.gold_pairs
+        other.shards = []
+        first = 0
+        for shard in self.shards:
+            part = data.part(first, first + len(shard.data))
+            other.shards.append(replace(shard, data=part))
+            first += len(shard.data)
+        return other
+
     @cached_property
     def shards(self) -> list[Shard]:
         """The data in pieces of whole sentences: for threads, and so that no piece has too many kinds of tokens."""
@@ -306,12 +330,42 @@ class CRFLoss:
                 psi[tokens] += numerator
         return value, part.expected()
 
-    def gather(self, residuals: Floats, gradient: Vector) -> None:
-        """The gradient of the unigram weights, from the residuals of the tokens."""
+    def curvature(self, w: Vector) -> Vector:
+        """The second derivative by each weight of a model with a support, as if tokens did not depend on each other.
+
+        That is Σ_t value²·p(1 − p) over the tokens of a weight, p the probability of its label or pair of labels.
+        """
+        support = self.support
+        assert support is not None
+        variances, diagonal = self._residuals, np.empty(self.n_params)
+        scores = pair_scores(self.shape, support, w)
+
+        def of_shard(shard: Shard) -> Floats:
+            from spinney.tagging._quasinewton_kernels import chain_variances
+
+            of_kinds = (shard.kinds.sums @ scores).toarray()
+            edges = DenseEdges.of(self, shard.kinds, of_kinds).fresh()
+            psi = variances[shard.first : shard.first + shard.data.n_tokens]
+            unigram_scores(shard.data.unigrams, self.shape, support, w, psi)
+            psi -= psi.max(axis=1, keepdims=True)
+            np.exp(psi, out=psi)
+            chain_variances(shard.data.offsets, shard.kinds.of, psi, edges.M, shard.weights, edges.pairs)
+            counts = edges.pairs[:, : self.shape.labels + self.shape.start]
+            squares = shard.kinds.sums.power(2).T @ counts.reshape(shard.kinds.n, self.shape.pairs)
+            rows = np.repeat(np.arange(self.shape.bigrams), np.diff(support.pair_row))
+            return np.asarray(squares[rows, support.pairs])
+
+        diagonal[self.n_mu :] = map_reduce(of_shard, self.shards, threads=self.threads)
+        self.gather(variances, diagonal, squared=True)
+        return diagonal
+
+    def gather(self, residuals: Floats, gradient: Vector, *, squared: bool = False) -> None:
+        """The gradient of the unigram weights, from the residuals of the tokens; values count ``squared`` or as is."""
         from spinney.tagging._crf_kernels import gather_gradient, gather_sparse_gradient
 
         columns, support = self.columns, self.support
         values = np.empty(0) if self.data.unigrams.values is None else columns.data
+        values = values**2 if squared else values
 
         def gather(part: tuple[int, int]) -> int:
             where = (*part, columns.indptr, columns.indices, values, residuals)

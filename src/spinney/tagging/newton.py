@@ -39,6 +39,14 @@ class State(NamedTuple):
     grad: Vector
 
 
+class Interrupted(Exception):
+    """An interrupt, with what was reached."""
+
+    def __init__(self, at: State) -> None:
+        super().__init__()
+        self.at = at
+
+
 class Incidence(NamedTuple):
     """Which weights of a support each token has: those of token t are ptr[t] to ptr[t+1]."""
 
@@ -109,11 +117,20 @@ class Hessian:
         return H
 
 
-def newton(loss: CRFLoss, at: State, l1: Vector, l2: float, goal: float, tokens: int | None = None) -> State:
+def newton(
+    loss: CRFLoss,
+    at: State,
+    l1: Vector,
+    l2: float,
+    goal: float,
+    tokens: int | None = None,
+    coarsest: float = 0.0,
+) -> State:
     """Minimise loss + Σ l1_j|w_j| + ½l2‖w‖² on the support of the loss, to violations of at most ``goal``.
 
-    ``tokens``: from how many the Hessian is estimated; by default from all. It stops earlier after some steps, or when
-    rounding ends the descent.
+    ``tokens``: from how many the Hessian is estimated; by default from all. By default, the Hessian leaves out less the
+    smaller the violation is, down to ``coarsest`` times what it leaves out at a violation as large as λ. It stops
+    earlier after some steps, or when rounding ends the descent.
     """
     hessian, strength = Hessian(loss, tokens), float(l1.max(initial=0.0))
     H: Vector | None = None
@@ -123,12 +140,12 @@ def newton(loss: CRFLoss, at: State, l1: Vector, l2: float, goal: float, tokens:
         if violation <= goal:
             break
         if H is None:
-            H = hessian(at.w, finer * min(1.0, violation / strength))
+            H = hessian(at.w, finer * min(1.0, max(coarsest, violation / strength)))
         with np.errstate(
             over="ignore", invalid="ignore"
         ):  # what was left out may have left it without a minimum
             new = _model_minimum(H, at, l1, l2, 0.05 * violation)
-        found = _searched(loss, at, new, l1, l2) if np.all(np.isfinite(new)) else None
+        found = searched(loss, at, new, l1, l2) if np.all(np.isfinite(new)) else None
         if found is None and finer < FINEST:
             break
         if found is None:
@@ -166,12 +183,12 @@ def _model_minimum(H: Vector, at: State, l1: Vector, l2: float, tol: float) -> V
             move = -scipy.linalg.solve(own, uphill, assume_a="pos", check_finite=False)
         except scipy.linalg.LinAlgError:  # but for rounding, some weights explain each other completely
             break
-        there = here + _lowest_on_the_way(here, move, slope, float(move @ own @ move), l1[active]) * move
+        there = here + lowest_on_the_way(here, move, slope, float(move @ own @ move), l1[active]) * move
         new[active] = np.where(np.abs(there) < 1e-14 * np.abs(here), 0.0, there)
     return new
 
 
-def _lowest_on_the_way(w: Vector, move: Vector, slope: Vector, curvature: float, l1: Vector) -> float:
+def lowest_on_the_way(w: Vector, move: Vector, slope: Vector, curvature: float, l1: Vector) -> float:
     """How much of a move from ``w`` reaches the lowest point of slope·move + ½curvature + Σ l1|w + move| on its way.
 
     Where a weight passes zero, the way has a kink.
@@ -199,7 +216,7 @@ def violated(at: State, l1: Vector, l2: float) -> float:
     return float(np.max(np.abs(held), initial=0.0))
 
 
-def _searched(loss: CRFLoss, at: State, new: Vector, l1: Vector, l2: float) -> State | None:
+def searched(loss: CRFLoss, at: State, new: Vector, l1: Vector, l2: float) -> State | None:
     """A point between ``at`` and ``new`` where the objective is lower by as much as the model promises, in part."""
 
     def penalty(w: Vector) -> float:

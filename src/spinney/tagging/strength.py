@@ -25,6 +25,8 @@ HELD_OUT = 0.1  # of the sentences
 FEW, FOLDS = 100, 5
 LEAST = 1e-10  # a probability counts as no less than this
 LEARN_FROM, TEST_ON = 2000, 1000  # sentences at most
+#: How well a sparse model is solved for its score: proven to 20 %, its objective is some 0.01 % above the optimum.
+ROUGHLY = 0.2
 
 
 class Choice(NamedTuple):
@@ -110,7 +112,9 @@ def _folds(columns: Columns, dev: Columns | None, cv: int | None) -> list[_Fold]
 
 def _points(tagger: Tagger, folds: list[_Fold], lams: list[float], task: Any) -> Iterator[dict[str, Any]]:
     """The strengths one by one, with the error and the loss over the tokens of all folds."""
-    alone = {"patience": None, "criterion": None, "criterion_strength": None}
+    alone: dict[str, Any] = {"patience": None, "criterion": None, "criterion_strength": None}
+    if tagger.penalty in ("l1", "elasticnet"):
+        alone["tol"] = max(tagger.tol, ROUGHLY)
     paths = [
         Tagger(**tagger.get_params(deep=False) | alone).path(fold.train, lams, dev=fold.test)
         for fold in folds

@@ -48,7 +48,8 @@ SOLVERS = (
     "perceptron",
     "pa",
 )
-START_PASSES = 6  # of stochastic descent before an exact solver takes over
+START_PASSES = 6  # of stochastic descent before an exact solver takes over,
+FEW_PASSES, FIRST_STEP = 3, 0.4  # and those of a model with a support, from which quasi-Newton steps lead on
 
 Watch = Callable[[Step, Vector], bool | None]
 
@@ -147,11 +148,18 @@ def _options(solver: str, plan: Plan) -> dict[str, Any]:
 
 def _start(loss: CRFLoss, penalty: Any, plan: Plan) -> Vector | None:
     """A few stochastic passes: each costs as much as one gradient, and they save many more."""
-    if not _has_room(loss) or loss.support is not None or not hasattr(penalty, "l1_l2"):
+    if not _has_room(loss) or not hasattr(penalty, "l1_l2"):
         return None
     l1, l2 = penalty.l1_l2(loss.n_params)
     if np.ndim(l1) > 0:
         return None
+    if loss.support is not None:
+        with progress.task("initialising by stochastic descent", FEW_PASSES) as task:
+            w = sgd(
+                loss, np.zeros(loss.n_params), l1=float(l1), l2=float(l2), step=FIRST_STEP, decay=1.0,
+                passes=FEW_PASSES, seed=plan.seed, after_pass=lambda number, w: task.update(1),
+            )  # fmt: skip
+        return w if np.all(np.isfinite(w)) else None
     with progress.task("initialising by stochastic descent", START_PASSES) as task:
         return adagrad(
             loss, np.zeros(loss.n_params), l1=float(l1), l2=float(l2), step=0.5, passes=START_PASSES, seed=plan.seed,
