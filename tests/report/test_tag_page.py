@@ -42,7 +42,7 @@ def taggers():
     return {
         "crf": Tagger(plain, lam=0.1).fit(X, y),
         "memm": Tagger(plain, method="memm", lam=0.1).fit(X, y),
-        "hmm": Tagger(plain, method="hmm").fit(X, y),
+        "hmm": Tagger(plain, method="hmm", precision="double").fit(X, y),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ from spinney.tagging.patterns import (
     values_of,
 )
 from spinney.tagging.presets import PRESETS, kind_of, preset
-from spinney.tagging.regex import _characters, wapiti_regex
+from spinney.tagging.regex import _PREDICATES, wapiti_regex
 
 # As distributed with CRF++ (example/basenp/template) and, below, in the manner of Wapiti's manual.
 CRFPP = """\
@@ -289,9 +290,24 @@ def test_more_than_wapiti():
     assert wapiti_regex(r"\A").find("é_") == "_"
 
 
+@cache
+def characters(letter):
+    """The inside of a set with all characters of Wapiti's class ``letter``, one code after the other."""
+    holds, wanted = _PREDICATES[letter.lower()], letter.islower()
+    ranges, start = [], None
+    for code in range(0x110001):
+        inside = code < 0x110000 and holds(chr(code)) == wanted
+        if inside and start is None:
+            start = code
+        elif not inside and start is not None:
+            ranges.append(f"\\U{start:08x}-\\U{code - 1:08x}")
+            start = None
+    return "".join(ranges)
+
+
 def backtracking(expression):
     """What Python's own expressions, which backtrack, make of Wapiti's: all models were once made with these."""
-    classes = {c: f"[{_characters(c, True)}]" for c in "awlupAWLUP"}
+    classes = {c: f"[{characters(c)}]" for c in "awlupAWLUP"}
     part = re.compile(r"(\[\^?\]?(?:\\.|[^\]\\])*\])|(\*)(?![?+])|\\.|.", re.DOTALL)
 
     def translated(found):

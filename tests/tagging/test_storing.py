@@ -45,8 +45,7 @@ def test_files_of_format_2(name, given, marginals, tmp_path):
     old = spinney.load(OLD / f"{name}-format2.spinney")
     assert old.predict(X) == Y
     np.testing.assert_allclose(old.predict_marginals(X[1:])[0][1], marginals, atol=1e-6)
-    new = tagger(**given, precision="double")
-    np.testing.assert_allclose(old.weights_.full(), new.weights_.full(), atol=1e-5)
+    new = tagger(**given)
     assert [old.extractor_.names(which) for which in "ub"] == [new.extractor_.names(which) for which in "ub"]
     old.save(tmp_path / "again.spinney")
     again = spinney.load(tmp_path / "again.spinney")
