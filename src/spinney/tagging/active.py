@@ -25,9 +25,7 @@ FALL = 0.3  # from one strength to the next on the way down to the given one
 ROUGHLY = 0.3  # of λ: the violation at which the way goes on
 ROUNDS = 10  # for one strength on the way
 POLISH = 0.05  # of the violation at which the problem counts as solved, to which the set is solved at the end
-CHEAP, BEARABLE = 4e7, 1e9  # tokens × labels³ of a Hessian, up to which it is worth it: always, at the end
-NEAR, FEW = 0.05, 4000  # of λ: the violation from which on it is the end, if there are so few weights
-COARSEST = 0.1  # of what Hessians leave out far from the optimum, those at the end leave out no less
+CHEAP = 4e7  # tokens × labels³ of a Hessian, up to which it is worth it
 SAMPLE = 10_000  # tokens from which Hessians are estimated on the way down
 
 
@@ -40,9 +38,9 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
     ℓ1 alone leaves the problem badly conditioned. Where the exact Hessian is cheap, Newton steps solve each set, and
     the strength first falls from where the first weight enters to the given one, so that the set is never much larger
     than the solution. Elsewhere, proximal quasi-Newton steps (``quasinewton.py``) solve each set, on data from which
-    observations without weights are left out; near the optimum, where few weights remain and the exact Hessian is
-    bearable, Newton steps end it. Losses that are not those of a plain CRF, but have ``restricted(support)``, are left
-    to OWL-QN (with ``memory``).
+    observations without weights are left out. (Newton steps at the end do not pay: on 1,000 sentences of CoNLL-2000, λ =
+    0.36, 465 gradients took 7 of 219 seconds, and without these steps the tolerance is reached in 28.) Losses that are
+    not those of a plain CRF, but have ``restricted(support)``, are left to OWL-QN (with ``memory``).
     """
     if not hasattr(problem.inner, "l1_l2"):
         raise OptionError(
@@ -64,9 +62,6 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
         if not np.any(w) and exact:
             at = on.descend(at)
         while not monitor(*at):
-            near = monitor.violation <= NEAR * float(l1.max()) and np.count_nonzero(at.w) <= FEW
-            if near and not exact and has_hessian(loss, BEARABLE):
-                exact, on = True, replace(on, coarsest=COARSEST)
             goal = max(0.5 * monitor.absolute_tol, 0.1 * monitor.violation)
             before, at = at, on.solved(at, goal, exact, monitor.tol)
             if np.array_equal(at.w, before.w):
@@ -91,7 +86,6 @@ class Sets:
     eligible: NDArray[np.bool_]
     memory: int
     tokens: int | None = None  # from how many Hessians are estimated
-    coarsest: float = 0.0  # what Hessians may leave out however near the optimum is
     known: Curvature | None = None  # of the loss, for quasi-Newton steps
 
     def descend(self, at: State) -> State:
@@ -136,7 +130,7 @@ class Sets:
                 raise Interrupted(State(w, *loss.value_and_grad(w))) from None
             return State(w, *loss.value_and_grad(w))
         if exact and len(places) <= MOST:
-            w[places] = newton(restricted, start, l1[places], self.l2, goal, self.tokens, self.coarsest).w
+            w[places] = newton(restricted, start, l1[places], self.l2, goal, self.tokens).w
             return State(w, *loss.value_and_grad(w))
         enough = max(0.3 * gap, 1e-12)
         inner = solve(
@@ -172,17 +166,17 @@ def residual(at: State, l1: Vector, l2: float) -> Vector:
 
 def descends(loss: Any, penalty: Any) -> bool:
     """Whether the strength falls from the empty model, by Newton steps: ℓ1 alone, with a Hessian that is cheap."""
-    return hasattr(penalty, "l1_l2") and not penalty.l1_l2(loss.n_params)[1] and has_hessian(loss, CHEAP)
+    return hasattr(penalty, "l1_l2") and not penalty.l1_l2(loss.n_params)[1] and has_hessian(loss)
 
 
-def has_hessian(loss: Any, price: float) -> bool:
+def has_hessian(loss: Any) -> bool:
     """Whether the Hessian of the loss is there and worth its price: that of a plain CRF, with one label for each token.
 
     It costs up to the cube of the number of labels for each token.
     """
     if not isinstance(loss, CRFLoss) or not loss.convex:
         return False
-    return bool(loss.data.n_tokens * loss.shape.labels**3 <= price)
+    return bool(loss.data.n_tokens * loss.shape.labels**3 <= CHEAP)
 
 
 def _leaders(loss: Any, l1: Vector, l2: float) -> NDArray[np.int64]:

@@ -117,20 +117,11 @@ class Hessian:
         return H
 
 
-def newton(
-    loss: CRFLoss,
-    at: State,
-    l1: Vector,
-    l2: float,
-    goal: float,
-    tokens: int | None = None,
-    coarsest: float = 0.0,
-) -> State:
+def newton(loss: CRFLoss, at: State, l1: Vector, l2: float, goal: float, tokens: int | None = None) -> State:
     """Minimise loss + Σ l1_j|w_j| + ½l2‖w‖² on the support of the loss, to violations of at most ``goal``.
 
-    ``tokens``: from how many the Hessian is estimated; by default from all. By default, the Hessian leaves out less the
-    smaller the violation is, down to ``coarsest`` times what it leaves out at a violation as large as λ. It stops
-    earlier after some steps, or when rounding ends the descent.
+    ``tokens``: from how many the Hessian is estimated; by default from all. It stops earlier after some steps, or when
+    rounding ends the descent.
     """
     hessian, strength = Hessian(loss, tokens), float(l1.max(initial=0.0))
     H: Vector | None = None
@@ -140,7 +131,7 @@ def newton(
         if violation <= goal:
             break
         if H is None:
-            H = hessian(at.w, finer * min(1.0, max(coarsest, violation / strength)))
+            H = hessian(at.w, finer * min(1.0, violation / strength))
         with np.errstate(
             over="ignore", invalid="ignore"
         ):  # what was left out may have left it without a minimum
