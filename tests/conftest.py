@@ -26,6 +26,7 @@ SLOW = (
     "test_page[docs/howto/report]",
     "test_page[docs/howto/compare]",
     "test_page[docs/howto/smaller]",
+    "test_page[docs/howto/scikit-learn]",
     "test_page[docs/coming-from]",
     "tests/replication/",
     "test_pages.py::test_every_kind_of_page",
