@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-
 OTHERS = [pytest.param(group, marks=pytest.mark.slow) for group in ("model/any", "command", "run")]
 
 
