@@ -38,9 +38,9 @@ def active_set(problem: Problem, w: Vector, monitor: Monitor, *, memory: int = 1
     ℓ1 alone leaves the problem badly conditioned. Where the exact Hessian is cheap, Newton steps solve each set, and
     the strength first falls from where the first weight enters to the given one, so that the set is never much larger
     than the solution. Elsewhere, proximal quasi-Newton steps (``quasinewton.py``) solve each set, on data from which
-    observations without weights are left out. (Newton steps at the end do not pay: on 1,000 sentences of CoNLL-2000 with
-    λ = 0.36, all gradients took 7 of 219 seconds; without these steps the tolerance is reached in 28.) Losses that are
-    not those of a plain CRF, but have ``restricted(support)``, are left to OWL-QN (with ``memory``).
+    observations without weights are left out. Newton steps at the end do not pay: on 1,000 sentences of CoNLL-2000 with
+    λ = 0.36, all gradients took 7 of 219 seconds; without these steps it is over in 28. Losses that are not those of a
+    plain CRF, but have ``restricted(support)``, are left to OWL-QN (with ``memory``).
     """
     if not hasattr(problem.inner, "l1_l2"):
         raise OptionError(
