@@ -97,7 +97,8 @@ def _tagging(rounds: int) -> Comparison:
         )
     return Comparison(
         "Start-up", "labelling ten sentences in a new process", "ten sentences of Python's manual",
-        "sklearn-crfsuite", "s", ours, theirs, "same", "every sentence is labelled; the peer sees fewer features, labels are not compared",
+        "sklearn-crfsuite", "s", ours, theirs, "same",
+        "every sentence is labelled; the peer sees fewer features, labels are not compared",
     )  # fmt: skip
 
 
