@@ -25,6 +25,8 @@ NAMES = (
     "lm",
     "lm_scale",
     "parsing",
+    "pipeline",
+    "pipeline_more",
     "methods",
     "serve",
     "startup",

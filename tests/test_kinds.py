@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spinney
-from spinney import classes, classify, embed, lm, parsing, tagging, trend
+from spinney import classes, classify, embed, lm, parsing, pipeline, tagging, trend
 from spinney.corpus import sentence_arrays
 from spinney.kinds import KINDS
 from spinney.lm.cache import CacheModel
@@ -84,6 +84,9 @@ MAKERS = {
     "lm/LogLinearMixture": lambda f: _mixture(f, log_linear=True),
     "parsing/Parser": lambda f: parsing.fit(str(f / "trees.mrg"), method="pcfg"),
     "parsing/HeadAutomata": lambda f: parsing.fit(str(f / "trees.conllu"), method="automata-bigram"),
+    "parsing/TreeCRF": lambda f: parsing.fit(str(f / "trees.conllu"), method="tree-crf", solver="adagrad"),
+    "tagging/MorphTagger": lambda f: tagging.fit(str(f / "trees.conllu"), method="morph"),
+    "pipeline/Pipeline": lambda f: pipeline.fit(str(f / "trees.conllu"), jackknife=2),
     "trend/TrendModel": lambda f: trend.fit(str(f / "dated.csv"), method="ridge-ts"),
     "trend/TimeSeriesRegressor": lambda f: _series(trend.TimeSeriesRegressor("ridge-ts")),
     "trend/TimeSeriesClassifier": lambda f: _series(trend.TimeSeriesClassifier("ridge-ts")),

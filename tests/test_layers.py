@@ -13,6 +13,9 @@ LAYERS = [
     {"cli"},
     {"serve"},
     {"report", "spacy_components"},
+    {"spacy_pipelines"},
+    {"spacy_models"},
+    {"pipeline"},  # binds a tagger and a parser
     {"tagging", "classify", "trend", "lm", "parsing"},
     {"classes", "embed"},  # they learn structure that the tasks above use
     {"taxonomy"},

@@ -2,7 +2,8 @@
 
 ``spinney.load(path)`` opens a model file of any task. The packages are there after ``import spinney``, each imported
 when it is first used: ``spinney.tagging``, ``classify``, ``classes``, ``embed``, ``lm``, ``parsing`` and ``trend`` for
-tasks, ``spinney.structure`` for what they exchange, ``spinney.optim`` for losses, penalties and solvers.
+tasks, ``spinney.pipeline`` for all of the way from text to trees, ``spinney.structure`` for what they
+exchange, ``spinney.optim`` for losses, penalties and solvers.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PACKAGES = (
-    "classes", "classify", "corpus", "embed", "evaluate", "inference", "lm", "optim", "parsing", "report", "serve",
-    "structure", "tagging", "taxonomy", "trend",
+    "classes", "classify", "corpus", "embed", "evaluate", "inference", "lm", "optim", "parsing", "pipeline",
+    "report", "serve", "structure", "tagging", "taxonomy", "trend",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from spinney.settings import choose
 #: The class of each kind of model; it is imported only when a file of its kind is opened.
 KINDS = {
     "tagging/Tagger": "spinney.tagging:Tagger",
+    "tagging/MorphTagger": "spinney.tagging.morphology:MorphTagger",
     **dict.fromkeys(
         ["classify/LinearClassifier", "classify/LinearRegressor", "classify/TreeClassifier"],
         "spinney.classify:TextModel",
@@ -32,6 +33,8 @@ KINDS = {
     "lm/LogLinearMixture": "spinney.lm.mixture:LogLinearMixture",
     "parsing/Parser": "spinney.parsing:Parser",
     "parsing/HeadAutomata": "spinney.parsing:HeadAutomata",
+    "parsing/TreeCRF": "spinney.parsing.treecrf:TreeParser",
+    "pipeline/Pipeline": "spinney.pipeline:Pipeline",
     "trend/TrendModel": "spinney.trend:TrendModel",
     "trend/TimeSeriesRegressor": "spinney.trend:TimeSeriesRegressor",
     "trend/TimeSeriesClassifier": "spinney.trend:TimeSeriesClassifier",

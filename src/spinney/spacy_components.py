@@ -7,161 +7,39 @@ the bytes of the model files, and needs them no more.
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any
 
-from spinney.errors import InputError, OptionError, SpinneyError, did_you_mean_file, unknown_choice
+from spinney.errors import InputError, OptionError, unknown_choice
+from spinney.spacy_models import SPACES, Component, extend, sentences_of, set_heads
+from spinney.spacy_pipelines import TOKENIZER, PipelineComponent, PipelineTokenizer, language
 
-_FILE = "model.spinney"
+__all__ = [
+    "Component",
+    "classes",
+    "language",
+    "ner",
+    "parser",
+    "pipeline",
+    "pipeline_tokenizer",
+    "tagger",
+    "textcat",
+]
+
 #: What the columns of a tagger can be.
 _ATTRIBUTES = ("text", "lower_", "lemma_", "tag_", "pos_", "shape_", "dep_", "ent_type_")
 #: How CoNLL-U calls what a word of a text was made of, and how spaCy does.
 _WORDS = {"form": "text", "lemma": "lemma_", "upos": "pos_", "xpos": "tag_"}
-_SPACES = {"tag": "_SP", "pos": "SPACE"}  # what spaCy's own taggers give to white space
-
-
-class Component:
-    """A model in a spaCy pipeline: it annotates documents, some at a time.
-
-    The file is opened when the component is made, if it is there; it may be missing, for a pipeline that is loaded
-    brings its own. A component that has no model when a text comes says so.
-    """
-
-    #: What the model must be: the beginning of its kind, and the command that makes one.
-    kinds: ClassVar[tuple[str, ...]]
-    made_by: ClassVar[str]
-
-    def __init__(self, name: str, model: str | None) -> None:
-        self.name = name
-        self._bytes: bytes | None = None
-        self._opened: Any = None
-        self._missing = f"give config={{'model': FILE}}, a file made by {self.made_by}"
-        self._register()
-        if model is not None and os.path.exists(model):
-            self._take(_read(model), model)
-        elif model is not None:
-            self._missing = str(
-                InputError(
-                    "no such file", path=model, remedy=did_you_mean_file(model) or f"see {self.made_by}"
-                )
-            )
-
-    @property
-    def model(self) -> Any:
-        """The model."""
-        if self._opened is None:
-            if self._bytes is None:
-                raise InputError(f"{self.name} has no model: {self._missing}")
-            self._opened = self._load(self._bytes, self.name)
-        return self._opened
-
-    def _take(self, data: bytes, name: str) -> None:
-        self._opened = self._load(data, name)
-        self._bytes = data
-
-    def _load(self, data: bytes, name: str) -> Any:
-        """The model that the bytes of a file are."""
-        from spinney.kinds import load
-
-        with tempfile.TemporaryDirectory(prefix="spinney-") as folder:
-            path = os.path.join(folder, _FILE)
-            Path(path).write_bytes(data)
-            try:
-                found = load(path)
-            except SpinneyError as error:
-                raise InputError(str(error).replace(path, name)) from None
-        kind = str(getattr(found, "kind", ""))
-        if not kind.startswith(self.kinds):
-            raise InputError(
-                f"contains a model of the kind {kind}", path=name, remedy=f"give one of {self.made_by}"
-            )
-        self._check(found, name)
-        return found
-
-    def _check(self, model: Any, name: str) -> None:
-        """Refuse a model that cannot do what the component is for."""
-
-    def _register(self) -> None:
-        """Make the extensions that the component sets."""
-
-    def annotate(self, docs: Sequence[Any]) -> None:
-        """Annotate documents."""
-        raise NotImplementedError
-
-    # -- what spaCy calls ---------------------------------------------------------------------------------
-
-    def __call__(self, doc: Any) -> Any:
-        """Annotate one document."""
-        self.annotate([doc])
-        return doc
-
-    def pipe(self, stream: Iterable[Any], *, batch_size: int = 128) -> Iterator[Any]:
-        """Annotate documents, a batch at a time."""
-        from spinney.corpus.waiting import in_batches
-
-        for docs in in_batches(stream, batch_size):
-            self.annotate(docs)
-            yield from docs
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The bytes of the model file."""
-        return b"" if self._bytes is None else self._bytes
-
-    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Take what :meth:`to_bytes` gave."""
-        if data:
-            self._take(data, self.name)
-        return self
-
-    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
-        """Write the model file into a folder."""
-        from spinney.corpus import writing_bytes
-
-        Path(path).mkdir(parents=True, exist_ok=True)
-        if self._bytes is not None:
-            with writing_bytes(os.path.join(path, _FILE)) as file:
-                file.write(self._bytes)
-
-    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> Self:
-        """Take what :meth:`to_disk` wrote."""
-        file = os.path.join(path, _FILE)
-        if os.path.exists(file):
-            self._take(_read(file), file)
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Another process opens the model again: what is compiled or mapped does not travel.
-        return {**self.__dict__, "_opened": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._register()
-
-
-def _read(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(error.strerror or "cannot be read", path=path) from None
-
-
-def _sentences(doc: Any) -> list[list[Any]]:
-    """The tokens of each sentence, or of the document if no sentences are marked, without white space."""
-    spans = doc.sents if doc.has_annotation("SENT_START") else [doc]
-    found = ([token for token in span if not token.is_space] for span in spans)
-    return [tokens for tokens in found if tokens]
-
-
-def _extend(kind: str, name: str, default: Any) -> None:
-    import spacy.tokens
-
-    owner = getattr(spacy.tokens, kind)
-    if not owner.has_extension(name):
-        owner.set_extension(name, default=default)
+_ASSIGNED = [
+    "token.tag",
+    "token.pos",
+    "token.morph",
+    "token.lemma",
+    "token.head",
+    "token.dep",
+    "token._.annotations",
+]
 
 
 # --------------------------------------------------------------------------------------------- the components
@@ -170,7 +48,7 @@ def _extend(kind: str, name: str, default: Any) -> None:
 class _OfTagger(Component):
     """Columns of tokens for a tagger."""
 
-    kinds = ("tagging/",)
+    kinds = ("tagging/Tagger",)
     made_by = "spinney tag fit"
 
     def __init__(self, name: str, model: str | None, columns: Sequence[str]) -> None:
@@ -184,7 +62,7 @@ class _OfTagger(Component):
 
     def rows(self, docs: Sequence[Any]) -> tuple[list[list[Any]], list[list[tuple[str, ...]]]]:
         """The tokens of each sentence of documents, and the rows of columns that the tagger sees."""
-        sentences = [tokens for doc in docs for tokens in _sentences(doc)]
+        sentences = [tokens for doc in docs for tokens in sentences_of(doc)]
         rows = [
             [tuple(getattr(t, one) or "_" for one in self.columns) for t in tokens] for tokens in sentences
         ]
@@ -205,8 +83,8 @@ class TaggerComponent(_OfTagger):
     """Labels of tokens: ``token.tag_``, or ``token.pos_`` if ``attribute`` is ``"pos"``."""
 
     def __init__(self, name: str, model: str | None, columns: Sequence[str], attribute: str) -> None:
-        if attribute not in _SPACES:
-            raise unknown_choice("attribute must be", attribute, tuple(_SPACES))
+        if attribute not in SPACES:
+            raise unknown_choice("attribute must be", attribute, tuple(SPACES))
         self.attribute = attribute
         super().__init__(name, model, columns)
 
@@ -219,7 +97,7 @@ class TaggerComponent(_OfTagger):
         for doc in docs:
             for token in doc:
                 if token.is_space:
-                    self._set(token, _SPACES[self.attribute])
+                    self._set(token, SPACES[self.attribute])
 
     def _set(self, token: Any, label: str) -> None:
         try:
@@ -233,7 +111,7 @@ class NerComponent(_OfTagger):
     """Entities with their probabilities: ``doc.ents``, ``span._.probability``."""
 
     def _register(self) -> None:
-        _extend("Span", "probability", None)
+        extend("Span", "probability", None)
 
     def _check(self, model: Any, name: str) -> None:
         if not any(label[1:2] == "-" for label in model.written_labels):
@@ -249,7 +127,7 @@ class NerComponent(_OfTagger):
         found = iter(zip(sentences, self._checked(lambda: self.model.predict_phrases(rows))))
         for doc in docs:
             spans, chances = [], []
-            for _ in _sentences(doc):
+            for _ in sentences_of(doc):
                 tokens, phrases = next(found)
                 for start, stop, kind, probability in phrases:
                     spans.append(Span(doc, tokens[start].i, tokens[stop - 1].i + 1, label=kind))
@@ -291,7 +169,7 @@ class ParserComponent(Component):
     made_by = "spinney parse fit"
 
     def _register(self) -> None:
-        _extend("Doc", "bracketed", None)
+        extend("Doc", "bracketed", None)
 
     def annotate(self, docs: Sequence[Any]) -> None:
         """Parse the sentences of documents."""
@@ -299,10 +177,9 @@ class ParserComponent(Component):
             if not doc.has_annotation("SENT_START"):
                 remedy = "nlp.add_pipe('sentencizer') before it"
                 raise InputError("no sentences are marked in the document", path=self.name, remedy=remedy)
-        by_tags = self.model.kind == "parsing/HeadAutomata"
+        kinds = {"parsing/HeadAutomata": self._from_tags, "parsing/TreeCRF": self._from_columns}
         for doc in docs:
-            sentences = _sentences(doc)
-            (self._from_tags if by_tags else self._from_words)(doc, sentences)
+            kinds.get(self.model.kind, self._from_words)(doc, sentences_of(doc))
 
     def _from_tags(self, doc: Any, sentences: list[list[Any]]) -> None:
         attribute = _WORDS[self.model.column]
@@ -316,7 +193,23 @@ class ParserComponent(Component):
             raise InputError(what, path=self.name, remedy=remedy)
         heads = self.model.predict(tags)
         relations = [["dep" if head else "ROOT" for head in one] for one in heads]
-        _set_heads(doc, sentences, [one.tolist() for one in heads], relations)
+        set_heads(doc, sentences, [one.tolist() for one in heads], relations)
+
+    def _from_columns(self, doc: Any, sentences: list[list[Any]]) -> None:
+        from spinney.corpus.conllu import Sentence
+
+        if sentences and not any(token.pos_ for tokens in sentences for token in tokens):
+            remedy = "put a component before it that sets token.pos_, or use spinney_pipeline"
+            raise InputError("no token has a pos_", path=self.name, remedy=remedy)
+        words = []
+        for tokens in sentences:
+            columns = ("text", "lemma_", "pos_", "tag_", "morph")
+            cells = [[str(getattr(token, column)) or "_" for token in tokens] for column in columns]
+            forms, lemmas, upos, xpos, feats = cells
+            words.append(Sentence(forms, lemmas, upos, xpos, feats))
+        found = self.model.parse(words)
+        relations = [["ROOT" if one == "root" else one for one in tree.deprels] for tree in found]
+        set_heads(doc, sentences, [tree.heads for tree in found], relations)
 
     def _from_words(self, doc: Any, sentences: list[list[Any]]) -> None:
         from spinney.parsing.dependencies import to_dependencies
@@ -326,30 +219,7 @@ class ParserComponent(Component):
         doc._.bracketed = "\n".join(map(str, trees))
         found = [to_dependencies(tree) for tree in trees]
         relations = [["ROOT" if one == "root" else one for one in sentence.deprels] for sentence in found]
-        _set_heads(doc, sentences, [sentence.heads for sentence in found], relations)
-
-
-def _set_heads(
-    doc: Any, sentences: list[list[Any]], heads: Sequence[Sequence[int]], relations: Sequence[Sequence[str]]
-) -> None:
-    """Set all heads at once; white space hangs on the token before it, or on the first one after."""
-    import numpy as np
-    from spacy.attrs import DEP, HEAD
-
-    head_of, relation_of = list(range(len(doc))), [""] * len(doc)
-    for tokens, above, names in zip(sentences, heads, relations):
-        for token, head, name in zip(tokens, above, names):
-            head_of[token.i], relation_of[token.i] = tokens[head - 1].i if head else token.i, name
-    words = [token.i for tokens in sentences for token in tokens]
-    before = words[0] if words else 0
-    for token in doc:
-        if token.is_space:
-            head_of[token.i], relation_of[token.i] = before, "dep"
-        else:
-            before = token.i
-    distances = np.array(head_of, np.int64) - np.arange(len(doc))
-    hashes = np.array([doc.vocab.strings.add(name) if name else 0 for name in relation_of], np.uint64)
-    doc.from_array([HEAD, DEP], np.column_stack([distances.astype(np.uint64), hashes]))
+        set_heads(doc, sentences, [sentence.heads for sentence in found], relations)
 
 
 class ClassesComponent(Component):
@@ -359,8 +229,8 @@ class ClassesComponent(Component):
     made_by = "spinney classes fit"
 
     def _register(self) -> None:
-        _extend("Token", "word_class", None)
-        _extend("Token", "class_path", None)
+        extend("Token", "word_class", None)
+        extend("Token", "class_path", None)
 
     def annotate(self, docs: Sequence[Any]) -> None:
         """Set the classes of the tokens of documents; those of a hidden Markov chain are classes in context."""
@@ -368,7 +238,7 @@ class ClassesComponent(Component):
 
         plain = self.model.kind == "structure/WordClasses"
         reading = Reading() if plain else Reading.of(self.model.facts)
-        sentences = [tokens for doc in docs for tokens in _sentences(doc)]
+        sentences = [tokens for doc in docs for tokens in sentences_of(doc)]
         words = [self._words(tokens, reading) for tokens in sentences]
         classes = self.model if plain else self.model.word_classes()
         paths = classes.paths if plain else self.model.class_paths()
@@ -422,8 +292,19 @@ def classes(nlp: Any, name: str, model: str | None) -> ClassesComponent:
     return ClassesComponent(name, model)
 
 
+def pipeline(nlp: Any, name: str, model: str | None) -> PipelineComponent:
+    """``spinney_pipeline``: sets tags, features, lemmas, heads and relations by a model of ``spinney pipeline fit``."""
+    return PipelineComponent(name, model)
+
+
+def pipeline_tokenizer(model: str | None = None) -> Callable[[Any], PipelineTokenizer]:
+    """``spinney.Tokenizer.v1``: the tokeniser of a model of ``spinney pipeline fit``."""
+    return lambda nlp: PipelineTokenizer(nlp.vocab, model)
+
+
 def _register_factories() -> None:
     from spacy.language import Language
+    from spacy.util import registry
 
     columns = {"columns": ["text"]}
     known: list[tuple[str, Callable[..., Component], dict[str, Any], list[str]]] = [
@@ -432,7 +313,10 @@ def _register_factories() -> None:
         ("textcat", textcat, {}, ["doc.cats"]),
         ("parser", parser, {}, ["token.head", "token.dep", "doc._.bracketed"]),
         ("classes", classes, {}, ["token._.word_class", "token._.class_path"]),
+        ("pipeline", pipeline, {}, _ASSIGNED),
     ]
+    if TOKENIZER not in registry.tokenizers:
+        registry.tokenizers.register(TOKENIZER, func=pipeline_tokenizer)
     for name, function, config, assigns in known:
         Language.factory(
             f"spinney_{name}", default_config={"model": None, **config}, assigns=assigns, func=function

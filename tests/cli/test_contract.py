@@ -3,12 +3,14 @@
 import json
 
 import pytest
+from made_up_treebank import treebank
 
 from spinney.cli.completion import candidates
 from spinney.cli.main import run
 from spinney.cli.tasks import TASKS as DECLARED
 from spinney.cli.tasks import every_verb
 from spinney.cli.verbs import Command, names_of
+from spinney.corpus import write_conllu
 from spinney.corpus.sample_files import write_sample_files
 
 #: One line for each promise: what is run, in the order of the tasks, and keys that its JSON object holds.
@@ -22,6 +24,11 @@ tag apply chunks.spinney chunks.col --phrases  | phrases
 tag eval chunks.spinney chunks.col --decoding f1 --abstain 0.5  | calibration_error, brier, phrase_brier, coverage
 tag explain tag.spinney few.col  | explained
 tag path few.col --preset pos --lams 4,2  | points
+tag fit trees.conllu --method morph --passes 2 --model morph.spinney  | sentences, parameters, active, seconds
+tag apply morph.spinney trees.conllu  | sentences
+tag eval morph.spinney trees.conllu  | accuracy
+tag inspect morph.spinney  | strongest
+tag explain morph.spinney trees.conllu  | explained
 tag fit few.col --preset pos --no-start-label --lam 1 --model plain.spinney  | active
 tag export plain.spinney plain.crfsuite  | output, labels, active
 tag import plain.crfsuite --model again.spinney  | imported, labels, active
@@ -59,6 +66,16 @@ parse apply parse.spinney words.txt  | sentences
 parse eval parse.spinney few.mrg  | f1, tagging_accuracy
 parse explain parse.spinney words.txt  | explained
 parse inspect parse.spinney  | labels
+parse fit trees.conllu --method tree-crf --model trees.spinney  | sentences, parameters, active, objective, gap, seconds
+parse apply trees.spinney trees.conllu --proba  | sentences
+parse eval trees.spinney trees.conllu  | uas, las, relations
+parse explain trees.spinney trees.conllu  | explained
+parse inspect trees.spinney  | templates, strongest_arc
+pipeline fit trees.conllu --jackknife 2 --lam 0.5 --model pipeline.spinney  | sentences, parameters, active, seconds
+pipeline apply pipeline.spinney raw.txt  | sentences
+pipeline eval pipeline.spinney trees.conllu  | metrics
+pipeline explain pipeline.spinney raw.txt  | explained
+pipeline inspect pipeline.spinney  | parts
 trend fit texts/notes --model trend.spinney --every 3 --method ridge-ts  | parameters, violation, seconds
 trend apply trend.spinney texts/notes                                   |
 trend explain trend.spinney texts/notes  | explained
@@ -71,11 +88,14 @@ report hmm.spinney --data few.txt  | report, kind
 report embed.spinney  | report, kind
 report lm.spinney --data few.txt  | report, kind
 report parse.spinney --data few.mrg  | report, kind
+report morph.spinney  | report, kind
+report trees.spinney --data trees.conllu  | report, kind
+report pipeline.spinney --data trees.conllu  | report, kind
 report trend.spinney  | report, kind
 doctor  | versions
 """
 LINES = [[part.strip() for part in line.split("|")] for line in CONTRACT.strip().splitlines()]
-TASKS = ("tag", "classify", "classes", "embed", "lm", "parse", "trend")
+TASKS = ("tag", "classify", "classes", "embed", "lm", "parse", "trend", "pipeline")
 VERBS = ("fit", "apply", "eval", "explain", "inspect")
 MORE = {
     "tag": ["path", "import", "export"],
@@ -83,6 +103,7 @@ MORE = {
     "classes": ["neighbours"],
     "embed": ["neighbours"],
     "lm": ["sample", "export"],
+    "pipeline": ["import"],
     "trend": ["compare"],
 }
 
@@ -105,6 +126,8 @@ def folder(tmp_path_factory):
     )
     (folder / "few.txt").write_text("".join((texts / "manual.txt").open().readlines()[:200]))
     (folder / "few.mrg").write_text("".join((texts / "code-train.mrg").open().readlines()[:60]))
+    write_conllu(folder / "trees.conllu", treebank(20))
+    (folder / "raw.txt").write_text("The dog sees a cat.\n")
     (folder / "words.txt").write_text("x = f -LRB- y -RRB-\nreturn x\n")
     (folder / "pairs.csv").write_text("word1,word2,similarity\nthe,a,9\nis,are,8\nthe,is,1\nof,to,3\n")
     assert (

@@ -25,7 +25,9 @@ def test_demo(tmp_path, capsys, monkeypatch):
     accuracy = facts["structure"]["accuracy"]
     assert accuracy["with classes"] > accuracy["alone"] + 0.02
     models = sorted(path.name for path in (tmp_path / "spinney-demo").glob("*.spinney"))
-    assert len(models) == 9
+    assert facts["pipeline"]["f1"]["LAS"] > 0.9
+    assert min(facts["pipeline"]["f1"].values()) > 0.9
+    assert len(models) == 10
     assert run(["classify", "inspect", "spinney-demo/classifier.spinney"]) == 0
     page = Path(facts["report"]).read_text()
     assert page.count("<article") == len(models)

@@ -113,7 +113,7 @@ def test_a_lost_parser_is_named_with_the_remedy(facts, refused, models, tmp_path
     assert facts("classes", "inspect", "m")  # needs no parser
     message = refused("classes", "apply", "m", "text.txt")
     assert "lost.spinney: no such file" in message
-    assert "give a model of parse fit as the parser" in message
+    assert "give a model of parse fit or pipeline fit as the parser" in message
     assert facts("classes", "apply", "m", "text.txt", "--parser", "parser.spinney")
 
 

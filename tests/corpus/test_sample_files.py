@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from spinney.corpus import read_columns, read_folder, read_table, read_tokenized, read_trees
+from spinney.corpus import read_columns, read_conllu, read_folder, read_table, read_tokenized, read_trees
 from spinney.corpus.code_trees import MODULES as TREE_MODULES
+from spinney.corpus.elan import ElanTiers, read_elan
 from spinney.corpus.sample_files import MODULES, TOLD_APART, code_sentences, method_calls, write_sample_files
 from spinney.errors import InputError
 
@@ -36,6 +37,12 @@ def test_every_file_is_read_by_its_reader(texts):
             for d in read_table(texts / f"calls-{part}.csv", text="text", label="label")
         )
     assert all(path.name[:4].isdigit() for path in (texts / "notes").iterdir())
+    for part, n in (("train", 60), ("test", 30)):
+        assert len(list(read_conllu(texts / f"invented-{part}.conllu"))) == n
+    tiers = ElanTiers(words="words", upos="pos", lemmas="lemma", glosses="gloss")
+    spoken = [one for path in sorted((texts / "invented-elan").iterdir()) for one in read_elan(path, tiers)]
+    assert len(spoken) == 80
+    assert all(set(one.upos) >= {"PUNCT"} for one in spoken)
 
 
 def test_documents_of_modules_are_split_in_three(texts):

@@ -29,6 +29,7 @@ from spinney.cli import verbs
 from spinney.cli.main import run
 from spinney.cli.tasks import COMMANDS, TASKS
 from spinney.cli.verbs import Argument, Call, Verb
+from spinney.corpus.sample_treebank import elan_document, sample_treebank
 from spinney.errors import SpinneyError
 from spinney.files import read_model
 from spinney.settings import REQUIRED, Setting, Settings, choose, settings_of, toml_lines
@@ -468,6 +469,7 @@ def tiny_files(data: Path) -> dict[str, list[str]]:
         "trees.mrg": "".join(
             f"(S (NP (DT {a}) (NN {b})) (VP (VB {c})))\n" for a, b, c in (line[:3] for line in lines)
         ),
+        "story.eaf": elan_document(sample_treebank(3), ("A", "B")),
         "trees.conllu": "".join(
             f"1\t{a}\t{a}\tDET\tDT\t_\t2\tdet\t_\t_\n2\t{b}\t{b}\tNOUN\tNN\t_\t3\tnsubj\t_\t_\n"
             f"3\t{c}\t{c}\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
@@ -519,6 +521,7 @@ def tiny_files(data: Path) -> dict[str, list[str]]:
         "head_rules": named("rules.txt"),
         "config": named("settings.toml"),
         "classes": [*named("classes.paths"), f"c={data / 'classes.paths'}", "dog,cat"],
+        "words": ["words", "form"], "upos": ["pos@*"], "columns": ["form,xpos,upos"], "raw": named("text.txt"),
         "label": ["label"], "value": ["value"], "time": ["time"], "text": ["text"], "covariates": ["party"],
         "extra": ["value"], "context": ["the dog"], "labels": ["dog=x"], "strengths": ["sentence=1"],
         "memory": ["1M", "10"], "encoding": ["utf-8", "latin-1"], "at": ["2003"], "start": ["2003"],
@@ -532,7 +535,8 @@ TRAIN = {
     "embed": ("text.txt",),
     "lm": ("text.txt",),
     "parse": ("trees.mrg", "trees.conllu"),
-    "tag": ("tagged.col",),
+    "pipeline": ("trees.conllu",),
+    "tag": ("tagged.col", "trees.conllu"),
     "trend": ("dated.csv",),
 }
 #: The models that commands of a task are given.
@@ -545,9 +549,12 @@ FITS = {
         "topics": "embed fit text.txt --method topics --topics 2 --stop-words 0"},
     "lm": {"mkn": "lm fit text.txt --order 3", "additive": "lm fit text.txt --method additive --order 2"},
     "parse": {"pcfg": "parse fit trees.mrg --method pcfg",
-        "automata": "parse fit trees.conllu --method automata-bigram"},
+        "automata": "parse fit trees.conllu --method automata-bigram",
+        "crf": "parse fit trees.conllu --method tree-crf --lam 0.1"},
+    "pipeline": {"whole": "pipeline fit trees.conllu --jackknife 1 --lam 0.1"},
     "tag": {"crf": "tag fit tagged.col --preset chunk --lam 1",
-        "hmm": "tag fit tagged.col --method hmm --patterns patterns.txt"},
+        "hmm": "tag fit tagged.col --method hmm --patterns patterns.txt",
+        "morph": "tag fit trees.conllu --method morph --passes 2"},
     "trend": {"ridge": "trend fit dated.csv --method ridge-ts --lam 1 --alpha 1 --value value"},
 }  # fmt: skip
 FITS["others"] = {"lm": FITS["lm"]["additive"], "linear": FITS["classify"]["linear"]}
@@ -567,6 +574,7 @@ def make_models(task: str, data: Path, files: dict[str, list[str]]) -> None:
         models.append(str(model))
     train = [str(data / name) for name in TRAIN.get(task, ("text.txt", "two.csv"))]
     files |= {
+        "files": [str(data / "story.eaf"), str(data / "tagged.col")],
         "model": models, "models": models, "against": models, "from": models, "vectors": [*files["vectors"], *models],
         "train": train, "data": [*train, str(data / "few.txt")], "dev": [*train, "0.2"], "parser": models,
         "arpa": [str(data / "tiny.arpa")], "init": [*files["init"], *models],

@@ -45,11 +45,15 @@ from spinney.corpus import (
     read_arrays,
     read_conllu,
     read_folder,
+    write_conllu,
 )
 from spinney.corpus.brackets import Tree
 from spinney.corpus.documents import column_number, read_documents
+from spinney.corpus.elan import ElanTiers, read_elan
 from spinney.corpus.labelled import InputOptions, input_batches, renaming
 from spinney.corpus.lines import check_encoding, read_lines
+from spinney.corpus.plain_annotations import read_annotated_columns, read_tagged_lines
+from spinney.corpus.sample_treebank import elan_document, sample_treebank
 from spinney.corpus.svmlight import read_svmlight
 from spinney.corpus.text import Reading, Source, numbered, token_batches
 from spinney.errors import InputError, SpinneyError
@@ -234,6 +238,24 @@ def _of_format(format: str, what: str, samples: Sequence[bytes], suffix: str = "
     return Reader(samples, read, suffix, skip, **more)
 
 
+def _annotations(samples: Sequence[bytes], suffix: str, reader: Callable[..., Any], what: Any) -> Reader:
+    """A reader of annotations, with tiers or columns; whatever it gives is valid CoNLL-U."""
+
+    def read(path: str) -> Any:
+        found = list(reader(path, what))
+        copy = path + ".conllu"
+        write_conllu(copy, found)
+        if found and [one.forms for one in read_conllu(copy)] != [one.forms for one in found]:
+            raise SilentChange(f"not the same as CoNLL-U: {found!r:.2000}")
+        return found
+
+    def skip(path: str) -> tuple[Any, int]:
+        report = ReadReport()
+        return list(reader(path, what, on_error="skip", report=report)), report.skipped
+
+    return Reader(samples, read, suffix, skip)
+
+
 def _arrays(format: str, **options: Any) -> Read:
     def read(path: str) -> Any:
         arrays = read_arrays(path, format, **options)  # type: ignore[arg-type]
@@ -363,6 +385,12 @@ _COLUMNS = [
     b"He PRP B-NP\nran VBD B-VP\n. . O\n\nStop VB B-VP\n! . O\n",
     b"-DOCSTART- -X- O\n\nEU NNP B-ORG\nrejects VBZ O\n\nPeter NNP B-PER\n",
     b"a\tX\nb\tY\n\n\nc\tX\n",
+]
+_ELAN = [elan_document(sample_treebank(n), who).encode() for n, who in ((1, ("A",)), (4, ("A", "B")))]
+_TAGGED_LINES = [b"the/DET dog/NOUN\n\n1/2/NUM a/b/X\n"]
+_ANNOTATED = [
+    b"# text = the dog.\nthe\tDET\t_\t2\ndog\tNOUN\tCase=Nom|Number=Sing\t0\n.\tPUNCT\t\t2\n\nno\tX\t\t\n",
+    b"the DET _ _\ndog NOUN _ _\n",
 ]
 _CONLLU = [
     b"# sent_id = 1\n# text = Dogs bark\n1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t2\tnsubj\t2:nsubj\t_\n"
@@ -642,6 +670,16 @@ def _readers() -> dict[str, Reader]:
         "words-csv": _of_words("csv", "form", _CSV, ".csv"),
         "spacy-jsonl": _of_format("spacy-jsonl", "tagged", _SPACY_JSONL, ".jsonl"),
         "spacy-jsonl-documents": _of_format("spacy-jsonl", "documents", _SPACY_JSONL, ".jsonl"),
+        "elan": _annotations(
+            _ELAN, ".eaf", read_elan, ElanTiers("words", None, "pos", None, "lemma", None, "gloss")
+        ),
+        "elan-utterances": _annotations(_ELAN, ".eaf", read_elan, ElanTiers(sentences="utterance@*")),
+        "annotated-columns": _annotations(
+            _ANNOTATED, ".tsv", read_annotated_columns, ("form", "upos", "feats", "head")
+        ),
+        "tagged-lines": _annotations(
+            [b"the/DET dog/NOUN\n\n1/2/NUM a/b/X\n"], ".txt", read_tagged_lines, ("form", "upos")
+        ),
         "trees": _of_format("trees", "trees", _TREES, ".mrg", write=_writes("write_trees")),
         "svmlight": Reader(_SVM, _svmlight, ".svm"),
         "crfsuite": _of_format("crfsuite", "tagged", _CRFSUITE),

@@ -141,6 +141,24 @@ def _parser(f: Path) -> Any:
     return fit(str(f / "all.mrg"), states=2, rare=1)
 
 
+def _morphology(f: Path) -> Any:
+    from spinney.tagging.recipes import fit
+
+    return fit(str(f / "all.conllu"), method="morph", passes=3)
+
+
+def _tree_crf(f: Path) -> Any:
+    from spinney.parsing.recipes import fit
+
+    return fit(str(f / "all.conllu"), method="tree-crf", solver="adagrad", lam=0.1)
+
+
+def _pipeline(f: Path) -> Any:
+    from spinney.pipeline import fit
+
+    return fit(str(f / "all.conllu"), jackknife=1, lam=0.1)
+
+
 def _automata(f: Path) -> Any:
     from spinney.parsing.recipes import fit
 
@@ -190,6 +208,7 @@ def _vectors(f: Path) -> Any:
 #: How a model of each kind is made, and the suffix of the data to try it on ("" for none).
 MODELS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "tagging/Tagger": (_tagger, ".col"),
+    "tagging/MorphTagger": (_morphology, ".conllu"),
     "classify/LinearClassifier": (_classify(penalty="l1", lam=0.1), ".csv"),
     "classify/LinearRegressor": (_classify(".numbers.csv", regression=True, penalty="l2"), ".numbers.csv"),
     "classify/TreeClassifier": (_classify(method="tree", class_tree="balanced", penalty="l2"), ".csv"),
@@ -210,6 +229,8 @@ MODELS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "lm/LogLinearMixture": (_mixture(log_linear=True), ".txt"),
     "parsing/Parser": (_parser, ".mrg"),
     "parsing/HeadAutomata": (_automata, ".conllu"),
+    "parsing/TreeCRF": (_tree_crf, ".conllu"),
+    "pipeline/Pipeline": (_pipeline, ".conllu"),
     "trend/TrendModel": (_trend, ".csv"),
     "trend/TimeSeriesRegressor": (_series("TimeSeriesRegressor"), ""),
     "trend/TimeSeriesClassifier": (_series("TimeSeriesClassifier"), ""),

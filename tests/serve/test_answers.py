@@ -14,23 +14,21 @@ TAGGED = "the/D dog/N sees/V a/D rose/N"
 APPLIED = [
     "Tagger", "LinearClassifier", "LinearRegressor", "TreeClassifier", "Clustering", "HiddenMarkov", "Embedding",
     "SpectralHMM", "MomentTopics", "BackoffModel", "LinearMixture", "Parser", "HeadAutomata",
-    "TrendModel",
+    "TrendModel", "MorphTagger", "TreeCRF", "Pipeline",
 ]  # fmt: skip
 TASK = {"Tagger": "tag", "LinearClassifier": "classify", "Clustering": "classes", "BackoffModel": "lm"}
-TASK |= {"Parser": "parse", "Embedding": "embed", "TrendModel": "trend"}
+TASK |= {"Parser": "parse", "Embedding": "embed", "TrendModel": "trend", "Pipeline": "pipeline"}
 
 
 def text_for(name, text=TEXT):
-    return TAGGED if name == "HeadAutomata" else text
+    return TAGGED if name in ("HeadAutomata", "TreeCRF") else text
 
 
 @pytest.mark.parametrize("name", TASK)
 def test_answers_are_those_of_the_command(client, files, name, tmp_path, capsys):
     path = tmp_path / "text.txt"
     path.write_text(f"{TEXT}\nthe cat bites a judge\n", encoding="utf-8")
-    more = {"tag": ["--format", "lines", "--proba"], "classify": ["--format", "lines", "--proba"]}.get(
-        TASK[name], []
-    )
+    more = ["--format", "lines", "--proba"] if TASK[name] in ("tag", "classify", "pipeline") else []
     more = ["--format", "lines"] if TASK[name] == "trend" else more
     assert run([TASK[name], "apply", files[name], str(path), "--json", "-q", *more]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -75,6 +73,27 @@ def test_texts_keep_their_numbers(client):
     assert answer["skipped"] == 0  # facts are there, too
 
 
+def test_a_pipeline_splits_raw_text_as_its_treebank_does(client):
+    texts = ["the dog sees a rose\n\nthe cat bites a judge", "the judge likes the cat"]
+    records = client.post("/models/Pipeline/apply", json={"texts": texts}).json()["sentences"]
+    assert [record["text"] for record in records] == [0, 0, 1]
+    assert records[2]["sentence"] == texts[1]
+    assert records[0]["heads"] == [2, 3, 0, 5, 3]
+    assert "TagProbability=" in records[0]["misc"][0]
+    plain = client.post(
+        "/models/Pipeline/apply", json={"text": texts[1], "settings": {"until": "tags"}}
+    ).json()
+    assert plain["sentences"][0]["upos"] == list("DNVDN")
+    assert plain["sentences"][0]["heads"] == []
+    long = client.post("/models/Pipeline/apply", json={"tokens": [["dog"] * 1001]})
+    assert long.status_code == 422
+    assert "may have 1,000" in long.text
+    assert client.post("/models/Pipeline/apply", json={"text": " \n"}).status_code == 422
+    drawn = client.post("/models/Pipeline/view", json={"text": texts[1]}).text
+    assert "arcs" in drawn
+    assert "relation" in drawn
+
+
 def test_tokens_are_not_split(client):
     tokens = [["don't", "split."], ["the", "dog"]]
     records = client.post("/models/Tagger/apply", json={"tokens": tokens}).json()["sentences"]
@@ -109,7 +128,7 @@ def test_what_is_drawn(client):
     assert "Similar words" in draw("Embedding")
     hostile = '</script><img src=x onerror="alert(1)">'
     for name in APPLIED:
-        if name != "HeadAutomata":
+        if name not in ("HeadAutomata", "TreeCRF"):
             assert "<img" not in draw(name, f"the dog {hostile} sees"), name
 
 

@@ -296,7 +296,9 @@ def _constituent_parser(parser: Any, threads: int) -> Callable[..., Iterator[Tre
     given = parser.structures()
     if "constituents" not in given:
         raise InputError(
-            "this model does not parse plain text", path=path, remedy="give a grammar made by parse fit"
+            "this model does not parse plain text",
+            path=path,
+            remedy="give a model of parse fit or pipeline fit",
         )
     parse: Callable[..., Iterator[Tree]] = given["constituents"]
     return parse

@@ -22,6 +22,7 @@ _SHOWN = (
     ("versions.spinney", "What the manual says about each version", None),
     ("language.spinney", "Which word comes next?", None),
     ("parser.spinney", "The grammar of Python", "texts/code-test.mrg"),
+    ("pipeline.spinney", "From raw text to trees: a pipeline", "texts/invented-test.conllu"),
 )
 
 
@@ -102,6 +103,7 @@ def farewell(folder: str, report: str) -> Lines:
         f"embed neighbours {at('vectors.spinney')} list tuple",
         f"lm sample {at('language.spinney')}",
         f"parse apply {at('parser.spinney')} {at('texts/code.txt')} | head -3",
+        f"pipeline apply {at('pipeline.spinney')} {at('texts/invented.txt')} | head -20",
         f"classes fit {at('texts/manual.txt')} --model my.spinney --method hmm   (any text, one sentence per line)",
         "classify fit FOLDER --model my.spinney --penalty l1 --cv 5   (one folder per class)",
         "report my.spinney",

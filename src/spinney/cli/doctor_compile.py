@@ -95,6 +95,9 @@ _COMMANDS: Final = """
     tag fit roles.col --preset pos --model x --max-iter 2 --weights observed
     tag fit roles.col --preset pos --model x --unlabelled roles.col --criterion entropy --criterion-strength 0.1
     tag fit roles.col --model x --method hmm
+    tag fit treebank.conllu --model morph.spinney --method morph --passes 2
+    tag apply morph.spinney treebank.conllu
+    tag eval morph.spinney treebank.conllu
     tag fit sounds.tsv --format cmudict --model x --max-iter 2
     classify fit manual --model doc.spinney --min-count 3
     classify apply doc.spinney manual --proba
@@ -177,13 +180,22 @@ _COMMANDS: Final = """
     parse fit trees.conllu --model heads.spinney --method automata
     parse apply heads.spinney trees.conllu
     parse fit trees.conllu --model x --method automata-em --max-iter 2
+    parse fit treebank.conllu --model tree.spinney --method tree-crf --max-iter 3
+    parse apply tree.spinney treebank.conllu --nbest 2
+    parse apply tree.spinney treebank.conllu
+    parse fit treebank.conllu --model tree.spinney --method tree-crf --max-iter 3 --order 1 --trees all
+    parse apply tree.spinney treebank.conllu
+    parse fit treebank.conllu --model x --method tree-crf --passes 2 --solver pa
+    pipeline fit treebank.conllu --model pipeline.spinney --lam 0.5 --jackknife 2 --raw text.txt --classes 6
+    pipeline apply pipeline.spinney few.txt
+    pipeline eval pipeline.spinney treebank.conllu
     trend fit numbers.csv --model x
     trend fit numbers.csv --model x --value y
 """
 
 
 #: The tasks whose commands use each other's models, those with the most to compile first.
-_TOGETHER: Final = (("classify",), ("tag",), ("classes", "lm"), ("embed",), ("parse",), ("trend",))
+_TOGETHER: Final = (("classify",), ("tag",), ("classes", "lm"), ("embed",), ("parse", "pipeline"), ("trend",))
 
 
 def compile_all(threads: int | None, seed: int) -> dict[str, Any]:
@@ -238,8 +250,9 @@ def _run(commands: list[list[str]], common: list[str]) -> list[str]:
 
 def _write_texts(folder: Path) -> None:
     """A little text in every format that the commands above read."""
-    from spinney.corpus import sample_documents, sample_sentences
+    from spinney.corpus import sample_documents, sample_sentences, write_conllu
     from spinney.corpus.code_trees import sample_trees
+    from spinney.corpus.sample_treebank import sample_treebank
 
     sentences = [" ".join(words) for words in sample_sentences()[:300]]
     (folder / "text.txt").write_text("\n".join(sentences), "utf-8")
@@ -251,6 +264,7 @@ def _write_texts(folder: Path) -> None:
         for words in sample_sentences()[:60]
     )
     (folder / "trees.conllu").write_text("\n\n".join(parsed) + "\n\n", "utf-8")
+    write_conllu(folder / "treebank.conllu", sample_treebank(30))
     trees = sample_trees(["textwrap"])
     (folder / "code.mrg").write_text("\n".join(map(str, trees)), "utf-8")
     (folder / "code.txt").write_text("\n".join(" ".join(tree.leaves()) for tree in trees[:5]), "utf-8")

@@ -101,6 +101,20 @@ def show(call: Call) -> int:
     return 0
 
 
+def convert(call: Call) -> int:
+    """A verb that writes files in another format: a function of the library with the files, the output and settings."""
+    begin(call)
+    files, output = call.arguments["files"], call.output["output"]
+    if output == "-" and call.json:
+        raise SettingError("JSON and the text cannot both go to standard output: name a file as {output}")
+    if output != "-":
+        check_target(output)
+    views = call.library()(files, output, call.settings)
+    if output != "-":
+        emit(call, views, first={"output": output}, title=f"Wrote {output}")
+    return 0
+
+
 def write_page(path: str, title: str, views: Iterable[Any]) -> None:
     """Write views as a page of HTML."""
     from spinney.corpus import writing

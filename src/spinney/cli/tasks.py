@@ -11,6 +11,7 @@ from spinney.settings import classify as classify_settings
 from spinney.settings import embed as embed_settings
 from spinney.settings import lm as lm_settings
 from spinney.settings import parse as parse_settings
+from spinney.settings import pipeline as pipeline_settings
 from spinney.settings import tag as tag_settings
 from spinney.settings import trend as trend_settings
 from spinney.settings.commands import Demo, Doctor
@@ -93,6 +94,7 @@ def path(help: str, settings: type[Settings], uses: str, *output: Setting) -> Ve
 
 _CLASSES, _CLASSIFY, _EMBED = class_settings, classify_settings, embed_settings
 _LM, _PARSE, _TAG, _TREND = lm_settings, parse_settings, tag_settings, trend_settings
+_PIPELINE = pipeline_settings
 _VECTORS = Argument("model", "Model file, or vectors of word2vec, GloVe or fastText.")
 _OUT = Argument("output", "File to write; - is standard output.")
 _LABELLED = "Labelled documents: a folder, a table, trees or numbers."
@@ -333,6 +335,38 @@ TASKS: dict[str, Task] = {
                 "Show the labels of a grammar and what their states stand for, or the dependents of each tag.",
                 _PARSE.Inspect,
                 "parse",
+            ),
+        },
+    ),
+    "pipeline": Task(
+        "Pipelines from raw text to tokens, tags, lemmas and trees, learned from one treebank.",
+        {
+            "fit": fit(
+                "Learn a tokeniser, a tagger, a lemmatiser and a parser from a treebank.",
+                _PIPELINE.FIT,
+                "spinney.pipeline.recipes:fit",
+                Argument("train", "Treebank: CoNLL-U files.", several=True),
+            ),
+            "apply": apply(
+                "Turn raw or tokenised text into CoNLL-U with tags, lemmas and trees.",
+                _PIPELINE.Apply,
+                "pipeline",
+            ),
+            "eval": evaluate(
+                "Measure the metrics of the CoNLL 2018 shared task, from tokens or raw text.",
+                _PIPELINE.Evaluate,
+                "pipeline",
+                Argument("data", "Treebank: CoNLL-U files.", several=True),
+            ),
+            "explain": explain("Show why words have their heads or tags.", _PIPELINE.Explain, "pipeline"),
+            "inspect": inspect("Show what each part learned.", _PIPELINE.Inspect, "pipeline"),
+            "import": Verb(
+                "Write CoNLL-U, for fit, from ELAN files, from plain columns, or from lines of word/TAG.",
+                "spinney.cli.running:convert",
+                _PIPELINE.Import,
+                (Argument("files", "Files, or folders of ELAN files.", several=True),),
+                (OUTPUT,),
+                "spinney.pipeline.importing:import_files",
             ),
         },
     ),

@@ -419,6 +419,41 @@ def syntax(tour: Tour) -> list[View]:
     ]
 
 
+def pipeline(tour: Tour) -> list[View]:
+    """From raw text to trees, from forty sentences."""
+    from spinney.corpus.sample_treebank import sample_treebank
+    from spinney.corpus.surface import raw_text
+    from spinney.evaluate.conll18 import conll18
+    from spinney.pipeline import fit
+
+    train, test = sample_treebank(40), sample_treebank(30, seed=1)
+    model = fit(train, jackknife=2, seed=tour.seed)
+    model.save(tour.place("pipeline.spinney"))
+    scores = conll18(test, model(raw_text(test)))
+    f1 = {metric: scores[metric].f1 for metric in ("Sentences", "Words", "UPOS", "UFeats", "Lemmas", "LAS")}
+    known = {form for sentence in train for form in sentence.forms}
+    example = max(test, key=lambda one: (len(set(one.forms) - known), len(one)))
+    (found,) = model(raw_text([example]).strip())
+    new = sorted(set(found.forms) - known)
+    columns = (found.forms, found.lemmas, found.upos, found.feats, found.deprels)
+    heads = ["–" if not head else found.forms[head - 1] for head in found.heads]
+    return [
+        _facts(sentences=len(train), f1=f1, active=model.facts["active"]),
+        Note(
+            f"{len(train)} sentences of an invented language, with tags, lemmas and trees, make a tokeniser, a tagger, "
+            f"a lemmatiser and a parser ({model.facts['active']:,} weights in one file). From the raw text of "
+            f"{len(test)} other sentences, they find {f1['Words']:.0%} of the words, {f1['UPOS']:.0%} of their tags, "
+            f"{f1['Lemmas']:.0%} of their lemmas, and {f1['LAS']:.0%} of their heads with the right relation:"
+        ),
+        Extra("example", "", str(found)),
+        Note(raw_text([example]).strip()),
+        Table("", "", ["word", "lemma", "tag", "features", "relation", "head"], list(zip(*columns, heads))),
+        Note(
+            f"New to it: {', '.join(new)}." if new else "All of these words were in the training sentences."
+        ),
+    ]
+
+
 #: The scenes in their order, by their names in JSON, each with its title.
 SCENES: dict[str, tuple[str, Callable[[Tour], list[View]]]] = {
     "corpus": ("A corpus that is always there", corpus),
@@ -437,6 +472,7 @@ SCENES: dict[str, tuple[str, Callable[[Tour], list[View]]]] = {
     "versions": ("Text over time: what the manual says about each version of Python", versions),
     "language": ("Language models: which word comes next?", language),
     "syntax": ("A parser: the grammar of Python, learned from Python", syntax),
+    "pipeline": ("A pipeline: from raw text to trees, from forty sentences of a language", pipeline),
 }
 
 

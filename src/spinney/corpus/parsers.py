@@ -26,14 +26,16 @@ def tree_parser(name: str, head_rules: str | None = None) -> str | DependencyPar
             )
         return name
     if not os.path.isfile(name):
-        remedy = f"{did_you_mean_file(name)} give a model of parse fit as the parser".strip()
+        remedy = f"{did_you_mean_file(name)} give a model of parse fit or pipeline fit as the parser".strip()
         raise InputError("no such file", path=name, remedy=remedy)
     from spinney.kinds import load
 
     parser = load(name).structures().get("parser")
     if parser is None:
         raise InputError(
-            "this model cannot parse plain text", path=name, remedy="give a grammar learned by parse fit"
+            "this model cannot parse plain text",
+            path=name,
+            remedy="give a grammar learned by parse fit, or a pipeline with a parser",
         )
     made: DependencyParser = parser(head_rules)
     return made

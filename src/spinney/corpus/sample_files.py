@@ -20,6 +20,7 @@ from spinney.corpus.code_trees import code_trees, module_source, sample_trees
 from spinney.corpus.compressed import explained
 from spinney.corpus.opening import writing
 from spinney.corpus.sample import sample_documents, sample_sentences
+from spinney.corpus.sample_treebank import elan_document, sample_raw, sample_treebank
 from spinney.errors import InputError
 
 _Item = TypeVar("_Item")
@@ -71,6 +72,9 @@ def write_sample_files(folder: str) -> list[str]:
     ``modules-train/MODULE/01.txt``             twelve statements of a module, as tokens, in a folder for each of six
     ``modules-dev``, ``modules-test``           more of them
     ``notes/2014-03-16-TOPIC-1.txt``            what the manual says about new versions, with their release dates
+    ``invented-train.conllu``, ``…-test…``      a small treebank of an invented language
+    ``invented.txt``                            raw text of it
+    ``invented-elan/morning.eaf``, ``evening…`` more of it as ELAN files, annotated without trees
     ==========================================  ====================================================================
 
     Examples
@@ -79,7 +83,8 @@ def write_sample_files(folder: str) -> list[str]:
     >>> with tempfile.TemporaryDirectory() as place:
     ...     write_sample_files(os.path.join(place, "texts"))
     ['calls-test.csv', 'calls-train.csv', 'code-test.col', 'code-test.mrg', 'code-train.col', 'code-train.mrg',
-    'code.txt', 'manual', 'manual.txt', 'modules-dev', 'modules-test', 'modules-train', 'notes']
+    'code.txt', 'invented-elan', 'invented-test.conllu', 'invented-train.conllu', 'invented.txt', 'manual',
+    'manual.txt', 'modules-dev', 'modules-test', 'modules-train', 'notes']
     """
     files = _sample_files()
     names = sorted({name.partition("/")[0] for name in files})
@@ -127,6 +132,11 @@ def _sample_files() -> dict[str, str]:
         files[f"code-{part}.mrg"] = _lines(map(str, some(trees)))
         files[f"calls-{part}.csv"] = _table(some(calls))
     files |= {f"modules-{name}.txt": text for name, text in _module_documents()}
+    for part, bank in (("train", sample_treebank(60)), ("test", sample_treebank(30, 1))):
+        files[f"invented-{part}.conllu"] = "".join(f"{sentence}\n\n" for sentence in bank)
+    files["invented.txt"] = sample_raw(200, 2)
+    files["invented-elan/morning.eaf"] = elan_document(sample_treebank(40, 3))
+    files["invented-elan/evening.eaf"] = elan_document(sample_treebank(40, 4), ("A", "B"))
     return files | {f"notes/{name}.txt": text + "\n" for name, text in _notes()}
 
 

@@ -43,6 +43,7 @@ from spinney.evaluate.composition import (
     head_space,
 )
 from spinney.evaluate.confusion import confusion_map, plot_confusion
+from spinney.evaluate.conll18 import Scores, conll18
 from spinney.evaluate.ellipsis import Clause, ClausePair, read_composition, transitive
 from spinney.evaluate.measures import MEASURES, Measure, distances, l1_normalised, pairwise_rows, similarity
 from spinney.evaluate.parseval import (
@@ -71,6 +72,7 @@ from spinney.evaluate.significance import (
     f1_of_counts,
     mcnemar,
     paired_bootstrap,
+    paired_bootstrap_f1,
     spearman_of_pairs,
 )
 from spinney.evaluate.wordsim import common_pos, correlations, lookup, read_word_pairs, word_similarity
@@ -96,6 +98,7 @@ __all__ = [
     "Parseval",
     "Question",
     "Related",
+    "Scores",
     "SentimentResult",
     "Transform",
     "accuracy",
@@ -118,6 +121,7 @@ __all__ = [
     "composition_correlation",
     "confusion_map",
     "confusions",
+    "conll18",
     "conlleval_report",
     "convert",
     "correlations",
@@ -135,6 +139,7 @@ __all__ = [
     "mcnemar",
     "mean_vectors",
     "paired_bootstrap",
+    "paired_bootstrap_f1",
     "pairwise_rows",
     "parseval",
     "plot_confusion",

@@ -139,6 +139,59 @@ def paired_bootstrap(
     differences = differences[~np.isnan(differences)]
     if not len(differences):
         raise InputError("the statistic is not a number for any of the resamples: there are too few items")
+    return _result(of_a, of_b, differences, level)
+
+
+def paired_bootstrap_f1(
+    baseline: ArrayLike,
+    system: ArrayLike,
+    *,
+    resamples: int = 10_000,
+    level: float = 0.95,
+    random_state: int = 0,
+) -> list[BootstrapResult]:
+    """As :func:`paired_bootstrap` with :func:`f1_of_counts`, for many metrics of the same items, with the same draws.
+
+    Drawing once for all of them, and adding up by one product of matrices, makes it many times as fast.
+
+    Parameters
+    ----------
+    baseline, system
+        Counts [items, metrics, 3]: true and false positives and false negatives.
+
+    Examples
+    --------
+    >>> tp = np.arange(50) % 3
+    >>> worse, better = np.stack([tp, 2 - tp, 2 - tp], axis=1), np.stack([tp + 1, 1 - tp // 2, 1 - tp // 2], axis=1)
+    >>> paired_bootstrap_f1(worse[:, None], better[:, None]) == [paired_bootstrap(worse, better, f1_of_counts)]
+    True
+    """
+    a, b = np.asarray(baseline), np.asarray(system)
+    if a.shape != b.shape or a.ndim != 3 or a.shape[2] != 3 or not len(a):
+        raise OptionError(f"both systems need counts of the same items, not {_shape(a)} and {_shape(b)}")
+    n, k, _ = a.shape
+    counts = np.concatenate([a.reshape(n, -1), b.reshape(n, -1)], axis=1).astype(np.float64)
+    rng = np.random.default_rng(random_state)
+    drawn = np.empty((resamples, 2, k))
+    step = max(1, 4_000_000 // n)
+    for start in range(0, resamples, step):
+        some = range(start, min(start + step, resamples))
+        times = np.stack([np.bincount(rng.integers(n, size=n), minlength=n) for _ in some]).astype(np.float64)
+        drawn[start : some.stop] = _f1((times @ counts).reshape(len(some), 2, k, 3))
+    of_a, of_b = _f1(counts.sum(axis=0).reshape(2, k, 3)).tolist()
+    differences = drawn[:, 1] - drawn[:, 0]
+    return [_result(of_a[i], of_b[i], differences[:, i], level) for i in range(k)]
+
+
+def _f1(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """F1 of counts of true and false positives and false negatives, along the last axis."""
+    tp = counts[..., 0]
+    found: NDArray[np.float64] = 2 * tp / np.where(tp > 0, 2 * tp + counts[..., 1] + counts[..., 2], 1.0)
+    return found
+
+
+def _result(of_a: float, of_b: float, differences: NDArray[np.float64], level: float) -> BootstrapResult:
+    """The interval of differences, and the p-value that goes with it."""
     low, high = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2])
     side = 1 + int(min(np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0)))
     p_value = min(1.0, 2 * side / (len(differences) + 1))

@@ -25,6 +25,8 @@ from spinney.parsing.treebanks import check_column
 from spinney.progress import log
 from spinney.settings.parse import Apply
 
+LONGEST = 200  # words of a sentence, where nothing else is said
+
 
 @dataclass(frozen=True)
 class Parsed:
@@ -70,6 +72,7 @@ def apply_parser(parser: Parser, data: Any, s: Apply) -> Applied:
     """Trees, brackets with probabilities, or dependencies of sentences, as the settings ask."""
     what = s.what or "trees"
     _choice("format", s.format, ("lines", "prose", "tagged"))
+    _refuse_proba(s)
     parser = with_decoder(parser, s)
     if s.nbest > 1 and parser.decoder == "free":
         raise OptionError("the decoder 'free' gives one tree per sentence: choose another for several trees")
@@ -90,7 +93,7 @@ def apply_parser(parser: Parser, data: Any, s: Apply) -> Applied:
         if s.nbest > 1:
             return in_order(several, full, threads)
         given = [one.tags or [] for one in full] if any(one.tags for one in full) else None
-        found = parser.parse([one.words for one in full], given, longest=s.max_length)
+        found = parser.parse([one.words for one in full], given, longest=_longest(s))
         if what == "trees":
             return iter(found)
         return (_sentence(wanted, to_dependencies(tree, rules)) for wanted, tree in zip(full, found))
@@ -117,11 +120,12 @@ def apply_automata(model: HeadAutomata, data: Any, s: Apply) -> Applied:
     """The heads of sentences whose tags are known."""
     _choice("format", s.format, ("conllu", "tagged"))
     _choice("what", s.what, ("conllu",))
+    _refuse_proba(s)
     refuse_for_automata(s)
     tags = _Tags(frozenset(model.tags_))
 
     def one(sentence: Sentence) -> Sentence:
-        if len(sentence) > s.max_length:
+        if len(sentence) > _longest(s):
             heads = [0] + [1] * (len(sentence) - 1)  # a flat tree: all words depend on the first
         else:
             heads = model.predict([sentence])[0].tolist()
@@ -167,7 +171,7 @@ def _applied(
         if flat:
             what = "%d sentence%s longer than max_length=%d and got a flat tree; the first: number %d, with %d words"
             verb = "s are" if len(flat) > 1 else " is"
-            log.warning(what, len(flat), verb, s.max_length, flat[0].number, len(flat[0].words))
+            log.warning(what, len(flat), verb, _longest(s), flat[0].number, len(flat[0].words))
         if empty := report.empty - report.skipped:
             log.info("%d empty line%s without a tree", empty, "s" * (empty > 1))
         if report.skipped:
@@ -178,7 +182,11 @@ def _applied(
 
 
 def _long(wanted: Wanted, s: Apply) -> bool:
-    return len(wanted.words) > s.max_length
+    return len(wanted.words) > _longest(s)
+
+
+def _longest(s: Apply) -> int:
+    return LONGEST if s.max_length is None else s.max_length
 
 
 def _choice(name: str, value: str | None, known: Sequence[str]) -> None:
@@ -188,6 +196,11 @@ def _choice(name: str, value: str | None, known: Sequence[str]) -> None:
             f"{{{name}}} must be {{known}} for this kind of parser, not {{value}}",
             known=listed(known, "or"), value=repr(value),
         )  # fmt: skip
+
+
+def _refuse_proba(s: Apply) -> None:
+    if s.proba:
+        raise SettingError("{proba} is for tree CRFs: leave it out, or fit with {method} tree-crf")
 
 
 @dataclass

@@ -14,6 +14,7 @@ from spinney.files import FilePath
 from spinney.parsing.automata import HeadAutomata
 from spinney.parsing.parser import Parser
 from spinney.parsing.treebanks import dependency_trees, named, paths_of, phrase_trees
+from spinney.parsing.treecrf import TreeParser
 from spinney.settings import Settings, choose
 from spinney.settings import parse as parse_settings
 
@@ -22,13 +23,14 @@ def fit(
     train: FilePath | Iterable[FilePath] | Iterable[Tree] | Iterable[Sentence],
     settings: Settings | None = None,
     **given: Any,
-) -> Parser | HeadAutomata:
+) -> Parser | HeadAutomata | TreeParser:
     """Learn a parser from a treebank.
 
     Parameters
     ----------
     train
-        Files of bracketed trees, or folders of them; for head automata, files of CoNLL-U. Or the trees themselves.
+        Files of bracketed trees, or folders of them; for head automata and tree CRFs, files of CoNLL-U. Or the trees
+        themselves.
     settings
         Settings of :mod:`spinney.settings.parse`; or give them by name, ``method`` among them.
 
@@ -45,7 +47,11 @@ def fit(
         not isinstance(one, Tree | Sentence | str | os.PathLike) for one in data
     ):
         raise InputError(f"a treebank must be files or trees, not {shown(train)}")
-    fitted = _automata if isinstance(s, parse_settings.AnyAutomata) else _parser
+    fitted = _parser
+    if isinstance(s, parse_settings.AnyAutomata):
+        fitted = _automata
+    elif isinstance(s, parse_settings.TreeCrf):
+        fitted = _tree_crf
     report = ReadReport()
     model: Any
     model, judged, held_out = fitted(data, s, report)
@@ -55,7 +61,7 @@ def fit(
             model.facts[judged] = model.score(held_out)
         except KeyboardInterrupt:
             model.facts["interrupted"] = True  # what was learned is kept
-    found: Parser | HeadAutomata = model
+    found: Parser | HeadAutomata | TreeParser = model
     return found
 
 
@@ -72,3 +78,10 @@ def _automata(data: Any, s: Any, report: ReadReport) -> tuple[Any, str, Any]:
     dev = dependency_trees(s.dev, s, ReadReport(), column=s.column) if s.dev else None
     with about(named(data)):
         return HeadAutomata(settings=s).fit(trees, dev=dev), "dev_uas", dev
+
+
+def _tree_crf(data: Any, s: Any, report: ReadReport) -> tuple[Any, str, Any]:
+    trees = dependency_trees(data, s, report)
+    dev = dependency_trees(s.dev, s, ReadReport()) if s.dev else None
+    with about(named(data)):
+        return TreeParser.train(trees, s, dev=dev), "dev_las", dev

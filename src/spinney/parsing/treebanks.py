@@ -74,8 +74,8 @@ def phrase_trees(data: Any, s: Any, report: ReadReport, *, clean: bool, function
     return trees
 
 
-def dependency_trees(data: Any, s: Any, report: ReadReport, *, column: str) -> list[Sentence]:
-    """The sentences of CoNLL-U files, or those that are given, with heads, and tags in a column.
+def dependency_trees(data: Any, s: Any, report: ReadReport, *, column: str | None = None) -> list[Sentence]:
+    """The sentences of CoNLL-U files, or those that are given, with heads, and tags in a column if one is named.
 
     Parameters
     ----------
@@ -93,7 +93,8 @@ def dependency_trees(data: Any, s: Any, report: ReadReport, *, column: str) -> l
                 what = f"sentence {number} has no heads"
                 raise InputError(what, path=file, remedy="give dependency trees: parse the text first")
             found.append(sentence)
-        check_column(found, column, file)
+        if column is not None:
+            check_column(found, column, file)
     if not found:
         raise InputError("no sentences", path=named(data), remedy="give dependency trees in CoNLL-U")
     return found

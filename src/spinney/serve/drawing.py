@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 from spinney.errors import SpinneyError
@@ -193,6 +193,30 @@ def _arcs(model: Any, records: Sequence[Record]) -> list[View]:
     ]
 
 
+def _annotated(model: Any, records: Sequence[Record]) -> list[View]:
+    """Sentences of CoNLL-U: their arcs, or their words with their tags; and all columns, on request."""
+    views: list[View] = []
+    for i, record in enumerate(records, 1):
+        forms, tags, heads = record["forms"], record.get("upos") or [], record.get("heads") or []
+        if heads and len(forms) <= _LONGEST:
+            views.append(Arcs("", f"Sentence {i}" if len(records) > 1 else "", forms, tags, heads))
+        else:
+            colours = _colours(tags)
+            pairs = zip_longest(forms, tags, fillvalue="")
+            views.append(_line(i, records, [Token(word, tag, colours.get(tag)) for word, tag in pairs]))
+        columns = [name for name in _COLUMNS if any(cell != "_" for cell in record.get(name) or ())]
+        rows = list(zip(range(1, len(forms) + 1), *(record[name] for name in columns)))
+        table = Table("", "", ["", *(_COLUMNS[name] for name in columns)], rows[:_TOKENS])
+        views.append(Folded("Words", [table]))
+    return views
+
+
+_COLUMNS = {
+    "forms": "word", "lemmas": "lemma", "upos": "UPOS", "xpos": "XPOS", "feats": "features", "heads": "head",
+    "deprels": "relation", "misc": "more",
+}  # fmt: skip
+
+
 # ------------------------------------------------------------------------------------------------- documents
 
 
@@ -225,6 +249,7 @@ def _topic(model: Any, number: int) -> str:
 #: How records are drawn that have a field; the first that fits.
 _DRAWN: dict[str, Callable[[Any, Sequence[Record]], list[View]]] = {
     "labels": _labels,
+    "forms": _annotated,
     "tree": _trees,
     "heads": _arcs,
     "log10": _losses,

@@ -1,14 +1,15 @@
 """From the JSON of a request to what a model's ``apply`` takes.
 
 A request has ``text``, ``texts`` or ``tokens``. Text is prose by default, split into sentences and tokens as the format
-``prose`` does; with ``"format": "lines"`` every line is a sentence whose tokens are separated by spaces. Most models
-take sentences as lists of words, and need nothing here; those that take something else have a line in :data:`MAKERS`.
+``prose`` does, or as the tokeniser of a pipeline does; with ``"format": "lines"`` every line is a sentence whose tokens
+are separated by spaces. Most models take sentences as lists of words, and need nothing here; those that take something
+else have a line in :data:`MAKERS`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -19,6 +20,7 @@ from spinney.serve.refusing import Refused
 from spinney.settings import DATA, Setting, Settings, settings_of
 
 LONGEST = 10_000  # words of a sentence: some models keep hundreds of numbers for each
+_PARSED = 1000  # words of a sentence for parsers, whose work grows with the square or the cube of it
 LARGEST = 100  # of numbers that a request sets, such as nbest: their cost is multiplied by it
 _FORMATS = ("prose", "lines")
 _FIELDS = ("text", "texts", "tokens", "format", "settings")
@@ -157,10 +159,10 @@ def _tokens(value: Any) -> list[list[Any]]:
     return value
 
 
-def _check_lengths(sentences: Sequence[Sequence[Any]], field: str) -> None:
+def _check_lengths(sentences: Iterable[Sized], field: str, longest: int = LONGEST) -> None:
     for sentence in sentences:
-        if len(sentence) > LONGEST:
-            said = f"a sentence has {len(sentence):,} words, and may have {LONGEST:,}: split it"
+        if len(sentence) > longest:
+            said = f"a sentence has {len(sentence):,} words, and may have {longest:,}: split it"
             raise Refused(422, said, field=field)
 
 
@@ -176,7 +178,10 @@ def text_numbers(model: Any, one: Given) -> list[int] | None:
     """For each record of a model of sentences, the number of its text, from 0; None where a record is a text."""
     if not one.several or _maker(model) in (_documents, _dated, _bags):
         return None
-    sentences = _untagged(one).by_text if _maker(model) is _tagged else one.by_text
+    if _maker(model) is _segmented:
+        sentences = _by_text(model, one)
+    else:
+        sentences = _untagged(one).by_text if _maker(model) is _tagged else one.by_text
     return [number for number, of_text in enumerate(sentences) for _ in of_text]
 
 
@@ -244,8 +249,10 @@ def _tagged(model: Any, one: Given) -> list[Any]:
                 'this parser needs the tag of each word: the/DT dog/NN in text, [["the", "DT"], …] in tokens'
             )
             raise Refused(422, said, field=field)
-        tags = {model.column: [pair[1] for pair in pairs]}
+        tags = {getattr(model, "column", "upos"): [pair[1] for pair in pairs]}
         found.append(Sentence([pair[0] for pair in pairs], **tags))
+    if model.kind == "parsing/TreeCRF":
+        _check_lengths(found, field, _PARSED)
     return found
 
 
@@ -266,14 +273,32 @@ def _in_treebank(model: Any, one: Given) -> list[list[str]]:
     return [treebank_words(words, known) for words in sentences]
 
 
+def _segmented(model: Any, one: Given) -> list[Any]:
+    """Sentences by the tokeniser of a pipeline, where text is prose; otherwise as they are given."""
+    found = [sentence for sentences in _by_text(model, one) for sentence in sentences]
+    _check_lengths(found, "tokens" if one.texts is None else "texts" if one.several else "text", _PARSED)
+    return _some(found, one)
+
+
+def _by_text(model: Any, one: Given) -> list[list[Any]]:
+    """The sentences of each text."""
+    if one.texts is None or one.format == "lines" or model.tokens is None:
+        _plain(model, one)  # refuses lists of cells
+        return one.by_text
+    return [list(model.segment([text])) for text in one.texts]
+
+
 #: For each kind of model, or each task, whose ``apply`` takes anything but sentences as lists of words.
 MAKERS: dict[str, Callable[[Any, Given], Any]] = {
     "tagging": _cells,
+    "tagging/MorphTagger": _plain,
     "classify": _documents,
     "trend": _dated,
     "embed/MomentTopics": _bags,
     "parsing/Parser": _in_treebank,
     "parsing/HeadAutomata": _tagged,
+    "parsing/TreeCRF": _tagged,
+    "pipeline": _segmented,
 }
 
 

@@ -17,6 +17,7 @@ _HINTS = {
     "classes": "Text whose words get classes.",
     "embed": "Text, or a word whose neighbours are shown.",
     "trend": "A text; its forecast is for the time after the last one.",
+    "pipeline": "Raw text; its sentences, words, tags and trees are shown.",
 }
 _TAGGED = "Words with their tags: the/DT dog/NN barks/VBZ"
 
@@ -56,7 +57,7 @@ def page(models: Sequence[Served]) -> str:
 
 
 def _hint(served: Served) -> str:
-    if served.kind == "parsing/HeadAutomata":
+    if served.kind in ("parsing/HeadAutomata", "parsing/TreeCRF"):
         return _TAGGED
     return _HINTS.get(served.task, "Text for the model.")
 

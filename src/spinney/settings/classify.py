@@ -87,7 +87,7 @@ class Grouping(Settings):
     )
     keep: Annotated[tuple[str, ...] | None, "For groups parse: keep constituents with these labels."] = None
     parses: Annotated[str | Any | None, File, "For groups parse: bracketed trees of the sentences."] = None
-    parser: Annotated[str | Any | None, File, "For groups parse: a model made by parse fit."] = None
+    parser: Annotated[str | Any | None, File, "For groups parse: a model of parse or pipeline fit."] = None
 
     def check(self) -> None:
         super().check()

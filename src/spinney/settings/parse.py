@@ -1,8 +1,9 @@
-"""Settings of parsers: grammars with latent states, products of them, and head automata."""
+"""Settings of parsers: grammars with latent states, products of them, head automata, and tree CRFs."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError
 from spinney.settings import (
@@ -11,6 +12,7 @@ from spinney.settings import (
     DATA,
     FEATURES,
     OUTPUT,
+    PENALTY,
     ROUNDS,
     TRAINING,
     Above,
@@ -19,6 +21,7 @@ from spinney.settings import (
     Below,
     Common,
     File,
+    OneOf,
     Repeated,
     Settings,
     methods,
@@ -335,8 +338,77 @@ class AutomataBaseline(AnyAutomata):
 
 AUTOMATA = methods(Automata, AutomataEm, AutomataBaseline)
 
+# ------------------------------------------------------------------------------------------ tree CRFs
 
-FIT = _Methods({**GRAMMARS, **AUTOMATA})
+
+@dataclass(frozen=True, kw_only=True)
+class _ArcFeatures(_HeldOut):
+    """What a tree CRF sees of arcs."""
+
+    panel = FEATURES
+    templates: Annotated[str | None, File, "Feature templates (default: built in)."] = None
+    classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
+
+    def check(self) -> None:
+        super().check()
+        for pair in self.classes:
+            if not isinstance(pair, Mapping) and not all(str(pair).partition("=")):
+                raise SettingError("{classes} must be NAME=FILE, not {pair}", pair=repr(pair))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TreePenalty(Settings):
+    panel = PENALTY
+    penalty: Annotated[
+        str, OneOf(["elasticnet", "l1", "l2", "none", "group:template"], open=True), "Penalty on the weights."
+    ] = "elasticnet"
+    lam: Annotated[
+        float | None,
+        AtLeast(0),
+        AMOUNT,
+        "Strength λ of the penalty (default: chosen on dev; without dev 0.5, and 3 for l2).",
+    ] = None
+    l2: Annotated[float, AtLeast(0), AMOUNT, "Strength of the ridge part of elasticnet and groups."] = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeCrf(_TreePenalty, _ArcFeatures, Common):
+    """A log-linear model of whole dependency trees with their relations."""
+
+    panel = TRAINING
+    method: Annotated[Literal["tree-crf"], "Method."] = "tree-crf"
+    order: Annotated[
+        int, AtLeast(1), AtMost(2), "1: arcs by themselves; 2: with the sibling before them."
+    ] = 2
+    trees: Annotated[Literal["projective", "all"], "Trees that are possible; all needs order 1."] = (
+        "projective"
+    )
+    solver: Annotated[
+        str,
+        OneOf(["auto", "adagrad", "pa", "lbfgs", "owlqn", "fista"]),
+        "Solver; auto is adagrad, then an exact solver.",
+    ] = "auto"
+    passes: Annotated[int, AtLeast(1), ROUNDS, "Passes of adagrad and pa."] = 10
+    tol: Annotated[float, AtLeast(0), AMOUNT, "Distance from the optimum at which to stop (0.01: 1 %)."] = (
+        0.01
+    )
+    max_iter: Annotated[int, AtLeast(1), ROUNDS, "Maximum number of iterations of the exact solver."] = 100
+
+    def check(self) -> None:
+        super().check()
+        if self.trees == "all" and self.order == 2:
+            raise SettingError("{trees} all needs {order} 1: siblings are for projective trees")
+        if self.solver == "pa":
+            self.no_effect("lam", "l2", when="with {solver} pa, which has no penalty")
+        if self.penalty == "none":
+            self.no_effect("lam", when="with {penalty} none")
+        if self.penalty in ("none", "l1", "l2"):
+            self.no_effect("l2", when=f"with {{penalty}} {self.penalty}")
+        if self.solver in ("adagrad", "pa"):
+            self.no_effect("tol", "max_iter", when=f"with {{solver}} {self.solver}")
+
+
+FIT = _Methods({**GRAMMARS, **AUTOMATA, **methods(TreeCrf)})
 
 
 # ---------------------------------------------------------------------------------------- other verbs
@@ -366,7 +438,7 @@ class Apply(_Use, Common):
     panel = OUTPUT
     format: Annotated[
         Literal["lines", "prose", "tagged", "conllu"] | None,
-        "Format; tagged is word/TAG (default: lines; for head automata conllu).",
+        "Format; tagged is word/TAG (default: lines; for dependencies conllu).",
     ] = None
     what: Annotated[
         Literal["trees", "conllu", "brackets"] | None,
@@ -375,10 +447,14 @@ class Apply(_Use, Common):
     nbest: Annotated[
         int, AtLeast(1), AtMost(100_000), "Number of trees per sentence, each with rank and score."
     ] = 1
+    proba: Annotated[bool, "Add the probabilities of arcs and relations (tree CRFs)."] = False
     least: Annotated[float, AtLeast(0), AtMost(1), "Minimum probability of brackets."] = 0.01
     max_length: Annotated[
-        int, AtLeast(1), COUNT, "Maximum number of words; a longer sentence gets a flat tree."
-    ] = 200
+        int | None,
+        AtLeast(1),
+        COUNT,
+        "Maximum number of words; a longer sentence gets a flat tree (default: 200; for tree CRFs 1,000).",
+    ] = None
 
     def check(self) -> None:
         super().check()
@@ -396,7 +472,7 @@ class Explain(Decoding, Explained, Common):
     decoder: Annotated[Decoder | None, "Decoding criterion, if not that of fit."] = None
     format: Annotated[
         Literal["lines", "prose", "tagged", "conllu"] | None,
-        "Format; tagged is word/TAG (default: lines; for head automata conllu).",
+        "Format; tagged is word/TAG (default: lines; for dependencies conllu).",
     ] = None
     max_length: Annotated[int, AtLeast(1), COUNT, "Maximum number of words per sentence."] = 200
 
@@ -422,7 +498,7 @@ class Inspect(Common):
 
     panel = OUTPUT
     label: Annotated[
-        tuple[str, ...], Repeated, "Describe this label, such as NP, or this tag of head automata."
+        tuple[str, ...], Repeated, "Describe this label, such as NP, tag of head automata, or relation."
     ] = ()
     labels: Annotated[int, AtLeast(1), COUNT, "Number of labels to show, most frequent first."] = 15
     top: Annotated[int, AtLeast(1), COUNT, "Number of words, rules and parents to show for each."] = 8

@@ -95,10 +95,15 @@ class Features(Settings):
 
     def check(self) -> None:
         super().check()
-        for name in ("classes", "vectors"):
-            for pair in getattr(self, name):
-                if not isinstance(pair, Mapping) and not all(str(pair).partition("=")):
-                    raise SettingError(f"{{{name}}} must be NAME=FILE, not {{pair}}", pair=repr(pair))
+        _check_names(self)
+
+
+def _check_names(settings: Any) -> None:
+    """Refuse word classes and vectors that have no name."""
+    for name in ("classes", "vectors"):
+        for pair in getattr(settings, name):
+            if not isinstance(pair, Mapping) and not all(str(pair).partition("=")):
+                raise SettingError(f"{{{name}}} must be NAME=FILE, not {{pair}}", pair=repr(pair))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,7 +319,33 @@ class Hmm(Training, Kind, Common):
     method: Annotated[Literal["hmm"], KIND] = "hmm"
 
 
-FIT = methods(Crf, Memm, Hmm)
+@dataclass(frozen=True, kw_only=True)
+class Morph(Decoding, Kind, Common):
+    """Morphological taggers: UPOS, XPOS and FEATS of CoNLL-U in one go."""
+
+    panel = TRAINING
+    method: Annotated[Literal["morph"], KIND] = "morph"
+    passes: Annotated[int, AtLeast(1), ROUNDS, "Passes over the sentences."] = 12
+    l1: Annotated[
+        float | None,
+        AtLeast(0),
+        AMOUNT,
+        "Strength of the ℓ1 part of the elastic net (default: 0.2, or chosen on dev).",
+    ] = None
+    l2: Annotated[float, AtLeast(0), AMOUNT, "Strength of its ridge part."] = 0.1
+    dev: Annotated[Any | None, File, "Tagged sentences on which to choose the strength."] = None
+    min_count: Annotated[int, AtLeast(1), COUNT, "Drop observations with fewer occurrences."] = 1
+    classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
+    vectors: Annotated[tuple[Any, ...], Repeated, File, "Word vectors as features: NAME=FILE."] = ()
+
+    def check(self) -> None:
+        super().check()
+        _check_names(self)
+        if self.dev is not None and self.l1 is not None:
+            raise SettingError("{l1} and {dev} each determine the strength: give only one of them")
+
+
+FIT = methods(Crf, Memm, Hmm, Morph)
 
 
 @dataclass(frozen=True, kw_only=True)

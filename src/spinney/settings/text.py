@@ -49,7 +49,7 @@ class TrainingText(TextFiles):
         None
     )
     parser: Annotated[
-        str | None, File, "Parser for plain text: a model of parse fit, or a spaCy pipeline."
+        str | None, File, "Parser for plain text: a model of parse or pipeline fit, or a spaCy pipeline."
     ] = None
     cache: Annotated[str | None, File, "Folder that keeps the indexed text for later runs."] = None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from spinney.corpus import ReadReport
 from spinney.corpus.frames import is_frame
-from spinney.errors import InputError, SettingError, about
+from spinney.errors import InputError, OptionError, SettingError, about
 from spinney.kinds import load_task
 from spinney.optim import warn_if_empty
 from spinney.settings import Settings, choose, settings_or
@@ -34,8 +34,8 @@ _BY_FORMAT = {
 }
 
 
-def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
-    """Train a tagger.
+def fit(train: Any, settings: Settings | None = None, **given: Any) -> Any:
+    """Train a tagger: a :class:`~spinney.tagging.tagger.Tagger`, or with the method ``morph`` one for morphology.
 
     Parameters
     ----------
@@ -55,6 +55,10 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Tagger:
     """
     settings = settings or choose(FIT, given)
     s: Any = settings
+    if s.method == "morph":
+        from spinney.tagging.morphology.recipe import fit_morphology
+
+        return fit_morphology(train, s)
     tagger = _tagger(s, train)
     report = ReadReport()
     columns = labelled_data(train, s, report)
@@ -124,6 +128,8 @@ def export(model: str | Tagger, output: str, settings: Settings | None = None, *
         )
     with about(model if isinstance(model, str) else "the tagger"):
         tagger = load_task(model, "tag") if isinstance(model, str) else model
+        if not isinstance(tagger, Tagger):
+            raise OptionError(f"a model of the kind {tagger.kind} cannot be written as one of CRFsuite")
         write_crfsuite_model(tagger, output)
     facts = {"output": output, "labels": len(tagger.labels_), "active": tagger.weights_.n_active}
     told = f"Wrote {output} with {facts['active']:,} weights for {facts['labels']:,} labels"

@@ -1,0 +1,137 @@
+"""More on pipelines: spaCy on two treebanks, English, first and second order, and curves over the number of sentences.
+
+It works in the folder of the benchmark ``pipeline``, whose models it uses.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import spinney
+from benchmarks.harness import publish
+from benchmarks.pipeline import (
+    METRICS,
+    TREEBANKS,
+    f1,
+    files_of,
+    scored,
+    spinney_pipeline,
+    treebank,
+    work_folder,
+)
+from benchmarks.pipeline_peers import spacy_pipeline
+from spinney.corpus.conllu import read_conllu
+from spinney.corpus.surface import raw_text
+from spinney.parsing.treecrf import TreeParser
+
+ENGLISH = {"English-EWT": "ud_english_ewt/en_ewt-ud"}
+WITH_SPACY = ("Maltese-MUDT", "Hungarian-Szeged")
+SIZES = (50, 100, 200, 500)
+
+
+def main(quick: bool) -> None:
+    """Run everything and write the tables; ``quick``: curves of two treebanks, and nothing else."""
+    work = work_folder()
+    if quick:
+        sections = [_curves(work, ["Tamil-TTB", "Maltese-MUDT"])]
+    else:
+        sections = [_curves(work, list(TREEBANKS)), _orders(work), _english(work), _spacy(work)]
+    publish("pipeline_more", sections, [], quick, how="one run each, one thread; CPU seconds")
+
+
+def _spacy(work: Path) -> str:
+    """spaCy on two treebanks."""
+    lines = ["### spaCy (CPU, no vectors), from the treebank's tokens (Spinney in brackets)\n"]
+    lines += ["| treebank | UPOS | UFeats | Lemmas | UAS | LAS | CPU seconds | MB | tokens a second |"]
+    lines += ["|---|" + "---:|" * 8]
+    for name in WITH_SPACY:
+        stem = TREEBANKS[name]
+        ours = treebank(name, stem, work, peer=False)["ours"]
+        files = files_of(stem, work)
+        gold = list(read_conllu(files["test"]))
+        theirs = scored(spacy_pipeline(files, work, stem.rpartition("/")[2]), gold)
+        cells = [
+            f"{f1(theirs['gold'], metric):.2f} ({f1(ours['gold'], metric):.2f})"
+            for metric in ("UPOS", "UFeats", "Lemmas", "UAS", "LAS")
+        ]
+        cells += [f"{theirs['seconds']:.0f} ({ours['seconds']:.0f})"]
+        cells += [f"{theirs['bytes'] / 1e6:.1f} ({ours['bytes'] / 1e6:.1f})"]
+        cells += [f"{theirs['tokens_per_second']:,.0f} ({ours['tokens_per_second']:,.0f})"]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _english(work: Path) -> str:
+    """English EWT, without a peer."""
+    ((name, stem),) = ENGLISH.items()
+    row = treebank(name, stem, work, peer=False)
+    scores = row["ours"]["gold"]
+    lines = [f"### {name}: {row['sentences']:,} training sentences, from the treebank's tokens\n"]
+    lines += [
+        "| " + " | ".join(METRICS) + " | CPU seconds | MB | tokens a second |",
+        "|" + "---:|" * (len(METRICS) + 3),
+    ]
+    cells = [f"{f1(scores, metric):.2f}" for metric in METRICS]
+    cells += [
+        f"{row['ours']['seconds']:.0f}",
+        f"{row['ours']['bytes'] / 1e6:.1f}",
+        f"{row['ours']['tokens_per_second']:,.0f}",
+    ]
+    return "\n".join([*lines, "| " + " | ".join(cells) + " |"]) + "\n"
+
+
+def _orders(work: Path) -> str:
+    """First order against second, on the dev files of the treebanks with the pipelines' own tags."""
+    kept = work / "orders.json"
+    found = json.loads(kept.read_text()) if kept.exists() else {}
+    lines = ["### Order of the parser: LAS on the dev files, predicted tags (training on true tags)\n"]
+    lines += ["| treebank | first | second |", "|---|---:|---:|"]
+    for name, stem in TREEBANKS.items():
+        files = files_of(stem, work)
+        if name not in found:
+            pipeline = spinney.load(work / f"{stem.rpartition('/')[2]}.spinney")
+            train, dev = list(read_conllu(files["train"])), list(read_conllu(files["dev"]))
+            tagged = [
+                replace(one, heads=own.heads, deprels=own.deprels)
+                for one, own in zip(pipeline.annotate(dev, until="lemmas", threads=1), dev)
+            ]
+            found[name] = [
+                TreeParser.train(train, order=order, solver="adagrad", threads=1).score(tagged)
+                for order in (1, 2)
+            ]
+            kept.write_text(json.dumps(found))
+        lines.append(f"| {name} | " + " | ".join(f"{100 * one:.2f}" for one in found[name]) + " |")
+    means = np.mean([found[name] for name in TREEBANKS], axis=0)
+    return (
+        "\n".join([*lines, "| **mean** | " + " | ".join(f"**{100 * one:.2f}**" for one in means) + " |"])
+        + "\n"
+    )
+
+
+def _curves(work: Path, names: list[str]) -> str:
+    """LAS and UPOS by the number of training sentences, with and without the text of all other training sentences."""
+    lines = ["### Learning curves: LAS (UPOS) on the test files, from the treebank's tokens\n"]
+    lines += ["The raw text is that of the training file and of the dev file, without its annotation.\n"]
+    lines += ["| treebank | raw text | " + " | ".join(f"{n} sentences" for n in SIZES) + " |"]
+    lines += ["|---|---|" + "---:|" * len(SIZES)]
+    for name in names:
+        stem = TREEBANKS[name]
+        files = files_of(stem, work)
+        gold = list(read_conllu(files["test"]))
+        raw = work / f"{files['train'].stem}.txt"
+        if not raw.exists():
+            text = [raw_text(list(read_conllu(files[part]))) for part in ("train", "dev")]
+            raw.write_text("\n\n".join(text), encoding="utf-8")
+        for given in (False, True):
+            cells = []
+            for n in SIZES:
+                options = ["--limit", str(n), *(["--raw", str(raw)] if given else [])]
+                model = work / f"{stem.rpartition('/')[2]}-{n}{'-raw' if given else ''}.spinney"
+                scores = spinney_pipeline(files, model, gold, *options)["gold"]
+                cells.append(f"{f1(scores, 'LAS'):.2f} ({f1(scores, 'UPOS'):.2f})")
+            lines.append(f"| {name} | {'yes' if given else 'no'} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,221 @@
+"""Features of arcs and siblings: the kernels against the same in words, the table of hashes, and class features."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tree_crfs import odd_sentences
+
+from spinney.corpus.conllu import Sentence
+from spinney.errors import SettingError
+from spinney.inference.arcs import sibling_parts
+from spinney.parsing.treecrf import numbering
+from spinney.parsing.treecrf.candidates import every_arc, sibling_places
+from spinney.parsing.treecrf.nodes import NodeReader, hashed
+from spinney.parsing.treecrf.numbering import Program, Table, columns_of, kept, learned, numbered
+from spinney.parsing.treecrf.problem import class_features
+from spinney.parsing.treecrf.templates import BETWEEN, COLUMNS, WORD, default_templates, read_templates
+from spinney.parsing.treecrf.wording import features_in_words
+from spinney.structure import WordClasses
+
+CLASSES = {
+    "brown": WordClasses(["the", "a", "كلب", "10"], [0, 0, 1, 2], paths=["00", "0110", "1"]),
+    "flat": WordClasses(["the", "der Hund"], [1, 0]),
+}
+#: Every atom, every column, neighbours up to nine words away, prefixes of classes; for arcs and for siblings.
+EVERY = "\n".join(
+    [
+        "prune: h.upos m.upos", "label: direction", "arc: direction", "arc: distance", "arc: agreement",
+        *(f"arc: h.{column} m.{column} distance" for column in COLUMNS),
+        *(f"arc: h-{k}.lower m+{k}.upos" for k in (1, 2, 9)),
+        *(f"arc: h+{k}.form m-{k}.shape" for k in (1, 3)),
+        "arc: between.upos h.upos", "arc: between.lemma", "arc: between.brown:2 direction",
+        "arc: h.feat m.upos", "arc: m.feat", "arc: agreement h.lower direction",
+        "arc: h.brown m.brown:2", "arc: m-1.brown:3 h.flat", "arc: m.flat:4",
+        "sibling: gap", "sibling: direction gap s.upos", "sibling: s.form m.form h.form", "sibling: s.feat h.lower",
+        "sibling: s-1.lower s+1.upos m-1.xpos", "sibling: agreement s.feats", "sibling: between.upos s.lower gap",
+        "sibling: s.brown:2 distance",
+    ]
+)  # fmt: skip
+TEMPLATES = read_templates(EVERY, classes=list(CLASSES))
+
+
+def _hashes(sentences, kind, parts_of, templates=TEMPLATES):
+    """By the kernels: the hashes of the features of each part."""
+    own = [one for one in templates if one.kind == kind]
+    columns = columns_of(templates)
+    nodes = NodeReader(columns, CLASSES).read(sentences)
+    parts = parts_of(every_arc(nodes.words))
+    features, table, counts = learned(
+        parts, nodes, Program.of(own, columns), np.zeros(len(parts.base), np.int8)
+    )
+    keys = table.keys
+    found = [keys[features.ids[a:b]].tolist() for a, b in zip(features.ptr[:-1], features.ptr[1:])]
+    np.testing.assert_array_equal(counts[:, 0], np.bincount(features.ids, minlength=table.n))
+    return parts, found
+
+
+def _pairs(arcs):
+    return sibling_places(arcs, *sibling_parts(*arcs))
+
+
+@given(st.lists(odd_sentences(), min_size=1, max_size=2))
+def test_kernels_see_what_is_told_in_words(sentences):
+    reader = NodeReader([], CLASSES)
+    starts = np.cumsum([0] + [len(one) + 1 for one in sentences])
+    for kind, parts_of in (("arc", lambda arcs: arcs.parts()), ("sibling", _pairs)):
+        own = [one for one in TEMPLATES if one.kind == kind]
+        parts, found = _hashes(sentences, kind, parts_of)
+        for base, place, keys in zip(parts.base, parts.place.tolist(), found):
+            sentence = sentences[int(np.searchsorted(starts, base, side="right")) - 1]
+            head, modifier, *other = place
+            sibling = max(other[0], 0) if other else None
+            told = list(features_in_words(sentence, head, modifier, sibling, own, reader))
+            assert keys == [key for key, _ in told]
+            assert len({text for _, text in told if "direction" not in text}) > 0
+
+
+def test_all_default_templates_agree_in_kernels_and_words():
+    templates = read_templates(default_templates(["brown"]), classes=["brown"])
+    words = ["the", "كلب", "10", "a", "barks"]
+    sentence = Sentence(words, words, list("DNMDV"), list("dnmdv"), ["_", "A=b|C=d", "C=e", "A=b", "C=d|E=f"])
+    reader = NodeReader([], CLASSES)
+    for kind, parts_of in (("arc", lambda arcs: arcs.parts()), ("sibling", _pairs)):
+        own = [one for one in templates if one.kind == kind]
+        parts, found = _hashes([sentence], kind, parts_of, templates)
+        for place, keys in zip(parts.place.tolist(), found):
+            sibling = max(place[2], 0) if len(place) > 2 else None
+            told = features_in_words(sentence, place[0], place[1], sibling, own, reader)
+            assert keys == [key for key, _ in told]
+
+
+def test_what_has_many_values_is_cut_alike():
+    """Two dozen values between words, and 64 attributes or pairs of them."""
+    n = 40
+    feats = ["|".join(f"A{i}=b" for i in range(100)), *(["A=b|A=c|A=d"] * (n - 1))]
+    feats[2] = "|".join(f"A=v{i}" for i in range(30))
+    sentence = Sentence([f"w{i}" for i in range(n)], [f"l{i}" for i in range(n)], ["X"] * n, ["X"] * n, feats)
+    reader = NodeReader([], CLASSES)
+    own = [one for one in TEMPLATES if one.kind == "arc"]
+    parts, found = _hashes([sentence], "arc", lambda arcs: arcs.parts())
+    for head, modifier in ((1, 40), (40, 1), (3, 4), (3, 1), (0, 40)):
+        (at,) = np.flatnonzero((parts.place == (head, modifier)).all(axis=1))
+        told = list(features_in_words(sentence, head, modifier, None, own, reader))
+        assert found[at] == [key for key, _ in told]
+    assert sum("between.lemma" in text for _, text in told) == 24
+
+
+def test_hashes_are_those_of_files():
+    """They are in model files, so they must never change."""
+    assert hashed("dog") == 0x9F9C5ED2C1C78439
+    sentence = Sentence(["Dogs", "bark"], upos=["NOUN", "VERB"])
+    template, *_ = read_templates("arc: h.upos m.lower distance\nlabel: m.upos\nprune: h.upos")
+    ((key, _),) = features_in_words(sentence, 2, 1, None, [template], NodeReader([]))
+    assert key == 0x2DF8C5AD920239F7
+
+
+# ------------------------------------------------------------------------------------------ the table
+
+
+def _many(n):
+    """Parts whose features are many: all arcs of n words, with three templates of which two are pairs of words."""
+    sentence = Sentence([f"w{i}" for i in range(n)], upos=["X"] * n)
+    own = read_templates(
+        "arc: h.form m.form\narc: h.form m.form direction\narc: m.form h-1.form\nlabel: m.upos\nprune: m.upos"
+    )[:3]
+    columns = columns_of(own)
+    nodes = NodeReader(columns).read([sentence])
+    return every_arc(nodes.words).parts(), nodes, Program.of(own, columns)
+
+
+def test_the_table_grows_beyond_its_first_size():
+    parts, nodes, program = _many(130)
+    gold = (np.arange(len(parts.base)) % 3 == 0).astype(np.int8)
+    features, table, counts = learned(parts, nodes, program, gold)
+    assert table.n > len(Table.empty().slots) // 2
+    assert len(table.slots) > len(Table.empty().slots)
+    keys = table.keys
+    assert len(set(keys.tolist())) == table.n == len(counts)
+    part = np.repeat(np.arange(len(gold)), np.diff(features.ptr))
+    np.testing.assert_array_equal(counts[:, 0], np.bincount(features.ids, minlength=table.n))
+    np.testing.assert_array_equal(counts[:, 1], np.bincount(features.ids, gold[part], table.n).astype(int))
+    np.testing.assert_array_equal(np.diff(features.ptr), 3)
+    np.testing.assert_array_equal(counts[features.ids, 2], np.tile([0, 1, 2], len(gold)))
+    again = numbered(parts, nodes, program, Table.of(keys))
+    np.testing.assert_array_equal(again.ids, features.ids)
+    np.testing.assert_array_equal(again.ptr, features.ptr)
+
+
+def test_features_in_several_pieces_are_the_same(monkeypatch):
+    parts, nodes, program = _many(30)
+    gold = np.ones(len(parts.base), np.int8)
+    features, table, counts = learned(parts, nodes, program, gold)
+    monkeypatch.setattr(numbering, "_ROOM", 500)
+    pieces, other, again = learned(parts, nodes, program, gold)
+    for one, two in ((features.ptr, pieces.ptr), (features.ids, pieces.ids), (table.keys, other.keys)):
+        np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(counts, again)
+
+
+def test_only_known_features_are_found():
+    parts, nodes, program = _many(12)
+    features, table, _ = learned(parts, nodes, program, np.ones(len(parts.base), np.int8))
+    keep = np.arange(table.n) % 2 == 0
+    fewer, old = kept(features, keep)
+    found = numbered(parts, nodes, program, Table.of(table.keys[old]))
+    np.testing.assert_array_equal(found.ids, fewer.ids)
+    np.testing.assert_array_equal(found.ptr, fewer.ptr)
+
+
+@given(st.lists(st.integers(1, 2**64 - 1), unique=True, max_size=200))
+def test_tables_have_their_keys_in_order(keys):
+    keys = np.array(keys, np.uint64)
+    np.testing.assert_array_equal(Table.of(keys).keys, keys)
+
+
+def test_tables_refuse_what_is_no_key():
+    assert Table.of(np.array([3, 4, 3], np.uint64)) is None
+    assert Table.of(np.array([3, 0], np.uint64)) is None
+    assert Table.of(np.empty(0, np.uint64)).n == 0
+
+
+# ------------------------------------------------------------------------------------- classes, columns
+
+
+def test_classes_are_looked_up_as_written_then_in_small_letters():
+    reader = NodeReader(["brown", "brown:2", "flat"], CLASSES)
+    sentence = Sentence(["The", "10", "nothing"])
+    assert [reader.seen(sentence, i, "brown") for i in range(3)] == ["00", "1", "<unknown>"]
+    assert [reader.seen(Sentence(["كلب"]), 0, column) for column in ("brown", "brown:2")] == ["0110", "01"]
+    assert reader.seen(sentence, 0, "flat") == "1"
+
+
+def test_columns_that_are_missing_are_blank():
+    reader = NodeReader(["lemma", "upos", "feats"])
+    bare, blank = Sentence(["a", "b"]), Sentence(["a", "b"], ["_"] * 2, ["_"] * 2, ["_"] * 2, ["_"] * 2)
+    one, two = reader.read([bare]), reader.read([blank])
+    np.testing.assert_array_equal(one.columns, two.columns)
+    assert len(one.feat_value) == len(two.feat_value) == 0
+
+
+def test_columns_that_templates_look_at():
+    assert columns_of(TEMPLATES) == sorted(
+        {atom.column for one in TEMPLATES for atom in one.atoms if atom.code in (WORD, BETWEEN)}
+    )
+    assert len(TEMPLATES) == EVERY.count(":") - EVERY.count("brown:") - EVERY.count("flat:")
+
+
+@pytest.mark.parametrize(
+    ("names", "what"),
+    [
+        (["upos"], "must not be that of a column"),
+        (["feat"], "must not be that of a column"),
+        (["a b"], "may have letters, digits and hyphens"),
+        (["x:4"], "may have letters, digits and hyphens"),
+        (["é"], "may have letters, digits and hyphens"),
+        (["brown", "brown"], "must not come twice"),
+    ],
+)
+def test_names_of_classes_that_templates_could_not_tell_apart(names, what):
+    with pytest.raises(SettingError, match=what):
+        class_features([{name: CLASSES["flat"]} for name in names])
