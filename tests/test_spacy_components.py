@@ -166,6 +166,20 @@ def test_mistakes(models, name, config, says):
     assert "\n" not in str(caught.value)
 
 
+def test_spacy_may_ask_a_component_without_a_model_for_anything():
+    # What ``isinstance(component, Protocol)`` does, for every name that spaCy's protocols have, in any order.
+    from spacy import ty
+
+    protocols = (ty.TrainableComponent, ty.InitializableComponent, ty.ListenedToComponent)
+    names = {name for one in protocols for name in (*vars(one), *one.__annotations__)}
+    for kind in ("tagger", "ner", "textcat", "parser", "classes", "pipeline"):
+        component = spacy.blank("en").add_pipe(f"spinney_{kind}")
+        assert "model" in names
+        assert not any(isinstance(component, one) for one in protocols)
+        for name in names:
+            hasattr(component, name)
+
+
 def test_mistakes_of_the_pipeline(models, tmp_path):
     bare = spacy.blank("en")
     bare.add_pipe("spinney_ner")

@@ -91,7 +91,7 @@ class TaggerComponent(_OfTagger):
     def annotate(self, docs: Sequence[Any]) -> None:
         """Set the tags of documents."""
         sentences, rows = self.rows(docs)
-        for tokens, labels in zip(sentences, self._checked(lambda: self.model.predict(rows))):
+        for tokens, labels in zip(sentences, self._checked(lambda: self.spinney_model.predict(rows))):
             for token, label in zip(tokens, labels):
                 self._set(token, label)
         for doc in docs:
@@ -124,7 +124,7 @@ class NerComponent(_OfTagger):
         from spacy.tokens import Span
 
         sentences, rows = self.rows(docs)
-        found = iter(zip(sentences, self._checked(lambda: self.model.predict_phrases(rows))))
+        found = iter(zip(sentences, self._checked(lambda: self.spinney_model.predict_phrases(rows))))
         for doc in docs:
             spans, chances = [], []
             for _ in sentences_of(doc):
@@ -153,7 +153,7 @@ class TextcatComponent(Component):
 
     def annotate(self, docs: Sequence[Any]) -> None:
         """Set the categories of documents; a model without probabilities gives 1 to the class that it predicts."""
-        model, texts = self.model, [doc.text for doc in docs]
+        model, texts = self.spinney_model, [doc.text for doc in docs]
         if model.has_probabilities:
             rows = model.predict_proba(texts).tolist()
         else:
@@ -179,19 +179,19 @@ class ParserComponent(Component):
                 raise InputError("no sentences are marked in the document", path=self.name, remedy=remedy)
         kinds = {"parsing/HeadAutomata": self._from_tags, "parsing/TreeCRF": self._from_columns}
         for doc in docs:
-            kinds.get(self.model.kind, self._from_words)(doc, sentences_of(doc))
+            kinds.get(self.spinney_model.kind, self._from_words)(doc, sentences_of(doc))
 
     def _from_tags(self, doc: Any, sentences: list[list[Any]]) -> None:
-        attribute = _WORDS[self.model.column]
+        attribute = _WORDS[self.spinney_model.column]
         tags = [[getattr(token, attribute) for token in tokens] for tokens in sentences]
         seen = {tag for sentence in tags for tag in sentence}
-        if seen and not seen & set(self.model.tags_):
+        if seen and not seen & set(self.spinney_model.tags_):
             some = ", ".join(sorted(filter(None, seen))[:3])
             what = f"the model knows none of the tags ({some} …)" if some else f"no token has a {attribute}"
-            known = ", ".join(sorted(self.model.tags_)[:5])
+            known = ", ".join(sorted(self.spinney_model.tags_)[:5])
             remedy = f"put a component before it that sets token.{attribute} to {known} …"
             raise InputError(what, path=self.name, remedy=remedy)
-        heads = self.model.predict(tags)
+        heads = self.spinney_model.predict(tags)
         relations = [["dep" if head else "ROOT" for head in one] for one in heads]
         set_heads(doc, sentences, [one.tolist() for one in heads], relations)
 
@@ -207,7 +207,7 @@ class ParserComponent(Component):
             cells = [[str(getattr(token, column)) or "_" for token in tokens] for column in columns]
             forms, lemmas, upos, xpos, feats = cells
             words.append(Sentence(forms, lemmas, upos, xpos, feats))
-        found = self.model.parse(words)
+        found = self.spinney_model.parse(words)
         relations = [["ROOT" if one == "root" else one for one in tree.deprels] for tree in found]
         set_heads(doc, sentences, [tree.heads for tree in found], relations)
 
@@ -215,7 +215,7 @@ class ParserComponent(Component):
         from spinney.parsing.dependencies import to_dependencies
         from spinney.parsing.text import trees_of
 
-        trees = list(trees_of(self.model, [[token.text for token in tokens] for tokens in sentences]))
+        trees = list(trees_of(self.spinney_model, [[token.text for token in tokens] for tokens in sentences]))
         doc._.bracketed = "\n".join(map(str, trees))
         found = [to_dependencies(tree) for tree in trees]
         relations = [["ROOT" if one == "root" else one for one in sentence.deprels] for sentence in found]
@@ -236,16 +236,16 @@ class ClassesComponent(Component):
         """Set the classes of the tokens of documents; those of a hidden Markov chain are classes in context."""
         from spinney.corpus.text import Reading, Tokens
 
-        plain = self.model.kind == "structure/WordClasses"
-        reading = Reading() if plain else Reading.of(self.model.facts)
+        plain = self.spinney_model.kind == "structure/WordClasses"
+        reading = Reading() if plain else Reading.of(self.spinney_model.facts)
         sentences = [tokens for doc in docs for tokens in sentences_of(doc)]
         words = [self._words(tokens, reading) for tokens in sentences]
-        classes = self.model if plain else self.model.word_classes()
-        paths = classes.paths if plain else self.model.class_paths()
-        if plain or self.model.is_tree:  # without heads, a tree has no context
+        classes = self.spinney_model if plain else self.spinney_model.word_classes()
+        paths = classes.paths if plain else self.spinney_model.class_paths()
+        if plain or self.spinney_model.is_tree:  # without heads, a tree has no context
             found = [classes.encode(one).tolist() for one in words]
         else:
-            found = self.model.sentence_classes([Tokens([], one, [], []) for one in words], reading)[0]
+            found = self.spinney_model.sentence_classes([Tokens([], one, [], []) for one in words], reading)[0]
         for tokens, numbers in zip(sentences, found):
             for token, number in zip(tokens, numbers):
                 if number >= 0:

@@ -42,8 +42,12 @@ class Component:
             )
 
     @property
-    def model(self) -> Any:
-        """The model."""
+    def spinney_model(self) -> Any:
+        """The model; an error that says what to do if there is none.
+
+        It is not called ``model``: spaCy asks every component for that name when it links them, in an order that
+        changes from one process to the next, and expects an ``AttributeError`` at most.
+        """
         if self._opened is None:
             if self._bytes is None:
                 raise InputError(f"{self.name} has no model: {self._missing}")

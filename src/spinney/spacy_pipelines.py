@@ -41,7 +41,7 @@ class PipelineComponent(Component):
                 raise InputError("no sentences are marked in the document", path=self.name, remedy=remedy)
         by_doc = [sentences_of(doc) for doc in docs]
         words = [_sentence_of(tokens) for sentences in by_doc for tokens in sentences]
-        found = iter(self.model.annotate(words))
+        found = iter(self.spinney_model.annotate(words))
         for doc, sentences in zip(docs, by_doc):
             self._set(doc, sentences, [next(found) for _ in sentences])
 
@@ -82,17 +82,8 @@ def _sentence_of(tokens: Sequence[Any]) -> Any:
 
 def _row(sentence: Any, word: int) -> dict[str, str]:
     """What is annotated of a word."""
-    columns = {
-        "form": "forms",
-        "lemma": "lemmas",
-        "upos": "upos",
-        "xpos": "xpos",
-        "feats": "feats",
-        "deprel": "deprels",
-    }
-    return {
-        name: getattr(sentence, column)[word] for name, column in columns.items() if getattr(sentence, column)
-    }
+    filled = {name: getattr(sentence, column) for name, column in _COLUMNS.items()}
+    return {name: column[word] for name, column in filled.items() if column}
 
 
 def _set_columns(token: Any, row: dict[str, str]) -> None:
@@ -126,7 +117,7 @@ class PipelineTokenizer(Component):
 
         from spinney.pipeline.whole_tokens import whole_tokens
 
-        wholes = list(whole_tokens(self.model.segment([text])))
+        wholes = list(whole_tokens(self.spinney_model.segment([text])))
         if not wholes:
             return Doc(self.vocab, words=[text] if text else [], spaces=[False] if text else [])
         words, spaces, starts, inside = zip(*wholes)

@@ -131,7 +131,6 @@ def test_nothing_white_space_and_many_texts(nlp):
     assert [[t.dep_ for t in doc] for doc in nlp.pipe(texts)] == [[t.dep_ for t in nlp(one)] for one in texts]
 
 
-@pytest.mark.slow  # sometimes the reloaded component has no model: the cause is not found yet
 def test_a_saved_language_needs_no_other_file(files, nlp, tmp_path):
     import shutil
 
