@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from spinney.corpus import Sentence
+from spinney.corpus.conllu import read_conllu
 from spinney.corpus.parsers import tree_parser
 from spinney.corpus.sample_treebank import sample_raw
 from spinney.corpus.surface import original_text
 from spinney.errors import InputError, OptionError
-from spinney.pipeline import Pipeline
+from spinney.pipeline import Pipeline, fit
 from spinney.pipeline.whole_tokens import collapsed, whole_tokens
+from spinney.tagging.morphology import MorphTagger
 
 TEXT = "  Nas osu.  Vanira kelak\nlanamit!\n\nKe miru selemi. "
 
@@ -89,6 +93,44 @@ def test_classes_of_raw_text_are_a_structure(files, facts, tmp_path):
     assert told["raw_tokens"] > 200
     classes = Pipeline.load(model).structures()["classes"]
     assert "miru" in classes
+
+
+def test_vectors_of_raw_text_are_features_of_tagger_and_parser(files, tmp_path):
+    (tmp_path / "raw.txt").write_text(sample_raw(60, 4))
+    how = {"raw": (str(tmp_path / "raw.txt"),), "dimensions": 5, "jackknife": 1, "limit": 30}
+    model = fit(str(files / "train.conllu"), **how)
+    model.save(tmp_path / "m.spinney")
+    loaded = Pipeline.load(tmp_path / "m.spinney")
+    assert loaded.tags.observer.vectors["vector"].dimension == 5
+    assert len(loaded.trees.classes["vector"].paths[0]) == 5
+    assert any("vector:" in name for name in loaded.tags.observer.number)
+    assert "h.vector:" in loaded.trees.templates
+    words = [replace(one, heads=[], deprels=[]) for one in read_conllu(files / "test.conllu")]
+    assert [one.heads for one in loaded.annotate(words)] == [one.heads for one in model.annotate(words)]
+
+
+def test_raw_text_that_does_harm_is_left_out(files, tmp_path, monkeypatch, facts, spinney):
+    (tmp_path / "raw.txt").write_text(sample_raw(60, 4))
+    how = (files / "train.conllu", "--raw", tmp_path / "raw.txt", "--dev", files / "test.conllu")
+    how = (*how, "--jackknife", 1, "--limit", 30, "--lam", 0.5, "--model", tmp_path / "m.spinney")
+    told = facts("pipeline", "fit", *how)
+    assert told["raw_text"] == "helps on dev"
+    accuracy = MorphTagger.accuracy
+    monkeypatch.setattr(
+        MorphTagger, "accuracy", lambda self, dev: accuracy(self, dev) - 0.5 * bool(self.observer.classes)
+    )
+    code, out, err = spinney("pipeline", "fit", *how)
+    assert code == 0
+    assert "left out: dev is tagged better without it" in " ".join(out.split())
+    assert "raw text is left out" in " ".join(err.split())
+    assert "classes" not in Pipeline.load(tmp_path / "m.spinney").structures()
+
+
+def test_the_number_of_classes_goes_by_the_text(files, tmp_path):
+    (tmp_path / "raw.txt").write_text(sample_raw(60, 4))
+    settings = {"raw": (str(tmp_path / "raw.txt"),), "jackknife": 1}
+    few = fit(str(files / "flat.conllu"), **settings)
+    assert few.structures()["classes"].n_classes <= 32
 
 
 # ---------------------------------------------------------------------------------------------- spaCy

@@ -472,3 +472,20 @@ def test_vectors_of_lower_cased_text_are_found_for_capitals(tmp_path):
         assert one.rows(["DOG", "cat"]).tolist() == [[0.0, 1.0], [0.0, 0.0]]
         assert one.neighbours("The", 1)[0][0] == "dog"
     assert "The" not in WordVectors(["the"], [[1.0]])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_signs_give_paths(sparse):
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(40, 6)) + np.arange(6)
+    words = [f"w{i}" for i in range(40)]
+    vectors = WordVectors(words, sp.csr_array(matrix) if sparse else matrix, lowercase=True)
+    classes = vectors.sign_classes(4)
+    medians = np.median(matrix, axis=0)
+    for word, row in zip(words, matrix):
+        assert classes.prefix(word, 4) == "".join("01"[int(x > m)] for x, m in zip(row[:4], medians))
+    assert classes.lowercase
+    assert classes.n_classes <= 16
+    assert len(vectors.sign_classes(100).paths[0]) == 6  # no more than there are dimensions
+    with pytest.raises(OptionError, match="bits must be at least 1"):
+        vectors.sign_classes(0)

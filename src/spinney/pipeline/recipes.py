@@ -25,13 +25,19 @@ from spinney.pipeline.scoring import measured, system_output, treebank
 from spinney.pipeline.tokens import Tokeniser
 from spinney.settings import Settings, settings_or
 from spinney.settings.pipeline import Evaluate, Treebank
-from spinney.structure import WordClasses
 from spinney.tagging.morphology import MorphTagger
 
+#: Word classes and vectors by name, as the tagger and the parser take them.
+Features = dict[str, list[dict[str, Any]]]
 #: A training sentence with the tags and the lemmas that models which have not seen it give it.
 Predicted = Sentence
 _FEW = 10  # sentences below which tags are not predicted: models of so few say nothing
-CLASSES = "raw"  # the name of the classes in templates and models
+#: What classes and vectors of raw text are called in templates and models.
+CLASSES, VECTORS = "raw", "vector"
+_TOKENS_PER_CLASS, _FEWEST, _MOST = 500, 32, 256  # of the classes of raw text
+_SEEN = (
+    3  # times that a word must occur in the text to have a class: the contexts of rarer ones tell too little
+)
 
 
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> Pipeline:
@@ -115,7 +121,7 @@ def _resumed(s: Any, sentences: Sequence[Sentence]) -> Pipeline:
 
 def _origin(s: Any, sentences: Sequence[Sentence]) -> dict[str, Any]:
     """What tells whether a checkpoint is one of this training."""
-    names = ("dev", "raw", "classes", "order", "lam", "jackknife", "seed")
+    names = ("dev", "raw", "classes", "dimensions", "order", "lam", "jackknife", "seed")
     written = {name: getattr(s, name) for name in names}
     return {"learned_from": _fingerprint(sentences), "learned_with": written | {"raw": list(map(str, s.raw))}}
 
@@ -156,17 +162,17 @@ class _Course:
         """Learn what is missing; an interrupt leaves what was learned."""
         try:
             self.part("tokens", lambda: Tokeniser.train(self.sentences))
-            classes = self.classes()
-            self.part("tags", lambda: self.tagger(self.sentences, classes))
+            structures = self.helpful(self.structures())
+            self.part("tags", lambda: self.tagger(self.sentences, structures))
             if set(self.wanted) <= set(self.done):
                 return
-            predicted = self.predicted(classes)
+            predicted = self.predicted(structures)
             if "lemmas" in self.wanted:
                 self.part(
                     "lemmas", lambda: Lemmatiser.train(self.sentences, _labels(predicted), seed=self.s.seed)
                 )
             if "trees" in self.wanted:
-                self.part("trees", lambda: self.parser(predicted, classes))
+                self.part("trees", lambda: self.parser(predicted, structures))
         except KeyboardInterrupt:
             if not self.done:
                 raise
@@ -189,19 +195,59 @@ class _Course:
             # What is learned later sees the parts as files round them, so that resuming changes nothing.
             self.pipeline = load_task(self.s.checkpoint, "pipeline")
 
-    def tagger(self, sentences: Sequence[Sentence], classes: WordClasses | None) -> MorphTagger:
+    def tagger(self, sentences: Sequence[Sentence], structures: Features) -> MorphTagger:
         """A morphological tagger of some of the sentences."""
-        given = () if classes is None else ({CLASSES: classes},)
-        return MorphTagger.train(sentences, classes=given, seed=self.s.seed, threads=self.s.threads)
+        return MorphTagger.train(sentences, seed=self.s.seed, threads=self.s.threads, **structures)
 
-    def classes(self) -> WordClasses | None:
-        """Word classes of the raw text and of the treebank's own."""
+    def structures(self) -> Features:
+        """Word classes and vectors of the raw text and the treebank's own, for the tagger and the parser."""
         if not self.s.raw:
-            return None
+            return {}
         if self.pipeline.tags is not None:  # resumed
-            known: dict[str, WordClasses] = self.pipeline.tags.observer.classes
-            return known.get(CLASSES)
+            observer = self.pipeline.tags.observer
+            known = {"classes": observer.classes, "vectors": observer.vectors}
+            return {name: [some] for name, some in known.items() if some}
+        from spinney.classes.recipes import fit as fit_classes
+        from spinney.embed.recipes import fit as fit_vectors
+
         started = time.perf_counter()
+        text = self.text()
+        n = sum(map(len, text))
+        size = self.s.classes or min(max(round(n / _TOKENS_PER_CLASS), _FEWEST), _MOST)
+        how: dict[str, Any] = {"min_count": _SEEN, "lowercase": True}
+        found = fit_classes(text, method="brown", classes=size, **how).structures()
+        structures: Features = {"classes": [{CLASSES: found["classes"]}]}
+        if self.s.dimensions:
+            made = fit_vectors(text, method="cca", dimensions=self.s.dimensions, window=(2,), **how)
+            structures["vectors"] = [{VECTORS: made.structures()["vectors"]}]
+        self.pipeline.facts["raw_tokens"] = n - sum(map(len, self.sentences))
+        self.seconds["structures"] = time.perf_counter() - started
+        return structures
+
+    def helpful(self, structures: Features) -> Features:
+        """The structures, unless held-out sentences are tagged better without them: little text may say too little."""
+        if not structures or self.dev is None or self.pipeline.tags is not None:
+            return structures
+        started = time.perf_counter()
+        found = {}
+        for name, some in (("with", structures), ("without", Features())):
+            tagger = self.tagger(self.sentences, some)
+            if tagger.facts["interrupted"]:
+                raise KeyboardInterrupt
+            found[name] = tagger.accuracy(self.dev)
+        self.pipeline.facts["raw_text_on_dev"] = found
+        self.seconds["structures"] += time.perf_counter() - started
+        if found["with"] >= found["without"]:
+            return structures
+        progress.log.warning(
+            "what was learned from %d words of raw text is left out: without it, %.2f %% of the tags in %s are right, "
+            "with it %.2f %%",
+            self.pipeline.facts["raw_tokens"], 100 * found["without"], self.s.dev, 100 * found["with"],
+        )  # fmt: skip
+        return {}
+
+    def text(self) -> list[list[str]]:
+        """The words of the treebank and of the raw text, by sentence."""
         text = [one.forms for one in self.sentences]
         for file in self.s.raw:
             with open_text(file, encoding=self.s.encoding) as stream:
@@ -209,15 +255,9 @@ class _Course:
                     text += [words for line in stream if (words := fields(line))]
                 else:
                     text += [one.forms for one in self.pipeline.tokens.segment(stream)]
-        from spinney.classes.recipes import fit as fit_classes
+        return text
 
-        found = fit_classes(text, method="brown", classes=self.s.classes, min_count=2, lowercase=True)
-        self.pipeline.facts["raw_tokens"] = sum(map(len, text)) - sum(map(len, self.sentences))
-        self.seconds["classes"] = time.perf_counter() - started
-        classes: WordClasses = found.structures()["classes"]
-        return classes
-
-    def predicted(self, classes: WordClasses | None) -> list[Predicted]:
+    def predicted(self, structures: Features) -> list[Predicted]:
         """The training sentences with the tags and lemmas that they would have if nobody had annotated them."""
         if self.s.jackknife < 2 or len(self.sentences) < _FEW:
             return list(self.sentences)
@@ -225,7 +265,7 @@ class _Course:
         lemmas = _has_lemmas(self.sentences)
 
         def train(some: list[Sentence]) -> tuple[MorphTagger, Lemmatiser | None]:
-            made = self.tagger(some, classes), Lemmatiser.train(some, seed=self.s.seed) if lemmas else None
+            made = self.tagger(some, structures), Lemmatiser.train(some, seed=self.s.seed) if lemmas else None
             if any(model is not None and model.facts.get("interrupted") for model in made):
                 raise KeyboardInterrupt
             return made
@@ -240,7 +280,7 @@ class _Course:
             replace(one, heads=gold.heads, deprels=gold.deprels) for one, gold in zip(found, self.sentences)
         ]
 
-    def parser(self, predicted: Sequence[Sentence], classes: WordClasses | None) -> TreeParser:
+    def parser(self, predicted: Sequence[Sentence], structures: Features) -> TreeParser:
         """The parser, of sentences with trees; its strength is chosen on dev, with the pipeline's own tags."""
         trees = [one for one in predicted if one.heads]
         dev = None
@@ -252,7 +292,7 @@ class _Course:
             dev = [replace(one, heads=gold.heads, deprels=gold.deprels) for one, gold in zip(tagged, whole)]
         return TreeParser.train(
             trees, dev=dev, solver="adagrad", lam=self.s.lam, order=self.s.order, seed=self.s.seed,
-            threads=self.s.threads, classes=() if classes is None else ({CLASSES: classes},),
+            threads=self.s.threads, **structures,
         )  # fmt: skip
 
 

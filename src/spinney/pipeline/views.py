@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spinney.pipeline.model import Pipeline
 
 _NAMES = {
-    "sentences": "sentences", "tokens": "tokens", "raw_tokens": "tokens of raw text",
+    "sentences": "sentences", "tokens": "tokens", "raw_tokens": "tokens of raw text", "raw_text": "raw text",
     "skipped": "bad sentences skipped", "sentences_with_trees": "sentences with trees",
     "active": "active parameters", "interrupted": "interrupted", "seconds": "seconds",
 }  # fmt: skip
@@ -32,6 +32,10 @@ _HIDDEN = ("test", "learned_from", "learned_with")
 def summary_views(pipeline: Pipeline) -> list[View]:
     """What ``fit`` prints: facts, the parts, and scores on the test treebank if one was given."""
     facts = {name: value for name, value in pipeline.facts.items() if name not in _HIDDEN}
+    dev = facts.get("raw_text_on_dev")
+    if isinstance(dev, dict):
+        helps = dev["with"] >= dev["without"]
+        facts["raw_text"] = "helps on dev" if helps else "left out: dev is tagged better without it"
     names = {name: told for name, told in _NAMES.items() if facts.get(name) not in (None, False, 0)}
     if facts.get("sentences_with_trees") == facts.get("sentences"):
         names.pop("sentences_with_trees", None)

@@ -348,12 +348,19 @@ class _ArcFeatures(_HeldOut):
     panel = FEATURES
     templates: Annotated[str | None, File, "Feature templates (default: built in)."] = None
     classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
+    vectors: Annotated[
+        tuple[Any, ...],
+        Repeated,
+        File,
+        "Word vectors as features, by the signs of their dimensions: NAME=FILE.",
+    ] = ()
 
     def check(self) -> None:
         super().check()
-        for pair in self.classes:
-            if not isinstance(pair, Mapping) and not all(str(pair).partition("=")):
-                raise SettingError("{classes} must be NAME=FILE, not {pair}", pair=repr(pair))
+        for name in ("classes", "vectors"):
+            for pair in getattr(self, name):
+                if not isinstance(pair, Mapping) and not all(str(pair).partition("=")):
+                    raise SettingError(f"{{{name}}} must be NAME=FILE, not {{pair}}", pair=repr(pair))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,7 +36,9 @@ class _Treebanks(Decoding):
     panel = DATA
     dev: Annotated[str | None, File, "Held-out treebank, on which strengths are chosen."] = None
     test: Annotated[str | None, File, "Treebank to score the pipeline on at the end."] = None
-    raw: Annotated[tuple[str, ...], Repeated, File, "Raw text of the language, for word classes."] = ()
+    raw: Annotated[
+        tuple[str, ...], Repeated, File, "Raw text of the language, for word classes and vectors."
+    ] = ()
     limit: Annotated[int | None, AtLeast(1), COUNT, "Learn from the first so many sentences only."] = None
 
 
@@ -45,7 +47,16 @@ class _Structure(Settings):
     """What raw text gives."""
 
     panel = FEATURES
-    classes: Annotated[int, AtLeast(2), AtMost(4096), "Number of word classes learned from raw text."] = 256
+    classes: Annotated[
+        int | None,
+        AtLeast(2),
+        AtMost(4096),
+        COUNT,
+        "Number of word classes learned from raw text (default: one for 500 words, from 32 to 256).",
+    ] = None
+    dimensions: Annotated[
+        int, AtLeast(0), AtMost(1000), COUNT, "Dimensions of word vectors learned from raw text; 0: none."
+    ] = 0
     order: Annotated[int, AtLeast(1), AtMost(2), "Parser: 1 sees arcs, 2 also neighbouring modifiers."] = 2
 
 
@@ -80,7 +91,7 @@ class Treebank(_Strengths, _Structure, _Treebanks, Common):
         if self.resume and self.checkpoint is None:
             raise SettingError("{resume} needs a file to continue from: give {checkpoint}")
         if not self.raw:
-            self.no_effect("classes", when="without {raw} text")
+            self.no_effect("classes", "dimensions", when="without {raw} text")
 
 
 FIT = methods(Treebank)

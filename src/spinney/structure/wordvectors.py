@@ -249,6 +249,28 @@ class WordVectors(OfWords):
         ids = found.fit_predict(self.normalised())
         return WordClasses(self.words, ids, n_classes=n, lowercase=self.lowercase)
 
+    def sign_classes(self, bits: int = 12) -> WordClasses:
+        """Classes with paths: on which side of the median each word stands in the first so many dimensions.
+
+        Words with the same path are one class, and the beginning of a path is a coarser class. So sparse models that
+        look at word classes can look at vectors, whose first dimensions matter most where a decomposition made them.
+
+        Examples
+        --------
+        >>> vectors = WordVectors(["one", "two", "red", "blue"], [[5.0, 0.1], [1.0, 0.0], [0.1, 3.0], [0.0, 1.0]])
+        >>> classes = vectors.sign_classes(2)
+        >>> classes.prefix("two", 1), classes.prefix("red", 1), classes.prefix("red", 2)
+        ('1', '0', '01')
+        """
+        if bits < 1:
+            raise OptionError(f"bits must be at least 1, not {bits}")
+        first = self.matrix[:, :bits]
+        dense = np.asarray(first.toarray() if self.is_sparse else first)
+        above = dense > np.median(dense, axis=0) if len(dense) else dense > 0
+        patterns, ids = np.unique(above, axis=0, return_inverse=True)
+        paths = ["".join("01"[bit] for bit in row) for row in patterns.astype(int).tolist()]
+        return WordClasses(self.words, ids.reshape(-1), paths=paths, lowercase=self.lowercase)
+
     def _known(self, word: str) -> int:
         place = self._words.find(word)
         if place is None:

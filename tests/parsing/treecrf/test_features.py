@@ -16,7 +16,7 @@ from spinney.parsing.treecrf.numbering import Program, Table, columns_of, kept, 
 from spinney.parsing.treecrf.problem import class_features
 from spinney.parsing.treecrf.templates import BETWEEN, COLUMNS, WORD, default_templates, read_templates
 from spinney.parsing.treecrf.wording import features_in_words
-from spinney.structure import WordClasses
+from spinney.structure import WordClasses, WordVectors
 
 CLASSES = {
     "brown": WordClasses(["the", "a", "كلب", "10"], [0, 0, 1, 2], paths=["00", "0110", "1"]),
@@ -219,3 +219,15 @@ def test_columns_that_templates_look_at():
 def test_names_of_classes_that_templates_could_not_tell_apart(names, what):
     with pytest.raises(SettingError, match=what):
         class_features([{name: CLASSES["flat"]} for name in names])
+
+
+def test_vectors_are_classes_by_signs_whose_beginnings_templates_see():
+    vectors = WordVectors(["dog", "wolf", "sees"], [[1.0, 0.0], [0.9, 0.2], [0.0, 1.0]])
+    found = class_features([{"brown": CLASSES["brown"]}], [{"v": vectors}])
+    assert list(found) == ["brown", "v"]
+    reader = NodeReader(["v", "v:1"], found)
+    dog, wolf, other = (Sentence([form]) for form in ("dog", "wolf", "cat"))
+    assert [reader.seen(one, 0, "v:1") for one in (dog, wolf, other)] == ["1", "0", "<unknown>"]
+    assert reader.seen(wolf, 0, "v") == "00"
+    with pytest.raises(SettingError, match="must not come twice"):
+        class_features([{"v": CLASSES["brown"]}], [{"v": vectors}])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ from spinney.parsing.treecrf.templates import (
     read_templates,
 )
 from spinney.structure import WordClasses
-from spinney.structure.reading import word_classes
+from spinney.structure.reading import word_classes, word_vectors
 
 #: Strengths that are tried on held-out trees, and that which is taken without any.
 _TRIED = {"elasticnet": (0.25, 0.5, 1.0), "l1": (0.25, 0.5, 1.0), "l2": (1.0, 3.0, 10.0)}
@@ -66,7 +66,7 @@ class Problem:
         trees = [sentence for sentence in sentences if len(sentence)]
         if not trees:
             raise InputError("no words to learn from")
-        classes = class_features(s.classes)
+        classes = class_features(s.classes, s.vectors)
         text = default_templates(list(classes), s.order) if s.templates is None else _content(s.templates)
         templates = read_templates(text, s.templates, list(classes))
         if s.order == 1:
@@ -143,8 +143,8 @@ def check_tags(sentences: Sequence[Sentence]) -> None:
         raise InputError("no tags in the column upos", remedy=remedy)
 
 
-def class_features(given: Sequence[Any]) -> dict[str, WordClasses]:
-    """Word classes by name, out of NAME=FILE or mappings.
+def class_features(classes: Sequence[Any], vectors: Sequence[Any] = ()) -> dict[str, WordClasses]:
+    """Word classes by name, out of NAME=FILE or mappings; vectors become classes by the signs of their dimensions.
 
     Examples
     --------
@@ -152,18 +152,23 @@ def class_features(given: Sequence[Any]) -> dict[str, WordClasses]:
     ['brown']
     """
     found: dict[str, WordClasses] = {}
-    for one in given:
-        for name, classes in [one.split("=", 1)] if isinstance(one, str) else one.items():
-            wrong = (
-                "may have letters, digits and hyphens" if not CLASS_NAME.fullmatch(name)
-                else "must not be that of a column" if name in (*COLUMNS, "feat")
-                else "must not come twice" if name in found
-                else ""
-            )  # fmt: skip
-            if wrong:
-                raise SettingError("{classes}: the name {name} " + wrong, name=repr(name))
-            found[name] = word_classes(classes)
+    for setting, name, given in [*_by_name("classes", classes), *_by_name("vectors", vectors)]:
+        wrong = (
+            "may have letters, digits and hyphens" if not CLASS_NAME.fullmatch(name)
+            else "must not be that of a column" if name in (*COLUMNS, "feat")
+            else "must not come twice" if name in found
+            else ""
+        )  # fmt: skip
+        if wrong:
+            raise SettingError(f"{{{setting}}}: the name {{name}} " + wrong, name=repr(name))
+        found[name] = word_classes(given) if setting == "classes" else word_vectors(given).sign_classes()
     return found
+
+
+def _by_name(setting: str, given: Sequence[Any]) -> Iterator[tuple[str, str, Any]]:
+    for one in given:
+        for name, structure in [one.split("=", 1)] if isinstance(one, str) else one.items():
+            yield setting, name, structure
 
 
 def _content(path: str) -> str:
