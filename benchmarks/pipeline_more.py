@@ -1,4 +1,4 @@
-"""More on pipelines: spaCy on two treebanks, English, parsers of other orders and penalties, and curves over the number of sentences.
+"""More on pipelines: spaCy on two treebanks, English, other parsers, and curves over the number of sentences.
 
 It works in the folder of the benchmark ``pipeline``, whose models it uses.
 """

@@ -28,7 +28,7 @@ from spinney.settings.pipeline import Evaluate, Treebank
 from spinney.tagging.morphology import MorphTagger
 
 #: Word classes and vectors by name, as the tagger and the parser take them.
-Features = dict[str, list[dict[str, Any]]]
+Features = dict[str, Any]
 #: A training sentence with the tags and the lemmas that models which have not seen it give it.
 Predicted = Sentence
 _FEW = 10  # sentences below which tags are not predicted: models of so few say nothing
