@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from spinney.classes.recipes import fit as fit_classes
 from spinney.corpus import Sentence
 from spinney.corpus.conllu import read_conllu
 from spinney.corpus.parsers import tree_parser
@@ -124,6 +125,21 @@ def test_raw_text_that_does_harm_is_left_out(files, tmp_path, monkeypatch, facts
     assert "left out: dev is tagged better without it" in " ".join(out.split())
     assert "raw text is left out" in " ".join(err.split())
     assert "classes" not in Pipeline.load(tmp_path / "m.spinney").structures()
+
+
+def test_classes_and_vectors_of_ones_own(files, tmp_path, facts, spinney):
+    text = [one.forms for one in read_conllu(files / "train.conllu")]
+    classes = fit_classes(text, classes=6, lowercase=True).word_classes()
+    classes.write_paths(tmp_path / "paths.txt")
+    how = (files / "train.conllu", "--limit", 30, "--jackknife", 1, "--lam", 0.5)
+    own = ("--word-classes", f"brown={tmp_path / 'paths.txt'}")
+    facts("pipeline", "fit", *how, *own, "--model", tmp_path / "m.spinney")
+    model = Pipeline.load(tmp_path / "m.spinney")
+    assert list(model.tags.observer.classes) == list(model.trees.classes) == ["brown"]
+    assert "h.brown:4" in model.trees.templates
+    code, _, err = spinney("pipeline", "fit", *how, "--word-classes", tmp_path / "paths.txt")
+    assert code == 2
+    assert "--word-classes must be NAME=FILE" in " ".join(err.split())
 
 
 def test_the_number_of_classes_goes_by_the_text(files, tmp_path):

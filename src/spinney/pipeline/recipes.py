@@ -25,6 +25,7 @@ from spinney.pipeline.scoring import measured, system_output, treebank
 from spinney.pipeline.tokens import Tokeniser
 from spinney.settings import Settings, settings_or
 from spinney.settings.pipeline import Evaluate, Treebank
+from spinney.structure.reading import word_classes, word_vectors
 from spinney.tagging.morphology import MorphTagger
 
 #: Word classes and vectors by name, as the tagger and the parser take them.
@@ -121,9 +122,11 @@ def _resumed(s: Any, sentences: Sequence[Sentence]) -> Pipeline:
 
 def _origin(s: Any, sentences: Sequence[Sentence]) -> dict[str, Any]:
     """What tells whether a checkpoint is one of this training."""
-    names = ("dev", "raw", "classes", "dimensions", "order", "lam", "jackknife", "seed")
-    written = {name: getattr(s, name) for name in names}
-    return {"learned_from": _fingerprint(sentences), "learned_with": written | {"raw": list(map(str, s.raw))}}
+    names = ("dev", "classes", "dimensions", "order", "lam", "jackknife", "seed")
+    written = {name: getattr(s, name) for name in names} | {"raw": list(map(str, s.raw))}
+    for name in ("word_classes", "word_vectors"):
+        written[name] = [one if isinstance(one, str) else sorted(one) for one in getattr(s, name)]
+    return {"learned_from": _fingerprint(sentences), "learned_with": written}
 
 
 def _fingerprint(sentences: Sequence[Sentence]) -> str:
@@ -162,7 +165,7 @@ class _Course:
         """Learn what is missing; an interrupt leaves what was learned."""
         try:
             self.part("tokens", lambda: Tokeniser.train(self.sentences))
-            structures = self.helpful(self.structures())
+            structures = self.structures()
             self.part("tags", lambda: self.tagger(self.sentences, structures))
             if set(self.wanted) <= set(self.done):
                 return
@@ -200,51 +203,56 @@ class _Course:
         return MorphTagger.train(sentences, seed=self.s.seed, threads=self.s.threads, **structures)
 
     def structures(self) -> Features:
-        """Word classes and vectors of the raw text and the treebank's own, for the tagger and the parser."""
-        if not self.s.raw:
-            return {}
+        """Word classes and vectors: those that are given, and those of the raw text and the treebank's own."""
         if self.pipeline.tags is not None:  # resumed
             observer = self.pipeline.tags.observer
-            known = {"classes": observer.classes, "vectors": observer.vectors}
-            return {name: [some] for name, some in known.items() if some}
+            return {"classes": [observer.classes], "vectors": [observer.vectors]}
+        given = {
+            "classes": [_opened(one, word_classes) for one in self.s.word_classes],
+            "vectors": [_opened(one, word_vectors) for one in self.s.word_vectors],
+        }
+        if not self.s.raw:
+            return given
+        started = time.perf_counter()
+        learned = self.learned()
+        both = {role: [*some, *([learned[role]] if role in learned else [])] for role, some in given.items()}
+        helps = self.dev is None or self.helps(given, both)
+        self.seconds["structures"] = time.perf_counter() - started
+        return both if helps else given
+
+    def learned(self) -> dict[str, dict[str, Any]]:
+        """What the raw text and the treebank's own give, by role and name."""
         from spinney.classes.recipes import fit as fit_classes
         from spinney.embed.recipes import fit as fit_vectors
 
-        started = time.perf_counter()
         text = self.text()
         n = sum(map(len, text))
+        self.pipeline.facts["raw_tokens"] = n - sum(map(len, self.sentences))
         size = self.s.classes or min(max(round(n / _TOKENS_PER_CLASS), _FEWEST), _MOST)
         how: dict[str, Any] = {"min_count": _SEEN, "lowercase": True}
-        found = fit_classes(text, method="brown", classes=size, **how).structures()
-        structures: Features = {"classes": [{CLASSES: found["classes"]}]}
-        if self.s.dimensions:
-            made = fit_vectors(text, method="cca", dimensions=self.s.dimensions, window=(2,), **how)
-            structures["vectors"] = [{VECTORS: made.structures()["vectors"]}]
-        self.pipeline.facts["raw_tokens"] = n - sum(map(len, self.sentences))
-        self.seconds["structures"] = time.perf_counter() - started
-        return structures
+        classes = fit_classes(text, method="brown", classes=size, **how).structures()["classes"]
+        if not self.s.dimensions:
+            return {"classes": {CLASSES: classes}}
+        vectors = fit_vectors(text, method="cca", dimensions=self.s.dimensions, window=(2,), **how)
+        return {"classes": {CLASSES: classes}, "vectors": {VECTORS: vectors.structures()["vectors"]}}
 
-    def helpful(self, structures: Features) -> Features:
-        """The structures, unless held-out sentences are tagged better without them: little text may say too little."""
-        if not structures or self.dev is None or self.pipeline.tags is not None:
-            return structures
-        started = time.perf_counter()
+    def helps(self, without: Features, having: Features) -> bool:
+        """Whether held-out sentences are tagged no worse with what raw text gave: little text says too little."""
         found = {}
-        for name, some in (("with", structures), ("without", Features())):
+        for name, some in (("with", having), ("without", without)):
             tagger = self.tagger(self.sentences, some)
             if tagger.facts["interrupted"]:
                 raise KeyboardInterrupt
-            found[name] = tagger.accuracy(self.dev)
+            found[name] = tagger.accuracy(self.dev or [])
         self.pipeline.facts["raw_text_on_dev"] = found
-        self.seconds["structures"] += time.perf_counter() - started
         if found["with"] >= found["without"]:
-            return structures
+            return True
         progress.log.warning(
             "what was learned from %d words of raw text is left out: without it, %.2f %% of the tags in %s are right, "
             "with it %.2f %%",
             self.pipeline.facts["raw_tokens"], 100 * found["without"], self.s.dev, 100 * found["with"],
         )  # fmt: skip
-        return {}
+        return False
 
     def text(self) -> list[list[str]]:
         """The words of the treebank and of the raw text, by sentence."""
@@ -294,6 +302,12 @@ class _Course:
             trees, dev=dev, solver="adagrad", lam=self.s.lam, order=self.s.order, seed=self.s.seed,
             threads=self.s.threads, **structures,
         )  # fmt: skip
+
+
+def _opened(given: Any, read: Callable[[Any], Any]) -> dict[str, Any]:
+    """Structures by name, out of NAME=FILE or a mapping."""
+    pairs = dict([given.split("=", 1)]) if isinstance(given, str) else given
+    return {name: read(structure) for name, structure in pairs.items()}
 
 
 def _labels(sentences: Sequence[Sentence]) -> list[list[tuple[str, str, str]]]:

@@ -292,6 +292,13 @@ class Settings:
             if setting.name in names and getattr(self, setting.name) != setting.default:
                 raise SettingError(f"{{{setting.name}}} has no effect {when}: leave it out")
 
+    def need_names(self, *names: str) -> None:
+        """Refuse a structure without a name in these settings: each is NAME=FILE, or in Python a mapping."""
+        for name in names:
+            for pair in getattr(self, name):
+                if not isinstance(pair, Mapping) and not all(str(pair).partition("=")):
+                    raise SettingError(f"{{{name}}} must be NAME=FILE, not {{pair}}", pair=repr(pair))
+
     def replace(self, **changes: Any) -> Self:
         """The same settings but for these."""
         return type(self).of(self.values() | changes)

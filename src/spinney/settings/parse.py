@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError
@@ -357,10 +356,7 @@ class _ArcFeatures(_HeldOut):
 
     def check(self) -> None:
         super().check()
-        for name in ("classes", "vectors"):
-            for pair in getattr(self, name):
-                if not isinstance(pair, Mapping) and not all(str(pair).partition("=")):
-                    raise SettingError(f"{{{name}}} must be NAME=FILE, not {{pair}}", pair=repr(pair))
+        self.need_names("classes", "vectors")
 
 
 @dataclass(frozen=True, kw_only=True)

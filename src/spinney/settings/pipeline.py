@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError
 from spinney.settings import (
@@ -57,6 +57,15 @@ class _Structure(Settings):
     dimensions: Annotated[
         int, AtLeast(0), AtMost(1000), COUNT, "Dimensions of word vectors learned from raw text; 0: none."
     ] = 0
+    word_classes: Annotated[
+        tuple[Any, ...],
+        Repeated,
+        File,
+        "Word classes of one's own as features, beside those of raw text: NAME=FILE.",
+    ] = ()
+    word_vectors: Annotated[
+        tuple[Any, ...], Repeated, File, "Word vectors of one's own as features: NAME=FILE."
+    ] = ()
     order: Annotated[int, AtLeast(1), AtMost(2), "Parser: 1 sees arcs, 2 also neighbouring modifiers."] = 2
 
 
@@ -90,6 +99,7 @@ class Treebank(_Strengths, _Structure, _Treebanks, Common):
         super().check()
         if self.resume and self.checkpoint is None:
             raise SettingError("{resume} needs a file to continue from: give {checkpoint}")
+        self.need_names("word_classes", "word_vectors")
         if not self.raw:
             self.no_effect("classes", "dimensions", when="without {raw} text")
 

@@ -95,15 +95,7 @@ class Features(Settings):
 
     def check(self) -> None:
         super().check()
-        _check_names(self)
-
-
-def _check_names(settings: Any) -> None:
-    """Refuse word classes and vectors that have no name."""
-    for name in ("classes", "vectors"):
-        for pair in getattr(settings, name):
-            if not isinstance(pair, Mapping) and not all(str(pair).partition("=")):
-                raise SettingError(f"{{{name}}} must be NAME=FILE, not {{pair}}", pair=repr(pair))
+        self.need_names("classes", "vectors")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,7 +332,7 @@ class Morph(Decoding, Kind, Common):
 
     def check(self) -> None:
         super().check()
-        _check_names(self)
+        self.need_names("classes", "vectors")
         if self.dev is not None and self.l1 is not None:
             raise SettingError("{l1} and {dev} each determine the strength: give only one of them")
 
