@@ -92,7 +92,12 @@ class Engine:
         return int(min(max(min(_BYTES, 0.4 * free) / (_ROWS * row), _FEWEST), _MOST))
 
     def parameters(
-        self, counts: NDArray[Any], scale: NDArray[Any], floor: float, transition: NDArray[Any], root: NDArray[Any]
+        self,
+        counts: NDArray[Any],
+        scale: NDArray[Any],
+        floor: float,
+        transition: NDArray[Any],
+        root: NDArray[Any],
     ) -> Parameters:
         """The parameters (:class:`spinney.inference.hidden.Laws`), on the device."""
         work = self.precision.work
@@ -126,7 +131,9 @@ class Engine:
         if waiting and not exact:
             double += single
         if total is None:
-            return Expected(double, torch.zeros_like(parameters.transition), torch.zeros_like(parameters.root), 0.0)
+            return Expected(
+                double, torch.zeros_like(parameters.transition), torch.zeros_like(parameters.root), 0.0
+            )
         edges, value = total.edges(parameters), float(total.corrected(parameters))
         return Expected(double, edges, total.roots, value)
 

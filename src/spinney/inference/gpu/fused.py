@@ -97,7 +97,10 @@ def _tree_up(
     i = tl.arange(0, WIDTH)
     column = i < C
     w = tl.load(words + k).to(tl.int64)
-    u = tl.load(counts + w * C + i, mask=column, other=0.0) * tl.load(scale + i, mask=column, other=0.0) + floor
+    u = (
+        tl.load(counts + w * C + i, mask=column, other=0.0) * tl.load(scale + i, mask=column, other=0.0)
+        + floor
+    )
     u = tl.where(column, u, 0.0)
     total = tl.sum(u, 0)
     log = tl.log(total)
@@ -153,7 +156,10 @@ def _tree_down(
     a = tl.load(child_ptr + k)
     b = tl.load(child_ptr + k + 1)
     if b > a:
-        o = tl.load(counts + w * C + i, mask=column, other=0.0) * tl.load(scale + i, mask=column, other=0.0) + floor
+        o = (
+            tl.load(counts + w * C + i, mask=column, other=0.0) * tl.load(scale + i, mask=column, other=0.0)
+            + floor
+        )
         rest = _unit(tl.where(column, o * d, 0.0), column, C)
         for e in range(a, b - 1):  # from the left: what is at k, and the siblings before
             c = tl.load(children + e).to(tl.int64)

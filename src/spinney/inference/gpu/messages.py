@@ -35,7 +35,9 @@ class Parameters(NamedTuple):
     root: torch.Tensor
 
     @classmethod
-    def of(cls, emissions: Emissions, transition: torch.Tensor, root: torch.Tensor, p: Precision) -> Parameters:
+    def of(
+        cls, emissions: Emissions, transition: torch.Tensor, root: torch.Tensor, p: Precision
+    ) -> Parameters:
         """Parameters for products of a precision."""
         transition = transition.to(p.work)
         return cls(emissions, transition, p.rounded(transition), root.to(p.work))
@@ -90,7 +92,12 @@ class Workspace:
 
 
 def sum_product(
-    layout: Layout, parameters: Parameters, steps: Any, space: Workspace, target: Target, counting: bool = True
+    layout: Layout,
+    parameters: Parameters,
+    steps: Any,
+    space: Workspace,
+    target: Target,
+    counting: bool = True,
 ) -> Found:
     """Exact messages over all levels of a batch.
 

@@ -41,7 +41,9 @@ class DeviceStatistics:
     gain: float = 1.0
 
     @classmethod
-    def of(cls, omega: torch.Tensor, tau: torch.Tensor, rho: torch.Tensor, work: torch.dtype) -> DeviceStatistics:
+    def of(
+        cls, omega: torch.Tensor, tau: torch.Tensor, rho: torch.Tensor, work: torch.dtype
+    ) -> DeviceStatistics:
         """Statistics with these counts of words, edges and roots."""
         return cls(omega.to(work), omega.sum(0, dtype=torch.float64), tau.double(), rho.double())
 
@@ -58,7 +60,9 @@ class DeviceStatistics:
         laws = (1.0 - smoothing) * _columns(own, shared) + smoothing / C
         return Parameters.of(emissions, laws, (1.0 - smoothing) * rho + smoothing / C, precision)
 
-    def step(self, words: torch.Tensor, nodes: torch.Tensor, found: Found, edges: torch.Tensor, alpha: float) -> None:
+    def step(
+        self, words: torch.Tensor, nodes: torch.Tensor, found: Found, edges: torch.Tensor, alpha: float
+    ) -> None:
         """Online EM: (1 - α) of what there was, and α of the batch (Cappé & Moulines 2009)."""
         self.gain *= 1.0 - alpha
         if self.gain < _SMALL_GAIN:  # before anything is divided by it: a first step may be 1

@@ -17,7 +17,12 @@ _AHEAD = 2  # batches that wait for the card
 
 
 def pieces(
-    ids: NDArray[Any], offsets: NDArray[Any], heads: NDArray[Any] | None = None, kinds: Any = None, *, tokens: int
+    ids: NDArray[Any],
+    offsets: NDArray[Any],
+    heads: NDArray[Any] | None = None,
+    kinds: Any = None,
+    *,
+    tokens: int,
 ) -> Iterator[Sentences]:
     """A text in parts of consecutive sentences, about ``tokens`` each; nothing is read before its part is asked for.
 
