@@ -4,9 +4,9 @@ It needs NumPy and torch only (Triton for the fused kernels), none of Spinney's 
 
     python3 benchmarks/gpu.py --check --ceilings --table --parity --billion --out results
 
-Each flag is one part, so that the parts can be run in several sessions. Text is made on the fly: words by Zipf's law over
-50,000, sentences of 22 tokens on average, written as memory-mapped files of int32. Every time is from those files to
-the finished statistics. ``--device cpu --quick`` tries the script without a card.
+Each flag is one part, so that the parts can be run in several sessions. Text is made on the fly: words by Zipf's law
+over 50,000, sentences of 22 tokens on average, written as memory-mapped files of int32. Every time is from those files
+to the finished statistics. ``--device cpu --quick`` tries the script without a card.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _mapped(path: Path, kind: Any, n: int) -> Any:
 
 
 def start(C: int, device: torch.device, work: torch.dtype) -> DeviceStatistics:
-    """Statistics like those of a model in training: every word has a few likely classes, every class a few followers."""
+    """Statistics like those of a model in training: words have a few likely classes, classes a few followers."""
     gen = torch.Generator(device).manual_seed(7)
     draw: Any = {"generator": gen, "device": device, "dtype": torch.float32}
     counts = 1e6 / torch.arange(1, WORDS + 1, device=device, dtype=torch.float32)
@@ -139,9 +139,7 @@ def ceilings(device: torch.device) -> dict[str, float]:
     """The bandwidth of copies, and operations of matrix products, measured on random numbers."""
     found: dict[str, float] = {}
     size = 1 << (28 if device.type == "cuda" else 22)
-    a, b = torch.rand(size, device=device), torch.empty(size, device=device)
-    found["copy TB/s"] = 8e-12 * size / _median(lambda: b.copy_(a), device)
-    del a, b
+    found["copy TB/s"] = _copying(size, device)
     from spinney.inference.gpu.precision import PRECISIONS, products
 
     for name in ("tf32", "bf16"):
@@ -157,6 +155,11 @@ def ceilings(device: torch.device) -> dict[str, float]:
     for name, value in found.items():
         print(f"ceiling {name:20} {value:8.2f}")
     return found
+
+
+def _copying(size: int, device: torch.device) -> float:
+    a, b = torch.rand(size, device=device), torch.empty(size, device=device)
+    return 8e-12 * size / _median(lambda: b.copy_(a), device)
 
 
 def _median(work: Any, device: torch.device, times: int = 9) -> float:

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
 """The steps of :mod:`spinney.inference.gpu.plain` as Triton kernels: each reads and writes its rows once.
 
-A program has one row of C classes of a tree, or a few rows of a chain. Posteriors are added to the rows of their words by
-atomic additions, in no fixed order: the last bits of counts differ from run to run.
+A program has one row of C classes of a tree, or a few rows of a chain. Posteriors are added to the rows of their words
+by atomic additions, in no fixed order: the last bits of counts differ from run to run.
 """
 
 import torch
@@ -172,7 +172,7 @@ def _tree_down(
         tl.store(context + c * C + i, v.to(context.dtype.element_ty), mask=column)
         rest = _unit(mu, column, C)
         tl.debug_barrier()  # what was stored above is read below
-        for j in range(0, b - 1 - a):  # from the right: the siblings after
+        for j in range(b - 1 - a):  # from the right: the siblings after
             c = tl.load(children + b - 2 - j).to(tl.int64)
             mu = tl.load(message + c * C + i, mask=column, other=0.0).to(tl.float32)
             v = tl.load(before + c * C + i, mask=column, other=0.0).to(tl.float32)

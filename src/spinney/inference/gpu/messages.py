@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -202,7 +203,7 @@ def _tree_down(
     target: Target,
 ) -> None:
     levels = layout.levels
-    widest = max((end - first for first, end in zip(levels, levels[1:])), default=0)
+    widest = max((end - first for first, end in pairwise(levels)), default=0)
     room = space.rows("down", widest, up.shape[1], up.dtype)
     down = parameters.root
     for d in range(len(levels) - 1):

@@ -2,8 +2,9 @@
 
 Class i of a node emits word w with probability ``counts[w, i]·scale[i] + floor``. Messages up are scaled to sum 1, and
 the logarithms of their sums are kept. A message down goes out as a *context*: v_c(j) = O[w_k, j] down_k(j)
-∏_{siblings c' ≠ c} μ_{c'→k}(j) for a child c of node k, scaled such that Σ_i u_c(i) (T v_c)(i) = 1; expected edges are then
-sums of u_c v_cᵀ, entry by entry times T (Grave 2014, §2.2). Nothing is divided by an entry of a message: it may be zero.
+∏_{siblings c' ≠ c} μ_{c'→k}(j) for a child c of node k, scaled such that Σ_i u_c(i) (T v_c)(i) = 1; expected edges are
+then sums of u_c v_cᵀ, entry by entry times T (Grave 2014, §2.2). Nothing is divided by an entry of a message, which may
+be zero.
 """
 
 from __future__ import annotations
