@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from spinney.errors import SettingError
@@ -118,9 +119,23 @@ class HiddenMarkovSettings(Settings):
         int | None, AtLeast(1), ROUNDS, "Stop after this many passes without progress on dev."
     ] = None
     dtype: Annotated[Literal["float32", "float64"], "Precision of the statistics."] = "float32"
+    device: Annotated[str, "What passes messages: cpu, a card (cuda, cuda:1), or auto."] = "auto"
+    precision: Annotated[Literal["tf32", "float32", "bf16"], "On a card: precision of matrix products."] = (
+        "tf32"
+    )
 
     def check(self) -> None:
         super().check()
+        if not re.fullmatch(r"auto|cpu|cuda(:[0-9]{1,3})?|torch:cpu", self.device):
+            raise SettingError("{device} must be auto, cpu, cuda, or cuda: and a number")
+        if self.device == "cpu":
+            self.no_effect("precision", when="with {device} cpu")
+        if self.dtype == "float64":
+            self.no_effect("precision", when="with {dtype} float64")
+        if self.device.startswith("cuda") and (
+            self.epsilon is not None or self.k_best not in ("auto", "none")
+        ):
+            raise SettingError("on a card messages are exact: give no {k_best} or {epsilon}, or {device} cpu")
         if self.em == "batch":
             self.no_effect("batch_tokens", "gamma", "delay", "finish", when="with {em} batch")
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from spinney.inference.gpu.layout import Sentences
+from spinney.inference.gpu.layout import Layout, Sentences
 from spinney.inference.gpu.messages import Found, Parameters, Workspace, sum_product
 from spinney.inference.gpu.plain import Emissions, Plain, Target
 from spinney.inference.gpu.precision import PRECISIONS, products
+from spinney.inference.gpu.statistics import DeviceStatistics
 from spinney.inference.gpu.streaming import batches
 
 #: Tokens whose counts of words are added up in single precision before they go to the double-precision ones.
@@ -147,19 +148,36 @@ class Engine:
 
     def found(
         self, text: Iterable[Sentences], parameters: Parameters, target: Target, counting: bool = True
-    ) -> Any:
+    ) -> Iterator[tuple[Layout, Found]]:
         """The layout of each batch, with what was found in it; posteriors go to the target."""
         unsound = None
-        K = len(parameters.transition)
-        laid = batches(text, K, self.device)
+        laid = batches(text, len(parameters.transition), self.device)
         try:
             for layout in laid:
-                with products(self.precision):
-                    found = sum_product(layout, parameters, self.steps, self.space, target, counting)
+                found = self.run(layout, parameters, target, counting)
                 if layout.unsound is not None:
                     unsound = layout.unsound if unsound is None else unsound + layout.unsound
                 yield layout, found
         finally:
-            laid.close()  # type: ignore[attr-defined]
+            laid.close()
         if unsound is not None and int(unsound):
             raise ValueError(f"{int(unsound)} tokens never reach a root: their heads make no tree")
+
+    def run(self, layout: Layout, parameters: Parameters, target: Target, counting: bool = True) -> Found:
+        """The messages of one batch."""
+        with products(self.precision):
+            return sum_product(layout, parameters, self.steps, self.space, target, counting)
+
+    def step(
+        self, layout: Layout, statistics: DeviceStatistics, smoothing: float, backoff: float
+    ) -> tuple[torch.Tensor, Callable[[float], None]]:
+        """One batch of online EM: its log-likelihood, and what takes a step of some size towards its counts."""
+        parameters = statistics.parameters(smoothing, backoff, self.precision)
+        C = len(parameters.root)
+        nodes = self.space.rows("nodes", len(layout), C, self.precision.work)
+        found = self.run(layout, parameters, Target(nodes=nodes))
+
+        def taken(alpha: float) -> None:
+            statistics.step(layout.words, nodes, found, found.edges(parameters), alpha)
+
+        return found.corrected(parameters), taken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ def pieces(
         first = end
 
 
-def batches(sentences: Iterable[Sentences], n_kinds: int, device: torch.device) -> Iterator[Layout]:
+def batches(sentences: Iterable[Sentences], n_kinds: int, device: torch.device) -> Generator[Layout]:
     """The layouts of batches of sentences; for a card they are made by a thread, on a stream of its own."""
     if device.type != "cuda":
         for some in sentences:
@@ -82,14 +82,15 @@ def _lay_out(
     sentences: Iterable[Sentences], n_kinds: int, device: torch.device, ready: queue.Queue[Any], stop: Any
 ) -> None:
     try:
-        torch.cuda.set_device(device)
-        stream: Any = torch.cuda.Stream(device)
-        with torch.cuda.stream(stream):
+        cuda: Any = torch.cuda
+        cuda.set_device(device)
+        stream = cuda.Stream(device)
+        with cuda.stream(stream):
             for some in sentences:
                 if stop.is_set():
                     return
                 layout = laid_out(some, n_kinds, device)
-                laid = torch.cuda.Event()
+                laid = cuda.Event()
                 laid.record(stream)
                 ready.put((layout, laid))
     except BaseException as error:  # raised again where the batches are wanted
