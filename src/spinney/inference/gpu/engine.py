@@ -135,16 +135,15 @@ class Engine:
             return Expected(
                 double, torch.zeros_like(parameters.transition), torch.zeros_like(parameters.root), 0.0
             )
-        edges, value = total.edges(parameters), float(total.corrected(parameters))
+        edges, value = total.edges(parameters), float(total.log_likelihood)
         return Expected(double, edges, total.roots, value)
 
     def log_likelihood(self, text: Iterable[Sentences], parameters: Parameters) -> float:
-        """Of all words. With rounded parameters the messages down are needed, too: they say what rounding changed."""
-        exact = torch.equal(parameters.transition, parameters.rounded.to(parameters.transition.dtype))
-        total = 0.0
-        for _, found in self.found(text, parameters, Target(), counting=not exact):
-            total += float(found.corrected(parameters))
-        return total
+        """Of all words: the messages up are enough for it."""
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        for _, found in self.found(text, parameters, Target(), counting=False):
+            total += found.log_likelihood
+        return float(total)
 
     def found(
         self, text: Iterable[Sentences], parameters: Parameters, target: Target, counting: bool = True
@@ -180,4 +179,4 @@ class Engine:
         def taken(alpha: float) -> None:
             statistics.step(layout.words, nodes, found, found.edges(parameters), alpha)
 
-        return found.corrected(parameters), taken
+        return found.log_likelihood, taken

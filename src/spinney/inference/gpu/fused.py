@@ -144,8 +144,17 @@ def _tree_down(
     i = tl.arange(0, WIDTH)
     column = i < C
     w = tl.load(words + k).to(tl.int64)
-    u = tl.load(up + k * C + i, mask=column, other=0.0).to(tl.float32)
+    a = tl.load(child_ptr + k)
+    b = tl.load(child_ptr + k + 1)
     d = tl.load(down + local * stride + i, mask=column, other=0.0).to(tl.float32)
+    o = (
+        tl.load(counts + w * C + i, mask=column, other=0.0) * tl.load(scale + i, mask=column, other=0.0)
+        + floor
+    )
+    o = tl.where(column, o, 0.0)
+    u = _unit(o, column, C)
+    if b > a:  # without children it is the same each time, so that it is better not to take what was rounded
+        u = tl.load(up + k * C + i, mask=column, other=0.0).to(tl.float32)
     p = u * d
     total = tl.sum(p, 0)
     p = tl.where(total > _LEAST, p / tl.where(total > _LEAST, total, 1.0), 0.0)
@@ -153,14 +162,8 @@ def _tree_down(
         tl.atomic_add(target + w * C + i, p, mask=column, sem="relaxed")
     if NODES:
         tl.store(target + k * C + i, p, mask=column)
-    a = tl.load(child_ptr + k)
-    b = tl.load(child_ptr + k + 1)
     if b > a:
-        o = (
-            tl.load(counts + w * C + i, mask=column, other=0.0) * tl.load(scale + i, mask=column, other=0.0)
-            + floor
-        )
-        rest = _unit(tl.where(column, o * d, 0.0), column, C)
+        rest = _unit(o * d, column, C)
         for e in range(a, b - 1):  # from the left: what is at k, and the siblings before
             c = tl.load(children + e).to(tl.int64)
             tl.store(before + c * C + i, rest.to(before.dtype.element_ty), mask=column)

@@ -27,12 +27,15 @@ class Parameters(NamedTuple):
         ``transition[kind, i, j]``: class i at a node whose father has class j.
     rounded : tensor [K, C, C]
         The same numbers as products take them.
+    rest : tensor [K, C, C], optional
+        What rounding took away, rounded in its turn; the two together have twice as many bits.
     root : tensor [C]
     """
 
     emissions: Emissions
     transition: torch.Tensor
     rounded: torch.Tensor
+    rest: torch.Tensor | None
     root: torch.Tensor
 
     @classmethod
@@ -41,7 +44,15 @@ class Parameters(NamedTuple):
     ) -> Parameters:
         """Parameters for products of a precision."""
         transition = transition.to(p.work)
-        return cls(emissions, transition, p.rounded(transition), root.to(p.work))
+        rounded = p.rounded(transition)
+        rest = p.rounded(transition - rounded) if p.name in ("tf32", "bf16") else None
+        return cls(emissions, transition, rounded, rest, root.to(p.work))
+
+    def lift(self, up: torch.Tensor, kind: int, careful: bool, out: torch.Tensor) -> None:
+        """μ = Tᵀ u of some nodes, into ``out``; carefully: with all bits of T."""
+        torch.mm(up, self.rounded[kind], out=out)
+        if careful and self.rest is not None:
+            out.addmm_(up, self.rest[kind])
 
 
 class Found(NamedTuple):
@@ -53,7 +64,6 @@ class Found(NamedTuple):
         Σ u_c v_cᵀ: times the transition probabilities these are the expected edges.
     roots : float64 tensor [C]
     log_likelihood : float64 tensor []
-        With the rounded parameters.
     """
 
     pairs: torch.Tensor
@@ -63,14 +73,6 @@ class Found(NamedTuple):
     def edges(self, parameters: Parameters) -> torch.Tensor:
         """The expected number of edges by kind, class of the child and class of the father."""
         return self.pairs * parameters.transition
-
-    def corrected(self, parameters: Parameters) -> torch.Tensor:
-        """The log-likelihood, less what the rounding of the transition probabilities changed, to first order.
-
-        d log P / d T_ij is Σ u_c(i) v_c(j). Without this a hundred-thousandth of a nat per token is easily lost.
-        """
-        change = parameters.transition.double() - parameters.rounded.double()
-        return self.log_likelihood + (self.pairs * change).sum()
 
 
 class Workspace:
@@ -117,11 +119,15 @@ def sum_product(
     counting
         Whether anything but the likelihood is wanted.
     """
-    pass_up, pass_down = (_up, _down) if layout.children is None else (_tree_up, _tree_down)
+    tree = layout.children is not None
+    pass_up, pass_down = (_tree_up, _tree_down) if tree else (_up, _down)
     n, C, precision = len(layout), len(parameters.root), steps.precision
+    # A word without children sends the same message each time, with the same errors, and many meet at its father:
+    # trees take all bits of T on the way up. In chains errors of messages cancel, and a sum corrects the likelihood.
+    careful = not counting or (tree and precision.name == "tf32")
     up = space.rows("up", n, C, precision.stored)
     logs = space.rows("logs", n, 1, precision.work)[:, 0]
-    message = pass_up(layout, parameters, steps, space, up, logs)
+    message = pass_up(layout, parameters, steps, space, up, logs, careful)
     roots = up[: layout.n_roots].to(precision.work) * parameters.root
     chance = roots.sum(1)
     log_likelihood = logs.sum(dtype=torch.float64) + chance.log().sum(dtype=torch.float64)
@@ -131,6 +137,9 @@ def sum_product(
     context = space.rows("context", n, C, precision.stored)
     pass_down(layout, parameters, steps, space, up, logs, message, context, target)
     _add_pairs(layout, up, context, pairs)
+    if parameters.rest is not None and not careful:
+        # To first order, for d log P / d T_ij is Σ u_c(i) v_c(j).
+        log_likelihood += (pairs * (parameters.transition.double() - parameters.rounded.double())).sum()
     roots *= torch.where(chance > 0, 1.0 / chance, 0.0)[:, None]
     return Found(pairs, roots.sum(0, dtype=torch.float64), log_likelihood)
 
@@ -139,16 +148,22 @@ def sum_product(
 
 
 def _up(
-    layout: Layout, parameters: Parameters, steps: Any, space: Workspace, up: torch.Tensor, logs: torch.Tensor
+    layout: Layout,
+    parameters: Parameters,
+    steps: Any,
+    space: Workspace,
+    up: torch.Tensor,
+    logs: torch.Tensor,
+    careful: bool,
 ) -> torch.Tensor:
-    levels, T = layout.levels, parameters.rounded[0]
+    levels = layout.levels
     message = space.rows("message", layout.n_roots, up.shape[1], up.dtype)
     below = 0
     for d in range(len(levels) - 2, -1, -1):
         first, end = levels[d], levels[d + 1]
         steps.chain_up(layout.words, parameters.emissions, message, up, logs, first, end - first, below)
         if d:
-            torch.mm(up[first:end], T, out=message[: end - first])  # μ = Tᵀ u
+            parameters.lift(up[first:end], 0, careful, message[: end - first])
         below = end - first
     return message
 
@@ -179,7 +194,13 @@ def _down(
 
 
 def _tree_up(
-    layout: Layout, parameters: Parameters, steps: Any, space: Workspace, up: torch.Tensor, logs: torch.Tensor
+    layout: Layout,
+    parameters: Parameters,
+    steps: Any,
+    space: Workspace,
+    up: torch.Tensor,
+    logs: torch.Tensor,
+    careful: bool,
 ) -> torch.Tensor:
     levels = layout.levels
     message = space.rows("message", len(layout), up.shape[1], up.dtype)
@@ -187,7 +208,7 @@ def _tree_up(
         steps.tree_up(layout, parameters.emissions, message, up, logs, levels[d], levels[d + 1])
         if d:
             for a, b, kind in layout.runs(d):
-                torch.mm(up[a:b], parameters.rounded[kind], out=message[a:b])
+                parameters.lift(up[a:b], kind, careful, message[a:b])
     return message
 
 

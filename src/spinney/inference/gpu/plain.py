@@ -90,7 +90,7 @@ class Plain:
         """
         end = first + rows
         down = _rows(down, rows, self.precision.work)
-        inverse = self._count(words, up, down, target, first, end)[:below]
+        inverse = self._count(words, up[first:end], down, target, first, end)[:below]
         known = logs[first : first + below]
         factor = torch.where(known > LEAST_LOG, inverse * torch.exp(-known), 0.0)
         v = emissions.of(words[first : first + below]) * down[:below]
@@ -130,9 +130,14 @@ class Plain:
         """Posteriors of the nodes of a level, and the contexts of all of their children."""
         work = self.precision.work
         down = _rows(down, end - first, work)
-        self._count(layout.words, up, down, target, first, end)
-        rest, _ = _scaled(emissions.of(layout.words[first:end]) * down)
+        emitted = emissions.of(layout.words[first:end])
         ranks = _by_rank(layout, first, end)
+        # A word without children has the same u each time: its posteriors are made of what was not rounded.
+        u, _ = _scaled(emitted)
+        if ranks:
+            u[ranks[0][0]] = up[first:end][ranks[0][0]].to(work)
+        self._count(layout.words, u, down, target, first, end)
+        rest, _ = _scaled(emitted * down)
         before = []
         for fathers, kids in ranks:  # what is at the father, and the siblings before
             before.append(rest[fathers])
@@ -148,8 +153,8 @@ class Plain:
     def _count(
         self, words: torch.Tensor, up: torch.Tensor, down: torch.Tensor, target: Target, first: int, end: int
     ) -> torch.Tensor:
-        """Posteriors ∝ u·down go to their target; returns the inverses of their sums."""
-        p = up[first:end] * down
+        """Posteriors ∝ u·down of some nodes go to their target; returns the inverses of their sums."""
+        p = up * down
         inverse = _inverse(p.sum(1))
         p *= inverse[:, None]
         if target.nodes is not None:
