@@ -23,7 +23,8 @@ matrices do not come near that F.
 The same reckoning for two other models. Forward-backward of a CRF with L labels spends some 4 L² operations on a token:
 10,000 with 50 labels, which a processor core does in about 5 microseconds. The sparse product with the features and the
 solver take longer, and stay where they are. It would pay from a few hundred labels on, and taggers have fewer.
-Inside-outside over all spans of n words with G binary rules costs about n³ G operations: 1.6·10⁸ for 25 words and 10,000
-rules, so a dense chart would pay. But ``parse fit`` learns from trees with known labels, where nothing is summed over
-spans, and ``apply`` first drops nearly all items of a chart: what is left is small and irregular. So neither is here.
+Inside-outside over all spans of n words with G binary rules costs about n³ G operations: 1.6·10⁸ for 25 words and
+10,000 rules, so a dense chart would pay. But ``parse fit`` learns from trees with known labels, where nothing is summed
+over spans, and ``apply`` first drops nearly all items of a chart: what is left is small and irregular. So neither is
+here.
 """
