@@ -13,7 +13,7 @@ from spinney.inference.gpu.precision import Precision, in_float32
 
 #: Nodes whose edges one product adds up. A matrix unit cuts its sums off rather than rounding them, at each addition;
 #: longer sums would lose too much, so the rest is added in double precision.
-EDGES = 8192
+EDGES = 4096
 _STACK = 1 << 29  # bytes of such sums at a time
 
 
