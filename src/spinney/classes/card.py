@@ -58,7 +58,7 @@ def chosen_device(device: str, exact: bool) -> str | None:
         _check_torch(device)
         return "cpu"
     if device == "auto":
-        if find_spec("torch") is None or not any(os.path.exists(path) for path in _DRIVERS):
+        if find_spec("torch") is None or not has_driver():
             return None
         return "cuda" if _cards() else None
     _check_torch(device)
@@ -73,6 +73,20 @@ def chosen_device(device: str, exact: bool) -> str | None:
             f"there is no device {device}: torch finds {cards} card{'s' * (cards > 1)}, numbered from 0"
         )
     return device
+
+
+def has_driver() -> bool:
+    """Whether this machine looks as if it had a card."""
+    return any(os.path.exists(path) for path in _DRIVERS)
+
+
+def cards() -> list[str]:
+    """The names of the cards that torch finds; none where torch is not installed."""
+    if find_spec("torch") is None or not has_driver():
+        return []
+    import torch
+
+    return [torch.cuda.get_device_name(i) for i in range(_cards())]
 
 
 def _check_torch(device: str) -> None:
