@@ -345,8 +345,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for part in ("check", "ceilings", "table", "parity", "billion", "profile"):
-        parser.add_argument(f"--{part}", action="store_true")
+    parser.add_argument("--check", action="store_true", help="compare Triton's kernels with plain torch")
+    parser.add_argument("--ceilings", action="store_true", help="bandwidth and matrix products")
+    parser.add_argument("--table", action="store_true", help="million tokens a second")
+    parser.add_argument("--parity", action="store_true", help="statistics against double precision")
+    parser.add_argument("--billion", action="store_true", help="one pass over very many tokens")
+    parser.add_argument("--profile", action="store_true", help="the time of each kernel in one batch")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--classes", type=int, nargs="*", default=[128, 512, 1024, 2048])
     parser.add_argument("--parity-classes", type=int, nargs="*", default=[128, 512])

@@ -88,14 +88,14 @@ class HiddenMarkovSettings(Settings):
 
     panel = TRAINING
     em: Annotated[Literal["online", "batch"], "Online or batch EM."] = "online"
-    passes: Annotated[int, AtLeast(1), ROUNDS, "Passes over the text after the last split."] = 5
+    passes: Annotated[int, AtLeast(1), ROUNDS, "Passes after the last split."] = 5
     k_best: Annotated[
         int | Literal["auto", "none"], AtLeast(1), COUNT, "Entries of a message to keep; none keeps all."
     ] = "auto"
     epsilon: Annotated[
         float | None, AtLeast(0), Below(1), "Keep all but this share of a message, at most k_best entries."
     ] = None
-    batch_tokens: Annotated[int, AtLeast(1), COUNT, "Online EM: number of tokens in a batch."] = 8192
+    batch_tokens: Annotated[int, AtLeast(1), COUNT, "Online EM: tokens in a batch."] = 8192
     gamma: Annotated[
         float | Literal["search"], Above(0), AtMost(1), "Online EM: the step size is 1/(delay + t)^gamma."
     ] = 0.6
@@ -119,10 +119,8 @@ class HiddenMarkovSettings(Settings):
         int | None, AtLeast(1), ROUNDS, "Stop after this many passes without progress on dev."
     ] = None
     dtype: Annotated[Literal["float32", "float64"], "Precision of the statistics."] = "float32"
-    device: Annotated[str, "What passes messages: cpu, a card (cuda, cuda:1), or auto."] = "auto"
-    precision: Annotated[Literal["tf32", "float32", "bf16"], "On a card: precision of matrix products."] = (
-        "tf32"
-    )
+    device: Annotated[str, "Where it learns: cpu, cuda, cuda:1."] = "auto"
+    precision: Annotated[Literal["tf32", "float32", "bf16"], "Products on a card."] = "tf32"
 
     def check(self) -> None:
         super().check()
