@@ -170,6 +170,8 @@ class HiddenMarkov(WordClassModel):
                 if not self._half.batches:
                     self.statistics_.fold()
                 self._card = None
+                if card is not None:
+                    engine(card, self._precision).clear()
                 self._note_facts(corpus, card, earlier + time.perf_counter() - started)
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,12 +73,23 @@ class Engine:
 
             if self.precision.name == "float64":
                 raise ValueError("the kernels have no double precision")
-            trial(self.precision, self.device)
+            with self.current():
+                trial(self.precision, self.device)
             self.steps = Fused(self.precision)
         except Exception as error:  # whatever a compiler raises; plain torch gives the same results
             if self.fused:
                 raise
             self.why_plain = f"{type(error).__name__}: {error}".splitlines()[0]
+
+    def current(self) -> Any:
+        """A block in which this is the current card: kernels are launched on that one."""
+        return torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext()
+
+    def clear(self) -> None:
+        """Give back the memory that messages took."""
+        self.space.clear()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
 
     @property
     def is_fused(self) -> bool:
@@ -164,7 +176,7 @@ class Engine:
 
     def run(self, layout: Layout, parameters: Parameters, target: Target, counting: bool = True) -> Found:
         """The messages of one batch."""
-        with products(self.precision):
+        with self.current(), products(self.precision):
             return sum_product(layout, parameters, self.steps, self.space, target, counting)
 
     def step(

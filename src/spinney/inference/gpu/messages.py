@@ -93,6 +93,10 @@ class Workspace:
             self._arrays[key] = array
         return array[:n]
 
+    def clear(self) -> None:
+        """Give the memory back."""
+        self._arrays.clear()
+
 
 def sum_product(
     layout: Layout,
