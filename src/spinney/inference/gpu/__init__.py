@@ -17,8 +17,8 @@ its edge. (Trees in TF32 need 8 C²: see ``messages.sum_product``.) Its two rows
 u is read for the posterior, and both are read for the edge: 5 rows, or 20 C bytes in single precision, if all else
 stays in the card's cache. So a card with F operations and B bytes a second passes at most 1 / max(6 C² / F, 20 C / B)
 tokens a second. With the F and B that ``benchmarks/gpu.py`` measured on an H200 for each size (in TF32 110, 226, 324
-and 311·10¹² operations, and 4.1·10¹² bytes) that is 1,119 million tokens at 128 classes, 144 million at 512, 52 million at
-1,024 and 12 million at 2,048.
+and 311·10¹² operations, and 4.1·10¹² bytes) that is 1,119 million tokens at 128 classes, 144 million at 512, 52
+million at 1,024 and 12 million at 2,048.
 
 The same reckoning for two other models. Forward-backward of a CRF with L labels spends some 4 L² operations on a token:
 10,000 with 50 labels, which a processor core does in about 5 microseconds. The sparse product with the features and the
