@@ -17,7 +17,7 @@ from spinney.cli.verbs import names_of
 def test_the_doctor_tells_what_there_is(facts):
     found = facts("doctor")
     assert set(found) == {
-        "versions", "platform", "processors", "kernels", "extras", "folders", "terminal", "problems",
+        "versions", "platform", "processors", "cards", "kernels", "extras", "folders", "terminal", "problems",
     }  # fmt: skip
     assert all(found["versions"].values())
     assert found["processors"]["threads"] >= 1
@@ -44,6 +44,20 @@ def test_the_doctor_tells_problems_with_a_remedy(spinney, monkeypatch, tmp_path)
     assert code == 0  # nothing of that is broken
     assert any("SPINNEY_DATA" in what for what in problems)
     assert "unset NUMBA_DISABLE_JIT" in problems.values()
+
+
+def test_the_doctor_names_graphics_cards(spinney, monkeypatch):
+    from spinney.classes import card
+    from spinney.cli import doctor
+
+    monkeypatch.setattr(card, "has_driver", lambda: True)
+    monkeypatch.setattr(card, "cards", lambda: ["Card A", "Card B"])
+    assert "Card B" in spinney("doctor")[1]
+    monkeypatch.setattr(card, "cards", list)
+    monkeypatch.setitem(doctor._EXTRAS, "gpu", ("json", "a module that is there"))
+    code, out, _ = spinney("doctor", "--json")
+    assert code == 0
+    assert any("no graphics card" in problem["what"] for problem in json.loads(out)["problems"])
 
 
 def test_what_is_broken_ends_with_1(spinney, monkeypatch):

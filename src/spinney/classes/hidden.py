@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.checking import seed, whole
+from spinney.classes.card import CardLearner, chosen_device, device_name, engine
 from spinney.classes.em import Done, EMTraining, beginning
 from spinney.classes.learning import Corpus, Half, Learner, Messages, Trees
 from spinney.classes.model import Cells, Homonym, InClasses, WordClassModel
@@ -62,7 +63,9 @@ class HiddenMarkov(WordClassModel):
         pass of batch EM, so that rare words are counted over the whole text. ``start`` begins with fewer classes and
         splits all of them, repeatedly, until there are ``n_classes``. ``smoothing`` is the share of each distribution
         that is given to the uniform one: with 0, a text with a word that was never seen has likelihood 0. With
-        ``typed``, ``backoff`` is the weight of the shared matrix in each, in masses of a mean column.
+        ``typed``, ``backoff`` is the weight of the shared matrix in each, in masses of a mean column. ``device`` is
+        what passes messages while it learns: ``"cpu"``, a card (``"cuda"``, ``"cuda:1"``), whose messages are exact
+        and whose matrix products have some ``precision``, or ``"auto"``: a card if there is one and torch is installed.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class HiddenMarkov(WordClassModel):
     """
 
     kind = "classes/HiddenMarkov"
+    _card: str | None = None  # the device of torch that passes messages, while the model learns
 
     def __init__(
         self,
@@ -126,6 +130,9 @@ class HiddenMarkov(WordClassModel):
         """
         started = time.perf_counter()
         self._check()
+        card = chosen_device(
+            self.how.device, self.how.k_best in ("auto", "none") and self.how.epsilon is None
+        )
         if not checked_text(text).n_tokens:
             raise InputError("there are no words to learn from")
         if self.n_classes > len(text.vocabulary):
@@ -155,13 +162,17 @@ class HiddenMarkov(WordClassModel):
         training = EMTraining(self, corpus, held_out, checkpoint)
         with one_blas_thread():
             try:
+                self._card = card
                 if self.how.gamma == "search" and self.how.em == "online" and not searched:
                     training.search_gamma()
                 training.run()
             finally:
                 if not self._half.batches:
                     self.statistics_.fold()
-                self._note_facts(corpus, earlier + time.perf_counter() - started)
+                self._card = None
+                if card is not None:
+                    engine(card, self._precision).clear()
+                self._note_facts(corpus, card, earlier + time.perf_counter() - started)
         return self
 
     def _go_on(self, init: HiddenMarkov) -> bool:
@@ -205,7 +216,7 @@ class HiddenMarkov(WordClassModel):
 
     @property
     def _learner(self) -> Learner:
-        return Learner(
+        how = (
             self._messages,
             self.how.smoothing,
             self.how.backoff,
@@ -213,6 +224,16 @@ class HiddenMarkov(WordClassModel):
             self.threads or default_threads(),
             self.how.noise,
         )
+        return (
+            Learner(*how)
+            if self._card is None
+            else CardLearner(*how, engine=engine(self._card, self._precision))
+        )
+
+    @property
+    def _precision(self) -> str:
+        """In which numbers a card takes products."""
+        return "float64" if self.how.dtype == "float64" else self.how.precision
 
     def _check_origin(self, init: HiddenMarkov, text: TokenArrays) -> None:
         init._check_fitted()
@@ -242,7 +263,7 @@ class HiddenMarkov(WordClassModel):
             return Corpus(text, True)
         return Corpus(text, True, kind_numbers(text, self.relations_))
 
-    def _note_facts(self, corpus: Corpus, seconds: float) -> None:
+    def _note_facts(self, corpus: Corpus, card: str | None, seconds: float) -> None:
         trace = self.facts["trace"]
         V, C = self.statistics_.omega.shape
         self.facts |= {
@@ -258,6 +279,8 @@ class HiddenMarkov(WordClassModel):
             "passes": sum(1 for _ in trace),
             "log_likelihood": trace[-1]["log_likelihood"] if trace else None,
             "dev_log_likelihood": trace[-1].get("dev") if trace else None,
+            "device": None if card is None else device_name(card),
+            "precision": None if card is None else self._precision,
             "seconds": seconds,
             "tokens_per_second": corpus.arrays.n_tokens
             * len(trace)

@@ -16,7 +16,7 @@ Floats = NDArray[Any]
 
 _SMALL_GAIN = 1e-10
 #: A class with less than this share of the mean mass is dead: no word will ever come back to it.
-_DEAD = 1e-5
+DEAD = 1e-5
 
 
 @dataclass
@@ -125,7 +125,7 @@ class Statistics:
     @uninterrupted()
     def revive(self, rng: np.random.Generator, noise: float) -> int:
         """Give each dead class half of the heaviest one; returns how many were dead."""
-        dead = np.flatnonzero(self.mass < _DEAD * self.mass.mean())
+        dead = np.flatnonzero(self.mass < DEAD * self.mass.mean())
         for i in dead.tolist():
             heavy = int(self.mass.argmax())
             half = 0.5 * self.omega[:, heavy]

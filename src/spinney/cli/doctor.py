@@ -25,6 +25,7 @@ _EXTRAS: Final = {
     "bpe": ("tokenizers", "language models of pieces of words"),
     "tune": ("optuna", "tuning with Optuna"),
     "serve": ("uvicorn", "serving models by HTTP"),
+    "gpu": ("torch", "hidden Markov models on a graphics card"),
 }
 _LITTLE: Final = 500_000_000  # bytes of free space that large texts need
 
@@ -42,6 +43,7 @@ def doctor(call: Call) -> int:
         "versions": _versions(),
         "platform": _platform(),
         "processors": _processors(call.settings.threads),
+        "cards": _cards(),
         "kernels": _kernels(),
         "extras": _extras(),
         "folders": _folders(),
@@ -94,6 +96,16 @@ def _processors(threads: int | None) -> dict[str, Any]:
             if pool["user_api"] == "blas"
         ],
     }
+
+
+def _cards() -> dict[str, Any]:
+    """The graphics cards that torch can use, and whether the machine looks as if it had one."""
+    try:
+        from spinney.classes.card import cards, has_driver
+
+        return {"driver": has_driver(), "cards": cards()}
+    except Exception as error:  # as above
+        return {"driver": None, "cards": [], "error": " ".join(str(error).split())}
 
 
 def _kernels() -> dict[str, Any]:
@@ -177,6 +189,11 @@ def _problems(facts: dict[str, Any]) -> list[dict[str, Any]]:
             f"the source is version {spinney.__version__}, but version {installed} is installed",
             "pip install --editable . (or --upgrade)",
         )
+    cards = facts["cards"]
+    if "error" in cards and facts["extras"]["gpu"]["installed"]:
+        add(f"torch cannot be used: {cards['error']}", "pip install --force-reinstall torch")
+    elif cards["driver"] and not cards["cards"] and facts["extras"]["gpu"]["installed"]:
+        add("torch finds no graphics card, though a driver is there", "install a build of torch for CUDA")
     kernels = facts["kernels"]
     interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
     if "error" in kernels and not interpreted:
@@ -242,6 +259,8 @@ def _views(facts: dict[str, Any]) -> list[View]:
         "Versions": {name: version or "not installed" for name, version in facts["versions"].items()},
         "Platform": facts["platform"],
         "Processors and threads": processors,
+        "Graphics cards": {f"cuda:{i}": name for i, name in enumerate(facts["cards"]["cards"])}
+        or {"cards": _no_cards(facts)},
         "Kernels": _kernels_shown(facts["kernels"], facts.get("compiled")),
         "Extras": {
             name: f"{'installed' if extra['installed'] else extra['install']} ({extra['for']})"
@@ -253,6 +272,14 @@ def _views(facts: dict[str, Any]) -> list[View]:
     }
     views: list[View] = [Facts("", title, values) for title, values in shown.items() if values]
     return views if facts["problems"] else [*views, Note("No problems found.")]
+
+
+def _no_cards(facts: dict[str, Any]) -> str:
+    return (
+        "none"
+        if facts["extras"]["gpu"]["installed"] or not facts["cards"]["driver"]
+        else "torch is not installed"
+    )
 
 
 def _kernels_shown(kernels: dict[str, Any], compiled: dict[str, Any] | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from spinney.errors import SettingError
@@ -87,14 +88,14 @@ class HiddenMarkovSettings(Settings):
 
     panel = TRAINING
     em: Annotated[Literal["online", "batch"], "Online or batch EM."] = "online"
-    passes: Annotated[int, AtLeast(1), ROUNDS, "Passes over the text after the last split."] = 5
+    passes: Annotated[int, AtLeast(1), ROUNDS, "Passes after the last split."] = 5
     k_best: Annotated[
         int | Literal["auto", "none"], AtLeast(1), COUNT, "Entries of a message to keep; none keeps all."
     ] = "auto"
     epsilon: Annotated[
         float | None, AtLeast(0), Below(1), "Keep all but this share of a message, at most k_best entries."
     ] = None
-    batch_tokens: Annotated[int, AtLeast(1), COUNT, "Online EM: number of tokens in a batch."] = 8192
+    batch_tokens: Annotated[int, AtLeast(1), COUNT, "Online EM: tokens in a batch."] = 8192
     gamma: Annotated[
         float | Literal["search"], Above(0), AtMost(1), "Online EM: the step size is 1/(delay + t)^gamma."
     ] = 0.6
@@ -118,9 +119,21 @@ class HiddenMarkovSettings(Settings):
         int | None, AtLeast(1), ROUNDS, "Stop after this many passes without progress on dev."
     ] = None
     dtype: Annotated[Literal["float32", "float64"], "Precision of the statistics."] = "float32"
+    device: Annotated[str, "Where it learns: cpu, cuda, cuda:1."] = "auto"
+    precision: Annotated[Literal["tf32", "float32", "bf16"], "Products on a card."] = "tf32"
 
     def check(self) -> None:
         super().check()
+        if not re.fullmatch(r"auto|cpu|cuda(:[0-9]{1,3})?|torch:cpu", self.device):
+            raise SettingError("{device} must be auto, cpu, cuda, or cuda: and a number")
+        if self.device == "cpu":
+            self.no_effect("precision", when="with {device} cpu")
+        if self.dtype == "float64":
+            self.no_effect("precision", when="with {dtype} float64")
+        if self.device.startswith("cuda") and (
+            self.epsilon is not None or self.k_best not in ("auto", "none")
+        ):
+            raise SettingError("on a card messages are exact: give no {k_best} or {epsilon}, or {device} cpu")
         if self.em == "batch":
             self.no_effect("batch_tokens", "gamma", "delay", "finish", when="with {em} batch")
 
