@@ -1,9 +1,9 @@
 """Spinney: small, sparse, readable models of text, and the structure that makes them so.
 
-``spinney.load(path)`` opens a model file of any task, and ``with spinney.on(cluster):`` works on a Dask cluster. The packages are there after ``import spinney``, each imported
-when it is first used: ``spinney.tagging``, ``classify``, ``classes``, ``embed``, ``lm``, ``parsing`` and ``trend`` for
-tasks, ``spinney.pipeline`` for all of the way from text to trees, ``spinney.structure`` for what they
-exchange, ``spinney.optim`` for losses, penalties and solvers.
+``spinney.load(path)`` opens a model file of any task, and ``with spinney.on(cluster):`` works on a Dask cluster. The
+packages are there after ``import spinney``, each imported when it is first used: ``spinney.tagging``, ``classify``,
+``classes``, ``embed``, ``lm``, ``parsing`` and ``trend`` for tasks, ``spinney.pipeline`` for all of the way from text to
+trees, ``spinney.structure`` for what they exchange, ``spinney.optim`` for losses, penalties and solvers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PACKAGES = (
 
 
 def __getattr__(name: str) -> Any:
-    """Import ``load``, ``on`` and the packages only when they are asked for, so that the command line starts without NumPy."""
+    """Import names and packages only when they are asked for, so that the command line starts without NumPy."""
     if name == "load":
         from spinney.kinds import load
 

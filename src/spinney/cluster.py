@@ -4,7 +4,8 @@
 become tasks of its workers. Three rules keep the bits and the memory the same as on threads:
 
 - Results are asked for in the order of the shards, and only a few tasks are under way at a time.
-- What is large goes to a worker directly, not through the scheduler; what is :class:`~spinney.parallel.Kept` goes once.
+- What is large goes to a worker directly, not through the scheduler, and within one machine by shared memory; what is
+  :class:`~spinney.parallel.Kept` goes once.
 - A task that a worker took with it when it died is sent again, with its data. Tasks are pure: the answer is the same.
 """
 
@@ -17,26 +18,48 @@ import logging
 import os
 import pickle
 import re
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import spinney
-from spinney.errors import OptionError, SpinneyError
-from spinney.parallel import FAN_IN, Kept, Pure, alone, one_blas_thread, running_on
+from spinney.errors import OptionError, SettingError, SpinneyError
+from spinney.parallel import (
+    FAN_IN,
+    Kept,
+    Pure,
+    alone,
+    arguments_of,
+    elsewhere,
+    is_alone,
+    one_blas_thread,
+    running_on,
+)
 from spinney.progress import log
+from spinney.settings import Settings
+from spinney.shared_files import Packed, packed, shared_folder
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 #: The variable that names a cluster where no setting does.
 VARIABLE = "SPINNEY_CLUSTER"
 _LOCAL = re.compile(r"local(?::(\d{1,4}))?")
-_LARGE = 1 << 16  # bytes from which on an argument goes to a worker directly
-_ATTEMPTS = 6  # how often a task is sent before it is given up
+#: Bytes from which on an argument goes to a worker by itself: of a shard, and of what many calls share. Below, it goes
+#: with the task, which takes less time, and which the scheduler can send again without asking.
+_LARGE, _LARGE_SHARED = 1 << 22, 1 << 18
+_MAPPED = 1 << 17  # bytes from which on a value goes through shared memory, if there is any
+_ATTEMPTS, _PAUSE = (
+    8,
+    0.05,
+)  # how often a task is sent before it is given up, and seconds before the second time
 _NEEDS = "a cluster needs the package distributed: pip install 'spinney[dask]'"
 _numbers = count()
 
@@ -48,9 +71,9 @@ def on(cluster: Any) -> Iterator[None]:
     Parameters
     ----------
     cluster
-        A ``distributed.Client``; the address of a scheduler, such as ``"tcp://host:8786"``; ``"local"`` or ``"local:4"``
-        for processes on this machine with one thread each, which end with the block; or ``None`` for the threads of
-        this process. A script that asks for local processes needs ``if __name__ == "__main__":``, since each of them
+        A ``distributed.Client``; the address of a scheduler, such as ``"tcp://host:8786"``; ``"local"`` or
+        ``"local:4"`` for processes on this machine with one thread each, which end with the block; or ``None`` for the
+        threads of this process. A script that asks for local processes needs ``if __name__ == "__main__":``, since each of them
         imports it.
 
     Examples
@@ -70,11 +93,6 @@ def on(cluster: Any) -> Iterator[None]:
         log.info("%s", engine.described())
         stack.enter_context(running_on(engine))
         yield
-
-
-def wanted(setting: str | None) -> str | None:
-    """The cluster of a setting or, where there is none, of the variable ``SPINNEY_CLUSTER``."""
-    return setting or os.environ.get(VARIABLE) or None
 
 
 def check_address(address: str) -> None:
@@ -159,10 +177,23 @@ class Cluster:
             logger.setLevel(logging.CRITICAL)
         self.workers = checked_workers(client)
         self.direct = self._reaches_workers()
+        self._stack = ExitStack()
+        self.folder = self._shared_folder()
 
     def close(self) -> None:
         """Forget what was kept with the workers."""
         self._kept.clear()
+        self._stack.close()
+
+    def _shared_folder(self) -> str | None:
+        """A folder that all workers see, if they are on this machine."""
+        import platform
+
+        if {worker["host"] for worker in self.workers.values()} != {platform.node()}:
+            return None
+        folder = self._stack.enter_context(shared_folder())
+        seen = self.client.run(os.path.isdir, folder, on_error="return")
+        return folder if all(answer is True for answer in seen.values()) else None
 
     def described(self) -> str:
         """One line about the cluster, with the address of its dashboard."""
@@ -175,45 +206,44 @@ class Cluster:
 
     # -- the engine -----------------------------------------------------------------------------------
 
-    def in_order(self, function: Pure[Any, Any], shards: Iterable[Any]) -> Generator[Any, None, None]:
+    def in_order(self, function: Pure[Any], shards: Iterable[Any]) -> Generator[Any, None, None]:
         """The results in the order of the shards, computed a little ahead of the reader."""
-        return self._each(_Call, function, iter(shards), None)
+        return self._each(function, iter(shards), None)
 
     def sums(
-        self, function: Pure[Any, Any], groups: Iterable[list[Any]], reduce: Callable[[Any, Any], Any]
+        self, function: Pure[Any], groups: Iterable[list[Any]], reduce: Callable[[Any, Any], Any]
     ) -> Generator[Any, None, None]:
         """The sum of each group, taken by a worker."""
-        return self._each(_Sum, function, iter(groups), reduce, FAN_IN)
+        return self._each(function, iter(groups), reduce, FAN_IN)
 
     def _each(
-        self, kind: Any, function: Pure[Any, Any], items: Iterator[Any], reduce: Any, size: int = 1
+        self, function: Pure[Any], items: Iterator[Any], reduce: Any, size: int = 1
     ) -> Generator[Any, None, None]:
         # Two tasks for each thread, so that none waits for the next; a result waits for those before it.
         room = max(2, -(-2 * self._threads() // size) + (size > 1))
         shared = _Shared(self, function)
         waiting: deque[_Call] = deque()
+
+        def start(n: int) -> None:
+            new = [_Call(self, shared, item, reduce) for item in islice(items, n)]
+            waiting.extend(new)
+            self.place([argument for call in new for argument in call.own()])
+            for call in new:
+                call.send()
+
         try:
-            self._start(kind, shared, list(islice(items, room)), reduce, waiting)
+            start(room)
             while waiting:
                 value = waiting[0].result()
                 waiting.popleft()
-                self._start(kind, shared, list(islice(items, 1)), reduce, waiting)
+                start(1)
                 yield value
         finally:
             with suppress(Exception):  # the scheduler may be gone, which another error says better
                 for call in waiting:
                     call.drop()
-
-    def _start(
-        self, kind: Any, shared: _Shared, items: Sequence[Any], reduce: Any, waiting: deque[_Call]
-    ) -> None:
-        for item in items:
-            call = kind(self, shared, item, reduce)
-            waiting.append(call)
-        new = list(waiting)[len(waiting) - len(items) :]
-        self.place([shard for call in new for shard in call.shards()])
-        for call in new:
-            call.send()
+            for argument in shared.arguments:
+                argument.remove()
 
     def _threads(self) -> int:
         """The threads of all workers that are there now."""
@@ -265,11 +295,14 @@ class Cluster:
 class _Argument:
     """A shard or a shared argument: its value and, if it travels by itself, where it is."""
 
-    def __init__(self, cluster: Cluster, value: Any) -> None:
+    def __init__(self, cluster: Cluster, value: Any, large: int = _LARGE) -> None:
         self.cluster = cluster
         self.kept = value if isinstance(value, Kept) else None
         self.value = value.value if isinstance(value, Kept) else value
-        self.travels = self.kept is not None or _size(self.value) >= _LARGE
+        self.file: Packed | None = None
+        if self.kept is None and cluster.folder is not None and _size(self.value, _MAPPED) >= _MAPPED:
+            self.file = packed(self.value, cluster.folder)
+        self.travels = self.kept is not None or (self.file is None and _size(self.value, large) >= large)
         self.future: Future | None = None
 
     def found(self) -> bool:
@@ -286,15 +319,20 @@ class _Argument:
 
     def sent(self) -> Any:
         """What stands for it in a task."""
-        return self.future if self.travels else self.value
+        return self.future if self.travels else self.value if self.file is None else self.file
+
+    def remove(self) -> None:
+        """Nobody needs it any more."""
+        if self.file is not None:
+            self.file.remove()
 
 
 class _Shared:
     """A pure function with the arguments that all its calls share."""
 
-    def __init__(self, cluster: Cluster, function: Pure[Any, Any]) -> None:
+    def __init__(self, cluster: Cluster, function: Pure[Any]) -> None:
         self.function = function.function
-        self.arguments = [_Argument(cluster, value) for value in function.shared]
+        self.arguments = [_Argument(cluster, value, _LARGE_SHARED) for value in function.shared]
         cluster.place(self.arguments)
 
 
@@ -303,22 +341,29 @@ class _Call:
 
     def __init__(self, cluster: Cluster, shared: _Shared, shard: Any, reduce: Any = None) -> None:
         self.cluster, self.shared, self.reduce = cluster, shared, reduce
-        self.own = [_Argument(cluster, one) for one in (shard if reduce else [shard])]
+        shards = [shard] if reduce is None else shard
+        self.calls = [[_Argument(cluster, value) for value in arguments_of(one)] for one in shards]
         self.future: Any = None
 
-    def shards(self) -> list[_Argument]:
-        """Its own arguments."""
-        return self.own
+    def own(self) -> list[_Argument]:
+        """Its own arguments, not those that it shares with others."""
+        return [argument for call in self.calls for argument in call]
 
     def send(self) -> None:
-        """Submit the task."""
-        (own,) = self.own
-        self.future = self._submitted(own)
+        """Submit the tasks: one for each shard and, where there are several, one for their sum."""
+        folder = self.cluster.folder
+        if self.reduce is None or len(self.calls) == 1:
+            self.future = self._submitted(self.calls[0], folder)
+            return
+        leaves = [self._submitted(call, None) for call in self.calls]
+        self.future = self.cluster.client.submit(
+            fold, folder, self.reduce, *leaves, key=f"sum-{os.getpid()}-{next(_numbers)}", pure=False
+        )
 
-    def _submitted(self, own: _Argument) -> Future:
+    def _submitted(self, own: list[_Argument], folder: str | None) -> Future:
         name = getattr(self.shared.function, "__name__", "call").strip("_<>")
         return self.cluster.client.submit(
-            run, self.shared.function, *(one.sent() for one in self.shared.arguments), own.sent(),
+            run, folder, self.shared.function, *(one.sent() for one in (*self.shared.arguments, *own)),
             key=f"{name}-{os.getpid()}-{next(_numbers)}", pure=False,
         )  # fmt: skip
 
@@ -327,48 +372,51 @@ class _Call:
         client = self.cluster.client
         for attempt in range(_ATTEMPTS):
             with _explained(client, last=attempt + 1 == _ATTEMPTS) as lost:
-                return client.gather(self.future, direct=self.cluster.direct or None)
-            if lost:
-                with _explained(client):
-                    _wait_for_workers(client)
-                    self.cluster.place([*self.shared.arguments, *self.own], again=True)
-                    self.send()
-        raise AssertionError  # the last attempt gives a result or an error
+                found = client.gather(self.future, direct=self.cluster.direct or None)
+            if not lost:
+                break
+            time.sleep(_PAUSE * 2**attempt)  # the scheduler may learn of a death later than we do
+            with _explained(client):
+                _wait_for_workers(client)
+                self.cluster.place([*self.shared.arguments, *self.own()], again=True)
+                self.send()
+        self.future = None
+        for argument in self.own():
+            argument.remove()
+        if isinstance(found, Packed):
+            value = found.value()
+            found.remove()
+            return value
+        return found
 
     def drop(self) -> None:
         """Nobody wants it any more."""
         if self.future is not None:
             self.cluster.client.cancel([self.future], force=False)
+        for argument in self.own():
+            argument.remove()
 
 
-class _Sum(_Call):
-    """The calls of a group, and their sum, which is all that comes back."""
-
-    def send(self) -> None:
-        leaves = [self._submitted(own) for own in self.own]
-        if len(leaves) == 1:
-            self.future = leaves[0]
-            return
-        self.future = self.cluster.client.submit(
-            fold, self.reduce, *leaves, key=f"sum-{os.getpid()}-{next(_numbers)}", pure=False
-        )
-
-
-def run(function: Callable[..., Any], *arguments: Any) -> Any:
+def run(folder: str | None, function: Callable[..., Any], *arguments: Any) -> Any:
     """A call, as a worker makes it: in its own thread alone, whatever the function would do here."""
     with alone(), one_blas_thread(), running_on(None):
-        return function(*arguments)
+        found = function(*(one.value() if isinstance(one, Packed) else one for one in arguments))
+    return _by_file(found, folder)
 
 
-def fold(reduce: Callable[[Any, Any], Any], *results: Any) -> Any:
+def fold(folder: str | None, reduce: Callable[[Any, Any], Any], *results: Any) -> Any:
     """The sum of results, from the left."""
-    return functools.reduce(reduce, results)
+    return _by_file(functools.reduce(reduce, results), folder)
 
 
-def _size(value: Any) -> int:
+def _by_file(found: Any, folder: str | None) -> Any:
+    return packed(found, folder) if folder is not None and _size(found, _MAPPED) >= _MAPPED else found
+
+
+def _size(value: Any, large: int = _LARGE) -> int:
     """About how many bytes a value has; counting stops where it is large for sure."""
     found, todo = 0, [value]
-    while todo and found < _LARGE:
+    while todo and found < large:
         one = todo.pop()
         if hasattr(one, "nbytes"):
             found += int(one.nbytes)
@@ -493,7 +541,9 @@ def worker_problems(facts: dict[str, dict[str, Any]], path: str | None = None) -
             remedy = f"start it with Python {'.'.join(ours)}"
             problems.append((f"{who} runs Python {worker['python']}, not {'.'.join(ours)}", remedy))
         elif path is not None and worker.get("path") is False:
-            problems.append((f"{who} cannot read {path}", "put it where all workers find it, by the same name"))
+            problems.append(
+                (f"{who} cannot read {path}", "put it where all workers find it, by the same name")
+            )
     return problems
 
 
@@ -528,7 +578,24 @@ def _reads(path: str) -> bool:
     return True
 
 
-def at(settings: Any) -> Any:
-    """The context in which settings want their work done."""
-    address = wanted(getattr(settings, "cluster", None))
-    return nullcontext() if address is None else on(address)
+def spread(recipe: Callable[P, R]) -> Callable[P, R]:
+    """Let a recipe do its work where its setting ``cluster`` says, or the variable ``SPINNEY_CLUSTER``.
+
+    The variable counts only where no cluster is active yet, and never inside a task of one.
+    """
+
+    @functools.wraps(recipe)
+    def placed(*data: P.args, **given: P.kwargs) -> R:
+        settings = next((one for one in (*data, given.get("settings")) if isinstance(one, Settings)), None)
+        named: Any = given.get("cluster") if settings is None else getattr(settings, "cluster", None)
+        if named is not None:
+            if not isinstance(named, str):
+                raise SettingError("{cluster} must be text, not {value}", value=type(named).__name__)
+        elif not (elsewhere() or is_alone()):
+            named = os.environ.get(VARIABLE) or None
+        if named is None:
+            return recipe(*data, **given)
+        with on(named):
+            return recipe(*data, **given)
+
+    return placed

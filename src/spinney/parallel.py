@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from functools import cached_property
 from itertools import islice
 from queue import SimpleQueue
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from spinney.checking import whole
 from spinney.interrupts import uninterrupted
@@ -62,7 +62,14 @@ class Kept(Generic[Value]):
         return digest.hexdigest()
 
 
-class Pure(Generic[Shard, Statistics]):
+class Visit(NamedTuple):
+    """A shard in two arguments: data that stay with a worker, and what comes to them in this pass."""
+
+    kept: Kept[Any]
+    value: Any
+
+
+class Pure(Generic[Statistics]):
     """A function of a shard that may run in any process: it reads its arguments only, changes none, and keeps nothing.
 
     Parameters
@@ -83,8 +90,13 @@ class Pure(Generic[Shard, Statistics]):
     def __init__(self, function: Callable[..., Statistics], *shared: Any) -> None:
         self.function, self.shared = function, shared
 
-    def __call__(self, shard: Shard) -> Statistics:
-        return self.function(*map(_opened, self.shared), _opened(shard))
+    def __call__(self, shard: Any) -> Statistics:
+        return self.function(*map(_opened, self.shared), *map(_opened, arguments_of(shard)))
+
+
+def arguments_of(shard: Any) -> tuple[Any, ...]:
+    """The arguments that a shard stands for: two of a :class:`Visit`, and else itself."""
+    return tuple(shard) if isinstance(shard, Visit) else (shard,)
 
 
 def _opened(value: Any) -> Any:
@@ -94,11 +106,11 @@ def _opened(value: Any) -> Any:
 class Engine(Protocol):
     """Where pure functions run instead of on threads; :mod:`spinney.cluster` has the one there is."""
 
-    def in_order(self, function: Pure[Any, Any], shards: Iterable[Any]) -> Generator[Any, None, None]:
+    def in_order(self, function: Pure[Any], shards: Iterable[Any]) -> Generator[Any, None, None]:
         """The results in the order of the shards."""
 
     def sums(
-        self, function: Pure[Any, Any], groups: Iterable[list[Any]], reduce: Callable[[Any, Any], Any]
+        self, function: Pure[Any], groups: Iterable[list[Any]], reduce: Callable[[Any, Any], Any]
     ) -> Generator[Any, None, None]:
         """The results of each group of shards, reduced from the left, in the order of the groups."""
 
@@ -127,6 +139,16 @@ def alone() -> Iterator[None]:
         _alone.reset(token)
 
 
+def is_alone() -> bool:
+    """Whether this is a task that was sent here: its work is not spread again."""
+    return _alone.get()
+
+
+def elsewhere() -> bool:
+    """Whether pure functions go to an engine, so that data are best cut for it."""
+    return _engine.get() is not None
+
+
 def engine_for(function: Any) -> Engine | None:
     """The engine that a function goes to: none unless it is pure."""
     return _engine.get() if isinstance(function, Pure) else None
@@ -150,11 +172,11 @@ def map_reduce(
 ) -> Statistics:
     """``reduce(…reduce(reduce(f(s₀), f(s₁)), f(s₂))…)``, the calls of ``f`` on threads.
 
-    The results are reduced in the order of the shards, whichever ends first, so the sum is the same to the
-    last bit in every run. Those of a :class:`Pure` function are reduced by eights, the sums of eights by eights again,
-    and so on, here and elsewhere: so a cluster can send the sums of eights instead of all results. No more than ``2 * threads`` results wait at a time, and shards are drawn only when
-    needed, so they may come from a generator. The first error in the order of the shards is raised, and calls
-    that have not started are dropped.
+    The results are reduced in the order of the shards, whichever ends first, so the sum is the same to the last bit in
+    every run. Those of a :class:`Pure` function are reduced by eights, the sums of eights by eights again, and so on,
+    here and elsewhere: so a cluster can send the sums of eights instead of all results. No more than ``2 * threads``
+    results wait at a time, and shards are drawn only when needed, so they may come from a generator. The first error in
+    the order of the shards is raised, and calls that have not started are dropped.
 
     Parameters
     ----------
@@ -186,7 +208,8 @@ def map_reduce(
     if engine is None:
         with closing(in_order(function, shards, threads)) as results:
             return _tree((functools.reduce(reduce, group) for group in _groups(results)), reduce)
-    with closing(engine.sums(function, groups, reduce)) as sums:
+    sums: Generator[Statistics, None, None] = engine.sums(function, groups, reduce)
+    with closing(sums):
         return _tree(sums, reduce)
 
 
@@ -220,8 +243,8 @@ def in_order(
 ) -> Generator[Statistics, None, None]:
     """The results of ``function`` in the order of the shards, computed a little ahead of the reader."""
     engine = engine_for(function)
-    if engine is not None:
-        yield from engine.in_order(function, shards)  # type: ignore[arg-type]  # it is pure
+    if engine is not None and isinstance(function, Pure):
+        yield from engine.in_order(function, shards)
         return
     if whole("threads", threads, 1) == 1 or _alone.get():
         yield from map(function, shards)

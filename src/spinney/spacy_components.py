@@ -245,7 +245,9 @@ class ClassesComponent(Component):
         if plain or self.spinney_model.is_tree:  # without heads, a tree has no context
             found = [classes.encode(one).tolist() for one in words]
         else:
-            found = self.spinney_model.sentence_classes([Tokens([], one, [], []) for one in words], reading)[0]
+            found = self.spinney_model.sentence_classes([Tokens([], one, [], []) for one in words], reading)[
+                0
+            ]
         for tokens, numbers in zip(sentences, found):
             for token, number in zip(tokens, numbers):
                 if number >= 0:

@@ -57,9 +57,7 @@ def expectations(
             ends = np.cumsum([len(one.ids) for one in trees])[:-1]
             numbers = np.split(places.astype(np.int32), ends)
             of_groups.append(words)
-            yield Sentences(
-                laws.counts[words], [one._replace(ids=own) for one, own in zip(trees, numbers)]
-            )
+            yield Sentences(laws.counts[words], [one._replace(ids=own) for one, own in zip(trees, numbers)])
 
     step = Pure(expected, messages, laws.scale, laws.floor, laws.transition, laws.root)
     for i, found in enumerate(in_order(step, tasks(), threads)):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from spinney import progress
+from spinney.cluster import spread
 from spinney.corpus.conllu import Sentence
 from spinney.corpus.lines import ReadReport, fields
 from spinney.corpus.opening import open_text
@@ -34,6 +35,7 @@ _FEW = 10  # sentences below which tags are not predicted: models of so few say 
 CLASSES = "raw"  # the name of the classes in templates and models
 
 
+@spread
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> Pipeline:
     """Learn a pipeline from a treebank.
 

@@ -1,0 +1,191 @@
+"""Work on a Dask cluster: the same bits as on threads, whatever happens to the workers."""
+
+from __future__ import annotations
+
+import operator
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spinney
+from spinney import cluster as clusters
+from spinney.errors import InputError, OptionError
+from spinney.parallel import FAN_IN, Kept, Pure, Visit, elsewhere, in_order, map_reduce
+
+distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two processes, for all tests."""
+    with clusters._local(2) as made:
+        yield made
+
+
+def uneven(scale: float, i: int) -> np.ndarray:
+    """Statistics whose sum depends on its order."""
+    return scale * np.random.default_rng(i).standard_normal(50_000) * 10.0 ** (i % 17)
+
+
+def slow(i: int) -> np.ndarray:
+    time.sleep(0.05)
+    return uneven(1.0, i)
+
+
+def of_kept(kept: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    return kept * factor
+
+
+def first_letter(path: str) -> str:
+    with open(path) as file:
+        return file.read(1)
+
+
+def bad_line(i: int) -> None:
+    raise InputError("3 columns where line 1 has 4", path="train.txt", line=i, remedy="add the missing label")
+
+
+def test_sums_by_eights_are_the_same_everywhere(client):
+    for n in (1, FAN_IN, FAN_IN + 1, 67):
+        job = Pure(uneven, 3.0)
+        expected = [map_reduce(job, range(n), threads=threads) for threads in (1, 2, 3)]
+        with spinney.on(client):
+            found = map_reduce(job, range(n), threads=1)
+        for one in expected:
+            np.testing.assert_array_equal(one, found)
+
+
+def test_results_come_in_order_and_data_stay(client):
+    kept = [Kept(np.arange(100_000.0) + i) for i in range(5)]
+    with spinney.on(client):
+        for factor in (2.0, 3.0):
+            visits = (Visit(one, np.full(100_000, factor)) for one in kept)
+            for i, found in enumerate(in_order(Pure(of_kept), visits, 1)):
+                np.testing.assert_array_equal(found, (np.arange(100_000.0) + i) * factor)
+    assert not elsewhere()
+
+
+def test_functions_that_are_not_pure_stay_here(client):
+    with spinney.on(client):
+        assert map_reduce(lambda _: {os.getpid()}, range(3), threads=2, reduce=operator.or_) == {os.getpid()}
+        assert elsewhere()
+
+
+def test_a_worker_is_killed_in_the_middle_of_a_pass(client):
+    expected = map_reduce(Pure(slow), range(40), threads=2)
+    pids = client.run(os.getpid)
+    with spinney.on(client):
+        found = in_order(Pure(slow), range(40), 2)
+        results = [next(found) for _ in range(3)]
+        os.kill(next(iter(pids.values())), signal.SIGKILL)
+        results += found
+    np.testing.assert_array_equal(
+        np.concatenate(results), np.concatenate([uneven(1.0, i) for i in range(40)])
+    )
+    with spinney.on(client):
+        kept = [Kept(np.full(1000, float(i))) for i in range(16)]
+        assert map_reduce(Pure(np.sum), kept, threads=1) == 120_000
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)  # with half of the data
+        assert map_reduce(Pure(np.sum), kept, threads=1) == 120_000
+        np.testing.assert_array_equal(map_reduce(Pure(slow), range(40), threads=2), expected)
+
+
+def test_errors_of_tasks_are_those_of_the_user(client, tmp_path):
+    with spinney.on(client), pytest.raises(InputError, match=r"^train.txt:7: 3 columns .* \(add the missing"):
+        list(in_order(Pure(bad_line), [7], 1))
+
+
+def test_addresses_that_are_none():
+    with pytest.raises(OptionError, match="no cluster has the address lokal"), spinney.on("lokal"):
+        pass
+    nowhere = spinney.on("tcp://127.0.0.1:1")
+    with pytest.raises(OptionError, match="no scheduler answers at tcp:"), nowhere:
+        pass
+    with pytest.raises(OptionError, match="an address, not int"), spinney.on(3):
+        pass
+
+
+def test_workers_that_cannot_work():
+    facts = {"host": "n1", "spinney": "0.0.1", "python": "3.11.1", "path": None}
+    ((what, remedy),) = clusters.worker_problems({"tcp://a:1": facts})
+    assert what == f"the worker tcp://a:1 on n1 has spinney 0.0.1, not {spinney.__version__}"
+    assert remedy == f"pip install spinney=={spinney.__version__} there"
+    good = facts | {"spinney": spinney.__version__, "python": "2.7.1"}
+    assert "runs Python 2.7.1" in clusters.worker_problems({"tcp://a:1": good})[0][0]
+
+
+def test_a_worker_without_a_file(client, tmp_path):
+    facts = clusters.worker_facts(client, str(tmp_path / "missing.txt"))
+    problems = clusters.worker_problems(facts, "missing.txt")
+    assert len(problems) == 2
+    assert "cannot read missing.txt" in problems[0][0]
+
+
+def same_model(one, other, tmp_path: Path) -> bool:
+    """Whether two models have the same tensors and the same facts but for times."""
+    import json
+    import struct
+
+    contents = []
+    for i, model in enumerate((one, other)):
+        path = tmp_path / f"{i}.spinney"
+        model.save(path)
+        raw = path.read_bytes()
+        (n,) = struct.unpack("<Q", raw[:8])
+        header = json.loads(raw[8 : 8 + n])
+        contents.append((raw[8 + n :], _without_times(header)))
+    return contents[0] == contents[1]
+
+
+def _without_times(value):
+    if isinstance(value, dict):
+        return {
+            key: _without_times(v) for key, v in value.items() if "second" not in key and key != "threads"
+        }
+    if isinstance(value, str) and value[:1] in "{[":
+        import json
+
+        return _without_times(json.loads(value))
+    return [_without_times(v) for v in value] if isinstance(value, list) else value
+
+
+@pytest.fixture(scope="module")
+def text():
+    rng = np.random.default_rng(0)
+    return [[f"w{int(x)}" for x in rng.zipf(1.3, 18) % 300] for _ in range(1500)]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": "hmm", "classes": 8, "passes": 1},
+        {"method": "hmm", "classes": 8, "passes": 1, "em": "batch", "init": "random"},
+        {"method": "brown", "classes": 8},
+    ],
+    ids=["online", "batch", "brown"],
+)
+def test_classes_have_the_same_bits(client, text, how, tmp_path):
+    models = [spinney.classes.fit(text, threads=threads, **how) for threads in (1, 2)]
+    with spinney.on(client):
+        models.append(spinney.classes.fit(text, **how))
+    assert same_model(models[0], models[1], tmp_path)
+    assert same_model(models[0], models[2], tmp_path)
+
+
+def test_taggers_have_the_same_bits(client, text, tmp_path, monkeypatch):
+    monkeypatch.setattr("spinney.tagging.loss.AWAY", 0)
+    sentences, labels = text[:200], [[word[-1] for word in sentence] for sentence in text[:200]]
+    for penalty in ("l2", "elasticnet"):
+        how = {"patterns": ["U:%x[0,0]", "U1:%x[-1,0]", "B"], "penalty": penalty, "lam": 0.1, "max_iter": 8}
+        data = [[*zip(s, y)] for s, y in zip(sentences, labels)]
+        path = tmp_path / "train.txt"
+        path.write_text("\n".join("".join(f"{w} {t}\n" for w, t in sentence) for sentence in data))
+        models = [spinney.tagging.fit(str(path), threads=threads, **how) for threads in (1, 2)]
+        with spinney.on(client):
+            models.append(spinney.tagging.fit(str(path), **how))
+        assert same_model(models[0], models[1], tmp_path)
+        assert same_model(models[0], models[2], tmp_path)
