@@ -2,8 +2,8 @@
 
 ``spinney.load(path)`` opens a model file of any task, and ``with spinney.on(cluster):`` works on a Dask cluster. The
 packages are there after ``import spinney``, each imported when it is first used: ``spinney.tagging``, ``classify``,
-``classes``, ``embed``, ``lm``, ``parsing`` and ``trend`` for tasks, ``spinney.pipeline`` for all of the way from text to
-trees, ``spinney.structure`` for what they exchange, ``spinney.optim`` for losses, penalties and solvers.
+``classes``, ``embed``, ``lm``, ``parsing`` and ``trend`` for tasks, ``spinney.pipeline`` for all of the way from text
+to trees, ``spinney.structure`` for what they exchange, ``spinney.optim`` for losses, penalties and solvers.
 """
 
 from __future__ import annotations

@@ -60,6 +60,7 @@ _ATTEMPTS, _PAUSE = (
     8,
     0.05,
 )  # how often a task is sent before it is given up, and seconds before the second time
+_TIMEOUT = "10s"  # for the first answer of a scheduler
 _NEEDS = "a cluster needs the package distributed: pip install 'spinney[dask]'"
 _numbers = count()
 
@@ -73,8 +74,8 @@ def on(cluster: Any) -> Iterator[None]:
     cluster
         A ``distributed.Client``; the address of a scheduler, such as ``"tcp://host:8786"``; ``"local"`` or
         ``"local:4"`` for processes on this machine with one thread each, which end with the block; or ``None`` for the
-        threads of this process. A script that asks for local processes needs ``if __name__ == "__main__":``, since each of them
-        imports it.
+        threads of this process. A script that asks for local processes needs ``if __name__ == "__main__":``, since
+        each of them imports it.
 
     Examples
     --------
@@ -130,7 +131,7 @@ def _client(cluster: Any) -> Iterator[Client]:
             yield client
         return
     try:
-        client = distributed.Client(cluster, timeout="10s", set_as_default=False)
+        client = distributed.Client(cluster, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise OptionError(f"no scheduler answers at {cluster}: {_first_line(error)}") from None
     with closing(client):
@@ -255,7 +256,8 @@ class Cluster:
         """Send large arguments to workers, one after the other, all in one message."""
         away = [argument for argument in arguments if argument.travels and (again or argument.future is None)]
         if again and away:
-            held = self.client.who_has([one.future for one in away if one.future is not None])
+            sound = [one.future for one in away if one.future is not None and one.future.status == "finished"]
+            held = self.client.who_has(sound) if sound else {}
             away = [one for one in away if one.future is None or not held.get(one.future.key)]
             for one in away:
                 one.forget()

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -207,7 +207,8 @@ def map_reduce(
     groups = _groups(shards)
     if engine is None:
         with closing(in_order(function, shards, threads)) as results:
-            return _tree((functools.reduce(reduce, group) for group in _groups(results)), reduce)
+            found: Iterator[Statistics] = map(partial(functools.reduce, reduce), _groups(results))
+            return _tree(found, reduce)
     sums: Generator[Statistics, None, None] = engine.sums(function, groups, reduce)
     with closing(sums):
         return _tree(sums, reduce)
