@@ -188,3 +188,40 @@ def test_taggers_have_the_same_bits(client, text, tmp_path, monkeypatch):
             models.append(spinney.tagging.fit(str(path), **how))
         assert same_model(models[0], models[1], tmp_path)
         assert same_model(models[0], models[2], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "how", [{"order": 3}, {"order": 3, "memory": "100K"}, {"order": 2, "method": "ad"}], ids=str
+)
+def test_language_models_have_the_same_bits(client, text, how, tmp_path, monkeypatch):
+    monkeypatch.setattr("spinney.lm.runs._AWAY", 5000)
+    here = spinney.lm.fit(text, **how)
+    with spinney.on(client):
+        there = spinney.lm.fit(text, **how)
+    assert same_model(here, there, tmp_path)
+
+
+@pytest.mark.parametrize("method", ["pmi", "cca"])
+def test_vectors_have_the_same_bits(client, text, method, tmp_path):
+    models = [spinney.embed.fit(text, method=method, dimensions=5, threads=threads) for threads in (1, 2)]
+    with spinney.on(client):
+        models.append(spinney.embed.fit(text, method=method, dimensions=5, threads=2))
+    assert same_model(models[0], models[1], tmp_path)
+    assert same_model(models[0], models[2], tmp_path)
+
+
+def test_folds_and_grids_have_the_same_bits(client):
+    from spinney.classify import LinearClassifier, LinearClassifierCV, tune
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 30))
+    y = (X[:, 0] + 0.5 * X[:, 1] + rng.standard_normal(300) > 0).astype(int)
+    space = {"penalty": ["l1", "l2"], "lam": [0.1, 1.0, 10.0]}
+    found = []
+    for where in (None, client):
+        with spinney.on(where):
+            folds = LinearClassifierCV(cv=4).fit(X, y)
+            tuned = tune(LinearClassifier(), space, X[:200], y[:200], X[200:], y[200:])
+        found.append((folds.coef_, folds.lam_, tuned.best_params, tuned.estimator.coef_, len(tuned.trials)))
+    for one, other in zip(*found):
+        np.testing.assert_array_equal(one, other)
