@@ -225,3 +225,45 @@ def test_folds_and_grids_have_the_same_bits(client):
         found.append((folds.coef_, folds.lam_, tuned.best_params, tuned.estimator.coef_, len(tuned.trials)))
     for one, other in zip(*found):
         np.testing.assert_array_equal(one, other)
+
+
+def test_text_is_read_where_it_lies(client, text, tmp_path, monkeypatch):
+    from spinney.corpus import ReadReport, ranges
+    from spinney.corpus.reading import read_text
+
+    monkeypatch.setattr(ranges, "RANGE", 1000)
+    lines = [" ".join(sentence) for sentence in text[:300]]
+    (tmp_path / "a.txt").write_text(
+        "\ufeff" + "\r\n".join(lines[:120]), newline=""
+    )  # no end of line at the end
+    (tmp_path / "b.txt").write_text("\n\n".join(lines[120:]) + "\n")
+    how = {"method": "brown", "classes": 5, "min_count": 2}
+    here = spinney.classes.fit([str(tmp_path / "a.txt"), str(tmp_path / "b.txt")], **how)
+    with spinney.on(client):
+        there = spinney.classes.fit(str(tmp_path / "*.txt"), **how)
+    there.facts["train"] = here.facts["train"]
+    assert same_model(here, there, tmp_path)
+    (tmp_path / "c.txt").write_bytes(b"a b\n" * 700 + b"\xff\n" + b"c\n")
+    with pytest.raises(InputError, match=r"c.txt:701: not UTF-8"), spinney.on(client):
+        read_text(str(tmp_path / "c.txt"))
+    reports = []
+    for where in (None, client):
+        reports.append(ReadReport())
+        with spinney.on(where):
+            read_text(str(tmp_path / "c.txt"), on_error="skip", report=reports[-1])
+    assert reports[0] == reports[1]
+    with pytest.raises(InputError, match="no such file"), spinney.on(client):
+        read_text(str(tmp_path / "none.txt"))
+
+
+def test_addresses_of_fsspec():
+    fsspec = pytest.importorskip("fsspec")
+    for i in range(3):
+        with fsspec.open(f"memory://texts/{i}.txt.gz", "wt", compression="gzip") as file:
+            file.write("a rose is a rose\n" * (i + 1))
+    model = spinney.lm.fit("memory://texts/*.txt.gz", order=2)
+    assert model.facts["sentences"] == 6
+    with pytest.raises(InputError, match=r"memory://texts/none\.txt: no such file"):
+        spinney.lm.fit("memory://texts/none.txt", order=2)
+    with pytest.raises(InputError, match="Protocol not known"):
+        spinney.lm.fit("nowhere://a/b.txt", order=2)
