@@ -18,11 +18,13 @@ import logging
 import os
 import pickle
 import re
+import sys
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -66,7 +68,7 @@ _numbers = count()
 
 
 @contextmanager
-def on(cluster: Any) -> Iterator[None]:
+def on(cluster: Any) -> Iterator[Cluster | None]:
     """Run what can run elsewhere on a cluster, inside the block.
 
     Parameters
@@ -86,14 +88,14 @@ def on(cluster: Any) -> Iterator[None]:
     """
     if cluster is None:
         with running_on(None):
-            yield
+            yield None
         return
     with ExitStack() as stack:
         client = stack.enter_context(_client(cluster))
         engine = stack.enter_context(closing(Cluster(client)))
         log.info("%s", engine.described())
         stack.enter_context(running_on(engine))
-        yield
+        yield engine
 
 
 def check_address(address: str) -> None:
@@ -167,11 +169,21 @@ def _local(n: int | None) -> Iterator[Client]:
         yield client
 
 
+@dataclass
+class Traffic:
+    """What went to the workers and came back, in bytes of arrays, and in how many calls."""
+
+    calls: int = 0
+    sent: int = 0
+    received: int = 0
+
+
 class Cluster:
     """The workers of a Dask scheduler as an :class:`~spinney.parallel.Engine`."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
+        self.traffic = Traffic()
         self._kept: dict[str, Future] = {}
         self._loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.utils_comm")]
         for logger in self._loggers:  # it tells of workers that die, which is our business
@@ -231,6 +243,7 @@ class Cluster:
             self.place([argument for call in new for argument in call.own()])
             for call in new:
                 call.send()
+            self.traffic.calls += len(new)
 
         try:
             start(room)
@@ -269,6 +282,7 @@ class Cluster:
         for one, future in zip(away, futures):
             one.future = future
             if one.kept is not None:
+                self.traffic.sent += _size(one.value, sys.maxsize)
                 self._kept[one.kept.key] = future
                 weakref.finalize(one.kept, self._kept.pop, one.kept.key, None)
 
@@ -304,6 +318,8 @@ class _Argument:
         self.file: Packed | None = None
         if self.kept is None and cluster.folder is not None and _size(self.value, _MAPPED) >= _MAPPED:
             self.file = packed(self.value, cluster.folder)
+        if self.kept is None:
+            cluster.traffic.sent += _size(self.value, sys.maxsize)
         self.travels = self.kept is not None or (self.file is None and _size(self.value, large) >= large)
         self.future: Future | None = None
 
@@ -386,9 +402,11 @@ class _Call:
         for argument in self.own():
             argument.remove()
         if isinstance(found, Packed):
+            self.cluster.traffic.received += sum(n for _, n in found.places)
             value = found.value()
             found.remove()
             return value
+        self.cluster.traffic.received += _size(found, sys.maxsize)
         return found
 
     def drop(self) -> None:

@@ -161,6 +161,8 @@ def _opened(opener: Callable[..., Any], path: FilePath, mode: str) -> BinaryIO:
         return cast(BinaryIO, opener(path, mode))
     except OSError as error:
         raise explained(error, path) from None
+    except InputError:
+        raise
     except ValueError:  # a NUL in the name
         raise InputError("not a file name", path=repr(path)) from None
 
