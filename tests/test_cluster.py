@@ -267,3 +267,49 @@ def test_addresses_of_fsspec():
         spinney.lm.fit("memory://texts/none.txt", order=2)
     with pytest.raises(InputError, match="Protocol not known"):
         spinney.lm.fit("nowhere://a/b.txt", order=2)
+
+
+def test_the_command_line(client, text, tmp_path, capsys, monkeypatch):
+    from spinney.cli.main import run
+
+    path, model = tmp_path / "text.txt", tmp_path / "m.spinney"
+    path.write_text("\n".join(" ".join(sentence) for sentence in text[:200]))
+    address = client.scheduler.address
+    fit = [
+        "classes",
+        "fit",
+        str(path),
+        "--method",
+        "brown",
+        "--classes",
+        "4",
+        "--model",
+        str(model),
+        "--json",
+    ]
+    assert run([*fit, "--cluster", address]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["classes"] == 4
+    assert said.err.count("cluster: 2 workers with 2 threads; dashboard") == 1
+    assert b'\\"cluster\\"' not in model.read_bytes()
+    monkeypatch.setenv("SPINNEY_CLUSTER", address)
+    assert run(fit) == 0
+    assert "cluster: 2 workers" in capsys.readouterr().err
+    monkeypatch.delenv("SPINNEY_CLUSTER")
+    assert run([*fit, "--cluster", "lokal"]) == 2
+    assert "no cluster has the address lokal" in capsys.readouterr().err
+
+
+def test_doctor_of_a_cluster(client, tmp_path, capsys):
+    from spinney.cli.main import run
+
+    address = client.scheduler.address
+    assert run(["doctor", "--cluster", address, "--path", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["cluster"]
+    assert {worker["spinney"] for worker in found["workers"].values()} == {spinney.__version__}
+    assert all(worker["path"] for worker in found["workers"].values())
+    assert run(["doctor", "--cluster", address, "--path", str(tmp_path / "none"), "--json"]) == 1
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    assert sum("cannot read" in problem["what"] for problem in problems) == 2
+    assert run(["doctor", "--path", str(tmp_path)]) == 2
+    assert "give --cluster" in capsys.readouterr().err

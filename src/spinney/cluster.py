@@ -38,7 +38,6 @@ from spinney.parallel import (
     arguments_of,
     elsewhere,
     is_alone,
-    one_blas_thread,
     running_on,
 )
 from spinney.progress import log
@@ -419,9 +418,28 @@ class _Call:
 
 def run(folder: str | None, function: Callable[..., Any], *arguments: Any) -> Any:
     """A call, as a worker makes it: in its own thread alone, whatever the function would do here."""
-    with alone(), one_blas_thread(), running_on(None):
+    _one_blas_thread()
+    with alone(), running_on(None):
         found = function(*(one.value() if isinstance(one, Packed) else one for one in arguments))
     return _by_file(found, folder)
+
+
+_limited: dict[str, bool] = {}
+
+
+def _one_blas_thread() -> None:
+    """Keep matrix products of this worker on one thread from now on, as they are on one in the threads of a driver.
+
+    To look for the libraries takes longer than many a task: it is done again only when one more may have come.
+    """
+    loaded = {
+        name: name in sys.modules for name in ("numpy", "scipy.linalg", "scipy.sparse.linalg", "sklearn")
+    }
+    if loaded != _limited:
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(1, user_api="blas")
+        _limited.update(loaded)
 
 
 def fold(folder: str | None, reduce: Callable[[Any, Any], Any], *results: Any) -> Any:
