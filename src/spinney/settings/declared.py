@@ -305,6 +305,11 @@ class Settings:
         """All settings by name, as they are."""
         return {setting.name: getattr(self, setting.name) for setting in settings_of(type(self))}
 
+    def lasting(self) -> dict[str, Any]:
+        """Those that a model keeps: all but where it was computed."""
+        passing = {setting.name for setting in settings_of(type(self)) if setting.passing}
+        return {name: value for name, value in self.values().items() if name not in passing}
+
     def as_dict(self) -> dict[str, Any]:
         """All settings as JSON has them; an object of Python, and what only says where to compute, is left out.
 
@@ -315,10 +320,7 @@ class Settings:
         {'threads': None, 'seed': 3}
         """
         found = {}
-        passing = {setting.name for setting in settings_of(type(self)) if setting.passing}
-        for name, value in self.values().items():
-            if name in passing:
-                continue
+        for name, value in self.lasting().items():
             value = list(value) if isinstance(value, tuple) else value
             if is_plain(value):
                 found[name] = value
