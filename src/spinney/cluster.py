@@ -153,6 +153,9 @@ def _local(n: int | None) -> Iterator[Client]:
         "distributed.comm.retry.count": 3,
         # Tasks are coarse and placed evenly; moving their data would cost more than waiting.
         "distributed.scheduler.work-stealing-interval": "1s",
+        # What only a dashboard shows: samples of every stack, a hundred times a second.
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.system-monitor.interval": "2s",
     }
     with (
         dask.config.set(settings),
