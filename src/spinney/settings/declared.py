@@ -378,11 +378,7 @@ class Spread(Common):
     """What commands take that read much text or fit many models: their work can be spread over a cluster."""
 
     panel = COMMON
-    cluster: Annotated[
-        str | None,
-        Passing,
-        "Dask cluster: the address of a scheduler, or local[:N] for N processes here (default: SPINNEY_CLUSTER).",
-    ] = None
+    cluster: Annotated[str | None, Passing, "Dask scheduler, or local[:N] (or SPINNEY_CLUSTER)."] = None
 
 
 def settings_of(cls: type[Settings]) -> tuple[Setting, ...]:
