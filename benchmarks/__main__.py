@@ -31,6 +31,7 @@ NAMES = (
     "serve",
     "startup",
     "growth",
+    "cluster",
 )
 
 

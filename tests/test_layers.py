@@ -26,6 +26,7 @@ LAYERS = [
     {"corpus"},
     {"linalg"},
     {"_linalg_kernels"},
+    {"cluster"},
     {"parallel"},
     {"model"},
     {"kinds"},
@@ -33,7 +34,7 @@ LAYERS = [
     {"kernel_cache"},
     {"files", "progress"},
     {"settings", "views"},
-    {"estimator", "formats", "memory", "checking", "notebook_bars", "front_coding"},
+    {"estimator", "formats", "memory", "checking", "notebook_bars", "front_coding", "shared_files"},
     {"beside"},
     {"errors", "escaping", "importing", "interrupts"},
 ]

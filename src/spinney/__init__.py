@@ -1,9 +1,9 @@
 """Spinney: small, sparse, readable models of text, and the structure that makes them so.
 
-``spinney.load(path)`` opens a model file of any task. The packages are there after ``import spinney``, each imported
-when it is first used: ``spinney.tagging``, ``classify``, ``classes``, ``embed``, ``lm``, ``parsing`` and ``trend`` for
-tasks, ``spinney.pipeline`` for all of the way from text to trees, ``spinney.structure`` for what they
-exchange, ``spinney.optim`` for losses, penalties and solvers.
+``spinney.load(path)`` opens a model file of any task, and ``with spinney.on(cluster):`` works on a Dask cluster. The
+packages are there after ``import spinney``, each imported when it is first used: ``spinney.tagging``, ``classify``,
+``classes``, ``embed``, ``lm``, ``parsing`` and ``trend`` for tasks, ``spinney.pipeline`` for all of the way from text
+to trees, ``spinney.structure`` for what they exchange, ``spinney.optim`` for losses, penalties and solvers.
 """
 
 from __future__ import annotations
@@ -21,11 +21,15 @@ _PACKAGES = (
 
 
 def __getattr__(name: str) -> Any:
-    """Import ``load`` and the packages only when they are asked for, so that the command line starts without NumPy."""
+    """Import names and packages only when they are asked for, so that the command line starts without NumPy."""
     if name == "load":
         from spinney.kinds import load
 
         return load
+    if name == "on":
+        from spinney.cluster import on
+
+        return on
     if name in _PACKAGES:
         from importlib import import_module
 
@@ -34,4 +38,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), "load", *_PACKAGES]
+    return [*globals(), "load", "on", *_PACKAGES]

@@ -107,7 +107,7 @@ class Model:
         if self.settings is not None:
             written = self.settings.as_dict()
             # What holds objects of Python cannot be written whole, and a part of it would be other settings.
-            if len(written) == len(self.settings.values()):
+            if len(written) == len(self.settings.lasting()):
                 fitted_with = {"fit": written}
         _refuse_nan(path, tensors, *(part.tensors for part in parts.values()))
         write_model(path, self.kind, {**header, **fitted_with}, tensors, strings, parts)

@@ -133,7 +133,7 @@ def test_lazy_scaling_is_the_recursion():
     lazy = random_start(text.vocabulary.counts, 3, 1, rng, np.float64)
     omega, tau, rho = lazy.omega.copy(), lazy.tau.copy(), lazy.rho.copy()
     for t, piece in enumerate(text.shards(9), 1):
-        found = list(learner._found(corpus, [piece], learner.laws(lazy)))
+        found = list(learner._found(corpus, [[piece]], learner.laws(lazy)))
         alpha = 1 / (4 + t) ** 0.6
         words, beliefs = found[0]
         new = np.zeros_like(omega)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.classes.expecting import expectations, grouped
 from spinney.classes.statistics import Statistics
 from spinney.corpus import TokenArrays
 from spinney.inference.forests import TokenForest, sentence_trees
 from spinney.inference.hidden import Beliefs, Laws, sparse_sum_product, sum_product
 from spinney.interrupts import uninterrupted
-from spinney.parallel import in_order
 from spinney.progress import Task
 
 #: Tokens whose posteriors are computed together: enough for good matrix products, few enough for the cache.
@@ -133,10 +132,11 @@ class Learner:
         V, C = statistics.omega.shape
         new = Statistics.zeros(V, C, len(statistics.tau), np.float64)
         total = Half()
-        for words, found in self._found(corpus, corpus.pieces(), laws):
+        groups = grouped(corpus.pieces())
+        for group, (words, found) in zip(groups, self._found(corpus, groups, laws)):
             new.add(words, found)
             total = total.after([found])
-            work.update(len(words))
+            work.update(sum(piece.n_tokens for piece in group))
         new.omega = new.omega.astype(statistics.omega.dtype)
         return new, total.result()
 
@@ -159,29 +159,25 @@ class Learner:
         """
         for t, batch in enumerate(batches[half.batches :], steps + 1):
             began = time.perf_counter()
-            found = list(self._found(corpus, batch, self.laws(statistics)))
+            found = list(self._found(corpus, [[piece] for piece in batch], self.laws(statistics)))
             with uninterrupted():
                 statistics.step(found, alpha(t))
                 revived = statistics.revive(rng(t), self.noise)
                 half = half.after([beliefs for _, beliefs in found], revived, time.perf_counter() - began)
                 watch(t, half)
-            for words, _ in found:
-                work.update(len(words))
+            work.update(sum(piece.n_tokens for piece in batch))
         return half.result()
 
     def log_likelihood(self, corpus: Corpus, laws: Laws) -> float:
         """Of all words, by exact inference whatever the messages of learning."""
         exact = replace(self, messages=Messages())
-        return sum(found.log_likelihood for _, found in exact._found(corpus, corpus.pieces(), laws))
+        return sum(found.log_likelihood for _, found in exact._found(corpus, grouped(corpus.pieces()), laws))
 
     def _found(
-        self, corpus: Corpus, pieces: Sequence[TokenArrays], laws: Laws
+        self, corpus: Corpus, groups: Sequence[Sequence[TokenArrays]], laws: Laws
     ) -> Iterator[tuple[NDArray[np.int32], Beliefs]]:
-        yield from in_order(partial(self._expect, corpus, laws), pieces, self.threads)
-
-    def _expect(self, corpus: Corpus, laws: Laws, piece: TokenArrays) -> tuple[NDArray[np.int32], Beliefs]:
-        """The E-step on a piece: a pure function, so any thread may do it."""
-        return self.messages.beliefs(corpus.trees(piece), laws)[1:]
+        """The E-step on each group of pieces: its distinct words, and what was found of each of them."""
+        return expectations(self.messages, corpus, groups, laws, self.threads)
 
 
 def step_sizes(gamma: float, delay: float) -> Callable[[int], float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from spinney.corpus.arrays import TokenArrays, checked_text
 from spinney.errors import InputError, OptionError
-from spinney.parallel import default_threads, map_reduce
+from spinney.parallel import Pure, default_threads, in_order
 
 Ints = NDArray[np.int64]
 
@@ -143,10 +144,9 @@ def pair_counts(
     # Threads work on one block each while up to twice as many wait to be added up.
     block = max(1, max_pairs_in_memory // (1 if threads == 1 else 3 * threads))
 
-    def count(tokens: tuple[int, int]) -> _Counts:
-        return _counted(arrays, tree, *tokens)
-
-    counted = map_reduce(count, _blocks(arrays.n_tokens, block), threads=threads, reduce=_joined)
+    blocks = (_block(arrays, tree, *tokens) for tokens in _blocks(arrays.n_tokens, block))
+    # Sums of whole numbers are exact, so blocks may depend on the threads.
+    counted = functools.reduce(_joined, in_order(Pure(_counted, n_words), blocks, threads))
     matrix = counted.total()
     columns = matrix.tocsc()
     return PairCounts(
@@ -204,11 +204,16 @@ def _joined(first: _Counts, second: _Counts) -> _Counts:
     return first
 
 
-def _counted(arrays: TokenArrays, tree: bool, start: int, stop: int) -> _Counts:
-    """The counts of tokens ``start`` to ``stop - 1`` as children; a block may cut through a sentence."""
-    from scipy.sparse import coo_array
+class _Block(NamedTuple):
+    """Some tokens as children: which of them have a parent, and who that is."""
 
-    n_words = len(arrays.vocabulary)
+    ids: NDArray[np.int32]
+    has_parent: NDArray[np.bool_]
+    parents: NDArray[np.int32]
+
+
+def _block(arrays: TokenArrays, tree: bool, start: int, stop: int) -> _Block:
+    """Tokens ``start`` to ``stop - 1``; a block may cut through a sentence."""
     ids = np.asarray(arrays.ids[start:stop])
     if tree:
         assert arrays.heads is not None
@@ -221,6 +226,14 @@ def _counted(arrays: TokenArrays, tree: bool, start: int, stop: int) -> _Counts:
         has_parent[arrays.offsets[first:last] - start] = False
         before = np.asarray(arrays.ids[max(start - 1, 0) : stop - 1])
         parents = before[has_parent[len(ids) - len(before) :]]
+    return _Block(ids, has_parent, np.asarray(parents))
+
+
+def _counted(n_words: int, block: _Block) -> _Counts:
+    """The counts of a block: a pure function."""
+    from scipy.sparse import coo_array
+
+    ids, has_parent, parents = block
     children = ids[has_parent]
     ones = np.ones(len(children), dtype=np.int64)
     matrix = coo_array((ones, (parents, children)), shape=(n_words, n_words)).tocsr()

@@ -16,6 +16,7 @@ from spinney.classes.hidden import HiddenMarkov
 from spinney.classes.model import WordClassModel
 from spinney.classes.pairs import pair_counts
 from spinney.classes.placing import place as place_words
+from spinney.cluster import spread
 from spinney.corpus import ReadReport, TokenArrays, sentence_arrays
 from spinney.corpus.frames import is_frame
 from spinney.corpus.text import (
@@ -38,6 +39,7 @@ from spinney.structure.reading import is_model, word_classes
 from spinney.views import Facts, View, Views
 
 
+@spread
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> WordClassModel:
     """Learn word classes from text.
 

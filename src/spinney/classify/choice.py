@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney.errors import InputError
-from spinney.optim import Penalty, lambda_max, path
+from spinney.optim import Penalty, lambda_max
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
-from spinney.parallel import in_order
+from spinney.optim.solve import Walked, path_step
+from spinney.parallel import Kept, Pure, Visit, in_order
 
 PER_DECADE = 4
 RANGE = 100.0  # how far the path goes in any case
@@ -143,30 +144,31 @@ class _Walk:
 
     def along(self, start: float, step: float) -> None:
         """Visit start, start·step, … until λ is far beyond the best."""
-        paths = [path(fold.train, self.penalty, _geometric(start, step), **self.how) for fold in self.folds]
+        walked, kept = (
+            [Walked()] * len(self.folds),
+            [Kept((fold.train, fold.held_out)) for fold in self.folds],
+        )
         gone = 1.0
         farthest = FARTHEST_SMOOTH if hasattr(self.penalty, "grad") else FARTHEST
-        while gone < farthest * 0.999:
-            lam = self._visit(paths)
+        for lam in _geometric(start, step):
+            walked = self._visit(lam, walked, kept)
             gone = _factor(start, lam)
             if min(_factor(self.choice().best.lam, lam) / BEYOND, gone / RANGE) >= 0.999:
                 return
+            if gone >= farthest * 0.999:
+                return
 
-    def _visit(self, paths: list[Any]) -> float:
-        def one(i: int) -> tuple[float, _Visit]:
-            lam, solution = next(paths[i])
-            if solution.interrupted:
-                raise KeyboardInterrupt
-            held_out = self.folds[i].held_out
-            margins = held_out.margins(solution.w)
-            value, _ = held_out.pointwise(margins, held_out.y, held_out.sample_weight)
-            active = int(np.count_nonzero(solution.w[: held_out.n_params - held_out.n_free]))
-            return lam, _Visit(value, self.folds[i].score(margins), active)
-
-        done = list(in_order(one, range(len(paths)), self.threads))
-        lam = done[0][0]
-        self.found[lam] = [visit for _, visit in done]
-        return lam
+    def _visit(self, lam: float, walked: list[Walked], kept: list[Kept[Any]]) -> list[Walked]:
+        """All folds at one strength, and where their paths are then."""
+        visits = [Visit(data, so_far) for data, so_far in zip(kept, walked)]
+        new, self.found[lam] = [], []
+        for fold, one in zip(
+            self.folds, in_order(Pure(_step, self.penalty, lam, self.how), visits, self.threads)
+        ):
+            active = int(np.count_nonzero(one.w[: fold.held_out.n_params - fold.held_out.n_free]))
+            self.found[lam].append(_Visit(one.loss, fold.score(one.margins), active))
+            new.append(one.walked)
+        return new
 
     def choice(self) -> Choice:
         total = sum(float(fold.held_out.sample_weight.sum()) for fold in self.folds) or 1.0
@@ -186,6 +188,28 @@ class _Visit(NamedTuple):
     loss: float
     score: float
     active: int
+
+
+class _Step(NamedTuple):
+    """What a fold finds at one strength, and where its path is then."""
+
+    w: Vector
+    margins: Vector
+    loss: float
+    walked: Walked
+
+
+def _step(
+    penalty: Penalty, lam: float, how: dict[str, Any], fold: tuple[LinearLoss, LinearLoss], so_far: Walked
+) -> _Step:
+    """One more point on the path of a fold: a pure function."""
+    train, held_out = fold
+    solution, walked = path_step(train, penalty, lam, so_far, **how)
+    if solution.interrupted:
+        raise KeyboardInterrupt
+    margins = held_out.margins(solution.w)
+    value, _ = held_out.pointwise(margins, held_out.y, held_out.sample_weight)
+    return _Step(solution.w, margins, value, walked)
 
 
 def _factor(a: float, b: float) -> float:

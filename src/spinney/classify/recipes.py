@@ -27,6 +27,7 @@ from spinney.classify.penalty import REMEDIES
 from spinney.classify.strengths import Search, default_penalty, ties, tuning_facts
 from spinney.classify.unlabelled import chosen_use, facts_of, fitted, said
 from spinney.classify.views import path_views, weight_path
+from spinney.cluster import spread
 from spinney.corpus.labelled import renaming
 from spinney.errors import InputError, SettingError
 from spinney.optim import Penalty, check_penalty, check_strengths, warn_if_empty
@@ -36,6 +37,7 @@ from spinney.settings import Settings, choose, settings_or
 from spinney.settings.classify import FIT, Path
 
 
+@spread
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel:
     """Train a document classifier or, with ``regression``, a regressor.
 
@@ -201,6 +203,7 @@ def _tree_estimator(
 # ------------------------------------------------------------------------------------------------------ path
 
 
+@spread
 def path(train: Any, settings: Settings | None = None, **given: Any) -> PathViews:
     """The regularisation path: active weights, objective and, with ``dev``, the score at each strength λ.
 

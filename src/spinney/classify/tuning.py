@@ -25,7 +25,7 @@ from spinney import progress
 from spinney.classify.linear import LinearClassifier, LinearRegressor
 from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.optim.solve import ConvergenceWarning
-from spinney.parallel import one_blas_thread, submit
+from spinney.parallel import Kept, Pure, elsewhere, in_order, one_blas_thread, submit
 
 Estimator = LinearClassifier | LinearRegressor
 Params = dict[str, Any]
@@ -348,7 +348,9 @@ class _Trials:
         numbered = list(enumerate(cells, self.started))
         self.started += len(cells)
         chains = self.rules.chains(numbered)
-        if self.threads == 1:
+        if elsewhere():
+            self._elsewhere(chains)
+        elif self.threads == 1:
             for chain in chains:
                 self._follow(chain)
         else:
@@ -366,36 +368,32 @@ class _Trials:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
+    def _elsewhere(self, chains: list[list[Numbered]]) -> None:
+        """On a cluster, where the data go once; of each chain, all trials come back, and the best model."""
+        data = tuple(map(Kept, self.data))
+        for chain, found in zip(
+            chains, in_order(Pure(_best_of_chain, self.estimator, self.scorer, self.rules, *data), chains, 1)
+        ):
+            for number, trial, model in found:
+                self._note(number, trial, model)
+            self.bar.update(len(chain) - len(found))
+
     def _follow(self, chain: list[Numbered]) -> None:
-        model, patience = self.estimator, _Patience(self.rules.early_stop)
-        for i, (number, params) in enumerate(chain, 1):
+        n = 0
+        for number, trial, model in _followed(self.estimator, self.data, self.scorer, self.rules, chain):
+            self._note(number, trial, model)
+            n += 1
             if self._stop.is_set():
                 return
-            trial, model = self._attempt(params, model)
-            self._note(number, trial, model)
-            if patience.ends_after(trial):
-                self.bar.update(len(chain) - i)
-                return
+        self.bar.update(len(chain) - n)
 
-    def _attempt(self, params: Params, start: Estimator) -> tuple[Trial, Estimator]:
-        """Fit one cell. The model is a new one, though it starts from the weights of ``start``."""
-        X, y, X_dev, y_dev = self.data
-        model = copy.copy(start).set_params(**params)
-        if start is not self.estimator and "warm_start" in model.get_params(deep=False):
-            model.set_params(warm_start=True)
-        began = time.perf_counter()
-        model.fit(X, y)
-        seconds = time.perf_counter() - began
-        score = float(self.scorer(model, X_dev, y_dev))
-        return Trial(params, score, model.n_active_, seconds, model.violation_, model.converged_), model
-
-    def _note(self, number: int, trial: Trial, model: Estimator) -> None:
+    def _note(self, number: int, trial: Trial, model: Estimator | None) -> None:
         with self._lock:
             self.done[number] = trial
             rank = self.rules.rank(number, trial)
-            if self.best is None or rank > self.best[0]:
+            if model is not None and (self.best is None or rank > self.best[0]):
                 self.best = rank, trial, model
-            self.bar.update(1, note=f"best {self.best[1].score:.4g}")
+            self.bar.update(1, note=f"best {self.best[1].score:.4g}" if self.best else "")
 
     def outcome(self, interrupted: bool) -> Tuned:
         """All trials and the best of them; one warning for all fits that did not converge."""
@@ -415,6 +413,53 @@ class _Trials:
                 stacklevel=3,
             )
         return Tuned(best, model, trials, interrupted)
+
+
+def _followed(
+    estimator: Estimator,
+    data: tuple[Any, ...],
+    scorer: Callable[..., float],
+    rules: _Rules,
+    chain: list[Numbered],
+) -> Iterator[tuple[int, Trial, Estimator]]:
+    """The trials of a chain, each starting from the model before, until patience ends."""
+    model, patience = estimator, _Patience(rules.early_stop)
+    for number, params in chain:
+        trial, model = _attempted(estimator, data, scorer, params, model)
+        yield number, trial, model
+        if patience.ends_after(trial):
+            return
+
+
+def _attempted(
+    estimator: Estimator,
+    data: tuple[Any, ...],
+    scorer: Callable[..., float],
+    params: Params,
+    start: Estimator,
+) -> tuple[Trial, Estimator]:
+    """Fit one cell. The model is a new one, though it starts from the weights of ``start``."""
+    X, y, X_dev, y_dev = data
+    model = copy.copy(start).set_params(**params)
+    if start is not estimator and "warm_start" in model.get_params(deep=False):
+        model.set_params(warm_start=True)
+    began = time.perf_counter()
+    model.fit(X, y)
+    seconds = time.perf_counter() - began
+    score = float(scorer(model, X_dev, y_dev))
+    return Trial(params, score, model.n_active_, seconds, model.violation_, model.converged_), model
+
+
+def _best_of_chain(
+    estimator: Estimator, scorer: Callable[..., float], rules: _Rules, X: Any, y: Any, X_dev: Any, y_dev: Any,
+    chain: list[Numbered],
+) -> list[tuple[int, Trial, Estimator | None]]:  # fmt: skip
+    """All trials of a chain, with the model of the best one only."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = list(_followed(estimator, (X, y, X_dev, y_dev), scorer, rules, chain))
+    best = max(found, key=lambda one: rules.rank(one[0], one[1]), default=(-1,))[0]
+    return [(number, trial, model if number == best else None) for number, trial, model in found]
 
 
 def _by_optuna(run: Try, grid: Grid, n_trials: int, early_stop: int | None, seed: int) -> None:

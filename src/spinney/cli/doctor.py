@@ -12,6 +12,7 @@ from typing import Any, Final
 import spinney
 from spinney.cli.running import begin, emit
 from spinney.cli.verbs import Call
+from spinney.errors import SettingError
 from spinney.views import Extra, Facts, Note, View
 
 _PARTS: Final = ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "click", "rich", "google-re2")
@@ -26,6 +27,7 @@ _EXTRAS: Final = {
     "tune": ("optuna", "tuning with Optuna"),
     "serve": ("uvicorn", "serving models by HTTP"),
     "gpu": ("torch", "hidden Markov models on a graphics card"),
+    "dask": ("distributed", "work on a cluster, and text at any address"),
 }
 _LITTLE: Final = 500_000_000  # bytes of free space that large texts need
 
@@ -33,6 +35,9 @@ _LITTLE: Final = 500_000_000  # bytes of free space that large texts need
 def doctor(call: Call) -> int:
     """Show versions, processors, compiled kernels, extras, folders, and problems with their remedies."""
     begin(call)
+    address, path = call.settings.cluster or os.environ.get("SPINNEY_CLUSTER"), call.settings.path
+    if path is not None and not address:
+        raise SettingError("{path} is read by the workers of a cluster: give {cluster}")
     compiled = None
     if call.settings.compile:
         from spinney.cli.doctor_compile import compile_all
@@ -51,6 +56,10 @@ def doctor(call: Call) -> int:
     }
     if compiled is not None:
         facts["compiled"] = compiled
+    if address:
+        from spinney.cluster import reached
+
+        facts["cluster"] = reached(address, path)
     facts["problems"] = _problems(facts)
     emit(call, [Extra(key, "", value) for key, value in facts.items()] + _views(facts))
     return int(any(problem["broken"] for problem in facts["problems"]))
@@ -213,6 +222,8 @@ def _problems(facts: dict[str, Any]) -> list[dict[str, Any]]:
         add(f"temporary files cannot be written to {temporary['path']}", "TMPDIR=/some/folder", broken=True)
     elif (temporary["free_bytes"] or 0) < _LITTLE:
         add(f"only {_size(temporary['free_bytes'])} are free in {temporary['path']}", "TMPDIR=/a/larger/disk")
+    for what, remedy in facts.get("cluster", {}).get("problems", []):
+        add(what, remedy, broken=True)
     if not facts["terminal"]["unicode"]:
         add(f"the output encoding {facts['terminal']['encoding']} lacks most characters", "PYTHONUTF8=1")
     return found
@@ -268,6 +279,7 @@ def _views(facts: dict[str, Any]) -> list[View]:
         },
         "Folders": {name: _folder_shown(folder) for name, folder in facts["folders"].items()},
         "Terminal": {key: facts["terminal"][key] for key in ("colour", "width", "encoding")},
+        "Cluster": _cluster_shown(facts.get("cluster")),
         "Problems and remedies": {problem["what"]: problem["remedy"] for problem in facts["problems"]},
     }
     views: list[View] = [Facts("", title, values) for title, values in shown.items() if values]
@@ -280,6 +292,24 @@ def _no_cards(facts: dict[str, Any]) -> str:
         if facts["extras"]["gpu"]["installed"] or not facts["cards"]["driver"]
         else "torch is not installed"
     )
+
+
+def _cluster_shown(cluster: dict[str, Any] | None) -> dict[str, Any]:
+    if cluster is None:
+        return {}
+    shown = {"scheduler": cluster["address"], "dashboard": cluster["dashboard"] or "none"}
+    for address, worker in cluster["workers"].items():
+        parts = [
+            f"spinney {worker.get('spinney') or 'is missing'}, Python {worker.get('python', '?')}",
+            f"{worker['threads']} threads",
+            f"{_size(worker['used'])} of {_size(worker['memory'])} used"
+            if worker["memory"]
+            else "memory without limit",
+        ]
+        if worker.get("path") is not None:
+            parts.append("reads the path" if worker["path"] else "cannot read the path")
+        shown[f"{worker.get('host', '?')} {address}"] = ", ".join(parts)
+    return shown
 
 
 def _kernels_shown(kernels: dict[str, Any], compiled: dict[str, Any] | None) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def option(
 #: What a verb returns if it was interrupted; :func:`spinney.interrupts.exit_code` knows by which signal.
 INTERRUPTED = 130
 SHORT = {"output": "-o", "quiet": "-q", "number": "-n"}
-JSON = "Write one JSON object to standard output, nothing else."
+JSON = "One JSON object on standard output, nothing else."
 QUIET = "Show no progress and no notes on standard error."
 CONFIG = "Read settings from a TOML file; options override it."
 

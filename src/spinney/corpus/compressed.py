@@ -46,12 +46,12 @@ def read_chunks(path: FilePath, size: int = CHUNK) -> Iterator[bytes]:
         stdin = cast(io.BufferedReader, sys.stdin.buffer)
         # read1 returns what a pipe holds now, so that each line is processed when it arrives.
         return _guarded(iter(lambda: stdin.read1(size), b""), path)
-    ending = suffix(path)
+    ending, opener = suffix(path), _open_address if is_address(path) else open
     if ending not in (*_WRITERS, ".zst"):
-        return _guarded(_chunks(_opened(open, path, "rb"), size), path)
+        return _guarded(_chunks(_opened(opener, path, "rb"), size), path)
     most = max_expansion()
     zstandard = _zstandard() if ending == ".zst" else None
-    file = _opened(open, path, "rb")
+    file = _opened(opener, path, "rb")
     unpacked = _zstd_chunks(file, zstandard) if zstandard else _unpacked(file, ending, size)
     return _guarded(_bounded(unpacked, file, path, most), path)
 
@@ -131,13 +131,13 @@ def explained(error: Exception, path: FilePath) -> InputError:
     remedy = None
     if isinstance(error, EOFError):
         what, remedy = "the compressed file ends too early", "it is truncated: copy or download it again"
+    elif isinstance(error, FileNotFoundError):
+        what, remedy = "no such file", "" if is_address(path) else did_you_mean_file(path)
     elif not isinstance(error, OSError) or error.errno is None:
         what, remedy = (
             f"not a valid {suffix(path)} file",
             "it is corrupt, or its name has the wrong extension",
         )
-    elif error.errno == errno.ENOENT:
-        what, remedy = "no such file", did_you_mean_file(path)
     elif error.errno == errno.EISDIR:
         what, remedy = "is a folder", "give a file"
     else:
@@ -161,6 +161,8 @@ def _opened(opener: Callable[..., Any], path: FilePath, mode: str) -> BinaryIO:
         return cast(BinaryIO, opener(path, mode))
     except OSError as error:
         raise explained(error, path) from None
+    except InputError:
+        raise
     except ValueError:  # a NUL in the name
         raise InputError("not a file name", path=repr(path)) from None
 
@@ -221,17 +223,58 @@ def _zstd_chunks(file: IO[bytes], zstandard: ModuleType) -> Iterator[bytes]:
 
 def _bounded(chunks: Iterator[bytes], file: IO[bytes], path: FilePath, most: float) -> Iterator[bytes]:
     """Refuse a small file that grows without end."""
-    status = os.fstat(file.fileno())
-    n, limit = 0, max(FREE, most * status.st_size) if stat.S_ISREG(status.st_mode) else math.inf
+    size = _size_on_disk(file)
+    n, limit = 0, math.inf if size is None else max(FREE, most * size)
     for chunk in chunks:
         n += len(chunk)
         if n > limit:
             raise InputError(
-                f"holds more than {size_of(n)} of text in {size_of(status.st_size)}, as no corpus does",
+                f"holds more than {size_of(n)} of text in {size_of(size or 0)}, as no corpus does",
                 path=os.fspath(path),
                 remedy=f"decompress it, or set {EXPANSION} above {most:g}",
             )
         yield chunk
+
+
+def _size_on_disk(file: Any) -> int | None:
+    """The size of a file, unless it is a pipe."""
+    try:
+        status = os.fstat(file.fileno())
+    except (OSError, AttributeError):  # not on this disk
+        size = getattr(file, "size", None)
+        return None if size is None else int(size)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def is_address(path: FilePath) -> bool:
+    """Whether a path is the address of a file that is not on this disk, such as ``s3://bucket/text.txt``.
+
+    Examples
+    --------
+    >>> is_address("s3://bucket/text.txt"), is_address("text.txt")
+    (True, False)
+    """
+    scheme, mark, _ = os.fspath(path).partition("://")
+    return bool(mark) and scheme.replace("+", "").replace(":", "").isalnum()
+
+
+def _open_address(path: FilePath, mode: str) -> IO[bytes]:
+    try:
+        system, inside = fsspec().core.url_to_fs(os.fspath(path))
+    except (ValueError, ImportError) as error:
+        raise InputError(str(error).splitlines()[0], path=os.fspath(path)) from None
+    return cast(IO[bytes], system.open(inside, mode))
+
+
+def fsspec() -> ModuleType:
+    """The package that opens addresses."""
+    try:
+        import fsspec
+        import fsspec.core
+    except ImportError:
+        raise OptionError("an address such as s3://… needs fsspec: pip install 'spinney[dask]'") from None
+    found: ModuleType = fsspec
+    return found
 
 
 def _guarded(chunks: Iterator[bytes], path: FilePath) -> Iterator[bytes]:

@@ -46,7 +46,7 @@ def read_tokenized(
     """
     report = ReadReport() if report is None else report
     blocks = read_blocks(path, encoding)
-    for sentences in parse_blocks(blocks, _tokenized, Block.each_line, on_error, report):
+    for sentences in parse_blocks(blocks, tokenized_lines, Block.each_line, on_error, report):
         report.read += len(sentences)
         yield from sentences
 
@@ -132,7 +132,8 @@ def tokenize(text: str) -> list[str]:
     return _token(text.isascii()).findall(text)
 
 
-def _tokenized(block: Block) -> list[list[str]]:
+def tokenized_lines(block: Block) -> list[list[str]]:
+    """The sentences of a block with one per line."""
     lines = block.decode().split("\n")
     return [tokens for tokens in map(_shared_fields if len(block.text) > _LONG else fields, lines) if tokens]
 

@@ -27,10 +27,12 @@ from spinney.corpus.documents import Document, read_documents
 from spinney.corpus.frames import cell_text, column, name_of, text_column
 from spinney.corpus.lines import OnError, ReadReport
 from spinney.corpus.pairing import Pairing
+from spinney.corpus.ranges import can_be_cut, range_batches
 from spinney.corpus.tokenisers import tokeniser
 from spinney.corpus.vocabulary import Folding, Numbering, Vocabulary
 from spinney.errors import InputError, OptionError, SettingError, unknown_choice
 from spinney.formats import FORMATS, TEXT, guess_format, reader
+from spinney.parallel import elsewhere
 
 _WORDS: Final = "words"
 _RELATION: Final = "deprel"
@@ -336,6 +338,13 @@ class _Reader:
             trees = _with_heads(trees, path) if self.tree else trees
             how = {"on_error": self.how["on_error"], "report": self.report}
             return parsed_batches(trees, tables | self.relations, path=path, **how)
+        if (
+            format == "lines"
+            and elsewhere()
+            and not self.parses(format)
+            and can_be_cut(path, self.how["encoding"])
+        ):
+            return range_batches(path, tables[0], self.how["on_error"], self.report)
         text = None if self.text is None else str(self.text)
         table: dict[str, Any] = {"text": text, "header": self.header, "tokens": self.tokens}
         sentences = plain_sentences(path, format, **table, **self.how)

@@ -244,14 +244,21 @@ def training_files(train: Any) -> list[str] | None:
 
 
 def training_sources(train: Any) -> list[Any] | None:
-    """What a training text is read from, files or a data frame; None if it is sentences in memory.
+    """What a training text is read from, files (of a glob, those that it finds) or a data frame; None if in memory.
 
     Examples
     --------
     >>> training_sources("a.txt"), training_sources([["a", "rose"]])
     (['a.txt'], None)
     """
-    return [train] if is_frame(train) else training_files(train)
+    if is_frame(train):
+        return [train]
+    files = training_files(train)
+    if files is None:
+        return None
+    from spinney.corpus.addresses import expanded
+
+    return [file for name in files for file in expanded(name)]
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from spinney.corpus import TokenArrays
 from spinney.errors import OptionError, unknown_choice
-from spinney.parallel import default_threads, in_order
+from spinney.parallel import Kept, Pure, default_threads, in_order
 
 Weighting = Literal["flat", "harmonic", "linear"]
 WEIGHTINGS = ("flat", "harmonic", "linear")
@@ -170,7 +170,7 @@ def _count_piece(
     """The counts of one piece of the text: (CSR matrix, counts of words)."""
     import scipy.sparse
 
-    from spinney.embed._counts_kernels import count_rows, padded, places_by_word
+    from spinney.embed._counts_kernels import padded, places_by_word
 
     offsets, blocks, weights = window
     reach = [*offsets.tolist(), *(offsets - row_offset).tolist(), row_offset]
@@ -181,21 +181,25 @@ def _count_piece(
     n_columns = window.n_blocks * (n_contexts + edges)
     edge = n_contexts if edges else -1
 
-    def rows(span: tuple[int, int]) -> tuple[NDArray[Any], ...]:
-        return count_rows(  # type: ignore[no-any-return]
-            text, places, starts, *span, row_offset, offsets, blocks, weights, n_contexts, edge, n_columns
-        )
-
     spans = _row_slices(np.minimum(np.diff(starts) * len(offsets), n_columns))
+    index = Kept((text, places, starts))  # all words of a slice of rows are found in all of the piece
+    how = (row_offset, offsets, blocks, weights, n_contexts, edge, n_columns)
     if spans:
-        rows((0, 0))  # an empty slice: it compiles and counts nothing
-    parts = list(in_order(rows, spans, threads))
+        _rows(index.value, how, (0, 0))  # an empty slice: it compiles and counts nothing
+    parts = list(in_order(Pure(_rows, index, how), spans, threads))
     columns, values, lengths = (np.concatenate(arrays) for arrays in zip(*parts))
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     if indptr[-1] < 1 << 31:
         indptr = indptr.astype(np.int32)
     matrix = scipy.sparse.csr_array((values, columns, indptr), shape=(n_words, n_columns))
     return matrix, np.diff(starts).astype(float)
+
+
+def _rows(index: tuple[Any, ...], how: tuple[Any, ...], span: tuple[int, int]) -> tuple[NDArray[Any], ...]:
+    """The counts of the words of a slice, by an index of the text: a pure function."""
+    from spinney.embed._counts_kernels import count_rows
+
+    return count_rows(*index, *span, *how)  # type: ignore[no-any-return]
 
 
 def _row_slices(bounds: NDArray[np.int64]) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spinney.cluster import spread
 from spinney.corpus import ReadReport, TokenArrays
 from spinney.corpus.text import Reading, training_arrays, training_files
 from spinney.embed.documents import document_words, learn_bags
@@ -26,6 +27,7 @@ from spinney.structure.reading import word_vectors
 from spinney.views import Facts, Lines, Views
 
 
+@spread
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> EmbedModel:
     """Learn word vectors, a spectral hidden Markov model, or topics.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from spinney.cluster import spread
 from spinney.corpus import ReadReport, TokenArrays, Vocabulary, read_lines
 from spinney.corpus.lines import fields
 from spinney.corpus.text import Reading, Source, training_arrays, training_files
@@ -56,6 +57,7 @@ _NGRAM: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@spread
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> LanguageModel:
     """Train a language model.
 

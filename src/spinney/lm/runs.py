@@ -18,7 +18,9 @@ from spinney import progress
 from spinney.corpus import TokenArrays
 from spinney.lm.diskcolumns import Columns
 from spinney.lm.suffixtrie import Counts
+from spinney.parallel import Pure, elsewhere, in_order
 
+_AWAY = 1 << 20  # n-grams that a task of a cluster sorts
 _BITS = 63  # of a number, so that none is negative
 
 
@@ -95,23 +97,35 @@ class Runs:
 
     def count(self, text: TokenArrays, n_words: int) -> None:
         """Add the runs of a text, whose words are numbers below ``n_words``."""
-        from spinney.lm._run_kernels import count_rows, pack_events, sort_rows
-
-        order, bits = self.packing
-        recent = np.full(order - 1, n_words + 1, np.int32)
+        if elsewhere():
+            self._count_elsewhere(text, n_words)
+            return
+        recent = np.full(self.packing.order - 1, n_words + 1, np.int32)
         n_events = text.n_tokens + len(text)
         size = max(1, min(self.piece, n_events))
-        keys, other = (np.empty((size, self.packing.width), np.int64) for _ in range(2))
+        room = np.empty((2, size, self.packing.width), np.int64)
         with progress.task("counting", n_events) as bar:
             for start in range(0, n_events, size):
                 n = min(size, n_events - start)
-                ids, ends = events(text, start, start + n)
-                pack_events(ids, ends, recent, n_words, bits, self.packing.per_word, keys[:n])
-                ordered = sort_rows(keys[:n], other[:n], self.packing.bits_of)
-                counts = np.empty(n, np.int64)
-                distinct = count_rows(ordered, counts)
-                self.add(ordered[:distinct], counts[:distinct])
+                self.add(
+                    *run_of(self.packing, n_words, (*events(text, start, start + n), recent), room[:, :n])
+                )
                 bar.update(n)
+
+    def _count_elsewhere(self, text: TokenArrays, n_words: int) -> None:
+        """The same on a cluster, with more and shorter runs."""
+        n_events = text.n_tokens + len(text)
+        size = max(1, min(self.piece, _AWAY))
+
+        def pieces() -> Iterator[tuple[NDArray[np.int32], Counts, NDArray[np.int32]]]:
+            for start in range(0, n_events, size):
+                before = context(text, start, self.packing.order - 1, n_words + 1)
+                yield *events(text, start, min(start + size, n_events)), before
+
+        with progress.task("counting", n_events) as bar:
+            for rows in in_order(Pure(run_of, self.packing, n_words), pieces(), 1):
+                self.add(*rows)
+                bar.update(min(size, n_events - int(bar.done)))
 
     def merged(self) -> Iterator[Rows]:
         """All runs as one, block by block."""
@@ -165,6 +179,48 @@ class Runs:
         self._counts.remove()
 
 
+def run_of(
+    packing: Packing,
+    n_words: int,
+    piece: tuple[NDArray[np.int32], Counts, NDArray[np.int32]],
+    room: Counts | None = None,
+) -> Rows:
+    """The distinct n-grams of a piece of text, sorted: its words, the ends of its sentences, and what is before it.
+
+    With room for the rows, what is before is changed into what is before the next piece; without, nothing is changed.
+    """
+    from spinney.lm._run_kernels import count_rows, pack_events, sort_rows
+
+    ids, ends, recent = piece
+    n = len(ids) + len(ends)
+    if room is None:
+        recent, room = recent.copy(), np.empty((2, n, packing.width), np.int64)
+    keys, other = room
+    pack_events(ids, ends, recent, n_words, packing.bits, packing.per_word, keys)
+    ordered = sort_rows(keys, other, packing.bits_of)
+    counts = np.empty(n, np.int64)
+    distinct = count_rows(ordered, counts)
+    return Rows(ordered[:distinct], counts[:distinct])
+
+
+def context(text: TokenArrays, start: int, depth: int, mark: int) -> NDArray[np.int32]:
+    """The last words before an event, the newest first; ``mark`` stands before the beginning of a sentence.
+
+    Examples
+    --------
+    >>> from spinney.corpus import sentence_arrays
+    >>> text = sentence_arrays([["a", "rose"], ["is", "a", "rose"]])
+    >>> [context(text, start, 2, 9).tolist() for start in (0, 1, 2, 3, 5)]
+    [[9, 9], [0, 9], [1, 0], [9, 9], [0, 2]]
+    """
+    ended = _ended(text, start)
+    first = start - ended
+    recent = np.full(depth, mark, np.int32)
+    own = text.ids[max(first - depth, int(text.offsets[ended])) : first][::-1]
+    recent[: len(own)] = own
+    return recent
+
+
 def events(text: TokenArrays, start: int, stop: int) -> tuple[NDArray[np.int32], Counts]:
     """The words among events ``start`` to ``stop`` (words and ends of sentences), and before which of them ends are.
 
@@ -174,11 +230,11 @@ def events(text: TokenArrays, start: int, stop: int) -> tuple[NDArray[np.int32],
     >>> events(sentence_arrays([["a", "rose"], ["is", "a", "rose"]]), 1, 5)
     (array([1, 2, 0], dtype=int32), array([1]))
     """
-
-    def ended(event: int) -> int:
-        """How many sentences have ended before."""
-        return bisect_left(range(len(text)), event, key=lambda s: int(text.offsets[s + 1]) + s)
-
-    before, after = ended(start), ended(stop)
+    before, after = _ended(text, start), _ended(text, stop)
     first, last = start - before, stop - after
     return np.array(text.ids[first:last]), np.array(text.offsets[before + 1 : after + 1]) - first
+
+
+def _ended(text: TokenArrays, event: int) -> int:
+    """How many sentences have ended before an event."""
+    return bisect_left(range(len(text)), event, key=lambda s: int(text.offsets[s + 1]) + s)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -220,21 +220,37 @@ def path(
     """
     if lams is None:
         lams = lambda_grid(lambda_max(loss, penalty))
-    how["scale"] = gradient_scale(loss)
-    descends = how.get("solver", "auto") in ("auto", "cd") and choose_solver(loss, penalty) == "cd"
-    last: list[tuple[float, Solution]] = []
+    so_far = Walked(w0)
     for lam in map(float, lams):
-        if last:
-            w0, guess = _predicted(last, lam)
-            how |= {"guess": guess} if descends else {}
-        solution = solve(loss, penalty.with_lam(lam), w0=w0, **how)
-        last = [*last[-1:], (lam, solution)]
+        solution, so_far = path_step(loss, penalty, lam, so_far, **how)
         yield lam, solution
         if solution.interrupted:
             return
 
 
-def _predicted(last: list[tuple[float, Solution]], lam: float) -> tuple[Vector, Vector]:
+class Walked(NamedTuple):
+    """Where a path is: its start, its last two points, and the scale of its gradients, once it is known."""
+
+    w0: Vector | None = None
+    last: tuple[tuple[float, Solution], ...] = ()
+    scale: float | None = None
+
+
+def path_step(
+    loss: Loss, penalty: Penalty, lam: float, so_far: Walked, **how: Any
+) -> tuple[Solution, Walked]:
+    """The next point of a path, and where the path is then: a pure function, so any process may go on with it."""
+    w0, last, scale = so_far
+    scale = gradient_scale(loss) if scale is None else scale
+    if last:
+        w0, guess = _predicted(last, lam)
+        if how.get("solver", "auto") in ("auto", "cd") and choose_solver(loss, penalty) == "cd":
+            how["guess"] = guess
+    solution = solve(loss, penalty.with_lam(lam), w0=w0, scale=scale, **how)
+    return solution, Walked(so_far.w0, (*last[-1:], (lam, solution)), scale)
+
+
+def _predicted(last: Sequence[tuple[float, Solution]], lam: float) -> tuple[Vector, Vector]:
     """The next point of a path and the gradient there, on the line through the last two; no weight changes sign."""
     now_lam, now = last[-1]
     lam_before, before = last[0]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from spinney.cluster import spread
 from spinney.corpus.brackets import Tree
 from spinney.corpus.conllu import Sentence
 from spinney.corpus.lines import ReadReport
@@ -19,6 +20,7 @@ from spinney.settings import Settings, choose
 from spinney.settings import parse as parse_settings
 
 
+@spread
 def fit(
     train: FilePath | Iterable[FilePath] | Iterable[Tree] | Iterable[Sentence],
     settings: Settings | None = None,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from spinney import progress
+from spinney.cluster import spread
 from spinney.corpus.conllu import Sentence
 from spinney.corpus.lines import ReadReport, fields
 from spinney.corpus.opening import open_text
@@ -41,6 +42,7 @@ _SEEN = (
 )
 
 
+@spread
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> Pipeline:
     """Learn a pipeline from a treebank.
 

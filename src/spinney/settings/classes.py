@@ -21,6 +21,7 @@ from spinney.settings import (
     File,
     Repeated,
     Settings,
+    Spread,
     methods,
 )
 from spinney.settings.declared import settings_dataclass as dataclass
@@ -59,7 +60,7 @@ class Clusters(Words):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Brown(Clusters, Common):
+class Brown(Clusters, Spread):
     """Brown clustering: classes are merged while they predict each other well."""
 
     recipe = "spinney.classes.recipes:fit_brown"
@@ -68,7 +69,7 @@ class Brown(Clusters, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exchange(Clusters, Common):
+class Exchange(Clusters, Spread):
     """The exchange algorithm: words move from class to class while that helps."""
 
     recipe = "spinney.classes.recipes:fit_exchange"
@@ -139,7 +140,7 @@ class HiddenMarkovSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hidden(HiddenMarkovSettings, Words, Common):
+class Hidden(HiddenMarkovSettings, Words, Spread):
     """A hidden Markov chain or tree: the class of a word depends on its context."""
 
     panel = TRAINING

@@ -23,6 +23,7 @@ from spinney.settings import (
     Hidden,
     OneOf,
     Settings,
+    Spread,
     methods,
 )
 from spinney.settings.declared import settings_dataclass as dataclass
@@ -202,7 +203,7 @@ class _Linear(_Weighted):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, Solving, _Method, Common):
+class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, Solving, _Method, Spread):
     """Linear classifiers and regressors."""
 
     panel = TRAINING
@@ -246,7 +247,7 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassTree(Strength, Grouping, Words, LabelledDocuments, _Weighted, Solving, _Method, Common):
+class ClassTree(Strength, Grouping, Words, LabelledDocuments, _Weighted, Solving, _Method, Spread):
     """Classifiers along a tree of classes, with a small model at each node."""
 
     panel = TRAINING
@@ -308,7 +309,7 @@ class Inspect(Documents, _Shown, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Path(Penalised, Grouping, Words, LabelledDocuments, _Linear, Solving, Common):
+class Path(Penalised, Grouping, Words, LabelledDocuments, _Linear, Solving, Spread):
     """``path``: models at decreasing strengths of the penalty."""
 
     panel = TRAINING

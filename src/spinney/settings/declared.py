@@ -124,6 +124,10 @@ class Hidden:
     """Marks a setting that is no option of the command line."""
 
 
+class Passing:
+    """Marks a setting that changes nothing about a model, such as where it is computed: it is not kept with it."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """One field of a settings class, as its annotation describes it."""
@@ -143,6 +147,7 @@ class Setting:
     default: Any  # REQUIRED if it must be given
     shown: tuple[str, ...] = ()  # the choices that help lists; all, if empty
     number: bool = False  # whether a file may also be a number
+    passing: bool = False  # whether it is not kept with a model
 
     def check(self, value: Any) -> Any:
         """The value as the field keeps it, or a :class:`~spinney.errors.SettingError`."""
@@ -307,8 +312,13 @@ class Settings:
         """All settings by name, as they are."""
         return {setting.name: getattr(self, setting.name) for setting in settings_of(type(self))}
 
+    def lasting(self) -> dict[str, Any]:
+        """Those that a model keeps: all but where it was computed."""
+        passing = {setting.name for setting in settings_of(type(self)) if setting.passing}
+        return {name: value for name, value in self.values().items() if name not in passing}
+
     def as_dict(self) -> dict[str, Any]:
-        """All settings as JSON has them; what is an object of Python rather than a value is left out.
+        """All settings as JSON has them; an object of Python, and what only says where to compute, is left out.
 
         Examples
         --------
@@ -317,7 +327,7 @@ class Settings:
         {'threads': None, 'seed': 3}
         """
         found = {}
-        for name, value in self.values().items():
+        for name, value in self.lasting().items():
             value = list(value) if isinstance(value, tuple) else value
             if is_plain(value):
                 found[name] = value
@@ -370,6 +380,14 @@ class Common(Settings):
     seed: Annotated[int, AtLeast(0), AtMost(2**32 - 1), "Seed of everything random."] = 0
 
 
+@settings_dataclass(frozen=True, kw_only=True)
+class Spread(Common):
+    """What commands take that read much text or fit many models: their work can be spread over a cluster."""
+
+    panel = COMMON
+    cluster: Annotated[str | None, Passing, "Dask scheduler, or local[:N] (or SPINNEY_CLUSTER)."] = None
+
+
 def settings_of(cls: type[Settings]) -> tuple[Setting, ...]:
     """The fields of a settings class, by panels, each in the order of its declaration."""
     found: tuple[Setting, ...] = _declared(cls)  # type: ignore[arg-type]  # a class can be hashed
@@ -402,6 +420,7 @@ def _setting(cls: type[Settings], name: str, hint: Any, default: Any) -> Setting
         repeated=Repeated in marked,
         file=File in marked,
         hidden=Hidden in marked,
+        passing=Passing in marked,
         number=float in kinds,
         bounds=tuple(mark for mark in marks if isinstance(mark, AtLeast)),
         help=said[0],

@@ -20,6 +20,7 @@ from spinney.settings import (
     Common,
     File,
     Settings,
+    Spread,
     methods,
 )
 from spinney.settings.declared import settings_dataclass as dataclass
@@ -342,17 +343,17 @@ class SpectralSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitCca(Cca, Words, Common):
+class FitCca(Cca, Words, Spread):
     """Fit ``cca`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitTwoStepCca(TwoStepCca, Words, Common):
+class FitTwoStepCca(TwoStepCca, Words, Spread):
     """Fit ``tscca`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitLowRankMultiView(LowRankMultiView, Words, Common):
+class FitLowRankMultiView(LowRankMultiView, Words, Spread):
     """Fit ``lrmvl`` to text."""
 
     panel = DATA
@@ -362,32 +363,32 @@ class FitLowRankMultiView(LowRankMultiView, Words, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitPlainSvd(PlainSvd, Words, Common):
+class FitPlainSvd(PlainSvd, Words, Spread):
     """Fit ``svd`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitRescaled(Rescaled, Words, Common):
+class FitRescaled(Rescaled, Words, Spread):
     """Fit ``rescaled`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitPmiSvd(PmiSvd, Words, Common):
+class FitPmiSvd(PmiSvd, Words, Spread):
     """Fit ``pmi`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitSparse(Sparse, Words, Common):
+class FitSparse(Sparse, Words, Spread):
     """Fit ``sparse`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitLasso(Lasso, Words, Common):
+class FitLasso(Lasso, Words, Spread):
     """Fit ``lasso`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpectralHmm(SpectralSettings, Words, Common):
+class SpectralHmm(SpectralSettings, Words, Spread):
     """A hidden Markov model by the method of moments."""
 
     panel = TRAINING
@@ -396,7 +397,7 @@ class SpectralHmm(SpectralSettings, Words, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Topics(TextFiles, Common):
+class Topics(TextFiles, Spread):
     """Topics of documents by the method of moments."""
 
     panel = TRAINING

@@ -21,6 +21,7 @@ from spinney.settings import (
     Common,
     File,
     Repeated,
+    Spread,
     methods,
 )
 from spinney.settings.declared import settings_dataclass as dataclass
@@ -129,7 +130,7 @@ class _Counted(Vocabulary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ngram(_Counted, Common):
+class Ngram(_Counted, Spread):
     """Smoothing methods without further settings."""
 
     method: Annotated[Literal["mkn", "wb", "katz", "good-turing"], "Smoothing method or kind of model."] = (
@@ -138,7 +139,7 @@ class Ngram(_Counted, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Discounted(_Counted, Common):
+class Discounted(_Counted, Spread):
     """Absolute discounting and Kneser-Ney with one discount."""
 
     method: Annotated[Literal["kn", "kn-backoff", "ad"], "Smoothing method or kind of model."] = "kn"
@@ -151,14 +152,14 @@ class Discounted(_Counted, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interpolated(_Counted, Common):
+class Interpolated(_Counted, Spread):
     """Jelinek-Mercer interpolation, with weights fitted to the held-out text if it is given."""
 
     method: Annotated[Literal["jm"], "Smoothing method or kind of model."] = "jm"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Additive(_Counted, Common):
+class Additive(_Counted, Spread):
     """Additive smoothing."""
 
     method: Annotated[Literal["additive"], "Smoothing method or kind of model."] = "additive"
@@ -166,7 +167,7 @@ class Additive(_Counted, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PitmanYor(Vocabulary, Common):
+class PitmanYor(Vocabulary, Spread):
     """A hierarchical Pitman-Yor process, by Gibbs sampling."""
 
     panel = TRAINING
@@ -176,7 +177,7 @@ class PitmanYor(Vocabulary, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Memoizer(Vocabulary, Common):
+class Memoizer(Vocabulary, Spread):
     """The sequence memoizer."""
 
     panel = TRAINING
@@ -244,14 +245,14 @@ class _OnTrie(_Penalised):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loglinear(_OnTrie, Common):
+class Loglinear(_OnTrie, Spread):
     """Log-linear models over the contexts of a suffix trie."""
 
     method: Annotated[Literal["loglinear"], "Smoothing method or kind of model."] = "loglinear"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hierarchical(_OnTrie, Common):
+class Hierarchical(_OnTrie, Spread):
     """Log-linear models that predict a word by going down a tree of words."""
 
     panel = FEATURES
@@ -275,7 +276,7 @@ class Hierarchical(_OnTrie, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassBased(Vocabulary, Common):
+class ClassBased(Vocabulary, Spread):
     """A model of word classes, and of the words in each."""
 
     panel = FEATURES

@@ -23,6 +23,7 @@ from spinney.settings import (
     OneOf,
     Repeated,
     Settings,
+    Spread,
     methods,
     settings_of,
 )
@@ -181,7 +182,7 @@ class _Polished(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pcfg(_Grammar, Common):
+class Pcfg(_Grammar, Spread):
     """A probabilistic grammar without states."""
 
     panel = TRAINING
@@ -189,7 +190,7 @@ class Pcfg(_Grammar, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitMerge(_States, Common):
+class SplitMerge(_States, Spread):
     """States that are split and merged again between runs of EM; their number is rounded up to a power of two."""
 
     panel = TRAINING
@@ -197,7 +198,7 @@ class SplitMerge(_States, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Em(_Iterated, _States, Common):
+class Em(_Iterated, _States, Spread):
     """EM from a random start, with the same number of states for every label."""
 
     panel = TRAINING
@@ -205,7 +206,7 @@ class Em(_Iterated, _States, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spectral(_Moments, _Cutoff, _Signed, _States, Common):
+class Spectral(_Moments, _Cutoff, _Signed, _States, Spread):
     """Spectral moments, without iterations."""
 
     panel = TRAINING
@@ -213,7 +214,7 @@ class Spectral(_Moments, _Cutoff, _Signed, _States, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clustering(_Moments, _Polished, _States, Common):
+class Clustering(_Moments, _Polished, _States, Spread):
     """Clusters of spectral vectors as states, then a little EM."""
 
     panel = TRAINING
@@ -221,7 +222,7 @@ class Clustering(_Moments, _Polished, _States, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pivots(_Polished, _States, Common):
+class Pivots(_Polished, _States, Spread):
     """States from pivot features, then a little EM."""
 
     panel = TRAINING
@@ -229,7 +230,7 @@ class Pivots(_Polished, _States, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Product(_Moments, _Cutoff, _Signed, _Iterated, _Polished, _States, Common):
+class Product(_Moments, _Cutoff, _Signed, _Iterated, _Polished, _States, Spread):
     """A product of grammars of several methods."""
 
     panel = TRAINING
@@ -279,7 +280,7 @@ GRAMMARS = _Methods(methods(Clustering, Spectral, SplitMerge, Em, Pivots, Pcfg))
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnyAutomata(_HeldOut, Common):
+class AnyAutomata(_HeldOut, Spread):
     """What all head automata share."""
 
     panel = TRAINING
@@ -375,7 +376,7 @@ class _TreePenalty(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeCrf(_TreePenalty, _ArcFeatures, Common):
+class TreeCrf(_TreePenalty, _ArcFeatures, Spread):
     """A log-linear model of whole dependency trees with their relations."""
 
     panel = TRAINING

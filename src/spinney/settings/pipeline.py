@@ -20,6 +20,7 @@ from spinney.settings import (
     File,
     Repeated,
     Settings,
+    Spread,
     methods,
 )
 from spinney.settings.declared import settings_dataclass as dataclass
@@ -80,7 +81,7 @@ class _Strengths(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Treebank(_Strengths, _Structure, _Treebanks, Common):
+class Treebank(_Strengths, _Structure, _Treebanks, Spread):
     """Everything from one treebank."""
 
     panel = TRAINING

@@ -25,6 +25,7 @@ from spinney.settings import (
     OneOf,
     Repeated,
     Settings,
+    Spread,
     methods,
 )
 from spinney.settings.declared import settings_dataclass as dataclass
@@ -271,7 +272,7 @@ class SolvingCrf(Solving):
 
 @dataclass(frozen=True, kw_only=True)
 class Crf(
-    Unlabelled, HeldOut, SolvingCrf, Choosing, Pruning, Penalised, Support, Bigrams, Training, Kind, Common
+    Unlabelled, HeldOut, SolvingCrf, Choosing, Pruning, Penalised, Support, Bigrams, Training, Kind, Spread
 ):
     """Conditional random fields."""
 
@@ -293,7 +294,7 @@ class Crf(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Memm(HeldOut, Solving, Choosing, Pruning, Penalised, Bigrams, Training, Kind, Common):
+class Memm(HeldOut, Solving, Choosing, Pruning, Penalised, Bigrams, Training, Kind, Spread):
     """Maximum-entropy Markov models: each label given the one before."""
 
     method: Annotated[Literal["memm"], KIND] = "memm"
@@ -305,14 +306,14 @@ class Memm(HeldOut, Solving, Choosing, Pruning, Penalised, Bigrams, Training, Ki
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hmm(Training, Kind, Common):
+class Hmm(Training, Kind, Spread):
     """Hidden Markov models: counts of one observation per token, without a penalty."""
 
     method: Annotated[Literal["hmm"], KIND] = "hmm"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Morph(Decoding, Kind, Common):
+class Morph(Decoding, Kind, Spread):
     """Morphological taggers: UPOS, XPOS and FEATS of CoNLL-U in one go."""
 
     panel = TRAINING
@@ -450,7 +451,7 @@ class Explain(Sentences, Explained, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Common):
+class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Spread):
     """``path``: conditional random fields at decreasing strengths of the penalty."""
 
     panel = TRAINING

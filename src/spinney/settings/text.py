@@ -59,7 +59,7 @@ class Documents(Decoding):
     """Documents, or a matrix of numbers."""
 
     panel = DATA
-    format: Annotated[str, OneOf(("auto", *DOCUMENTS)), "Format; auto: by the file name."] = "auto"
+    format: Annotated[str, OneOf(("auto", *DOCUMENTS)), "Format; auto: by its name."] = "auto"
     text: Annotated[str, "Table column that holds the text."] = "text"
     header: Annotated[bool, "Whether a table has a header row."] = True
 

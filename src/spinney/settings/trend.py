@@ -22,6 +22,7 @@ from spinney.settings import (
     File,
     OneOf,
     Settings,
+    Spread,
     methods,
 )
 from spinney.settings.declared import settings_dataclass as dataclass
@@ -249,7 +250,7 @@ class _Noisy(_Words):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adaptive(_Noisy, _Alternating, Common):
+class Adaptive(_Noisy, _Alternating, Spread):
     """The sparse, adaptive prior: every series has its own strength and stiffness."""
 
     panel = TRAINING
@@ -262,7 +263,7 @@ class Adaptive(_Noisy, _Alternating, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sparse(_Noisy, _Started, Common):
+class Sparse(_Noisy, _Started, Spread):
     """The same prior with exact zeros."""
 
     panel = TRAINING
@@ -275,7 +276,7 @@ class Sparse(_Noisy, _Started, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RidgeTs(_Words, _Stiffness, Common):
+class RidgeTs(_Words, _Stiffness, Spread):
     """One strength and one stiffness for all series."""
 
     panel = TRAINING
@@ -283,7 +284,7 @@ class RidgeTs(_Words, _Stiffness, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Baseline(_Words, _Stopping, Common):
+class Baseline(_Words, _Stopping, Spread):
     """One copy of the weights, from the last time or from all."""
 
     panel = TRAINING
@@ -345,7 +346,7 @@ class Evaluate(_Again, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(_Noisy, _Alternating, Common):
+class Compare(_Noisy, _Alternating, Spread):
     """``compare``: methods by rolling origin."""
 
     panel = TRAINING

@@ -19,12 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.optim.base import Vector
-from spinney.parallel import default_threads, map_reduce
+from spinney.parallel import Kept, Pure, Visit, default_threads, elsewhere, in_order, map_reduce
 from spinney.tagging.sequences import Floats, Observations, Sequences
 from spinney.tagging.support import Shape, Support
 
 BLOCK = 4096  # tokens whose scores fit into the cache at once
 EDGES = 1 << 26  # maximum number of label-pair potentials that a shard keeps in memory
+PIECES = 8  # shards of data of usual size: what 8 workers share is not cut finer than need be
+LARGEST = 1 << 17  # tokens of a shard
+AWAY = 1e7  # observations of tokens, times labels, from which on a gradient is worth sending to a cluster
 SPARSE = 0.1  # share of label pairs with weights below which the sparse recursion is faster
 
 Estimate = Callable[[Vector], tuple[float, Vector]]
@@ -227,10 +230,13 @@ class CRFLoss:
 
     @cached_property
     def shards(self) -> list[Shard]:
-        """The data in pieces of whole sentences: for threads, and so that no piece has too many kinds of tokens."""
+        """The data in pieces of whole sentences, so that no piece has too many kinds of tokens.
+
+        How many depends on the data alone: sums over pieces have the same bits on any number of threads or workers.
+        """
         data, Y = self.data, self.shape.labels
         kinds = token_kinds(data.bigrams)
-        pieces = 4 * self.threads if self.threads > 1 else 1
+        pieces = max(1, min(data.n_tokens // BLOCK, PIECES), data.n_tokens // LARGEST)
         if kinds.n * (Y + 1) * Y <= EDGES:
             return [Shard.of(data, a, b, kinds) for a, b in even_cuts(data.offsets, pieces)]
         # There are so many kinds that each piece should have only its own.
@@ -278,6 +284,8 @@ class CRFLoss:
 
     def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
         """The loss and its gradient at ``w``."""
+        if elsewhere() and len(self.data.unigrams.ids) * self.shape.labels >= AWAY:
+            return self._value_and_grad_elsewhere(w)
         residuals, gradient = self._residuals, np.empty(self.n_params)
         edges = Edges(self, w)
         edges.prepare(self.shards[0].kinds)  # here, so that the threads need not do it again
@@ -292,6 +300,54 @@ class CRFLoss:
         self.gather(residuals, gradient)
         # Where all potentials of a token underflow, log Z is −∞, which a line search must not take for a low value.
         return value if np.isfinite(value) else np.inf, gradient
+
+    def _value_and_grad_elsewhere(self, w: Vector) -> tuple[float, Vector]:
+        """The same, by the shards on a cluster: each gets the weights of what it has, and gives their gradient."""
+        from spinney.tagging._crf_kernels import add_part
+
+        edges, gradient = Edges(self, w), np.zeros(self.n_params)
+        mu, of_mu = self._by_observation(w), self._by_observation(gradient)
+        tasks = (Visit(kept, self._weights_at(places, w, mu)) for kept, places in self._parts)
+        value, pairs = 0.0, np.zeros(self.n_params - self.n_mu)
+        found = in_order(Pure(part_gradient), tasks, self.threads)
+        for i, ((_, places), (own, own_pairs, own_mu)) in enumerate(zip(self._parts, found)):
+            value, pairs = (value + own, pairs + own_pairs) if i else (own, own_pairs)
+            add_part(places, own_mu.reshape(len(places), -1), of_mu)
+        value -= edges.gold_score()
+        gradient[self.n_mu :] = pairs - edges.gold
+        return value if np.isfinite(value) else np.inf, gradient
+
+    def _weights_at(self, places: NDArray[np.int64], w: Vector, mu: Floats) -> Vector:
+        """The weights of a part: its own of the observations, and all of the pairs."""
+        lam = w[self.n_mu :]
+        own = np.empty(len(places) * mu.shape[1] + len(lam))
+        n = len(own) - len(lam)
+        np.take(mu, places, axis=0, out=own[:n].reshape(len(places), -1), mode="clip")
+        own[n:] = lam
+        return own
+
+    def _by_observation(self, w: Vector) -> Floats:
+        """The unigram weights in rows: of all labels of an observation, or of one weight where some are left out."""
+        return w[: self.n_mu].reshape(-1, 1) if self.support else self.shape.mu(w)
+
+    @cached_property
+    def _parts(self) -> list[tuple[Kept[CRFLoss], NDArray[np.int64]]]:
+        """Each shard as a loss of its own, which stays with a worker, and which weights or rows of weights it has."""
+        found = []
+        for shard in self.shards:
+            used = np.zeros(self.shape.unigrams, np.bool_)
+            used[shard.data.unigrams.ids] = True
+            data = replace(shard.data, unigrams=shard.data.unigrams.keep(used))
+            support, places = self.support, np.flatnonzero(used)
+            if support is not None:
+                width = np.where(used, np.diff(support.row), 0)
+                places = np.flatnonzero(np.repeat(used, np.diff(support.row)))
+                row = np.concatenate([[0], np.cumsum(width[used])])
+                support = replace(support, row=row, labels=support.labels[places])
+            part = CRFLoss(data, self.shape.labels, start=self.shape.start, support=support, threads=1)
+            part.shards = [replace(shard, first=0, data=data)]
+            found.append((Kept(part), places))
+        return found
 
     @cached_property
     def _residuals(self) -> Floats:
@@ -366,9 +422,10 @@ class CRFLoss:
         columns, support = self.columns, self.support
         values = np.empty(0) if self.data.unigrams.values is None else columns.data
         values = values**2 if squared else values
+        bounds = np.array([*(shard.first for shard in self.shards), self.data.n_tokens])
 
         def gather(part: tuple[int, int]) -> int:
-            where = (*part, columns.indptr, columns.indices, values, residuals)
+            where = (*part, columns.indptr, columns.indices, values, residuals, bounds)
             if support is None:
                 gather_gradient(*where, self.shape.mu(gradient))
             else:
@@ -396,6 +453,15 @@ class CRFLoss:
                 return scale * value, scale * gradient
 
             yield estimate
+
+
+def part_gradient(loss: CRFLoss, w: Vector) -> tuple[float, Floats, Floats]:
+    """The value of a part without its gold pairs, the expected pairs, and the gradient of its unigram weights."""
+    (shard,), residuals = loss.shards, np.empty((loss.data.n_tokens, loss.shape.labels))
+    value, pairs = loss._shard_pass(shard, w, Edges(loss, w), residuals)
+    gradient = np.empty(loss.n_mu)
+    loss.gather(residuals, gradient)
+    return value, pairs, gradient
 
 
 def unigram_scores(seen: Observations, shape: Shape, support: Support | None, w: Vector, out: Floats) -> None:

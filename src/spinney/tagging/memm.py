@@ -93,8 +93,10 @@ class MEMMLoss:
         values = np.empty(0) if self.seen.values is None else columns.data
         W, gradient = w.reshape(-1, self.shape.labels), np.empty((self.seen.n, self.shape.labels))
 
+        bounds = np.array([0, len(residuals)])
+
         def gather(rows: tuple[int, int]) -> int:
-            gather_gradient(*rows, columns.indptr, columns.indices, values, residuals, gradient)
+            gather_gradient(*rows, columns.indptr, columns.indices, values, residuals, bounds, gradient)
             return 0
 
         blocks = even_cuts(self.seen.ptr, max(len(self.labels) // BLOCK, 1))

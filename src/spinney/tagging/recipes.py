@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from spinney.cluster import spread
 from spinney.corpus import ReadReport
 from spinney.corpus.frames import is_frame
 from spinney.errors import InputError, OptionError, SettingError, about
@@ -34,6 +35,7 @@ _BY_FORMAT = {
 }
 
 
+@spread
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> Any:
     """Train a tagger: a :class:`~spinney.tagging.tagger.Tagger`, or with the method ``morph`` one for morphology.
 
@@ -89,6 +91,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Any:
     return tagger
 
 
+@spread
 def path(train: Any, settings: Settings | None = None, **given: Any) -> TaggerPath:
     """Taggers along a decreasing grid of strengths, each started from the one before.
 

@@ -8,6 +8,7 @@ import time as clock
 import warnings
 from typing import Any
 
+from spinney.cluster import spread
 from spinney.corpus import open_text
 from spinney.errors import InputError, SettingError, about
 from spinney.optim import EmptyModelWarning, warn_if_empty
@@ -34,6 +35,7 @@ _BETTER = {"regression": {"noise_variance": "residual"}}
 _FEW = 2  # documents per time
 
 
+@spread
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendModel:
     """Fit series of weights to dated documents, to predict numbers, two classes, or the words themselves.
 
@@ -146,6 +148,7 @@ def _model(s: Any, data: Any) -> TrendModel:
 # ------------------------------------------------------------------------------------- rolling origin
 
 
+@spread
 def compare_methods(data: Any, settings: Settings | None = None, **given: Any) -> Comparison:
     """Compare methods by rolling origin: each test time is forecast from strictly earlier ones.
 

@@ -14,7 +14,7 @@ from sklearn.model_selection import ParameterGrid
 from spinney import progress
 from spinney.errors import InputError, OptionError
 from spinney.optim.base import Vector
-from spinney.parallel import default_threads, in_order, one_blas_thread
+from spinney.parallel import Kept, Pure, default_threads, in_order, one_blas_thread
 from spinney.trend.timeline import checked_times
 
 
@@ -92,12 +92,7 @@ def rolling_origin(
     folds = [_fold(times, test, window) for test in tests]
     lists = {name: list(of) if isinstance(of, Sequence) else [of] for name, of in methods.items()}
 
-    def score(job: tuple[Any, int]) -> Vector:
-        model, fold = job
-        train, test = folds[fold]
-        fitted = clone(model).fit(*(part[train] for part in data), times[train])
-        done.update(1, note=f"{tests[fold]!s}, {model.method}")
-        return np.asarray(fitted.losses(*(part[test] for part in data)))
+    kept = Kept((tuple(data), times, folds))
 
     threads = default_threads() if threads is None else threads
     jobs = [(model, 0) for models in lists.values() for model in models]
@@ -105,18 +100,29 @@ def rolling_origin(
     rows: list[RollingRow] = []
     n_fits = len(jobs) + (len(tests) - 1) * len(lists)
     with one_blas_thread(), progress.task("rolling origin", total=n_fits) as done:
-        found = in_order(score, jobs, threads)
+        found = in_order(Pure(_score, kept), jobs, threads)
         for name, models in lists.items():
             tried = [(float(losses.mean()), k, losses) for k, losses in zip(range(len(models)), found)]
+            done.update(len(models), note=f"{tests[0]!s}, {name}")
             _, k, losses = min(tried, key=lambda one: (one[0], one[1]))
             best[name] = models[k]
             rows.append(_row(name, tests[0], folds[0], losses, _varied(models, k)))
         later = [(name, fold) for fold in range(1, len(tests)) for name in lists]
-        scores = in_order(score, [(best[name], fold) for name, fold in later], threads)
+        scores = in_order(Pure(_score, kept), [(best[name], fold) for name, fold in later], threads)
         for (name, fold), losses in zip(later, scores):
+            done.update(1, note=f"{tests[fold]!s}, {name}")
             chosen = _varied(lists[name], lists[name].index(best[name]))
             rows.append(_row(name, tests[fold], folds[fold], losses, chosen))
     return rows
+
+
+def _score(known: tuple[Any, ...], job: tuple[Any, int]) -> Vector:
+    """The losses of a new model on the test documents of a fold: a pure function."""
+    data, times, folds = known
+    model, fold = job
+    train, test = folds[fold]
+    fitted = clone(model).fit(*(part[train] for part in data), times[train])
+    return np.asarray(fitted.losses(*(part[test] for part in data)))
 
 
 def _fold(times: NDArray[Any], test: Any, window: int | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -21,6 +21,7 @@ from spinney.parallel import map_reduce
 
 LARGE = 1 << 20  # coordinates from which on the history is kept in single precision
 ARMIJO, WOLFE = 1e-4, 0.9
+_PARTS = 16  # of the vectors, which threads share
 
 
 class Arrival(NamedTuple):
@@ -42,7 +43,8 @@ class History:
         self.dots = np.zeros((2 * memory + 1, 2 * memory + 1))
         self.order: list[int] = []  # slots, oldest first
         self.threads = threads
-        cuts = np.linspace(0, n, (4 * threads if threads > 1 else 1) + 1).astype(np.int64).tolist()
+        # Always as many, so that sums over the parts have the same bits on any number of threads.
+        cuts = np.linspace(0, n, _PARTS + 1).astype(np.int64).tolist()
         self.parts = list(pairwise(cuts))
 
     def _over_parts(self, kernel: Callable[..., None], size: int, *arguments: Any) -> Vector:
