@@ -7,11 +7,11 @@ import operator
 import os
 import signal
 import struct
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cluster_tasks import bad_line, of_kept, slow, uneven
 
 import spinney
 from spinney import cluster as clusters
@@ -26,29 +26,6 @@ def client():
     """Two processes, for all tests."""
     with clusters._local(2) as made:
         yield made
-
-
-def uneven(scale: float, i: int) -> np.ndarray:
-    """Statistics whose sum depends on its order."""
-    return scale * np.random.default_rng(i).standard_normal(50_000) * 10.0 ** (i % 17)
-
-
-def slow(i: int) -> np.ndarray:
-    time.sleep(0.05)
-    return uneven(1.0, i)
-
-
-def of_kept(kept: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    return kept * factor
-
-
-def first_letter(path: str) -> str:
-    with open(path) as file:
-        return file.read(1)
-
-
-def bad_line(i: int) -> None:
-    raise InputError("3 columns where line 1 has 4", path="train.txt", line=i, remedy="add the missing label")
 
 
 def test_sums_by_eights_are_the_same_everywhere(client):

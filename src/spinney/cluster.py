@@ -17,6 +17,7 @@ import functools
 import logging
 import os
 import pickle
+import platform
 import re
 import sys
 import time
@@ -25,6 +26,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
+from importlib import metadata
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -202,8 +204,6 @@ class Cluster:
 
     def _shared_folder(self) -> str | None:
         """A folder that all workers see, if they are on this machine."""
-        import platform
-
         if {worker["host"] for worker in self.workers.values()} != {platform.node()}:
             return None
         folder = self._stack.enter_context(shared_folder())
@@ -527,27 +527,37 @@ def _first_line(error: BaseException) -> str:
 
 # ------------------------------------------------------------------------------------------------ workers
 
-#: What a worker says of itself. It is sent as text, since a worker may lack this package, and evaluated there.
-_PROBE = """(lambda platform, os, version, path: {
-    "host": platform.node(), "python": platform.python_version(), "spinney": version("spinney"),
-    "distributed": version("distributed"), "numpy": version("numpy"), "numba": version("numba"),
-    "pid": os.getpid(), "path": path and os.access(path, os.R_OK) if "://" not in (path or "") else None,
-})(__import__("platform"), __import__("os"),
-   lambda name: next((d.version for d in __import__("importlib.metadata").metadata.distributions(name=name)), None),
-   %r)"""
+_PACKAGES = ("spinney", "distributed", "numpy", "numba")
 
 
 def worker_facts(client: Client, path: str | None = None) -> dict[str, dict[str, Any]]:
-    """For each worker, by its address: versions, threads, memory, and whether it can read a path."""
-    said = client.run(eval, _PROBE % path, on_error="return")
+    """For each worker, by its address: versions, threads, memory, and whether it can read a path.
+
+    Only functions of Python's own library are sent, since a worker may lack this package.
+    """
+    asked: dict[str, tuple[Any, ...]] = {
+        "host": (platform.node,),
+        "python": (platform.python_version,),
+        "pid": (os.getpid,),
+        **{name: (metadata.version, name) for name in _PACKAGES},
+    }
+    if path is not None and "://" not in path:
+        asked["path"] = (os.access, path, os.R_OK)
+    answers = {name: client.run(*call, on_error="return") for name, call in asked.items()}
     try:
         known = client.scheduler_info(n_workers=-1)["workers"]
     except TypeError:  # older versions always tell of all workers
         known = client.scheduler_info()["workers"]
     found = {}
-    for address, facts in said.items():
-        if not isinstance(facts, dict):
-            facts = {"error": _first_line(facts) if isinstance(facts, BaseException) else str(facts)}
+    for address in answers["host"]:
+        facts: dict[str, Any] = {"path": None}
+        for name, of_workers in answers.items():
+            answer = of_workers.get(address)
+            if isinstance(answer, metadata.PackageNotFoundError):
+                answer = None
+            elif isinstance(answer, BaseException):
+                facts["error"] = _first_line(answer)
+            facts[name] = answer
         about = known.get(address, {})
         facts["name"] = str(about.get("name", address))
         facts["threads"] = int(about.get("nthreads", 1))
@@ -565,8 +575,6 @@ def worker_problems(facts: dict[str, dict[str, Any]], path: str | None = None) -
     >>> worker_problems({"tcp://a:1": {"spinney": None, "python": "3.12.1", "path": None}})[0][0]
     'the worker tcp://a:1 has no spinney'
     """
-    import platform
-
     problems = []
     ours = platform.python_version_tuple()[:2]
     for address, worker in facts.items():
