@@ -23,7 +23,6 @@ SLOW = (
     "test_page[docs/flows/",
     "test_page[docs/research/",
     "test_page[docs/howto/few-labels]",
-    "test_page[docs/howto/field]",
     "test_page[docs/howto/report]",
     "test_page[docs/howto/compare]",
     "test_page[docs/howto/smaller]",

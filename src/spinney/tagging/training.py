@@ -17,6 +17,7 @@ from spinney.optim import SOLVERS as SOLVERS_OF_OPTIM
 from spinney.optim import Solution, gradient_scale, solve
 from spinney.optim.base import Penalty, Step, Vector
 from spinney.optim.certificate import lower_bound
+from spinney.parallel import one_blas_thread
 from spinney.tagging.active import active_set, descends
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.merging import Merged, merge
@@ -75,6 +76,7 @@ class Plan:
             raise OptionError(f"step must be a number above 0, not {self.step:g}")
 
 
+@one_blas_thread()  # its threads would only get in the way of ours: an elastic net took eight times as long with two
 def train(
     loss: CRFLoss, penalty: Penalty, plan: Plan, w0: Vector | None = None, watch: Watch | None = None
 ) -> Solution:
