@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from benchmarks.pipeline import (
 from benchmarks.pipeline_peers import spacy_pipeline
 from spinney.corpus.conllu import read_conllu
 from spinney.corpus.surface import raw_text
+from spinney.evaluate.conll18 import Scores
+from spinney.evaluate.significance import f1_of_counts, paired_bootstrap
 from spinney.parsing.treecrf import TreeParser
 
 ENGLISH = {"English-EWT": "ud_english_ewt/en_ewt-ud"}
@@ -135,8 +137,20 @@ def _raw_text(files: dict[str, Path], work: Path) -> Path:
     return raw
 
 
-def _scores(name: str, n: int, work: Path, raw: dict[str, Path] | None = None) -> tuple[str, float, int]:
-    """LAS (UPOS) on the test file, LAS as a number, and the words of raw text, learned from the first n sentences."""
+class Found(NamedTuple):
+    """What a pipeline of some training sentences is worth on the test file."""
+
+    told: str  # LAS (UPOS)
+    scores: Scores
+    raw_words: int
+
+    @property
+    def las(self) -> float:
+        return f1(self.scores, "LAS")
+
+
+def _scores(name: str, n: int, work: Path, raw: dict[str, Path] | None = None) -> Found:
+    """Scores on the test file of a pipeline that was learned from the first n sentences."""
     files, stem = files_of(TREEBANKS[name], work), TREEBANKS[name].rpartition("/")[2]
     gold = list(read_conllu(files["test"]))
     options = ["--limit", str(n), *(part for file in (raw or {}).values() for part in ("--raw", str(file)))]
@@ -146,7 +160,13 @@ def _scores(name: str, n: int, work: Path, raw: dict[str, Path] | None = None) -
     used = facts.get("raw_text_on_dev", {"with": 0, "without": 0})
     mark = "" if used["with"] >= used["without"] else "°"
     told = f"{f1(scores, 'LAS'):.2f} ({f1(scores, 'UPOS'):.2f}){mark}"
-    return told, f1(scores, "LAS"), facts.get("raw_tokens", 0)
+    return Found(told, scores, facts.get("raw_tokens", 0))
+
+
+def _difference(less: Scores, more: Scores) -> str:
+    """The difference in LAS of two pipelines, with its interval."""
+    one = paired_bootstrap(less.items_of("LAS"), more.items_of("LAS"), f1_of_counts, random_state=0)
+    return f"{100 * one.difference:+.2f} [{100 * one.low:+.2f}, {100 * one.high:+.2f}]"
 
 
 def _curves(work: Path, names: list[str]) -> str:
@@ -156,29 +176,37 @@ def _curves(work: Path, names: list[str]) -> str:
     lines += ["°: what it gave was left out, since the dev file is tagged better without it.\n"]
     lines += ["| treebank | words of raw text | " + " | ".join(f"{n} sentences" for n in SIZES) + " |"]
     lines += ["|---|---:|" + "---:|" * len(SIZES)]
-    means = []
+    means: dict[str, list[list[float]]] = {"without": [], "with": []}
+    gains = ["", "LAS with raw text − LAS without, and its 95 % interval:\n"]
+    gains += [f"| treebank | {' | '.join(f'{n} sentences' for n in SIZES)} |", "|---|" + "---:|" * len(SIZES)]
     for name in names:
         raw = {"raw": _raw_text(files_of(TREEBANKS[name], work), work)}
-        for given in ({}, raw):
-            found = [_scores(name, n, work, given) for n in SIZES]
-            lines.append(f"| {name} | {found[0][2]:,} | " + " | ".join(told for told, _, _ in found) + " |")
-            means.append([las for _, las, _ in found])
-    for first, what in enumerate(("without", "with")):
-        row = " | ".join(f"**{one:.2f}**" for one in np.mean(means[first::2], axis=0))
+        both = {what: [_scores(name, n, work, given) for n in SIZES] for what, given in zip(means, ({}, raw))}
+        for what, found in both.items():
+            lines.append(
+                f"| {name} | {found[0].raw_words:,} | " + " | ".join(one.told for one in found) + " |"
+            )
+            means[what].append([one.las for one in found])
+        cells = [_difference(less.scores, more.scores) for less, more in zip(both["without"], both["with"])]
+        gains.append(f"| {name} | " + " | ".join(cells) + " |")
+    for what, rows in means.items():
+        row = " | ".join(f"**{one:.2f}**" for one in np.mean(rows, axis=0))
         lines.append(f"| **mean LAS, {what}** | | {row} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *gains]) + "\n"
 
 
 def _more_text(work: Path) -> str:
-    """Text from elsewhere: files ``raw/STEM.txt`` of the work folder, if somebody has put any there."""
+    """Text from elsewhere: files ``raw/STEM.txt`` of the work folder, if `benchmarks.pipeline_text` has made any."""
     lines = [
         "### Text from elsewhere: LAS (UPOS) on the test files, from the treebank's tokens, 200 sentences\n"
     ]
-    lines += ["| treebank | words of raw text | without | with |", "|---|---:|---:|---:|"]
+    lines += ["| treebank | words of raw text | without | with | difference in LAS, 95 % interval |"]
+    lines += ["|---|---:|---:|---:|---:|"]
     there = {name: work / "raw" / f"{stem.rpartition('/')[2]}.txt" for name, stem in TREEBANKS.items()}
     for name, file in there.items():
         if file.exists():
             both = {"raw": _raw_text(files_of(TREEBANKS[name], work), work), "more": file}
-            without, (told, _, words) = _scores(name, 200, work)[0], _scores(name, 200, work, both)
-            lines.append(f"| {name} | {words:,} | {without} | {told} |")
+            less, more = _scores(name, 200, work), _scores(name, 200, work, both)
+            cells = [f"{more.raw_words:,}", less.told, more.told, _difference(less.scores, more.scores)]
+            lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n" if len(lines) > 3 else ""
