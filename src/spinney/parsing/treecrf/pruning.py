@@ -19,7 +19,8 @@ from spinney.inference.spanning import single_root_arborescence
 from spinney.optim.base import Vector
 from spinney.parsing.treecrf.candidates import Candidates, every_arc
 from spinney.parsing.treecrf.nodes import Hashes, Nodes
-from spinney.parsing.treecrf.numbering import Program, Table, kept, learned, numbered
+from spinney.parsing.treecrf.numbering import Program, kept, learned
+from spinney.parsing.treecrf.weighing import Weighed
 
 PASSES: Final = 3
 STEP: Final = 0.3
@@ -73,12 +74,10 @@ class Pruner:
         ``must`` are heads that stay candidates, -1 where any will do; a tree that has all of them stays possible,
         with ``projective`` a projective one, if there is any.
         """
-        from spinney.parsing.treecrf._loss_kernels import choose_heads, sum_weights
+        from spinney.parsing.treecrf._loss_kernels import choose_heads
 
         arcs = every_arc(nodes.words)
-        features = numbered(arcs.parts(), nodes, self.program, self._table)
-        score = np.empty(len(arcs.head))
-        sum_weights(0, len(score), *features, self.w, 0, score)
+        score = self._weighed.scores(arcs.parts(), nodes, self.program)[:, 0]
         stays = np.zeros(len(score), np.bool_)
         stays[projective_best(*arcs, score)[2]] = True
         if must is not None:
@@ -94,7 +93,5 @@ class Pruner:
         return arcs.only(keep)
 
     @cached_property
-    def _table(self) -> Table:
-        table = Table.of(self.keys)
-        assert table is not None
-        return table
+    def _weighed(self) -> Weighed:
+        return Weighed.of(self.keys, self.w)
