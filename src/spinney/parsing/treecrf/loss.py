@@ -99,6 +99,11 @@ class Potentials(NamedTuple):
     given: Floats
     siblings: Floats
 
+    def pooled(self, other: Floats, share: float) -> Potentials:
+        """The geometric mean of this model of trees and another, of arcs alone, which has this share in it."""
+        own = 1.0 - share
+        return Potentials(own * self.arcs + share * other, self.given, own * self.siblings)
+
 
 @dataclass(frozen=True)
 class TreeWeights:

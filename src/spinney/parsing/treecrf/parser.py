@@ -86,6 +86,8 @@ class TreeParser(Model):
         The weights: those of arcs, of relations, and of siblings.
     pruner : Pruner
         The rough model that chooses candidate arcs.
+    rough : float
+        The share of the rough model in the scores of trees.
     templates : str
         The text of the feature templates.
     strongest : list of (kind, relation, feature, weight)
@@ -115,6 +117,7 @@ class TreeParser(Model):
         w: Vector,
         pruner: Pruner,
         *,
+        rough: float = 0.0,
         projective: bool = True,
         classes: dict[str, WordClasses] | None = None,
         strongest: list[tuple[str, str, str, float]] | None = None,
@@ -127,7 +130,7 @@ class TreeParser(Model):
             w,
             pruner,
         )
-        self.projective, self.classes = projective, classes or {}
+        self.rough, self.projective, self.classes = rough, projective, classes or {}
         self.strongest, self.facts = strongest or [], facts or {}
 
     # -- learning -------------------------------------------------------------------------------------
@@ -213,6 +216,7 @@ class TreeParser(Model):
         }
         parser = cls(
             problem.text, problem.relations, known, w, problem.pruner, projective=loss.projective,
+            rough=0.0 if s.solver == "pa" else s.rough,  # without probabilities, the scales differ
             classes=problem.reader.classes, strongest=strongest, facts=facts,
         )  # fmt: skip
         return parser, solution
@@ -367,12 +371,14 @@ class TreeParser(Model):
 
     def _scored(self, sentences: Sequence[Sentence], given: NDArray[np.int32] | None = None) -> _Batch:
         nodes = self._reader.read(sentences)
-        arcs = self.pruner.prune(nodes, given, projective=self.projective)
+        arcs, rough = self.pruner.prune(nodes, given, projective=self.projective)
         if given is not None:
             ptr, kept = constrained(arcs.ptr, arcs.head, np.zeros(len(arcs.head)), given)
-            arcs = Candidates(arcs.words, ptr, arcs.head[kept])
+            arcs, rough = Candidates(arcs.words, ptr, arcs.head[kept]), rough[kept]
         data = Choices.of(arcs, self._programs.second_order)
         scores = self._scorer.potentials(data, nodes)
+        if self.rough:
+            scores = scores.pooled(rough, self.rough)
         log_z, arc_p, _ = marginals(data, scores, self.projective)
         return _Batch(data, scores, log_z, arc_p)
 

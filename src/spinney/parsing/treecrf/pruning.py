@@ -2,7 +2,8 @@
 
 Its features are the templates of the kind ``prune``. Arcs far less probable than the best are left out; those of the
 best projective tree stay in any case, so that there is always a tree. Where heads are given, so do those of the best
-tree that has them.
+tree that has them. It has learned from all arcs, and the parser from candidates only: so its scores, which are there
+anyway, also have a small share in those of the parser.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ class Pruner:
 
     def prune(
         self, nodes: Nodes, must: NDArray[np.int32] | None = None, *, projective: bool = True
-    ) -> Candidates:
-        """The candidate arcs of sentences.
+    ) -> tuple[Candidates, Vector]:
+        """The candidate arcs of sentences, and their scores by the rough model.
 
         ``must`` are heads that stay candidates, -1 where any will do; a tree that has all of them stays possible,
         with ``projective`` a projective one, if there is any.
@@ -90,7 +91,7 @@ class Pruner:
                 stays[kept[tree[tree >= 0]]] = True
         keep = np.empty(len(score), np.bool_)
         choose_heads(*arcs, score, self.share, self.most, stays, keep, np.empty(self.most))
-        return arcs.only(keep)
+        return arcs.only(keep), score[keep]
 
     @cached_property
     def _weighed(self) -> Weighed:
