@@ -125,9 +125,29 @@ def enumeration(parser, sentence):
     """All trees of a sentence by a parser's weights."""
     templates = read_templates(parser.templates, classes=list(parser.classes))
     reader = NodeReader([], parser.classes)
-    return enumerated(
+    found = enumerated(
         sentence, templates, parser.known, parser.w, len(parser.relations), reader, parser.projective
     )
+    return replace(
+        found,
+        labelled=pooled(found, parser, sentence, templates, reader),
+        siblings=(1 - parser.rough) * found.siblings,
+    )
+
+
+def pooled(found, parser, sentence, templates, reader):
+    """The scores of labelled arcs, with the share of the rough model by features in words; p(relation | arc) stays."""
+    rough = dict(zip(parser.pruner.keys.tolist(), parser.pruner.w.tolist()))
+    own = [one for one in templates if one.kind == "prune"]
+    n = len(sentence)
+    other = np.zeros((n + 1, n))
+    for m in range(1, n + 1):
+        for h in set(range(n + 1)) - {m}:
+            told = features_in_words(sentence, h, m, None, own, reader)
+            other[h, m - 1] = sum(rough.get(key, 0.0) for key, _ in told)
+    own_scores = np.logaddexp.reduce(found.labelled, axis=2)
+    difference = other[found.heads, np.arange(n)] - own_scores
+    return found.labelled + parser.rough * difference[:, :, None]
 
 
 # ------------------------------------------------------------------------------------- odd sentences

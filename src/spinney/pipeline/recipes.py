@@ -124,7 +124,7 @@ def _resumed(s: Any, sentences: Sequence[Sentence]) -> Pipeline:
 
 def _origin(s: Any, sentences: Sequence[Sentence]) -> dict[str, Any]:
     """What tells whether a checkpoint is one of this training."""
-    names = ("dev", "classes", "dimensions", "order", "lam", "jackknife", "seed")
+    names = ("dev", "classes", "dimensions", "order", "rich", "lam", "jackknife", "seed")
     written = {name: getattr(s, name) for name in names} | {"raw": list(map(str, s.raw))}
     for name in ("word_classes", "word_vectors"):
         written[name] = [one if isinstance(one, str) else sorted(one) for one in getattr(s, name)]
@@ -301,8 +301,8 @@ class _Course:
             tagged = self.pipeline.annotate(whole, until="lemmas")
             dev = [replace(one, heads=gold.heads, deprels=gold.deprels) for one, gold in zip(tagged, whole)]
         return TreeParser.train(
-            trees, dev=dev, solver="adagrad", lam=self.s.lam, order=self.s.order, seed=self.s.seed,
-            threads=self.s.threads, **structures,
+            trees, dev=dev, solver="adagrad", lam=self.s.lam, order=self.s.order, rich=self.s.rich,
+            seed=self.s.seed, threads=self.s.threads, **structures,
         )  # fmt: skip
 
 

@@ -347,6 +347,7 @@ class _ArcFeatures(_HeldOut):
 
     panel = FEATURES
     templates: Annotated[str | None, File, "Feature templates (default: built in)."] = None
+    rich: Annotated[bool, "More of the built-in templates, for large treebanks."] = False
     classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
     vectors: Annotated[
         tuple[Any, ...],
@@ -354,10 +355,19 @@ class _ArcFeatures(_HeldOut):
         File,
         "Word vectors as features, by the signs of their dimensions: NAME=FILE.",
     ] = ()
+    rough: Annotated[
+        float,
+        AtLeast(0),
+        Below(1),
+        AMOUNT,
+        "Share of the rough model in the scores of arcs; with 0 it only chooses candidates.",
+    ] = 0.15
 
     def check(self) -> None:
         super().check()
         self.need_names("classes", "vectors")
+        if self.templates is not None:
+            self.no_effect("rich", when="with {templates}, which has all there are")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -404,6 +414,7 @@ class TreeCrf(_TreePenalty, _ArcFeatures, Spread):
             raise SettingError("{trees} all needs {order} 1: siblings are for projective trees")
         if self.solver == "pa":
             self.no_effect("lam", "l2", when="with {solver} pa, which has no penalty")
+            self.no_effect("rough", when="with {solver} pa, whose scores are no probabilities")
         if self.penalty == "none":
             self.no_effect("lam", when="with {penalty} none")
         if self.penalty in ("none", "l1", "l2"):

@@ -68,6 +68,7 @@ class _Structure(Settings):
         tuple[Any, ...], Repeated, File, "Word vectors of one's own as features: NAME=FILE."
     ] = ()
     order: Annotated[int, AtLeast(1), AtMost(2), "Parser: 1 sees arcs, 2 also neighbouring modifiers."] = 2
+    rich: Annotated[bool, "Parser: more features, for large treebanks."] = False
 
 
 @dataclass(frozen=True, kw_only=True)

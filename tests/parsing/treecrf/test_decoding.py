@@ -2,6 +2,7 @@
 
 import time
 import tracemalloc
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,8 @@ from tree_crfs import enumeration, odd_sentences, trees, unpruned
 from spinney.corpus.conllu import Sentence
 from spinney.errors import InputError, OptionError
 from spinney.parsing.treecrf import TreeParser
-from spinney.parsing.treecrf.candidates import projective
+from spinney.parsing.treecrf.candidates import every_arc, projective
+from spinney.parsing.treecrf.explaining import ArcReader
 from spinney.parsing.treecrf.parser import LONGEST
 
 BANK = treebank(40, 1, crossing=True)
@@ -53,6 +55,25 @@ def usual():
 @pytest.fixture(scope="module")
 def every_tree():
     return TreeParser.train(BANK, order=1, trees="all", threads=1)
+
+
+def test_the_rough_model_has_its_share(usual):
+    """Features of an arc that are told in words, those of the rough model among them, add up to its score."""
+    whole, bare = usual, copy(usual)
+    bare.rough = 0.0
+    arcs = every_arc(np.array([0, len(UNSURE[3])]))
+    assert whole.rough == 0.15
+    for of in (whole, bare):
+        reader = ArcReader(of)
+        told = [
+            sum(weight for _, weight in reader.features(UNSURE[3], head, modifier))
+            for head, modifier in zip(arcs.head.tolist(), arcs.modifier.tolist())
+        ]
+        nodes = whole._reader.read(UNSURE[3:4])
+        parts = arcs.parts()
+        own = whole._scorer._scores("arc", parts, nodes)[:, 0]
+        rough = whole.pruner._weighed.scores(parts, nodes, whole.pruner.program)[:, 0]
+        np.testing.assert_allclose(told, (1 - of.rough) * own + of.rough * rough, atol=1e-12)
 
 
 # ------------------------------------------------------------------------------------- all trees, by hand

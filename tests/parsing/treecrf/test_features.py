@@ -1,5 +1,7 @@
 """Features of arcs and siblings: the kernels against the same in words, the table of hashes, and class features."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,12 +11,15 @@ from tree_crfs import odd_sentences
 from spinney.corpus.conllu import Sentence
 from spinney.errors import SettingError
 from spinney.inference.arcs import sibling_parts
+from spinney.parsing.treecrf import nodes as nodes_module
 from spinney.parsing.treecrf import numbering
+from spinney.parsing.treecrf._feature_kernels import BLOCK
 from spinney.parsing.treecrf.candidates import every_arc, sibling_places
 from spinney.parsing.treecrf.nodes import NodeReader, hashed
-from spinney.parsing.treecrf.numbering import Program, Table, columns_of, kept, learned, numbered
+from spinney.parsing.treecrf.numbering import Parts, Program, Table, columns_of, kept, learned
 from spinney.parsing.treecrf.problem import class_features
 from spinney.parsing.treecrf.templates import BETWEEN, COLUMNS, WORD, default_templates, read_templates
+from spinney.parsing.treecrf.weighing import Weighed
 from spinney.parsing.treecrf.wording import features_in_words
 from spinney.structure import WordClasses, WordVectors
 
@@ -141,9 +146,10 @@ def test_the_table_grows_beyond_its_first_size():
     np.testing.assert_array_equal(counts[:, 1], np.bincount(features.ids, gold[part], table.n).astype(int))
     np.testing.assert_array_equal(np.diff(features.ptr), 3)
     np.testing.assert_array_equal(counts[features.ids, 2], np.tile([0, 1, 2], len(gold)))
-    again = numbered(parts, nodes, program, Table.of(keys))
-    np.testing.assert_array_equal(again.ids, features.ids)
-    np.testing.assert_array_equal(again.ptr, features.ptr)
+    w = np.random.default_rng(0).normal(size=table.n)
+    sums = w[features.ids].reshape(-1, 3)
+    found = Weighed.of(keys, w).scores(parts, nodes, program)
+    np.testing.assert_array_equal(found[:, 0], sums[:, 0] + sums[:, 1] + sums[:, 2])
 
 
 def test_features_in_several_pieces_are_the_same(monkeypatch):
@@ -157,14 +163,55 @@ def test_features_in_several_pieces_are_the_same(monkeypatch):
     np.testing.assert_array_equal(counts, again)
 
 
-def test_only_known_features_are_found():
-    parts, nodes, program = _many(12)
-    features, table, _ = learned(parts, nodes, program, np.ones(len(parts.base), np.int8))
-    keep = np.arange(table.n) % 2 == 0
-    fewer, old = kept(features, keep)
-    found = numbered(parts, nodes, program, Table.of(table.keys[old]))
-    np.testing.assert_array_equal(found.ids, fewer.ids)
-    np.testing.assert_array_equal(found.ptr, fewer.ptr)
+@given(st.lists(odd_sentences(), min_size=1, max_size=2), st.integers(0, 9), st.integers(1, 3))
+def test_scores_are_sums_of_weights_in_the_order_of_templates(sentences, seed, outcomes):
+    """To the bit, with features that have no weight, and with weights for some outcomes only."""
+    rng = np.random.default_rng(seed)
+    columns = columns_of(TEMPLATES)
+    nodes = NodeReader(columns, CLASSES).read(sentences)
+    for kind, parts_of in (("arc", lambda arcs: arcs.parts()), ("sibling", _pairs)):
+        parts = parts_of(every_arc(nodes.words))
+        program = Program.of([one for one in TEMPLATES if one.kind == kind], columns)
+        features, table, _ = learned(parts, nodes, program, np.zeros(len(parts.base), np.int8))
+        features, old = kept(features, rng.random(table.n) < 0.6)
+        has = rng.random((len(old), outcomes)) < 0.7
+        w = rng.normal(size=np.count_nonzero(has))
+        row = np.concatenate([[0], np.cumsum(has.sum(axis=1))])
+        label = np.nonzero(has)[1].astype(np.int32)
+        expected = np.zeros((len(parts.base), outcomes))
+        for p, (a, b) in enumerate(zip(features.ptr[:-1], features.ptr[1:])):
+            for f in features.ids[a:b]:
+                for k in range(row[f], row[f + 1]):
+                    expected[p, label[k]] += w[k]
+        found = Weighed.of(table.keys[old], w, row, label, outcomes).scores(parts, nodes, program)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_blocks_do_not_change_what_is_seen():
+    """Sentences with more parts than a block, and ends of blocks in the middle of a sentence."""
+    rng = np.random.default_rng(0)
+    words, tags = list("abcdefgh"), list("XYZ")
+    sentences = [
+        Sentence(
+            list(rng.choice(words, n)),
+            upos=list(rng.choice(tags, n)),
+            feats=list(rng.choice(["_", "A=b"], n)),
+        )
+        for n in (1, 30, 2, 17)
+    ]
+    columns = columns_of(TEMPLATES)
+    whole = NodeReader(columns, CLASSES).read(sentences)
+    program = Program.of([one for one in TEMPLATES if one.kind == "arc"], columns)
+    parts = every_arc(whole.words).parts()
+    assert np.bincount(np.unique(parts.base, return_inverse=True)[1]).max() > 2 * BLOCK
+    _, table, _ = learned(parts, whole, program, np.zeros(len(parts.base), np.int8))
+    weighed = Weighed.of(table.keys, rng.normal(size=table.n))
+    found = weighed.scores(parts, whole, program)
+    one_by_one = [
+        weighed.scores(Parts(*(column[p : p + 1] for column in parts)), whole, program)
+        for p in range(len(found))
+    ]
+    np.testing.assert_array_equal(found, np.concatenate(one_by_one))
 
 
 @given(st.lists(st.integers(1, 2**64 - 1), unique=True, max_size=200))
@@ -231,3 +278,18 @@ def test_vectors_are_classes_by_signs_whose_beginnings_templates_see():
     assert reader.seen(wolf, 0, "v") == "00"
     with pytest.raises(SettingError, match="must not come twice"):
         class_features([{"v": CLASSES["brown"]}], [{"v": vectors}])
+
+
+def test_a_reader_that_forgets_reads_the_same_on_several_threads(monkeypatch):
+    """A parser keeps one reader for all threads, and it remembers only so many words and FEATS."""
+    sentences = [Sentence([f"w{i}", f"w{i + 1}"], feats=[f"A=b{i}", "_"]) for i in range(40)] * 5
+    columns = ["lower", "feats", "suffix2"]
+    expected = [NodeReader(columns).read([one]) for one in sentences]
+    monkeypatch.setattr(nodes_module, "_MOST_KNOWN", 3)
+    reader = NodeReader(columns)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda one: reader.read([one]), sentences))
+    for one, other in zip(found, expected, strict=True):
+        for name in ("words", "columns", "feat_ptr", "feat_attribute", "feat_value"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert max(len(reader._of_form), len(reader._feats)) < 12

@@ -8,6 +8,8 @@ from tree_crfs import enumerated, problem
 from spinney.corpus.conllu import Sentence
 from spinney.parsing.treecrf.loss import TreeWeights, marginals
 from spinney.parsing.treecrf.nodes import NodeReader
+from spinney.parsing.treecrf.preparing import Programs
+from spinney.parsing.treecrf.scorer import TreeScorer
 
 TAGS = {"the": "DET", "dog": "NOUN", "dogs": "NOUN", "sees": "VERB", "barks": "VERB", "now": "ADV"}
 
@@ -60,6 +62,21 @@ def test_probabilities_are_sums_over_trees(projective, second):
             here = slice(arcs.ptr[word], arcs.ptr[word + 1])
             truth = trees.arc_p[arcs.head[here], word - arcs.words[s]]
             np.testing.assert_allclose(arc_p[here], truth, atol=1e-10)
+
+
+@pytest.mark.parametrize(("projective", "second"), MODELS, ids=NAMES)
+def test_scores_found_by_hashes_are_those_of_numbered_features(projective, second):
+    """A fitted parser looks weights up by hash; training numbers features first: the same sums, to the bit."""
+    loss, known, _, templates = problem(SHORT, projective=projective, second=second)
+    programs = Programs.compiled(templates)
+    w = np.random.default_rng(3).normal(size=loss.n_params)
+    nodes = NodeReader(programs.columns).read(SHORT)
+    found = TreeScorer(known, w, programs).potentials(loss.data, nodes)
+    for one, other in zip(
+        found, TreeWeights(w, known.sizes, known.relations).potentials(loss.data), strict=True
+    ):
+        assert one.size or not second
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(("projective", "second"), MODELS, ids=NAMES)

@@ -51,6 +51,21 @@ def test_the_same_trees_and_the_same_bytes(how, tmp_path):
     assert as_json(again.views()).keys() == as_json(parser.views()).keys()
 
 
+def test_a_file_that_says_nothing_of_the_rough_model_is_of_a_parser_without_its_scores(good, tmp_path):
+    """Files of earlier versions."""
+    facts, arrays = unpacked(good)
+    path = tmp_path / "earlier.spinney"
+    header = {key: value for key, value in facts["header"].items() if key != "rough"}
+    path.write_bytes(packed({**facts, "header": header}, arrays))
+    (tmp_path / "now.spinney").write_bytes(good)
+    now, earlier = spinney.load(tmp_path / "now.spinney"), spinney.load(path)
+    assert (now.rough, earlier.rough) == (0.15, 0.0)
+    chances = [one for _, one, _ in earlier.probable(NEW)]
+    assert chances != [one for _, one, _ in now.probable(NEW)]
+    now.rough = 0.0
+    assert chances == [one for _, one, _ in now.probable(NEW)]
+
+
 def test_the_settings_of_the_fit_come_back(make, tmp_path):
     bank = make("".join(f"{one}\n\n" for one in BANK), "bank.conllu")
     parser = fit(str(bank), method="tree-crf", lam=0.2, order=1)
@@ -144,6 +159,7 @@ def test_every_tensor_and_fact_is_needed(good, tmp_path):
         ("prune", {"share": 0.0, "most": 8}), ("prune", {"share": 2.0, "most": 8}),
         ("prune", {"share": None, "most": 8}), ("prune", {"share": 0.1, "most": 0}),
         ("prune", {"share": 0.1, "most": 10**9}), ("prune", {"share": 0.1, "most": 1.5}),
+        ("rough", -0.1), ("rough", 1.0), ("rough", "much"), ("rough", None), ("rough", True),
         ("prune", {"share": 0.1, "most": True}), ("projective", 1), ("classes", [1]), ("classes", ["other", "brown"]),
         ("classes", []), ("facts", {"tried": [{"lam": "x", "las": 1}]}), ("facts", {"tried": 3}),
         ("facts", {"tried": [None]}),

@@ -15,13 +15,16 @@ def test_comments_and_spaces():
     assert len(templates) == 4
 
 
+@pytest.mark.parametrize("rich", [False, True])
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("classes", [(), ("brown",), ("brown", "Other-1")])
-def test_the_built_in_templates_are_read(classes, order):
-    text = default_templates(classes, order)
+def test_the_built_in_templates_are_read(classes, order, rich):
+    text = default_templates(classes, order, rich)
     templates = read_templates(text, classes=classes)
     assert {one.kind for one in templates} == set(KINDS[: 2 + order])
     assert "\n".join(f"{one.kind}: {one.text}" for one in templates) + "\n" == text
+    assert set(default_templates(classes, order).splitlines()) <= set(text.splitlines())
+    assert ("between.lower h.lower" in text) == rich
 
 
 @pytest.mark.parametrize(

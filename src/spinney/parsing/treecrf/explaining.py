@@ -5,13 +5,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from spinney.corpus.conllu import Sentence
 from spinney.corpus.lines import ReadReport
 from spinney.errors import InputError
+from spinney.optim.base import Vector
 from spinney.parsing.treecrf.applying import conllu_sentences, given_heads
-from spinney.parsing.treecrf.nodes import NodeReader
+from spinney.parsing.treecrf.nodes import Hashes, NodeReader
 from spinney.parsing.treecrf.wording import features_in_words
 from spinney.views import Arcs, Extra, Table, View
 
@@ -85,17 +84,24 @@ class ArcReader:
     """Finds the known features of arcs in words."""
 
     def __init__(self, parser: TreeParser) -> None:
-        self.templates = parser.templates_of("arc")
         self.reader = NodeReader([], parser.classes)
-        keys = parser.known.keys["arc"]
-        order = np.argsort(keys)
-        self.keys, self.w = keys[order], parser.w[: len(keys)][order]
+        arcs, rough = parser.known.keys["arc"], parser.pruner
+        #: The templates of each model that has a share in scores, and the weights by hash that its features bring.
+        self.models = [
+            (parser.templates_of("arc"), _by_key(arcs, (1 - parser.rough) * parser.w[: len(arcs)]))
+        ]
+        if parser.rough:
+            self.models.append((parser.templates_of("prune"), _by_key(rough.keys, parser.rough * rough.w)))
 
     def features(self, sentence: Sentence, head: int, modifier: int) -> list[tuple[str, float]]:
         """The features of an arc with their weights, which add up to its score before relations, strongest first."""
-        found = []
-        for key, text in features_in_words(sentence, head, modifier, None, self.templates, self.reader):
-            at = int(np.searchsorted(self.keys, np.uint64(key)))
-            if at < len(self.keys) and int(self.keys[at]) == key:
-                found.append((text, float(self.w[at])))
-        return sorted(found, key=lambda one: -abs(one[1]))
+        found: dict[str, float] = {}
+        for templates, weight in self.models:
+            for key, text in features_in_words(sentence, head, modifier, None, templates, self.reader):
+                if key in weight:
+                    found[text] = found.get(text, 0.0) + weight[key]
+        return sorted(found.items(), key=lambda one: -abs(one[1]))
+
+
+def _by_key(keys: Hashes, w: Vector) -> dict[int, float]:
+    return dict(zip(keys.tolist(), w.tolist()))

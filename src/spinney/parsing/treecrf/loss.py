@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.inference.arcs import projective_marginals
+from spinney.inference.arcs import projective_marginals, sibling_parts
 from spinney.inference.spanning import matrix_tree_marginals
 from spinney.optim.base import Vector
 from spinney.parallel import default_threads, map_reduce
@@ -49,30 +49,47 @@ class Sizes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Scored:
-    """Sentences with their candidate arcs and the features of these: all that scores depend on but the weights.
+class Choices:
+    """What the trees of some sentences are made of.
 
     Attributes
     ----------
     arcs : Candidates
-    of_arcs, of_relations : Features
-        The features of each arc.
     sib_ptr, sib : arrays
         Pairs of siblings: see :mod:`spinney.inference.arcs`. Empty in a model without them.
-    of_siblings : Features
     """
 
     arcs: Candidates
-    of_arcs: Features
-    of_relations: Features
     sib_ptr: NDArray[np.int64]
     sib: NDArray[np.int32]
-    of_siblings: Features
+
+    @classmethod
+    def of(cls, arcs: Candidates, second_order: bool) -> Choices:
+        """Candidate arcs, and all pairs of siblings among them or none."""
+        if second_order:
+            return cls(arcs, *sibling_parts(*arcs))
+        return cls(arcs, np.zeros(1, np.int64), np.empty(0, np.int32))
 
     @property
     def second_order(self) -> bool:
         """Whether pairs of siblings are scored."""
         return len(self.sib_ptr) > 1
+
+
+@dataclass(frozen=True)
+class Scored(Choices):
+    """The same with the features of arcs and pairs: all that scores depend on but the weights.
+
+    Attributes
+    ----------
+    of_arcs, of_relations : Features
+        The features of each arc.
+    of_siblings : Features
+    """
+
+    of_arcs: Features
+    of_relations: Features
+    of_siblings: Features
 
 
 class Potentials(NamedTuple):
@@ -81,6 +98,11 @@ class Potentials(NamedTuple):
     arcs: Floats
     given: Floats
     siblings: Floats
+
+    def pooled(self, other: Floats, share: float) -> Potentials:
+        """The geometric mean of this model of trees and another, of arcs alone, which has this share in it."""
+        own = 1.0 - share
+        return Potentials(own * self.arcs + share * other, self.given, own * self.siblings)
 
 
 @dataclass(frozen=True)
@@ -107,11 +129,15 @@ class TreeWeights:
 
     def potentials(self, data: Scored) -> Potentials:
         """The same with relations summed over: ``given`` is p(relation | arc), and arcs have its normaliser."""
-        from spinney.parsing.treecrf._loss_kernels import sum_relations
+        return summed(self.logits(data))
 
-        scores = self.logits(data)
-        sum_relations(scores.arcs, scores.given)
-        return scores
+
+def summed(scores: Potentials) -> Potentials:
+    """Sum over relations, in place: their scores become p(relation | arc), and the normaliser is added to the arc's."""
+    from spinney.parsing.treecrf._loss_kernels import sum_relations
+
+    sum_relations(scores.arcs, scores.given)
+    return scores
 
 
 def _arcs_of(data: Scored, start: int, stop: int) -> tuple[int, int]:
@@ -236,20 +262,20 @@ def part_of(data: Scored, start: int, stop: int) -> Scored:
     of_arcs = Features(data.of_arcs.ptr[low : high + 1], data.of_arcs.ids)
     of_relations = Features(data.of_relations.ptr[low : high + 1], data.of_relations.ids)
     if not data.second_order:
-        return Scored(arcs, of_arcs, of_relations, data.sib_ptr, data.sib, data.of_siblings)
+        return Scored(arcs, data.sib_ptr, data.sib, of_arcs, of_relations, data.of_siblings)
     a, b = int(data.sib_ptr[low]), int(data.sib_ptr[high])
     sib = data.sib[a:b]
     return Scored(
         arcs,
-        of_arcs,
-        of_relations,
         data.sib_ptr[low : high + 1] - a,
         np.where(sib >= 0, sib - np.int32(low), np.int32(-1)),
+        of_arcs,
+        of_relations,
         Features(data.of_siblings.ptr[a : b + 1], data.of_siblings.ids),
     )
 
 
-def marginals(data: Scored, scores: Potentials, projective: bool) -> tuple[Floats, Floats, Floats]:
+def marginals(data: Choices, scores: Potentials, projective: bool) -> tuple[Floats, Floats, Floats]:
     """log Z of each sentence, the probability of each arc, and that of each pair of siblings (empty without)."""
     words, ptr, head = data.arcs
     if not projective:

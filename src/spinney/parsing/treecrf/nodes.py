@@ -36,6 +36,7 @@ def hashed(text: str) -> int:
 #: What is seen beyond the ends of a sentence, and at its root.
 BEFORE, AFTER, ROOT = hashed("<before>"), hashed("<after>"), hashed("<root>")
 NO_SIBLING = hashed("<none>")
+_MOST_KNOWN: Final = 1 << 18  # forms, and FEATS, whose hashes are remembered
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,9 @@ class NodeReader:
         return np.fromiter(map(self._cache.__getitem__, values), np.uint64, len(values))
 
     def _by_form(self, forms: list[str]) -> Hashes:
-        if len(self._of_form) > 1 << 18:
-            self._of_form.clear()
-        known = self._of_form
+        if len(self._of_form) > _MOST_KNOWN:
+            self._of_form = {}
+        known = self._of_form  # threads share a reader: another may begin anew meanwhile
         for form in forms:
             if form not in known:
                 known[form] = [self._cache[self._seen(form, name)] for name in self._form_columns]
@@ -136,16 +137,19 @@ class NodeReader:
         counts: list[int] = []
         attributes: list[int] = []
         values: list[int] = []
+        if len(self._feats) > _MOST_KNOWN:
+            self._feats = {"_": ([], [])}
+        known = self._feats
         for sentence in sentences:
             counts.append(0)
             for feats in sentence.feats or ["_"] * len(sentence):
-                if feats not in self._feats:
+                if feats not in known:
                     pairs = [pair.partition("=") for pair in feats.split("|")]
-                    self._feats[feats] = (
+                    known[feats] = (
                         [self._cache[name] for name, _, _ in pairs],
                         [self._cache["=".join((name, value))] for name, _, value in pairs],
                     )
-                own = self._feats[feats]
+                own = known[feats]
                 counts.append(len(own[0]))
                 attributes += own[0]
                 values += own[1]

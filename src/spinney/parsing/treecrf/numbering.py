@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from spinney.parsing.treecrf.nodes import AFTER, BEFORE, NO_SIBLING, Hashes, Nodes, hashed
 from spinney.parsing.treecrf.templates import BETWEEN, WORD, Atom, Template
 
-_BEYOND = np.array([BEFORE, AFTER, NO_SIBLING], np.uint64)
+#: What is seen where there is no word, as kernels take it.
+BEYOND = np.array([BEFORE, AFTER, NO_SIBLING], np.uint64)
 _ROOM = 1 << 22  # features that are numbered at a time
 
 
@@ -117,53 +118,39 @@ class Table:
         return keys
 
 
-def numbered(parts: Parts, nodes: Nodes, program: Program, table: Table) -> Features:
-    """The known features of parts."""
-    gold = np.zeros(len(parts.base), np.int8)
-    features, _ = _run(parts, nodes, program, table, gold, learn=False)
-    return features
-
-
 def learned(
     parts: Parts, nodes: Nodes, program: Program, gold: NDArray[np.int8]
 ) -> tuple[Features, Table, NDArray[np.int32]]:
     """The features of parts, the table of all of them, and for each its parts, its gold parts and its template."""
+    from spinney.parsing.treecrf._feature_kernels import SEVERAL, number_features
+
     table = Table.empty()
-    features, counts = _run(parts, nodes, program, table, gold, learn=True)
-    return features, table, counts[: table.n]
-
-
-def _run(
-    parts: Parts, nodes: Nodes, program: Program, table: Table, gold: NDArray[np.int8], learn: bool
-) -> tuple[Features, NDArray[np.int32]]:
-    from spinney.parsing.treecrf._feature_kernels import number_features
-
     n = len(parts.base)
     ptr = np.zeros(n + 1, np.int64)
     pieces: list[NDArray[np.int32]] = []
-    counts = np.zeros((len(table.slots) if learn else 1, 3), np.int32)
-    known = np.array([table.n], np.int64)
-    room = 64 * max(len(program.seeds), 1)
+    counts = np.zeros((len(table.slots), 3), np.int32)
+    known = np.array([0], np.int64)
+    room = SEVERAL * max(len(program.seeds), 1)
     ids = np.empty(min(_ROOM, n * room) + room, np.int32)
     done, before = 0, 0
     while done < n:
         ptr[done] = 0
         stop = number_features(
             done, n, *parts, nodes.columns, nodes.feat_ptr, nodes.feat_attribute, nodes.feat_value, *program,
-            _BEYOND, learn, gold, table.slots, table.number, counts, known, ptr, ids,
+            BEYOND, gold, table.slots, table.number, counts, known, ptr, ids,
         )  # fmt: skip
         pieces.append(ids[: ptr[stop]].copy())
         ptr[done : stop + 1] += before
         before = int(ptr[stop])
-        if stop < n and learn and known[0] + room > len(table.slots) // 2:
-            table.n = int(known[0])
+        table.n = int(known[0])
+        if stop < n and table.n + room > len(table.slots) // 2:
             larger = Table.empty(len(table.slots).bit_length() + 1)
             _refill(table, larger)
             table.slots, table.number = larger.slots, larger.number
             counts = np.concatenate([counts, np.zeros((len(table.slots) - len(counts), 3), np.int32)])
         done = stop
-    table.n = int(known[0])
-    return Features(ptr, np.concatenate(pieces) if pieces else np.empty(0, np.int32)), counts
+    ids = np.concatenate(pieces) if pieces else np.empty(0, np.int32)
+    return Features(ptr, ids), table, counts[: table.n]
 
 
 def _refill(old: Table, new: Table) -> None:

@@ -27,12 +27,12 @@ from spinney.optim import Solution, warn_if_empty, warn_unless_converged
 from spinney.optim.base import Vector
 from spinney.parallel import default_threads, in_order
 from spinney.parsing.treecrf.candidates import Candidates
-from spinney.parsing.treecrf.loss import Potentials, Scored, TreeWeights, marginals
+from spinney.parsing.treecrf.loss import Choices, Potentials, marginals
 from spinney.parsing.treecrf.nodes import NodeReader
-from spinney.parsing.treecrf.numbering import Table
-from spinney.parsing.treecrf.preparing import Known, Programs, scored
+from spinney.parsing.treecrf.preparing import Known, Programs
 from spinney.parsing.treecrf.problem import Problem, strengths
 from spinney.parsing.treecrf.pruning import Pruner
+from spinney.parsing.treecrf.scorer import TreeScorer
 from spinney.parsing.treecrf.strongest import strongest_features
 from spinney.parsing.treecrf.templates import Template, read_templates
 from spinney.parsing.treecrf.training import train
@@ -62,7 +62,7 @@ class Parsed(NamedTuple):
 class _Batch:
     """Sentences with their candidate arcs, the scores and probabilities of these, and log Z of each sentence."""
 
-    data: Scored
+    data: Choices
     scores: Potentials
     log_z: NDArray[np.float64]
     arc_p: NDArray[np.float64]
@@ -86,6 +86,8 @@ class TreeParser(Model):
         The weights: those of arcs, of relations, and of siblings.
     pruner : Pruner
         The rough model that chooses candidate arcs.
+    rough : float
+        The share of the rough model in the scores of trees.
     templates : str
         The text of the feature templates.
     strongest : list of (kind, relation, feature, weight)
@@ -115,6 +117,7 @@ class TreeParser(Model):
         w: Vector,
         pruner: Pruner,
         *,
+        rough: float = 0.0,
         projective: bool = True,
         classes: dict[str, WordClasses] | None = None,
         strongest: list[tuple[str, str, str, float]] | None = None,
@@ -127,7 +130,7 @@ class TreeParser(Model):
             w,
             pruner,
         )
-        self.projective, self.classes = projective, classes or {}
+        self.rough, self.projective, self.classes = rough, projective, classes or {}
         self.strongest, self.facts = strongest or [], facts or {}
 
     # -- learning -------------------------------------------------------------------------------------
@@ -213,6 +216,7 @@ class TreeParser(Model):
         }
         parser = cls(
             problem.text, problem.relations, known, w, problem.pruner, projective=loss.projective,
+            rough=0.0 if s.solver == "pa" else s.rough,  # without probabilities, the scales differ
             classes=problem.reader.classes, strongest=strongest, facts=facts,
         )  # fmt: skip
         return parser, solution
@@ -358,23 +362,23 @@ class TreeParser(Model):
         return Programs.compiled(self._read)
 
     @cached_property
-    def _tables(self) -> dict[str, Table]:
-        tables = {kind: Table.of(keys) for kind, keys in self.known.keys.items()}
-        return {kind: table for kind, table in tables.items() if table is not None}
+    def _scorer(self) -> TreeScorer:
+        return TreeScorer(self.known, self.w, self._programs)
 
-    @property
-    def weights(self) -> TreeWeights:
-        """The weights and how features find theirs."""
-        return TreeWeights(self.w, self.known.sizes, self.known.relations)
+    @cached_property
+    def _reader(self) -> NodeReader:
+        return NodeReader(self._programs.columns, self.classes)
 
     def _scored(self, sentences: Sequence[Sentence], given: NDArray[np.int32] | None = None) -> _Batch:
-        nodes = NodeReader(self._programs.columns, self.classes).read(sentences)
-        arcs = self.pruner.prune(nodes, given, projective=self.projective)
+        nodes = self._reader.read(sentences)
+        arcs, rough = self.pruner.prune(nodes, given, projective=self.projective)
         if given is not None:
             ptr, kept = constrained(arcs.ptr, arcs.head, np.zeros(len(arcs.head)), given)
-            arcs = Candidates(arcs.words, ptr, arcs.head[kept])
-        data = scored(arcs, nodes, self._programs, self._tables)
-        scores = self.weights.potentials(data)
+            arcs, rough = Candidates(arcs.words, ptr, arcs.head[kept]), rough[kept]
+        data = Choices.of(arcs, self._programs.second_order)
+        scores = self._scorer.potentials(data, nodes)
+        if self.rough:
+            scores = scores.pooled(rough, self.rough)
         log_z, arc_p, _ = marginals(data, scores, self.projective)
         return _Batch(data, scores, log_z, arc_p)
 

@@ -10,19 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus.conllu import Sentence
-from spinney.inference.arcs import sibling_parts
 from spinney.parsing.treecrf.candidates import Candidates, pairs_in_trees, projective, sibling_places
-from spinney.parsing.treecrf.loss import Gold, Relations, Scored, Sizes
+from spinney.parsing.treecrf.loss import Choices, Gold, Relations, Scored, Sizes
 from spinney.parsing.treecrf.nodes import Hashes, Nodes
-from spinney.parsing.treecrf.numbering import (
-    Features,
-    Program,
-    Table,
-    columns_of,
-    kept,
-    learned,
-    numbered,
-)
+from spinney.parsing.treecrf.numbering import Features, Program, columns_of, kept, learned
 from spinney.parsing.treecrf.templates import KINDS, Template
 
 #: Features of fewer candidates, or of no gold arc, have no weight.
@@ -72,19 +63,6 @@ class Known:
         return Sizes(len(self.keys["arc"]), len(self.relations.label), len(self.keys["sibling"]))
 
 
-def scored(arcs: Candidates, nodes: Nodes, programs: Programs, tables: dict[str, Table]) -> Scored:
-    """Candidate arcs with their known features."""
-    parts = arcs.parts()
-    of_arcs = numbered(parts, nodes, programs.of["arc"], tables["arc"])
-    of_relations = numbered(parts, nodes, programs.of["label"], tables["label"])
-    if not programs.second_order:
-        return Scored(arcs, of_arcs, of_relations, np.zeros(1, np.int64), np.empty(0, np.int32), _NONE)
-    sib_ptr, sib = sibling_parts(*arcs)
-    pairs = sibling_places(arcs, sib_ptr, sib)
-    of_siblings = numbered(pairs, nodes, programs.of["sibling"], tables["sibling"])
-    return Scored(arcs, of_arcs, of_relations, sib_ptr, sib, of_siblings)
-
-
 def gold_heads(sentences: Sequence[Sentence], *, lifted: bool) -> NDArray[np.int32]:
     """The heads of all words; with ``lifted``, trees are made projective."""
     return np.array(
@@ -118,10 +96,11 @@ def prepared(
     of_relations, old = kept(of_relations, counts[:, 1] > 0)
     keys["label"], of["label"] = table.keys[old], counts[old, 2]
     relations = _support(of_relations, gold_relation, len(keys["label"]), n_relations)
+    choices = Choices.of(arcs, programs.second_order)
+    sib_ptr, sib = choices.sib_ptr, choices.sib
     if not programs.second_order:
-        data = Scored(arcs, of_arcs, of_relations, np.zeros(1, np.int64), np.empty(0, np.int32), _NONE)
+        data = Scored(arcs, sib_ptr, sib, of_arcs, of_relations, _NONE)
         return data, Gold(place, gold_relation, np.empty(0, np.int64)), Known(keys, relations, of)
-    sib_ptr, sib = sibling_parts(*arcs)
     pairs = pairs_in_trees(arcs, place, sib_ptr, sib)
     is_gold = np.zeros(len(sib), np.int8)
     is_gold[pairs] = 1
@@ -130,7 +109,7 @@ def prepared(
     )
     of_siblings, old = kept(of_siblings, counts[:, 1] > 0)
     keys["sibling"], of["sibling"] = table.keys[old], counts[old, 2]
-    data = Scored(arcs, of_arcs, of_relations, sib_ptr, sib, of_siblings)
+    data = Scored(arcs, sib_ptr, sib, of_arcs, of_relations, of_siblings)
     return data, Gold(place, gold_relation, pairs), Known(keys, relations, of)
 
 

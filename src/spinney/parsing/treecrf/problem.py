@@ -67,7 +67,8 @@ class Problem:
         if not trees:
             raise InputError("no words to learn from")
         classes = class_features(s.classes, s.vectors)
-        text = default_templates(list(classes), s.order) if s.templates is None else _content(s.templates)
+        built_in = s.templates is None
+        text = default_templates(list(classes), s.order, s.rich) if built_in else _content(s.templates)
         templates = read_templates(text, s.templates, list(classes))
         if s.order == 1:
             templates = [template for template in templates if template.kind != "sibling"]
@@ -87,7 +88,7 @@ class Problem:
             relation = np.array([number[name] for name in named], np.int32)
             pruner = Pruner.train(nodes, heads, programs.of["prune"], s.seed)
             task.update(1)
-            arcs = pruner.prune(nodes, heads)
+            arcs, _ = pruner.prune(nodes, heads)
             task.update(1)
             data, gold, known = prepared(arcs, nodes, programs, heads, relation, len(relations))
             task.update(1)

@@ -2,7 +2,8 @@
 
 Its features are the templates of the kind ``prune``. Arcs far less probable than the best are left out; those of the
 best projective tree stay in any case, so that there is always a tree. Where heads are given, so do those of the best
-tree that has them.
+tree that has them. It has learned from all arcs, and the parser from candidates only: so its scores, which are there
+anyway, also have a small share in those of the parser.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from spinney.inference.spanning import single_root_arborescence
 from spinney.optim.base import Vector
 from spinney.parsing.treecrf.candidates import Candidates, every_arc
 from spinney.parsing.treecrf.nodes import Hashes, Nodes
-from spinney.parsing.treecrf.numbering import Program, Table, kept, learned, numbered
+from spinney.parsing.treecrf.numbering import Program, kept, learned
+from spinney.parsing.treecrf.weighing import Weighed
 
 PASSES: Final = 3
 STEP: Final = 0.3
@@ -67,18 +69,16 @@ class Pruner:
 
     def prune(
         self, nodes: Nodes, must: NDArray[np.int32] | None = None, *, projective: bool = True
-    ) -> Candidates:
-        """The candidate arcs of sentences.
+    ) -> tuple[Candidates, Vector]:
+        """The candidate arcs of sentences, and their scores by the rough model.
 
         ``must`` are heads that stay candidates, -1 where any will do; a tree that has all of them stays possible,
         with ``projective`` a projective one, if there is any.
         """
-        from spinney.parsing.treecrf._loss_kernels import choose_heads, sum_weights
+        from spinney.parsing.treecrf._loss_kernels import choose_heads
 
         arcs = every_arc(nodes.words)
-        features = numbered(arcs.parts(), nodes, self.program, self._table)
-        score = np.empty(len(arcs.head))
-        sum_weights(0, len(score), *features, self.w, 0, score)
+        score = self._weighed.scores(arcs.parts(), nodes, self.program)[:, 0]
         stays = np.zeros(len(score), np.bool_)
         stays[projective_best(*arcs, score)[2]] = True
         if must is not None:
@@ -91,10 +91,8 @@ class Pruner:
                 stays[kept[tree[tree >= 0]]] = True
         keep = np.empty(len(score), np.bool_)
         choose_heads(*arcs, score, self.share, self.most, stays, keep, np.empty(self.most))
-        return arcs.only(keep)
+        return arcs.only(keep), score[keep]
 
     @cached_property
-    def _table(self) -> Table:
-        table = Table.of(self.keys)
-        assert table is not None
-        return table
+    def _weighed(self) -> Weighed:
+        return Weighed.of(self.keys, self.w)

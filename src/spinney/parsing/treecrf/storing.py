@@ -49,6 +49,7 @@ def contents_of(parser: TreeParser) -> Contents:
         "facts": parser.facts,
         "projective": parser.projective,
         "prune": {"share": pruner.share, "most": pruner.most},
+        "rough": parser.rough,
         "classes": list(parser.classes),
     }
     parts = {f"classes{i}": classes.parts() for i, classes in enumerate(parser.classes.values())}
@@ -91,7 +92,8 @@ def stored(file: ModelFile) -> dict[str, Any]:
     return {
         "templates": text, "relations": relations, "known": known, "w": w,
         "pruner": Pruner(programs.of["prune"], prune_keys, prune_w, share, most),
-        "projective": projective, "classes": classes, "strongest": _strongest(file), "facts": _facts(file),
+        "rough": _rough(file), "projective": projective, "classes": classes, "strongest": _strongest(file),
+        "facts": _facts(file),
     }  # fmt: skip
 
 
@@ -109,6 +111,16 @@ def _pruning(file: ModelFile) -> tuple[float, int]:
     if not isinstance(share, float) or not 0 < share <= 1 or type(most) is not int or not 1 <= most <= _MOST:
         raise file.error("damaged: it does not say how arcs are pruned")
     return share, most
+
+
+def _rough(file: ModelFile) -> float:
+    """The share of the rough model; files of parsers in which it has none do not say so."""
+    if "rough" not in file.header:
+        return 0.0
+    share = file.fact("rough", float)
+    if not 0 <= share < 1:
+        raise file.error("damaged: the share of the rough model is none")
+    return share
 
 
 def _facts(file: ModelFile) -> dict[str, Any]:

@@ -216,6 +216,20 @@ h.suffix3 m.upos direction
 h.upos m.suffix3 direction
 h.suffix3 m.suffix3
 h.suffix2 m.suffix2 direction
+h.lower m.lower distance
+h.upos m+1.lower m.upos
+h+1.lower h.upos m.upos direction
+h.lemma m-1.lower m.upos
+h.upos m-1.lower m.lower
+h.upos m.lower m+1.lower
+between.lower h.upos m.upos
+m-1.lower m.lower direction
+h.upos m-1.xpos m.xpos m+1.xpos direction
+h.xpos m-1.xpos m.xpos direction
+h.xpos m.xpos m+1.xpos direction
+h.prefix3 m.upos direction
+h.shape m.shape distance
+h.suffix3 m.suffix2 direction
 """
 
 _LABEL = """
@@ -250,6 +264,15 @@ m.suffix3 m.upos h.upos
 m.prefix3 m.upos
 m-2.upos m-1.upos m.upos
 between.upos m.upos h.upos
+h.upos m.upos m+1.upos m-1.upos
+h-1.upos h.upos m.upos
+h.upos h+1.upos m.upos
+h.upos m+1.lower m.lower
+h.suffix3 m.upos direction
+h.lower m.upos m-1.lower
+m.shape m.upos h.upos
+m-1.xpos m.xpos m+1.xpos
+h.lemma m.upos m-1.upos direction
 """
 
 _SIBLING = """
@@ -267,6 +290,44 @@ h.upos s.feats m.feats direction
 h.feats s.upos m.upos
 s.feats m.feats
 h.lower s.lower m.lower
+h.upos s.upos m.upos s.lower
+h.lemma s.upos m.upos
+h.upos s.lemma m.lemma
+h.xpos s.xpos m.xpos direction
+h.upos s.upos m.upos m-1.upos
+h.upos s.upos m.upos m+1.upos
+"""
+
+# What long treebanks can teach besides, at the price of time and room.
+_RICH = """
+arc: h-1.upos h.upos h+1.upos m.upos direction
+arc: h.upos h+1.upos h+2.upos m.upos direction
+arc: h-2.upos h-1.upos h.upos m.upos direction
+arc: h.lower h+1.upos m.upos direction
+arc: h.lower m.upos m+1.upos direction
+arc: h.lower m-1.upos m.upos direction
+arc: h.upos m.lower m+1.upos direction
+arc: h.upos m-1.upos m.lower direction
+arc: h.xpos h+1.xpos m-1.xpos m.xpos direction
+arc: h-1.lower h.upos m-1.lower m.upos
+arc: h.lemma m.lemma distance
+arc: between.upos h.upos m.upos distance
+arc: between.lower h.lower
+label: m-1.lower m.lower
+label: m.lower m+1.lower
+label: between.lower m.upos h.upos
+label: h.lower m-1.upos m.upos direction
+label: m.upos m+1.upos m+2.upos
+label: h.xpos m-1.xpos m.xpos
+label: h.upos m.upos m-1.lower direction
+label: h.lower m.lower direction
+sibling: s.upos m.upos gap
+sibling: h.upos s.upos m.upos distance
+sibling: h.upos s.upos s+1.upos m.upos
+sibling: h.lower s.lower m.upos
+sibling: h.lower s.upos m.lower
+sibling: h.upos s.upos m.upos s-1.upos
+sibling: h.lower s.upos m.upos gap
 """
 
 _CLASSES = """
@@ -291,8 +352,8 @@ sibling: s.{c}:6 m.{c}:6 direction
 """
 
 
-def default_templates(classes: Sequence[str] = (), order: int = 2) -> str:
-    """The text of the built-in templates, with those of word classes by these names.
+def default_templates(classes: Sequence[str] = (), order: int = 2, rich: bool = False) -> str:
+    """The text of the built-in templates, with those of word classes by these names; ``rich`` has more of them.
 
     Examples
     --------
@@ -302,5 +363,6 @@ def default_templates(classes: Sequence[str] = (), order: int = 2) -> str:
     """
     sets: Mapping[str, str] = {"prune": _PRUNE, "arc": _ARC, "label": _LABEL, "sibling": _SIBLING}
     lines = [f"{kind}: {line}" for kind, some in sets.items() for line in some.split("\n") if line]
+    lines += [line for line in _RICH.split("\n") if line and rich]
     lines += [line.format(c=name) for name in classes for line in _CLASSES.split("\n") if line]
     return "\n".join(line for line in lines if order == 2 or not line.startswith("sibling:")) + "\n"
