@@ -347,7 +347,7 @@ class _ArcFeatures(_HeldOut):
 
     panel = FEATURES
     templates: Annotated[str | None, File, "Feature templates (default: built in)."] = None
-    rich: Annotated[bool, "More of the built-in templates, for large treebanks."] = False
+    rich: Annotated[bool | None, "More of the built-in templates (default: from 5,000 sentences on)."] = None
     classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
     vectors: Annotated[
         tuple[Any, ...],

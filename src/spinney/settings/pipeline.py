@@ -68,7 +68,7 @@ class _Structure(Settings):
         tuple[Any, ...], Repeated, File, "Word vectors of one's own as features: NAME=FILE."
     ] = ()
     order: Annotated[int, AtLeast(1), AtMost(2), "Parser: 1 sees arcs, 2 also neighbouring modifiers."] = 2
-    rich: Annotated[bool, "Parser: more features, for large treebanks."] = False
+    rich: Annotated[bool | None, "Parser: more features (default: from 5,000 sentences on)."] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -291,6 +291,15 @@ def test_the_seed_and_nothing_else_decides():
     assert one.w.tobytes() != TreeParser.train(BANK, solver="adagrad", seed=4).w.tobytes()
 
 
+@pytest.mark.parametrize(
+    ("threshold", "given", "rich"), [(41, None, False), (40, None, True), (1, False, False)]
+)
+def test_large_treebanks_get_more_templates(monkeypatch, threshold, given, rich):
+    monkeypatch.setattr("spinney.parsing.treecrf.problem.RICH_FROM", threshold)
+    found = Problem.of(BANK, TreeCrf(rich=given))
+    assert ("between.lower h.lower" in found.text) == rich
+
+
 def test_facts():
     facts = TreeParser.train(BANK).facts
     assert {"method", "sentences", "tokens", "parameters", "active", "objective", "gap", "violation"} <= set(

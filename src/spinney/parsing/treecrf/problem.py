@@ -36,6 +36,10 @@ _TRIED = {"elasticnet": (0.25, 0.5, 1.0), "l1": (0.25, 0.5, 1.0), "l2": (1.0, 3.
 _USUAL = {"elasticnet": 0.5, "l1": 0.5, "l2": 3.0}
 
 
+#: Sentences from which on more templates are built in: they gain on 12,500 sentences, and nothing on 1,100.
+RICH_FROM = 5000
+
+
 @dataclass(frozen=True)
 class Problem:
     """A treebank as an optimisation problem.
@@ -68,7 +72,8 @@ class Problem:
             raise InputError("no words to learn from")
         classes = class_features(s.classes, s.vectors)
         built_in = s.templates is None
-        text = default_templates(list(classes), s.order, s.rich) if built_in else _content(s.templates)
+        rich = len(trees) >= RICH_FROM if s.rich is None else s.rich
+        text = default_templates(list(classes), s.order, rich) if built_in else _content(s.templates)
         templates = read_templates(text, s.templates, list(classes))
         if s.order == 1:
             templates = [template for template in templates if template.kind != "sibling"]
