@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spinney.corpus.brackets import Tree
 from spinney.errors import InputError
+from spinney.parallel import Kept, Pure
 from spinney.parsing.binarising import Binarisation
-from spinney.parsing.choosing import choose_each
+from spinney.parsing.choosing import Attempt, choose_each
 from spinney.parsing.em import Sample, Smoothing, random_grammar, run_em
 from spinney.parsing.grammar import Grammar, RuleCounts, Rules, pcfg_counts
 from spinney.parsing.moments import Backoff
@@ -189,26 +190,42 @@ def _split_merge(
 def _spectral(
     training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
-    from spinney.parsing.spectral import SpectralFit, fit_spectral
-
-    arguments = _of_nodes(training, s, seed)
-
-    def fit(rule_smoothing: float, word_smoothing: float, cutoff: float) -> SpectralFit:
-        backoff = Backoff(rule_smoothing, word_smoothing)
-        how = {**arguments, "backoff": backoff, "cutoff": cutoff}
-        return fit_spectral(training.sample.trees, training.rules, s.states, **how)
-
     given = {name: getattr(s, name) for name in _STRENGTHS}
     values = {name: default if given[name] is None else given[name] for name, default in _STRENGTHS.items()}
     opened = {name: _TRIED[name] for name in values if judge is not None and given[name] is None}
     if not opened or judge is None:
-        found = fit(**values)
+        found = _spectral_fit(training, s, seed, values)
         return found.grammar, {"seconds_by_step": found.seconds}
-    chosen = choose_each(values, opened, fit, lambda one: judge(one.grammar))
+    attempt: Pure[Attempt[_Learned]] = Pure(_spectral_attempt, Kept((training, s, seed)), Kept(judge))
+    chosen = choose_each(values, opened, attempt)
     facts = {name: chosen.values[name] for name in opened}
     return chosen.model.grammar, {
         "seconds_by_step": chosen.model.seconds, "chosen": facts, "trace": chosen.trace,
     }  # fmt: skip
+
+
+class _Learned(NamedTuple):
+    """A grammar, and the seconds that each step of learning took."""
+
+    grammar: Grammar
+    seconds: dict[str, float]
+
+
+def _spectral_fit(training: TrainingTrees, s: Any, seed: int, values: dict[str, float]) -> _Learned:
+    from spinney.parsing.spectral import fit_spectral
+
+    backoff = Backoff(values["rule_smoothing"], values["word_smoothing"])
+    how = {**_of_nodes(training, s, seed), "backoff": backoff, "cutoff": values["cutoff"]}
+    found = fit_spectral(training.sample.trees, training.rules, s.states, **how)
+    return _Learned(found.grammar, found.seconds)
+
+
+def _spectral_attempt(
+    training: tuple[TrainingTrees, Any, int], judge: Judge, values: dict[str, float]
+) -> Attempt[_Learned]:
+    """A grammar with some strengths, and its score: a pure function."""
+    found = _spectral_fit(*training, values)
+    return Attempt(found, judge(found.grammar))
 
 
 def _clustering(
