@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from spinney.lm.stream import Ids
 from spinney.lm.suffixtrie import SuffixTrie
 from spinney.lm.trieshards import Shard, shard_gradient, shard_value, trie_shards
-from spinney.parallel import Pure, Visit, in_order, map_reduce
+from spinney.parallel import Pure, Visit, in_order
 
 Vector = NDArray[np.float64]
 
@@ -121,7 +121,7 @@ class SuffixTrieLoss:
         if self.shards:
             roots = self._at_roots(w)
             visits = (Visit(shard.kept, shard.of(w)) for shard in self.shards)
-            return roots.value + map_reduce(Pure(shard_value, roots.e, roots.Z), visits, threads=1)
+            return sum(in_order(Pure(shard_value, roots.e, roots.Z), visits, 1), roots.value)
         whole = self.normalise(w)
         return float(negative_log_likelihood(whole.e, whole.Z, self.trie.context, whole.ends_with))
 
@@ -195,9 +195,9 @@ class SuffixTrieLoss:
         n, n_roots = len(roots.e), len(roots.Z)
         share, rest, expected = trie.ends[:n_roots] / roots.Z, np.zeros(n), np.zeros(n)
         visits = (Visit(shard.kept, shard.of(w)) for shard in self.shards)
-        values = []
+        value = roots.value
         for shard, found in zip(self.shards, in_order(Pure(shard_gradient, roots.e, roots.Z), visits, 1)):
-            values.append(found.value)
+            value += found.value
             shard.put(gradient, found.gradient)
             share += found.share
             rest[shard.kept.value.root_grams] += found.rest
@@ -205,7 +205,7 @@ class SuffixTrieLoss:
         rest += share[trie.context[:n]]
         expected += roots.e * np.maximum(rest, 0.0)
         gradient[:n] = self.feature[:n] * (expected - trie.count[:n])
-        return roots.value + map_reduce(float, values, threads=1), gradient
+        return value, gradient
 
 
 class _Whole(NamedTuple):

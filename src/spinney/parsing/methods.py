@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from spinney.parallel import Kept, Pure
 from spinney.parsing.binarising import Binarisation
 from spinney.parsing.choosing import Attempt, choose_each
 from spinney.parsing.em import Sample, Smoothing, random_grammar, run_em
-from spinney.parsing.grammar import Grammar, RuleCounts, Rules, pcfg_counts
+from spinney.parsing.grammar import Grammar, Layout, RuleCounts, Rules, pcfg_counts
 from spinney.parsing.moments import Backoff
 from spinney.parsing.splitmerge import Schedule, run_split_merge
 from spinney.parsing.treearrays import TreeArrays
@@ -194,12 +194,13 @@ def _spectral(
     values = {name: default if given[name] is None else given[name] for name, default in _STRENGTHS.items()}
     opened = {name: _TRIED[name] for name in values if judge is not None and given[name] is None}
     if not opened or judge is None:
-        found = _spectral_fit(training, s, seed, values)
-        return found.grammar, {"seconds_by_step": found.seconds}
-    attempt: Pure[Attempt[_Learned]] = Pure(_spectral_attempt, Kept((training, s, seed)), Kept(judge))
+        only = _spectral_fit(training, s, seed, values)
+        return only.grammar, {"seconds_by_step": only.seconds}
+    attempt: Pure[Attempt[_Learned]] = Pure(_spectral_attempt, Kept(_Choosing(training, s, seed, judge)))
     chosen = choose_each(values, opened, attempt)
     facts = {name: chosen.values[name] for name in opened}
-    return chosen.model.grammar, {
+    found = chosen.model.grammar  # which may come from another process, with rules of its own
+    return replace(found, layout=Layout(training.rules, found.layout.n_states)), {
         "seconds_by_step": chosen.model.seconds, "chosen": facts, "trace": chosen.trace,
     }  # fmt: skip
 
@@ -220,12 +221,19 @@ def _spectral_fit(training: TrainingTrees, s: Any, seed: int, values: dict[str, 
     return _Learned(found.grammar, found.seconds)
 
 
-def _spectral_attempt(
-    training: tuple[TrainingTrees, Any, int], judge: Judge, values: dict[str, float]
-) -> Attempt[_Learned]:
+class _Choosing(NamedTuple):
+    """What all trials have in common. It travels as one value, so that the judge goes on to share its rules."""
+
+    training: TrainingTrees
+    settings: Any
+    seed: int
+    judge: Judge
+
+
+def _spectral_attempt(common: _Choosing, values: dict[str, float]) -> Attempt[_Learned]:
     """A grammar with some strengths, and its score: a pure function."""
-    found = _spectral_fit(*training, values)
-    return Attempt(found, judge(found.grammar))
+    found = _spectral_fit(common.training, common.settings, common.seed, values)
+    return Attempt(found, common.judge(found.grammar))
 
 
 def _clustering(
