@@ -102,11 +102,12 @@ def made(kind: str, X, y, weight):
 
 
 @pytest.mark.parametrize("kind", ["squared", "logistic", "squared hinge", "multinomial", "one-versus-rest"])
-def test_losses_over_shards_are_those_of_all_rows(kind, small_shards, client):
+def test_losses_over_shards_are_those_of_all_rows(kind, small_shards, client, monkeypatch):
     rng = np.random.default_rng(0)
     X, y = design(rng)
     weight = rng.random(len(y))
     loss = made(kind, X, y, weight)
+    monkeypatch.setattr(losses, "SHARD", X.nnz * loss.n_outputs // 9)
     assert len(loss.shards) > 8  # so that sums of eights are added up
     rows = [shard.rows for shard in loss.shards]
     assert rows[0].start == 0
@@ -154,12 +155,12 @@ def test_classifiers_have_the_same_bits(solver, small_shards, client, monkeypatc
 def test_gradients_of_folds_stay_with_the_folds(small_shards, client, monkeypatch):
     from spinney.classify import LinearClassifierCV
 
-    monkeypatch.setattr(losses, "SHARD", 30)
+    monkeypatch.setattr(losses, "SHARD", 40)
     X, y = design(np.random.default_rng(0))
     found = []
     for where in (None, client):
         with spinney.on(where):
-            model = LinearClassifierCV(cv=2, penalty="l1", tol=0.1).fit(X[:150, :6], y[:150] > 0)
+            model = LinearClassifierCV(cv=2, penalty="l1", tol=0.3).fit(X[:120, :6], y[:120] > 0)
             found.append((model.coef_, model.lam_))
     for one, other in zip(*found):
         np.testing.assert_array_equal(one, other)
