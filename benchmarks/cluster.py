@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
 import struct
 import sys
@@ -16,7 +17,8 @@ import tempfile
 import time
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,8 +26,12 @@ from typing import Any, NamedTuple
 import spinney
 from benchmarks.cluster_simulator import checked, prediction
 from benchmarks.comparisons import Comparison, place
-from benchmarks.data import corpus, review_sentences
+from benchmarks.data import REVIEWS, corpus, review_sentences
 from benchmarks.harness import publish
+from spinney.lm import trieshards
+from spinney.optim import losses
+from spinney.parsing import em
+from spinney.views import Views, as_json
 
 
 class Work(NamedTuple):
@@ -57,21 +63,49 @@ def _jobs(folder: Path, quick: bool) -> list[Work]:
     n = 20_000 if quick else 200_000
     with open(reviews, "w", encoding="utf-8") as file:
         file.writelines(" ".join(sentence) + "\n" for sentence in islice(review_sentences(), n))
+    few = folder / "few.txt"
+    with open(reviews, encoding="utf-8") as file:
+        few.write_text("".join(islice(file, 2000 if quick else 20_000)), encoding="utf-8")
+    bigrams, trigrams = folder / "bigrams.spinney", folder / "trigrams.spinney"
+    for order, path in enumerate((bigrams, trigrams), 2):
+        spinney.lm.fit(str(few), order=order, min_count=2).save(path)
     chunks = folder / "chunks.txt"
     with zipfile.ZipFile(corpus("nltk", "conll2000.zip")) as archive:
         text = archive.read("conll2000/train.txt").decode()
     chunks.write_text("\n\n".join(text.split("\n\n")[: 1500 if quick else None]) + "\n", encoding="utf-8")
+    fewer = folder / "fewer_chunks.txt"
+    fewer.write_text("\n\n".join(text.split("\n\n")[: 150 if quick else 1500]) + "\n", encoding="utf-8")
     labelled = folder / "labelled.tsv"
     with open(labelled, "w", encoding="utf-8") as file:
         file.write("label\ttext\n")
         for i, sentence in enumerate(islice(review_sentences(), 2000 if quick else 10_000)):
             file.write(f"{'long' if len(sentence) > 20 else 'short'}{i % 2}\t{' '.join(sentence)}\n")
+    documents = folder / "documents.tsv"
+    with open(documents, "w", encoding="utf-8") as file:
+        file.write("label\ttext\n")
+        for review in islice(_reviews(), 2000 if quick else None):
+            file.write(f"{'long' if len(review) > 1000 else 'short'}\t{review}\n")
+    parsed = folder / "parsed.conllu"
+    with lzma.open(corpus("parsed", "brown.conllu.xz"), "rt", encoding="utf-8") as packed:
+        parsed.write_text("".join(_blocks(packed, 5000 if quick else 60_000)), encoding="utf-8")
+    trees, dev = folder / "trees.mrg", folder / "dev.mrg"
+    with zipfile.ZipFile(corpus("nltk", "treebank.zip")) as archive:
+        names = sorted(name for name in archive.namelist() if name.endswith(".mrg"))
+        for path, part in ((trees, names[: 20 if quick else 160]), (dev, names[160:170])):
+            path.write_text(
+                "\n".join(archive.read(name).decode("latin-1") for name in part), encoding="utf-8"
+            )
+    if quick:  # so that small inputs are cut, too
+        losses.SHARD, losses.PER_WEIGHT, trieshards.SHARD, em.SHARD = 1 << 16, 0, 1 << 16, 1 << 12
     hmm = {"method": "hmm", "classes": 64 if quick else 512, "passes": 1, "init": "random", "min_count": 2}
     texts, taggers = ("classes fit", spinney.classes.fit), ("tag fit", spinney.tagging.fit)
+    parsers = "parse fit", spinney.parsing.fit
     return [
         _work("HMM, batch", *texts, reviews, {**hmm, "em": "batch", "passes": 2}),
         _work("HMM, batch, exact", *texts, reviews, {**hmm, "em": "batch", "k_best": "none"}),
         _work("HMM, online", *texts, reviews, {**hmm, "batch_tokens": 65536}),
+        _work("HMM of trees, batch", *texts, parsed, {**hmm, "em": "batch", "tree": True, "k_best": "none"}),
+        _work("HMM of trees, online", *texts, parsed, {**hmm, "tree": True, "batch_tokens": 65536}),
         _work("CRF", *taggers, chunks, {"preset": "chunk", "lam": 1.0, "max_iter": 30}),
         _work("n-grams", "lm fit", spinney.lm.fit, reviews, {"order": 5, "min_count": 2}),
         _work("pairs of words", *texts, reviews, {"method": "brown", "classes": 50, "min_count": 20}),
@@ -83,13 +117,65 @@ def _jobs(folder: Path, quick: bool) -> list[Work]:
             {"method": "pmi", "dimensions": 50, "min_count": 20},
         ),
         _work("four folds", "classify fit", spinney.classify.fit, labelled, {"format": "tsv", "cv": 4}),
+        _work(
+            "linear loss",
+            "classify fit",
+            spinney.classify.fit,
+            documents,
+            {"format": "tsv", "penalty": "l2", "lam": 1.0, "min_count": 20},
+        ),
+        _work(
+            "log-linear language model",
+            "lm fit",
+            spinney.lm.fit,
+            reviews,
+            {"method": "loglinear", "order": 4, "min_count": 2, "max_iter": 20},
+        ),
+        _work("grammar, EM", *parsers, trees, {"method": "em", "states": 8, "max_iter": 10}),
+        _work("grammar, split-merge", *parsers, trees, {"method": "split-merge", "states": 4}),
+        _work("choice of smoothing", *parsers, trees, {"method": "spectral", "states": 8, "dev": str(dev)}),
+        _work("four folds of a tagger", *taggers, fewer, {"preset": "chunk", "cv": 4, "max_iter": 30}),
+        _work(
+            "resamples",
+            "lm eval bigrams.spinney",
+            partial(_compared, str(bigrams)),
+            few,
+            {"against": str(trigrams)},
+        ),
     ]
 
 
+def _reviews() -> Iterator[str]:
+    """The film reviews of IMDB, one a line."""
+    for part in REVIEWS:
+        with lzma.open(corpus("imdb", f"{part}.tsv.xz"), "rt", encoding="utf-8", newline="\n") as lines:
+            for line in lines:
+                yield line.rstrip("\n").split("\t")[3].replace("<br />", " ")
+
+
+def _blocks(lines: Iterable[str], n: int) -> Iterator[str]:
+    """The first sentences of CoNLL-U."""
+    for line in lines:
+        n -= line == "\n"
+        yield line
+        if not n:
+            return
+
+
+def _compared(model: str, text: str, against: str, threads: int) -> Any:
+    """Two language models on some text, with the resamples that tell whether they differ."""
+    return spinney.load(model).evaluate([text], against=[against], threads=threads)
+
+
 def _work(name: str, verb: str, fit: Callable[..., Any], data: Path, settings: dict[str, Any]) -> Work:
-    options = " ".join(f"--{key.replace('_', '-')} {value:g}" if isinstance(value, float) else
-                       f"--{key.replace('_', '-')} {value}" for key, value in settings.items())  # fmt: skip
+    options = " ".join(f"--{key.replace('_', '-')}{_shown(value)}" for key, value in settings.items())
     return Work(name, f"{verb} {data.name} {options}", fit, settings, str(data))
+
+
+def _shown(value: Any) -> str:
+    if value is True:
+        return ""
+    return f" {value:g}" if isinstance(value, float) else f" {os.path.basename(str(value))}"
 
 
 def _timed(work: Work, folder: Path, rounds: int) -> dict[str, Any]:
@@ -117,7 +203,9 @@ def _timed(work: Work, folder: Path, rounds: int) -> dict[str, Any]:
 
 
 def model_bits(model: Any, path: Path) -> str:
-    """A digest of a model file, its times aside."""
+    """A digest of a model file, or of views, their times aside."""
+    if isinstance(model, Views):
+        return hashlib.sha256(json.dumps(_without_times(as_json(model)), sort_keys=True).encode()).hexdigest()
     model.save(path)
     raw = path.read_bytes()
     (n,) = struct.unpack("<Q", raw[:8])

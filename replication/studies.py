@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+import spinney
 from spinney.errors import SpinneyError
 from spinney.files import replacing
 
@@ -49,6 +50,7 @@ def run_studies(
         "--cache", type=Path, help="where to keep texts and models; by default for this run only"
     )
     parser.add_argument("--out", type=Path, help="where to keep the tables")
+    parser.add_argument("--cluster", help="where its fits run: a Dask scheduler, or local[:N]")
     arguments = parser.parse_args()
     out = arguments.out
     if out is None and arguments.only is None:
@@ -58,7 +60,7 @@ def run_studies(
     print(text)
     begun = _clocks()
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, spinney.on(arguments.cluster):
             cache = arguments.cache or Path(folder)
             cache.mkdir(parents=True, exist_ok=True)
             given = setting(arguments.quick, arguments.seed, cache)

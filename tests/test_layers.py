@@ -33,7 +33,7 @@ LAYERS = [
     {"compiling"},
     {"kernel_cache"},
     {"files", "progress"},
-    {"settings", "views"},
+    {"settings", "views", "mapped"},
     {"estimator", "formats", "memory", "checking", "notebook_bars", "front_coding", "shared_files"},
     {"beside"},
     {"errors", "escaping", "importing", "interrupts"},

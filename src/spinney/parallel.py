@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -206,9 +206,9 @@ def map_reduce(
     engine = engine_for(function)
     groups = _groups(shards)
     if engine is None:
-        with closing(in_order(function, shards, threads)) as results:
-            found: Iterator[Statistics] = map(partial(functools.reduce, reduce), _groups(results))
-            return _tree(found, reduce)
+        found: Generator[Statistics, None, None] = in_order(function, shards, threads)
+        with closing(found):
+            return _tree(_sums(found, reduce), reduce)
     sums: Generator[Statistics, None, None] = engine.sums(function, groups, reduce)
     with closing(sums):
         return _tree(sums, reduce)
@@ -219,6 +219,13 @@ def _groups(items: Iterable[Value]) -> Iterator[list[Value]]:
     items = iter(items)
     while group := list(islice(items, FAN_IN)):
         yield group
+
+
+def _sums(results: Iterable[Value], reduce: Callable[[Value, Value], Value]) -> Iterator[Value]:
+    """The sums of eights; no more than a sum and a result are held at a time."""
+    results = iter(results)
+    for first in results:
+        yield functools.reduce(reduce, islice(results, FAN_IN - 1), first)
 
 
 def _tree(sums: Iterable[Statistics], reduce: Callable[[Statistics, Statistics], Statistics]) -> Statistics:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from spinney.classes import em
+from spinney.classes.expecting import expectations
 from spinney.classes.hidden import HiddenMarkov
 from spinney.classes.learning import Corpus
 from spinney.classes.relations import class_edges
@@ -133,7 +134,7 @@ def test_lazy_scaling_is_the_recursion():
     lazy = random_start(text.vocabulary.counts, 3, 1, rng, np.float64)
     omega, tau, rho = lazy.omega.copy(), lazy.tau.copy(), lazy.rho.copy()
     for t, piece in enumerate(text.shards(9), 1):
-        found = list(learner._found(corpus, [[piece]], learner.laws(lazy)))
+        found = list(expectations(learner.messages, corpus, [[piece]], learner.laws(lazy), 1))
         alpha = 1 / (4 + t) ** 0.6
         words, beliefs = found[0]
         new = np.zeros_like(omega)

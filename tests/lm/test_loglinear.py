@@ -151,8 +151,8 @@ def test_training_starts_from_kneser_ney(text):
     """The scores that training begins with are those of a back-off model: each context keeps back what it discounts."""
     trie = suffix_trie(stream_of(text), len(text.vocabulary), 2)
     loss = SuffixTrieLoss(trie, np.ones(trie.n_grams))
-    loss.value(starting_scores(trie))
-    p = loss._e / loss._Z[trie.context]
+    found = loss.normalise(starting_scores(trie))
+    p = found.e / found.Z[trie.context]
     # By hand, of the words after "the": bigrams with absolute discounts and Kneser-Ney's counts for the lower order.
     the = text.vocabulary["the"]
     u = int(np.flatnonzero((trie.depth == 1) & (trie.older == the))[0])

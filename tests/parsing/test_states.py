@@ -52,7 +52,7 @@ def test_the_loss_of_a_merge_is_exact_where_a_label_stands_at_one_node(rules):
     sample = Sample.of(tree, rules)
     found = beliefs(sample, grammar)
     mass = expected_counts(sample, grammar, found).mass()
-    losses = merge_losses(sample, found, mass, grammar.layout)
+    losses = merge_losses(sample, grammar, mass)
     for label in ("NP", "VP"):
         a = rules.labels.index(label)
         assert np.isinf(losses[grammar.layout.state_start[a] + 1])

@@ -3,6 +3,9 @@
 A task never sees the whole table of words by classes. Its words are numbered anew, and it gets the rows of these
 alone, which is what online EM can afford to send to another process for each batch, and what keeps the rows of a task
 in the cache on a thread. What it finds is one row for each of its words, however many tokens there are.
+
+On a cluster, the tokens of a batch pass go to a worker once, and stay there as a file that it maps; in every pass the
+rows of their words go to them. Those of online EM go with their rows, beside which they are small.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.inference.hidden import Beliefs, Laws
-from spinney.parallel import Pure, in_order
+from spinney.mapped import Mapped
+from spinney.parallel import Kept, Pure, Visit, elsewhere, in_order
 
 if TYPE_CHECKING:
     from spinney.classes.learning import Corpus, Messages, Trees
@@ -44,6 +48,28 @@ def grouped(pieces: Sequence[TokenArrays]) -> list[list[TokenArrays]]:
     return [list(pieces[first : first + each]) for first in range(0, len(pieces), each)]
 
 
+class Shard(NamedTuple):
+    """A task that is done in every pass: its words, and its sentences, which stay with whoever works on them."""
+
+    words: NDArray[np.int32]
+    kept: Kept[Mapped[list[Trees]]]
+
+
+def shards(corpus: Corpus) -> list[Shard]:
+    """The whole text in tasks that stay with the workers of a cluster."""
+    numbered = (_numbered(corpus, group) for group in grouped(corpus.pieces()))
+    return [Shard(words, Kept(Mapped(pieces))) for words, pieces in numbered]
+
+
+def _numbered(corpus: Corpus, group: Sequence[TokenArrays]) -> tuple[NDArray[np.int32], list[Trees]]:
+    """The distinct words of some pieces, and their sentences, with the words numbered anew."""
+    trees = [corpus.trees(piece) for piece in group]
+    words, places = np.unique(np.concatenate([one.ids for one in trees]), return_inverse=True)
+    ends = np.cumsum([len(one.ids) for one in trees])[:-1]
+    numbers = np.split(places.astype(np.int32), ends)
+    return words, [one._replace(ids=own) for one, own in zip(trees, numbers)]
+
+
 def expectations(
     messages: Messages, corpus: Corpus, groups: Iterable[Sequence[TokenArrays]], laws: Laws, threads: int
 ) -> Iterator[tuple[NDArray[np.int32], Beliefs]]:
@@ -52,17 +78,40 @@ def expectations(
 
     def tasks() -> Iterator[Sentences]:
         for group in groups:
-            trees = [corpus.trees(piece) for piece in group]
-            words, places = np.unique(np.concatenate([one.ids for one in trees]), return_inverse=True)
-            ends = np.cumsum([len(one.ids) for one in trees])[:-1]
-            numbers = np.split(places.astype(np.int32), ends)
+            words, pieces = _numbered(corpus, group)
             of_groups.append(words)
-            yield Sentences(laws.counts[words], [one._replace(ids=own) for one, own in zip(trees, numbers)])
+            yield Sentences(laws.counts[words], pieces)
 
     step = Pure(expected, messages, laws.scale, laws.floor, laws.transition, laws.root)
     for i, found in enumerate(in_order(step, tasks(), threads)):
         yield of_groups[i], found
         of_groups[i] = of_groups[i][:0]  # no longer needed
+
+
+def expectations_of_text(
+    messages: Messages, corpus: Corpus, laws: Laws, threads: int
+) -> Iterator[tuple[NDArray[np.int32], Beliefs]]:
+    """The same of the whole text, in tasks of several pieces."""
+    if not elsewhere():
+        yield from expectations(messages, corpus, grouped(corpus.pieces()), laws, threads)
+        return
+    step = Pure(expected_there, messages, laws.scale, laws.floor, laws.transition, laws.root)
+    visits = (Visit(shard.kept, laws.counts[shard.words]) for shard in corpus.kept_shards)
+    for shard, found in zip(corpus.kept_shards, in_order(step, visits, threads)):
+        yield shard.words, found
+
+
+def expected_there(
+    messages: Messages,
+    scale: NDArray[Any],
+    floor: float,
+    transition: NDArray[Any],
+    root: NDArray[Any],
+    pieces: Mapped[list[Trees]],
+    rows: NDArray[Any],
+) -> Beliefs:
+    """What :func:`expected` finds in sentences that have stayed here."""
+    return expected(messages, scale, floor, transition, root, Sentences(rows, pieces.value))
 
 
 def expected(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.classes.expecting import expectations, grouped
+from spinney.classes.expecting import Shard, expectations, expectations_of_text, grouped, shards
 from spinney.classes.statistics import Statistics
 from spinney.corpus import TokenArrays
 from spinney.inference.forests import TokenForest, sentence_trees
@@ -42,6 +43,11 @@ class Corpus:
     def pieces(self, tokens: int = PIECE) -> list[TokenArrays]:
         """Consecutive sentences, about this many tokens at a time."""
         return self.arrays.shards(max(1, round(self.arrays.n_tokens / tokens)))
+
+    @cached_property
+    def kept_shards(self) -> list[Shard]:
+        """All sentences, as the workers of a cluster keep them from one pass to the next."""
+        return shards(self)
 
     def trees(self, piece: TokenArrays) -> Trees:
         """The sentences of a piece, read from disk if need be."""
@@ -132,8 +138,8 @@ class Learner:
         V, C = statistics.omega.shape
         new = Statistics.zeros(V, C, len(statistics.tau), np.float64)
         total = Half()
-        groups = grouped(corpus.pieces())
-        for group, (words, found) in zip(groups, self._found(corpus, groups, laws)):
+        every = expectations_of_text(self.messages, corpus, laws, self.threads)
+        for group, (words, found) in zip(grouped(corpus.pieces()), every):
             new.add(words, found)
             total = total.after([found])
             work.update(sum(piece.n_tokens for piece in group))
@@ -159,7 +165,8 @@ class Learner:
         """
         for t, batch in enumerate(batches[half.batches :], steps + 1):
             began = time.perf_counter()
-            found = list(self._found(corpus, [[piece] for piece in batch], self.laws(statistics)))
+            groups = ([piece] for piece in batch)
+            found = list(expectations(self.messages, corpus, groups, self.laws(statistics), self.threads))
             with uninterrupted():
                 statistics.step(found, alpha(t))
                 revived = statistics.revive(rng(t), self.noise)
@@ -170,14 +177,8 @@ class Learner:
 
     def log_likelihood(self, corpus: Corpus, laws: Laws) -> float:
         """Of all words, by exact inference whatever the messages of learning."""
-        exact = replace(self, messages=Messages())
-        return sum(found.log_likelihood for _, found in exact._found(corpus, grouped(corpus.pieces()), laws))
-
-    def _found(
-        self, corpus: Corpus, groups: Sequence[Sequence[TokenArrays]], laws: Laws
-    ) -> Iterator[tuple[NDArray[np.int32], Beliefs]]:
-        """The E-step on each group of pieces: its distinct words, and what was found of each of them."""
-        return expectations(self.messages, corpus, groups, laws, self.threads)
+        found = expectations_of_text(Messages(), corpus, laws, self.threads)
+        return sum(beliefs.log_likelihood for _, beliefs in found)
 
 
 def step_sizes(gamma: float, delay: float) -> Callable[[int], float]:

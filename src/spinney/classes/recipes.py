@@ -309,6 +309,7 @@ def export(model: str | WordClassModel, output: str, settings: Settings | None =
     return Views([Facts("facts", f"Wrote {output}", facts, {"words": "words"})])
 
 
+@spread
 def place(
     classes: str | Clustering | WordClasses, train: Any, settings: Settings | None = None, **given: Any
 ) -> Clustering | WordClasses:

@@ -10,6 +10,7 @@ from typing import Any
 
 from spinney.classes.model import WordClassModel
 from spinney.classes.views import NAMES
+from spinney.cluster import spread
 from spinney.corpus import ReadReport
 from spinney.corpus.text import Source, sentence_batches, warn_of_skipped, warn_of_unknown
 from spinney.errors import SettingError, about
@@ -72,6 +73,7 @@ class _Row(dict[str, Any]):
 # --------------------------------------------------------------------------------------------- eval
 
 
+@spread
 def evaluated(model: WordClassModel, data: Any, s: Evaluate) -> list[View]:
     """Word similarity, categorisation, BLESS, composition, held-out likelihood: what is asked for."""
     if data is None and not (s.similarity or s.categories or s.bless or s.composition):

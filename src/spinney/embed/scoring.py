@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spinney.cluster import spread
 from spinney.corpus import ReadReport, read_lines
 from spinney.corpus.text import sentence_batches, warn_of_skipped
 from spinney.embed.model import EmbedModel
@@ -78,6 +79,7 @@ def load_any(path: str) -> EmbedModel | WordVectors:
     return word_vectors(path)
 
 
+@spread
 def evaluated(model: EmbedModel | WordVectors, data: Any, s: Evaluate) -> list[View]:
     """Word similarity, analogies, categories, sentiment, held-out perplexity: what is asked for."""
     pairs = [*s.similarity, *(_inside(s.similarity_folder) if s.similarity_folder else [])]

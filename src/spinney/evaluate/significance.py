@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import InputError, OptionError
+from spinney.parallel import Kept, Pure, elsewhere, in_order
 
 Statistic = Callable[[NDArray[Any]], float]
+
+#: Items drawn, in all, from which on resamples go to a cluster, and those of one task: half a second of F1.
+_AWAY, _TASK = 10_000_000, 10_000_000
 
 
 class BootstrapResult(NamedTuple):
@@ -132,14 +137,46 @@ def paired_bootstrap(
     if np.isnan(of_a) or np.isnan(of_b):
         raise InputError("the statistic is not a number: are there too few items, or all equal?")
     rng = np.random.default_rng(random_state)
-    differences = np.empty(resamples)
-    for i in range(resamples):
-        drawn = rng.integers(len(a), size=len(a))
-        differences[i] = statistic(b[drawn]) - statistic(a[drawn])
+    if elsewhere() and len(a) * resamples >= _AWAY:
+        differences = _drawn_elsewhere(rng, statistic, a, b, resamples)
+    else:
+        differences = _drawn(statistic, (a, b), (rng, resamples))
     differences = differences[~np.isnan(differences)]
     if not len(differences):
         raise InputError("the statistic is not a number for any of the resamples: there are too few items")
     return _result(of_a, of_b, differences, level)
+
+
+def _drawn(
+    statistic: Statistic, both: tuple[NDArray[Any], NDArray[Any]], draws: tuple[np.random.Generator, int]
+) -> NDArray[np.float64]:
+    """The differences of the statistics of two systems in so many resamples."""
+    (a, b), (rng, n) = both, draws
+    found = np.empty(n)
+    for i in range(n):
+        drawn = rng.integers(len(a), size=len(a))
+        found[i] = statistic(b[drawn]) - statistic(a[drawn])
+    return found
+
+
+def _drawn_elsewhere(
+    rng: np.random.Generator, statistic: Statistic, a: NDArray[Any], b: NDArray[Any], n: int
+) -> NDArray[np.float64]:
+    """The same resamples, some to a task of a cluster.
+
+    A task gets the generator as it is by then. Here the draws are made as well, and dropped: that takes a tenth of the
+    time of a statistic such as F1, and less of others.
+    """
+    each = max(1, _TASK // len(a))
+
+    def tasks() -> Iterator[tuple[np.random.Generator, int]]:
+        for start in range(0, n, each):
+            some = min(each, n - start)
+            yield copy.deepcopy(rng), some
+            for _ in range(some):
+                rng.integers(len(a), size=len(a))
+
+    return np.concatenate(list(in_order(Pure(_drawn, statistic, Kept((a, b))), tasks(), 1)))
 
 
 def paired_bootstrap_f1(

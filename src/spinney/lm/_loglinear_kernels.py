@@ -24,29 +24,38 @@ def scores_and_normalisers(theta, up, parent, gram_ptr, silent, e, Z, silent_e):
 
     ``silent[r]`` symbols of root r have no gram there: they score 0, shifted exp(0) is ``silent_e[r]``.
     """
-    n_contexts = parent.size
-    for u in range(n_contexts):
-        p = parent[u]
-        if p < 0:
-            top = 0.0 if silent[u] > 0 else -np.inf
-            for g in range(gram_ptr[u], gram_ptr[u + 1]):
-                top = max(top, theta[g])
-            silent_e[u] = np.exp(-top)
-            z = silent[u] * silent_e[u]
-            for g in range(gram_ptr[u], gram_ptr[u + 1]):
-                e[g] = np.exp(theta[g] - top)
-                z += e[g]
-            Z[u] = z
-        else:
-            more = 0.0
-            for g in range(gram_ptr[u], gram_ptr[u + 1]):
-                before = e[up[g]]
-                if theta[g] == 0.0:  # most weights of a sparse model
-                    e[g] = before
-                else:
-                    e[g] = before * np.exp(theta[g])
-                    more += e[g] - before
-            Z[u] = Z[p] + more
+    scores_at_roots(theta, gram_ptr, silent, e, Z, silent_e)
+    scores_below(silent.size, theta, up, parent, gram_ptr, e, Z)
+
+
+@njit(cache=True, nogil=True)
+def scores_at_roots(theta, gram_ptr, silent, e, Z, silent_e):
+    """The same of the roots alone, which come first."""
+    for u in range(silent.size):
+        top = 0.0 if silent[u] > 0 else -np.inf
+        for g in range(gram_ptr[u], gram_ptr[u + 1]):
+            top = max(top, theta[g])
+        silent_e[u] = np.exp(-top)
+        z = silent[u] * silent_e[u]
+        for g in range(gram_ptr[u], gram_ptr[u + 1]):
+            e[g] = np.exp(theta[g] - top)
+            z += e[g]
+        Z[u] = z
+
+
+@njit(cache=True, nogil=True)
+def scores_below(first, theta, up, parent, gram_ptr, e, Z):
+    """The same of the contexts from ``first`` on, where those of the roots are known."""
+    for u in range(first, parent.size):
+        above, more = Z[parent[u]], 0.0
+        for g in range(gram_ptr[u], gram_ptr[u + 1]):
+            before = e[up[g]]
+            if theta[g] == 0.0:  # most weights of a sparse model
+                e[g] = before
+            else:
+                e[g] = before * np.exp(theta[g])
+                more += e[g] - before
+        Z[u] = above + more
 
 
 @njit(cache=True, nogil=True)
@@ -61,28 +70,47 @@ def negative_log_likelihood(e, Z, context, ends_with):
 
 @njit(cache=True, nogil=True)
 def expected_counts(e, Z, up, context, parent, ends, expected):
-    """E(g) = Σ_{events after u} P(v | the event's context): the model's counterpart of the count of g.
+    """E(g) = Σ_{events after u} P(v | the event's context): the model's counterpart of the count of g."""
+    R = shares(Z, parent, ends)
+    rest = np.empty(e.size)
+    for g in range(e.size):
+        rest[g] = R[context[g]]
+    expected_from(0, e, R, up, context, rest, expected)
 
-    R(u) = Σ_{events after u} 1/Z of their longest context. Events whose longer contexts know v are counted in the
-    children of g; the others see v with the score e(g), and ``rest[g]`` is their share of R.
-    """
+
+@njit(cache=True, nogil=True)
+def shares(Z, parent, ends):
+    """R(u) = Σ_{events after u} 1/Z of their longest context."""
     R = ends / Z
     for u in range(parent.size - 1, -1, -1):
         if parent[u] >= 0:
             R[parent[u]] += R[u]
-    n_grams = e.size
-    rest = np.empty(n_grams)
-    for g in range(n_grams):
-        rest[g] = R[context[g]]
-    for g in range(n_grams - 1, -1, -1):
-        if up[g] >= 0:
-            rest[up[g]] -= R[context[g]]
+    return R
+
+
+@njit(cache=True, nogil=True)
+def expected_from(first, e, R, up, context, rest, expected):
+    """Fill E of the grams from ``first`` on, and add to those before them what their children there expect.
+
+    Events whose longer contexts know v are counted in the children of g; the others see v with the score e(g), and
+    ``rest[g]`` is their share of R. It begins as R of the context of g, and the children take theirs away.
+    """
     expected[:] = 0.0
-    for g in range(n_grams - 1, -1, -1):
+    for g in range(e.size - 1, first - 1, -1):
         # All of R may have gone to the children: what rounding leaves is not a share.
         expected[g] += e[g] * max(rest[g], 0.0)
         if up[g] >= 0:
+            rest[up[g]] -= R[context[g]]
             expected[up[g]] += expected[g]
+
+
+@njit(cache=True, nogil=True)
+def top_contexts(parent, n_roots):
+    """For each context the one below a root that it is, or that is above it; -1 for roots."""
+    top = np.full(parent.size, -1, np.int32)
+    for u in range(n_roots, parent.size):
+        top[u] = u if parent[u] < n_roots else top[parent[u]]
+    return top
 
 
 @njit(cache=True, nogil=True)

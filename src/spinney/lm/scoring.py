@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from spinney import progress
+from spinney.cluster import spread
 from spinney.corpus import ReadReport
 from spinney.corpus.text import Source, Tokens, sentence_batches, warn_of_skipped
 from spinney.errors import InputError, OptionError, SettingError, about
@@ -175,6 +176,7 @@ _NAMES = {
 }
 
 
+@spread
 def evaluated(model: LanguageModel, data: Any, s: Any) -> list[View]:
     """The perplexity of files of text, or of a list of sentences, and comparisons with other models."""
     if s.against and "-" in data:

@@ -1,14 +1,21 @@
-"""The negative log-likelihood of a log-linear model on a suffix trie, as a loss of the optimisation core."""
+"""The negative log-likelihood of a log-linear model on a suffix trie, as a loss of the optimisation core.
+
+The loss of a large trie is a sum over shards (:mod:`spinney.lm.trieshards`), which a cluster can share.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spinney.lm.stream import Ids
 from spinney.lm.suffixtrie import SuffixTrie
+from spinney.lm.trieshards import Shard, shard_gradient, shard_value, trie_shards
+from spinney.parallel import Pure, Visit, in_order
 
 Vector = NDArray[np.float64]
 
@@ -62,12 +69,33 @@ class SuffixTrieLoss:
 
     def __init__(self, trie: SuffixTrie, feature: Vector, root_sizes: Ids | None = None) -> None:
         self.trie, self.feature = trie, np.ascontiguousarray(feature, np.float64)
-        self._ends = trie.ends.astype(np.float64)
-        self._ends_with = np.bincount(trie.event_gram, minlength=trie.n_grams).astype(np.float64)
-        self._count = trie.count.astype(np.float64)
         self._silent = silent_symbols(trie, root_sizes)
-        self._e, self._expected = np.empty(trie.n_grams), np.empty(trie.n_grams)
-        self._Z = np.empty(trie.n_contexts)
+
+    @cached_property
+    def shards(self) -> list[Shard]:
+        """What is below the roots, in pieces; none where a trie is better left whole."""
+        return trie_shards(self.trie, self.feature, self._ends_with(), len(self._silent))
+
+    @cached_property
+    def _ends_at_roots(self) -> Vector:
+        """Events that have a gram of a root as their longest."""
+        return self._ends_with()[: self.trie.gram_ptr[len(self._silent)]].astype(np.float64)
+
+    def _ends_with(self) -> NDArray[np.int64]:
+        """Events that have each gram as their longest."""
+        return np.bincount(self.trie.event_gram, minlength=self.trie.n_grams)
+
+    @cached_property
+    def _whole(self) -> _Whole:
+        trie = self.trie
+        return _Whole(
+            self._ends_with().astype(np.float64),
+            trie.ends.astype(np.float64),
+            trie.count.astype(np.float64),
+            np.empty(trie.n_grams),
+            np.empty(trie.n_contexts),
+            np.empty(trie.n_grams),
+        )
 
     @property
     def n_params(self) -> int:
@@ -81,14 +109,21 @@ class SuffixTrieLoss:
 
     def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
         """The loss and its gradient, in time and memory linear in the grams."""
-        return self._of_events(w, self._ends_with, self._ends, self._count)
+        if self.shards:
+            return self._over_shards(w)
+        whole = self._whole
+        return self._of_events(w, whole.ends_with, whole.ends, whole.counts)
 
     def value(self, w: Vector) -> float:
         """The loss alone, which costs half of the two."""
         from spinney.lm._loglinear_kernels import negative_log_likelihood
 
-        self.normalise(w)
-        return float(negative_log_likelihood(self._e, self._Z, self.trie.context, self._ends_with))
+        if self.shards:
+            roots = self._at_roots(w)
+            visits = (Visit(shard.kept, shard.of(w)) for shard in self.shards)
+            return sum(in_order(Pure(shard_value, roots.e, roots.Z), visits, 1), roots.value)
+        whole = self.normalise(w)
+        return float(negative_log_likelihood(whole.e, whole.Z, self.trie.context, whole.ends_with))
 
     def lipschitz_bound(self) -> float:
         """½ n max‖φ‖², since no softmax has a curvature above ½: safe, and mostly ten times too cautious.
@@ -128,15 +163,68 @@ class SuffixTrieLoss:
     def _of_events(self, w: Vector, ends_with: Vector, ends: Vector, count: Vector) -> tuple[float, Vector]:
         from spinney.lm._loglinear_kernels import expected_counts, negative_log_likelihood
 
-        trie = self.trie
-        self.normalise(w)
-        value = negative_log_likelihood(self._e, self._Z, trie.context, ends_with)
-        expected_counts(self._e, self._Z, trie.up, trie.context, trie.parent, ends, self._expected)
-        return value, self.feature * (self._expected - count)
+        trie, whole = self.trie, self.normalise(w)
+        value = negative_log_likelihood(whole.e, whole.Z, trie.context, ends_with)
+        expected_counts(whole.e, whole.Z, trie.up, trie.context, trie.parent, ends, whole.expected)
+        return value, self.feature * (whole.expected - count)
 
-    def normalise(self, w: Vector) -> None:
+    def normalise(self, w: Vector) -> _Whole:
         """Bring exp of the score of each gram, and the normaliser of each context, up to date."""
-        normalise(self.trie, self.feature * w, self._silent, self._e, self._Z)
+        normalise(self.trie, self.feature * w, self._silent, self._whole.e, self._whole.Z)
+        return self._whole
+
+    # -- by shards -------------------------------------------------------------------------------------
+
+    def _at_roots(self, w: Vector) -> _Roots:
+        """Scores and normalisers of the roots, and the loss of the events that have no longer gram."""
+        from spinney.lm._loglinear_kernels import negative_log_likelihood, scores_at_roots
+
+        trie, n_roots = self.trie, len(self._silent)
+        n = int(trie.gram_ptr[n_roots])
+        e, Z = np.empty(n), np.empty(n_roots)
+        theta = self.feature[:n] * w[:n]
+        scores_at_roots(theta, trie.gram_ptr[: n_roots + 1], self._silent, e, Z, np.ones(n_roots))
+        return _Roots(e, Z, float(negative_log_likelihood(e, Z, trie.context[:n], self._ends_at_roots)))
+
+    def _over_shards(self, w: Vector) -> tuple[float, Vector]:
+        """The loss and its gradient: each shard gets the weights of its grams, and gives their gradient.
+
+        The grams of a root are in many shards. What each of them expects is added up in their order.
+        """
+        trie, roots, gradient = self.trie, self._at_roots(w), np.empty(self.n_params)
+        n, n_roots = len(roots.e), len(roots.Z)
+        share, rest, expected = trie.ends[:n_roots] / roots.Z, np.zeros(n), np.zeros(n)
+        visits = (Visit(shard.kept, shard.of(w)) for shard in self.shards)
+        value = roots.value
+        for shard, found in zip(self.shards, in_order(Pure(shard_gradient, roots.e, roots.Z), visits, 1)):
+            value += found.value
+            shard.put(gradient, found.gradient)
+            share += found.share
+            rest[shard.kept.value.root_grams] += found.rest
+            expected[shard.kept.value.root_grams] += found.expected
+        rest += share[trie.context[:n]]
+        expected += roots.e * np.maximum(rest, 0.0)
+        gradient[:n] = self.feature[:n] * (expected - trie.count[:n])
+        return value, gradient
+
+
+class _Whole(NamedTuple):
+    """Counts of a trie that is not cut, and what is computed anew for each vector of weights."""
+
+    ends_with: Vector  # events that have a gram as their longest
+    ends: Vector
+    counts: Vector
+    e: Vector
+    Z: Vector
+    expected: Vector
+
+
+class _Roots(NamedTuple):
+    """The roots under some weights."""
+
+    e: Vector
+    Z: Vector
+    value: float
 
 
 def normalise(trie: SuffixTrie, theta: Vector, silent: Vector, e: Vector, Z: Vector) -> Vector:

@@ -2,12 +2,17 @@
 
 All are sums Σᵢ sᵢ·ℓ(yᵢ, mᵢ) over examples, where the margins are m = Xw + b and sᵢ are sample weights. The
 parameter vector is ``[w, b]``: weights first, intercepts last and never penalised.
+
+Gradients over large sparse designs are sums over shards of rows, which stay where they are (on a cluster, with a
+worker): weights go out, and gradients come back.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import scipy
@@ -16,12 +21,17 @@ from numpy.typing import ArrayLike, NDArray
 from spinney.checking import our_errors
 from spinney.errors import InputError, OptionError
 from spinney.optim.base import Vector, checked_strength
+from spinney.parallel import Kept, Pure, Visit, elsewhere, in_order, map_reduce
 
 Design = Any  # a C- or F-ordered float64 array, or a SciPy CSR or CSC matrix
 
 
 #: Numbers beyond this are refused: their squares, summed over many examples, must be finite.
 LARGEST = 1e100
+
+#: Entries of a sparse design, times outputs, that a shard has at least: some ten milliseconds of work; and for each
+#: weight, so that adding up gradients counts little. By the data alone: sums are the same wherever they are taken.
+SHARD, PER_WEIGHT = 1 << 22, 64
 
 
 def as_design(X: Any) -> Design:
@@ -86,6 +96,11 @@ class LinearLoss:
         check_numbers("X", self.X.data if scipy.sparse.issparse(self.X) else self.X)
         check_numbers("y", self.y)
         self.intercept = intercept
+        self._cut: tuple[Any, list[_Shard[Self]]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the shards, which are the same rows once more."""
+        return vars(self) | {"_cut": None}
 
     @property
     def n_params(self) -> int:
@@ -97,10 +112,58 @@ class LinearLoss:
         """How many of the last coordinates are intercepts."""
         return self.n_outputs if self.intercept else 0
 
+    # -- shards ----------------------------------------------------------------------------------------
+
+    @property
+    def shards(self) -> list[_Shard[Self]]:
+        """The rows of a large sparse design in pieces; none where they are better left together.
+
+        They share their memory with the design. One that was put into column order, for coordinate descent, has none.
+        """
+        if self._cut is None or self._cut[0] is not self.X:
+            self._cut = self.X, self._shards_of_rows()
+        return self._cut[1]
+
+    def _shards_of_rows(self) -> list[_Shard[Self]]:
+        X = self.X
+        if not scipy.sparse.issparse(X) or X.format != "csr":
+            return []
+        n = X.nnz * self.n_outputs // max(SHARD, PER_WEIGHT * self.n_params)
+        if n < 2:
+            return []
+        cuts = np.unique(np.searchsorted(X.indptr, np.linspace(0, X.nnz, n + 1).astype(np.int64)))
+        cuts[0], cuts[-1] = 0, self.n  # rows without entries at either end
+        return [self._shard(a, b) for a, b in pairwise(cuts.tolist())]
+
+    def _shard(self, start: int, stop: int) -> _Shard[Self]:
+        """A loss of the rows ``start`` to ``stop - 1``."""
+        part, X, rows = copy.copy(self), self.X, slice(start, stop)
+        a, b = int(X.indptr[start]), int(X.indptr[stop])
+        shape = stop - start, self.p
+        part.X = type(X)(
+            (X.data[a:b], X.indices[a:b], X.indptr[start : stop + 1] - X.indptr[start]), shape=shape
+        )
+        part.n, part.y, part.sample_weight = shape[0], self.y[rows], self.sample_weight[rows]
+        part._cut = part.X, []
+        return _Shard(rows, Kept(part))
+
     # -- margins ---------------------------------------------------------------------------------------
 
     def margins(self, w: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
         """X·w + b, for all examples or for some."""
+        if rows is None and elsewhere() and self.shards:
+            kept = (shard.kept for shard in self.shards)
+            return np.concatenate(list(in_order(Pure(_margins_of, w), kept, 1)))
+        return self._margins(w, rows)
+
+    def pull_back(self, r: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
+        """Xᵀ·r (and Σr for the intercept): from derivatives in the margins to a gradient."""
+        if rows is None and self.shards:
+            visits = (Visit(shard.kept, r[shard.rows]) for shard in self.shards)
+            return map_reduce(Pure(_pulled_back), visits, threads=1)
+        return self._pull_back(r, rows)
+
+    def _margins(self, w: Vector, rows: NDArray[np.intp] | None) -> Vector:
         m = self._times(w[: self.p]) if rows is None else self.X[rows] @ w[: self.p]
         return m + w[self.p] if self.intercept else m
 
@@ -112,8 +175,7 @@ class LinearLoss:
                 return np.asarray(self.X[:, active] @ v[active])
         return np.asarray(self.X @ v)
 
-    def pull_back(self, r: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
-        """Xᵀ·r (and Σr for the intercept): from derivatives in the margins to a gradient."""
+    def _pull_back(self, r: Vector, rows: NDArray[np.intp] | None) -> Vector:
         X = self.X if rows is None else self.X[rows]
         grad = np.empty(self.n_params)
         grad[: self.p] = X.T @ r
@@ -133,6 +195,10 @@ class LinearLoss:
 
     def value_and_grad(self, w: Vector) -> tuple[float, Vector]:
         """The loss and its gradient at ``w``."""
+        if self.shards:
+            kept = (shard.kept for shard in self.shards)
+            found = map_reduce(Pure(_value_and_grad_of, w), kept, threads=1, reduce=_both_added)
+            return found[0], found[1]
         value, r = self.pointwise(self.margins(w), self.y, self.sample_weight)
         return value, self.pull_back(r)
 
@@ -220,6 +286,32 @@ class LinearLoss:
             yield estimate
 
 
+Part = TypeVar("Part", bound=LinearLoss)
+
+
+class _Shard(NamedTuple, Generic[Part]):
+    """Some rows, and the loss over them, which stays with whoever works on it."""
+
+    rows: slice
+    kept: Kept[Part]
+
+
+def _value_and_grad_of(w: Vector, part: LinearLoss) -> tuple[float, Vector]:
+    return part.value_and_grad(w)
+
+
+def _margins_of(w: Vector, part: LinearLoss) -> Vector:
+    return part.margins(w)
+
+
+def _pulled_back(part: LinearLoss, r: Vector) -> Vector:
+    return part.pull_back(r)
+
+
+def _both_added(one: tuple[float, Vector], other: tuple[float, Vector]) -> tuple[float, Vector]:
+    return one[0] + other[0], one[1] + other[1]
+
+
 class SquaredLoss(LinearLoss):
     """½ Σ sᵢ (mᵢ − yᵢ)².
 
@@ -234,7 +326,7 @@ class SquaredLoss(LinearLoss):
     def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
         r = m - y
         sr = s * r
-        return 0.5 * float(r @ sr), sr
+        return 0.5 * float(np.sum(r * sr)), sr  # not r @ sr, whose bits depend on the threads of BLAS
 
     def curvature(self, m: Vector) -> Vector:
         return self.sample_weight
@@ -304,13 +396,13 @@ class SeveralOutputs(LinearLoss):
     The parameter vector is the row-major matrix of shape (p, K), one row per feature, then K intercepts.
     """
 
-    def margins(self, w: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
+    def _margins(self, w: Vector, rows: NDArray[np.intp] | None) -> Vector:
         W = w.reshape(-1, self.n_outputs)
         X = self.X if rows is None else self.X[rows]
         M: Vector = X @ W[: self.p]
         return M + W[self.p] if self.intercept else M
 
-    def pull_back(self, r: Vector, rows: NDArray[np.intp] | None = None) -> Vector:
+    def _pull_back(self, r: Vector, rows: NDArray[np.intp] | None) -> Vector:
         X = self.X if rows is None else self.X[rows]
         grad = np.empty((self.p + self.intercept, self.n_outputs))
         grad[: self.p] = X.T @ r
@@ -411,7 +503,7 @@ class SquaredHingeLoss(LinearLoss):
     def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
         short = np.maximum(1.0 - y * m, 0.0)
         pull = s * short
-        return float(pull @ short), -2.0 * y * pull
+        return float(np.sum(pull * short)), -2.0 * y * pull
 
     def curvature(self, m: Vector) -> Vector:
         """2sᵢ inside the margin; outside, where it is 0, a trace of that."""
@@ -468,7 +560,7 @@ class OneVsRestLoss(SeveralOutputs):
         signs = self._signs(y)
         short = np.maximum(1.0 - signs * m, 0.0)
         pull = s[:, None] * short
-        return float(np.vdot(pull, short)), -2.0 * signs * pull
+        return float(np.sum(pull * short)), -2.0 * signs * pull
 
     def curvature(self, m: Vector) -> Vector:
         """2sᵢ inside the margin of each class; outside, where it is 0, a trace of that."""

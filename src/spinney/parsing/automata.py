@@ -8,6 +8,7 @@ algorithm finds the tree whose edges have the largest sum of marginals.
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Iterable, Sequence
@@ -20,9 +21,9 @@ from spinney.corpus.conllu import Sentence
 from spinney.errors import InputError, NotFittedError
 from spinney.files import ModelFile
 from spinney.model import Applied, Contents, Model
-from spinney.parallel import one_blas_thread
+from spinney.parallel import Kept, Pure, one_blas_thread
 from spinney.parsing.automata_learning import Automata, bigram, deterministic, em, spectral
-from spinney.parsing.choosing import choose_each
+from spinney.parsing.choosing import Attempt, choose_each
 from spinney.parsing.eisner import Heads, eisner, is_projective
 from spinney.parsing.modifiers import (
     LEFT,
@@ -141,24 +142,26 @@ class HeadAutomata(Model):
     def _by_moments(self, sequences: ModifierSequences, dev: Sequence[Sentence] | None) -> Automata:
         s = self.settings
 
-        def fit(shrinkage: float, cutoff: float) -> Automata:
-            return spectral(
-                sequences, s.states, smoothing=s.smoothing, shrinkage=shrinkage, boundaries=s.boundaries,
-                pseudo_count=s.pseudo_count, cutoff=cutoff,
-            )  # fmt: skip
-
-        def judge(automata: Automata) -> float:
-            self.automata_ = automata
-            return self.score(dev or ())
-
         given = {name: getattr(s, name) for name in _STRENGTHS}
         values = {name: usual if given[name] is None else given[name] for name, usual in _STRENGTHS.items()}
         opened = {name: _TRIED[name] for name in values if dev and given[name] is None}
         if not opened:
-            return fit(**values)
-        chosen = choose_each(values, opened, fit, judge)
+            return self.by_strengths(sequences, values)
+        chosen = choose_each(values, opened, Pure(_attempt, Kept((copy.copy(self), sequences, dev))))
         self.facts |= {"chosen": {name: chosen.values[name] for name in opened}, "trials": chosen.trace}
         return chosen.model
+
+    def by_strengths(self, sequences: ModifierSequences, values: dict[str, float]) -> Automata:
+        """Automata by moments, with these strengths."""
+        s = self.settings
+        return spectral(
+            sequences,
+            s.states,
+            smoothing=s.smoothing,
+            boundaries=s.boundaries,
+            pseudo_count=s.pseudo_count,
+            **values,
+        )
 
     # -- parsing --------------------------------------------------------------------------------------
 
@@ -325,6 +328,16 @@ class HeadAutomata(Model):
         from spinney.parsing.scoring import evaluated
 
         return Views(evaluated(self, data, settings_or(Evaluate, settings, given)))
+
+
+def _attempt(
+    held: tuple[HeadAutomata, ModifierSequences, Sequence[Sentence]], values: dict[str, float]
+) -> Attempt[Automata]:
+    """Automata with some strengths, and their score on held-out sentences: a pure function."""
+    parser, sequences, dev = held
+    parser = copy.copy(parser)
+    parser.automata_ = parser.by_strengths(sequences, values)
+    return Attempt(parser.automata_, parser.score(dev))
 
 
 def _read_automata(file: ModelFile, prefix: str, n_tags: int) -> Automata:

@@ -1,4 +1,8 @@
-"""Expectation-maximisation for grammars with latent states, on trees whose labels are known."""
+"""Expectation-maximisation for grammars with latent states, on trees whose labels are known.
+
+The E-step of many trees is a sum over shards of them, which stay where they are counted (on a cluster, with a worker):
+the numbers of the grammar go out in every iteration, and expected counts come back.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.parallel import default_threads, in_order
-from spinney.parsing.grammar import Floats, Grammar, RuleCounts, Rules, Uses
+from spinney.parallel import Kept, Pure, default_threads, in_order, map_reduce
+from spinney.parsing.grammar import Floats, Grammar, Layout, RuleCounts, Rules, Uses
 from spinney.parsing.treearrays import TreeArrays
 from spinney.progress import log, task
 
-_SHARDS = 16  # pieces of work for the threads
+_PIECES = 16  # of a shard, for the threads
+SHARD = (
+    1 << 15
+)  # nodes of a shard of trees: by the trees alone, so that sums are the same wherever they are taken
+
+Statistics = TypeVar("Statistics")
+NodesByRule = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -33,19 +43,63 @@ class Sample:
         return cls(trees, rules.used(trees), rules)
 
     @cached_property
-    def binary(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def binary(self) -> NodesByRule:
         """The binary nodes, sorted by rule, and where those of each rule begin."""
         return self._by_rule(self.trees.right >= 0, len(self.rules.binary))
 
     @cached_property
-    def unary(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def unary(self) -> NodesByRule:
         """The unary nodes, sorted by rule, and where those of each rule begin."""
         return self._by_rule((self.trees.left >= 0) & (self.trees.right < 0), len(self.rules.unary))
 
-    def _by_rule(self, which: NDArray[np.bool_], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    @cached_property
+    def shards(self) -> list[Kept[Shard]]:
+        """The trees in pieces of about :data:`SHARD` nodes; few trees are one piece."""
+        trees = self.trees
+        n = max(1, len(trees.label) // SHARD)
+        cuts = np.searchsorted(trees.tree_start, np.linspace(0, len(trees.label), n + 1).astype(np.int64))
+        parts = (self._part(a, b) for a, b in pairwise(np.unique(cuts).tolist())) if n > 1 else [self]
+        return [Kept(Shard(part.trees, part.uses, part.binary, part.unary)) for part in parts]
+
+    @cached_property
+    def kept_rules(self) -> Kept[Rules]:
+        """The rules, for whoever has the shards."""
+        return Kept(self.rules)
+
+    def _part(self, start: int, stop: int) -> Sample:
+        """The trees ``start`` to ``stop - 1``."""
+        trees = self.trees
+        first, last = (int(trees.tree_start[at]) for at in (start, stop))
+        nodes = slice(first, last)
+        left, right = (
+            np.where(one[nodes] >= 0, one[nodes] - np.int32(first), -1) for one in (trees.left, trees.right)
+        )
+        part = TreeArrays(
+            labels=(),
+            tokens=[],  # no E-step looks at the words themselves
+            tree_start=trees.tree_start[start : stop + 1] - first,
+            token_start=trees.token_start[start : stop + 1] - trees.token_start[start],
+            label=trees.label[nodes],
+            left=left.astype(np.int32),
+            right=right.astype(np.int32),
+            begin=trees.begin[nodes],
+            end=trees.end[nodes],
+        )
+        return Sample(part, Uses(self.uses.rule[nodes], self.uses.rare[nodes]), self.rules)
+
+    def _by_rule(self, which: NDArray[np.bool_], n: int) -> NodesByRule:
         nodes = np.flatnonzero(which & (self.uses.rule >= 0))
         nodes = nodes[np.argsort(self.uses.rule[nodes], kind="stable")]
         return nodes, np.searchsorted(self.uses.rule[nodes], np.arange(n + 1)).astype(np.int64)
+
+
+class Shard(NamedTuple):
+    """Some of the trees of a sample, with what is looked up in every iteration: the nodes of each rule."""
+
+    trees: TreeArrays
+    uses: Uses
+    binary: NodesByRule
+    unary: NodesByRule
 
 
 class Beliefs(NamedTuple):
@@ -57,7 +111,7 @@ class Beliefs(NamedTuple):
     log_probability: Floats  # [trees]
 
 
-def beliefs(sample: Sample, grammar: Grammar, threads: int | None = None) -> Beliefs:
+def beliefs(sample: Sample | Shard, grammar: Grammar, threads: int | None = None) -> Beliefs:
     """Inside and outside vectors of every node of the trees."""
     from spinney.parsing._em_kernels import trees_inside_outside
 
@@ -85,13 +139,13 @@ def beliefs(sample: Sample, grammar: Grammar, threads: int | None = None) -> Bel
             *found,
         )
 
-    edges = np.linspace(0, trees.n_trees, _SHARDS + 1).astype(int).tolist()
+    edges = np.linspace(0, trees.n_trees, _PIECES + 1).astype(int).tolist()
     list(in_order(shard, pairwise(edges), threads or default_threads()))
     return found
 
 
 def expected_counts(
-    sample: Sample, grammar: Grammar, found: Beliefs, threads: int | None = None
+    sample: Sample | Shard, grammar: Grammar, found: Beliefs, threads: int | None = None
 ) -> RuleCounts:
     """The E-step: the expected count of each rule with each combination of states in the trees."""
     from spinney.parsing._em_kernels import expected_binary, expected_unary
@@ -107,7 +161,7 @@ def expected_counts(
 
     # Rules are divided so that the threads have about the same amount of work.
     work = layout.binary_start + start * 8
-    edges = np.searchsorted(work, np.linspace(0, work[-1], _SHARDS + 1)).tolist()
+    edges = np.searchsorted(work, np.linspace(0, work[-1], _PIECES + 1)).tolist()
     edges[0], edges[-1] = 0, len(start) - 1
     list(in_order(shard, pairwise(edges), threads or default_threads()))
     nodes, start = sample.unary
@@ -128,6 +182,82 @@ def expected_counts(
     roots = trees.roots
     add_rows(counts.root, layout.state_start, states[roots], trees.label[roots], posterior[roots])
     return counts
+
+
+class Expected(NamedTuple):
+    """What an E-step finds: expected counts of the numbers of a grammar, and the log-likelihood of the trees."""
+
+    root: Floats
+    binary: Floats
+    unary: Floats
+    lexical: Floats
+    log_likelihood: float
+
+    def plus(self, other: Expected) -> Expected:
+        """The sum of two."""
+        return Expected(
+            self.root + other.root,
+            self.binary + other.binary,
+            self.unary + other.unary,
+            self.lexical + other.lexical,
+            self.log_likelihood + other.log_likelihood,
+        )
+
+
+def expectations(sample: Sample, grammar: Grammar, threads: int | None = None) -> tuple[RuleCounts, float]:
+    """The E-step over all shards: the expected counts, and the log-likelihood.
+
+    Examples
+    --------
+    >>> from spinney.corpus import Tree
+    >>> from spinney.parsing.grammar import pcfg_counts
+    >>> trees = TreeArrays.of([Tree.parse("(S (N dogs) (V bark))"), Tree.parse("(S (N dogs) (V meow))")])
+    >>> grammar = pcfg_counts(trees, rules := Rules.of(trees, rare=0)).grammar()
+    >>> counts, log_likelihood = expectations(Sample.of(trees, rules), grammar)
+    >>> counts.binary, round(float(np.exp(log_likelihood)), 3)
+    (array([2.]), 0.25)
+    """
+    found = over_shards(_expected, sample, grammar, threads, Expected.plus)
+    return RuleCounts(grammar.layout, *found[:4]), float(found.log_likelihood)
+
+
+def over_shards(
+    function: Callable[[Shard, Grammar, int | None], Statistics],
+    sample: Sample,
+    grammar: Grammar,
+    threads: int | None,
+    reduce: Callable[[Statistics, Statistics], Statistics],
+) -> Statistics:
+    """The sum of what a function of a module finds in each shard under a grammar.
+
+    Here, the shards come one after the other, and threads share the work of each: so only one has vectors of its nodes.
+    """
+    numbers = grammar.layout.n_states, grammar.root, grammar.binary, grammar.unary, grammar.lexical
+    visit: Pure[Statistics] = Pure(_visited, function, threads, sample.kept_rules, *numbers)
+    return map_reduce(visit, sample.shards, threads=1, reduce=reduce)
+
+
+def _visited(
+    function: Callable[[Shard, Grammar, int | None], Statistics],
+    threads: int | None,
+    rules: Rules,
+    n_states: NDArray[np.int32],
+    root: Floats,
+    binary: Floats,
+    unary: Floats,
+    lexical: Floats,
+    shard: Shard,
+) -> Statistics:
+    """What a function finds in a shard: pure, with a grammar put together where the shard is."""
+    return function(shard, Grammar(Layout(rules, n_states), root, binary, unary, lexical), threads)
+
+
+def _expected(shard: Shard, grammar: Grammar, threads: int | None) -> Expected:
+    found = beliefs(shard, grammar, threads)
+    counts = expected_counts(shard, grammar, found, threads)
+    return Expected(
+        counts.root, counts.binary, counts.unary, counts.lexical, float(found.log_probability.sum())
+    )
 
 
 def add_rows(
@@ -209,9 +339,8 @@ def run_em(
     trace: list[float] = []
     with task(f"EM, {int(grammar.layout.n_states.max(initial=1))} states", total=iterations) as work:
         for i in range(iterations):
-            found = beliefs(sample, grammar, threads)
-            trace.append(float(found.log_probability.sum()))
-            counts = expected_counts(sample, grammar, found, threads)
+            counts, log_likelihood = expectations(sample, grammar, threads)
+            trace.append(log_likelihood)
             grammar = smoothing.grammar(counts)
             work.update(1)
             log.debug("EM iteration %d: log-likelihood %.1f", i + 1, trace[-1])

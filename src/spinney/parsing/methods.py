@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spinney.corpus.brackets import Tree
 from spinney.errors import InputError
+from spinney.parallel import Kept, Pure
 from spinney.parsing.binarising import Binarisation
-from spinney.parsing.choosing import choose_each
+from spinney.parsing.choosing import Attempt, choose_each
 from spinney.parsing.em import Sample, Smoothing, random_grammar, run_em
-from spinney.parsing.grammar import Grammar, RuleCounts, Rules, pcfg_counts
+from spinney.parsing.grammar import Grammar, Layout, RuleCounts, Rules, pcfg_counts
 from spinney.parsing.moments import Backoff
 from spinney.parsing.splitmerge import Schedule, run_split_merge
 from spinney.parsing.treearrays import TreeArrays
@@ -189,26 +190,50 @@ def _split_merge(
 def _spectral(
     training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
-    from spinney.parsing.spectral import SpectralFit, fit_spectral
-
-    arguments = _of_nodes(training, s, seed)
-
-    def fit(rule_smoothing: float, word_smoothing: float, cutoff: float) -> SpectralFit:
-        backoff = Backoff(rule_smoothing, word_smoothing)
-        how = {**arguments, "backoff": backoff, "cutoff": cutoff}
-        return fit_spectral(training.sample.trees, training.rules, s.states, **how)
-
     given = {name: getattr(s, name) for name in _STRENGTHS}
     values = {name: default if given[name] is None else given[name] for name, default in _STRENGTHS.items()}
     opened = {name: _TRIED[name] for name in values if judge is not None and given[name] is None}
     if not opened or judge is None:
-        found = fit(**values)
-        return found.grammar, {"seconds_by_step": found.seconds}
-    chosen = choose_each(values, opened, fit, lambda one: judge(one.grammar))
+        only = _spectral_fit(training, s, seed, values)
+        return only.grammar, {"seconds_by_step": only.seconds}
+    attempt: Pure[Attempt[_Learned]] = Pure(_spectral_attempt, Kept(_Choosing(training, s, seed, judge)))
+    chosen = choose_each(values, opened, attempt)
     facts = {name: chosen.values[name] for name in opened}
-    return chosen.model.grammar, {
+    found = chosen.model.grammar  # which may come from another process, with rules of its own
+    return replace(found, layout=Layout(training.rules, found.layout.n_states)), {
         "seconds_by_step": chosen.model.seconds, "chosen": facts, "trace": chosen.trace,
     }  # fmt: skip
+
+
+class _Learned(NamedTuple):
+    """A grammar, and the seconds that each step of learning took."""
+
+    grammar: Grammar
+    seconds: dict[str, float]
+
+
+def _spectral_fit(training: TrainingTrees, s: Any, seed: int, values: dict[str, float]) -> _Learned:
+    from spinney.parsing.spectral import fit_spectral
+
+    backoff = Backoff(values["rule_smoothing"], values["word_smoothing"])
+    how = {**_of_nodes(training, s, seed), "backoff": backoff, "cutoff": values["cutoff"]}
+    found = fit_spectral(training.sample.trees, training.rules, s.states, **how)
+    return _Learned(found.grammar, found.seconds)
+
+
+class _Choosing(NamedTuple):
+    """What all trials have in common. It travels as one value, so that the judge goes on to share its rules."""
+
+    training: TrainingTrees
+    settings: Any
+    seed: int
+    judge: Judge
+
+
+def _spectral_attempt(common: _Choosing, values: dict[str, float]) -> Attempt[_Learned]:
+    """A grammar with some strengths, and its score: a pure function."""
+    found = _spectral_fit(common.training, common.settings, common.seed, values)
+    return Attempt(found, common.judge(found.grammar))
 
 
 def _clustering(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple, Self
@@ -121,7 +121,7 @@ class Parser(Model):
         self._begin(training.rules, training.pcfg.grammar(own=Smoothing().own))
         learning: list[dict[str, Any]] = []
         found: list[Grammar | CompressedGrammar] = []
-        judge = None if dev is None else self._judge(dev)
+        judge = None if dev is None else HeldOutTrees(self, dev)
         compress, interrupted = getattr(s, "compress", None), False
         for seed, method in product(range(getattr(s, "grammars", 1)), s.method.split("+")):
             try:
@@ -175,10 +175,6 @@ class Parser(Model):
         """From now on, drop labels and rules whose posterior probability in the PCFG is below a threshold."""
         self._pruner = Pruner(self.coarse_, threshold)
 
-    def _judge(self, dev: Sequence[Tree]) -> Callable[[Grammar], float]:
-        sentences = [tree.leaves() for tree in dev]
-        return lambda grammar: parseval(dev, self._parsed(sentences, None, [grammar])).f1
-
     # -- parsing --------------------------------------------------------------------------------------
 
     def parse(
@@ -201,15 +197,16 @@ class Parser(Model):
             Longer sentences get the flat tree: time grows with the cube of the length.
         """
         self._check_fitted()
-        return self._parsed(sentences, tags, self.grammars_, longest)
+        return self.parsed_by(self.grammars_, sentences, tags, longest)
 
-    def _parsed(
+    def parsed_by(
         self,
-        sentences: Iterable[Sequence[str]],
-        tags: Iterable[Sequence[str]] | None,
         grammars: Sequence[Grammar | CompressedGrammar],
+        sentences: Iterable[Sequence[str]],
+        tags: Iterable[Sequence[str]] | None = None,
         longest: int | None = None,
     ) -> list[Tree]:
+        """What :meth:`parse` gives, with other grammars."""
         words = list(sentences)
         given: list[Sequence[str] | None] = [None] * len(words) if tags is None else list(tags)
         if len(given) != len(words):
@@ -420,6 +417,17 @@ class Parser(Model):
         from spinney.parsing.scoring import evaluated
 
         return Views(evaluated(self, data, settings_or(Evaluate, settings, given)))
+
+
+class HeldOutTrees:
+    """The F1 of grammars on held-out trees, as a parser parses with them."""
+
+    def __init__(self, parser: Parser, trees: Sequence[Tree]) -> None:
+        self.parser, self.trees = parser, trees
+
+    def __call__(self, grammar: Grammar) -> float:
+        sentences = [tree.leaves() for tree in self.trees]
+        return parseval(self.trees, self.parser.parsed_by([grammar], sentences)).f1
 
 
 def _examples(trees: Sequence[Tree], n: int = 5, shortest: int = 5, longest: int = 12) -> list[list[str]]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.cluster import spread
 from spinney.corpus.brackets import Tree
 from spinney.corpus.conllu import Sentence
 from spinney.corpus.lines import ReadReport
@@ -57,6 +58,7 @@ _NAMES = {
 }  # fmt: skip
 
 
+@spread
 def evaluated(model: Parser | HeadAutomata, data: Any, s: Evaluate) -> list[View]:
     """F1 of brackets as evalb counts it, tags, and dependencies by head rules; for head automata, heads."""
     files = paths_of(data)

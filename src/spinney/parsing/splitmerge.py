@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spinney.parsing.em import Sample, Smoothing, beliefs, expected_counts, run_em
+from spinney.parsing.em import Sample, Smoothing, expectations, run_em
 from spinney.parsing.grammar import Grammar, RuleCounts
 from spinney.parsing.states import cheapest_merges, merge_losses, merge_states, split_states
 from spinney.progress import log
@@ -64,9 +64,8 @@ def run_split_merge(
             sample, halves.grammar(own=smoothing.own), schedule.split, smoothing, threads=threads
         )
         if schedule.share > 0:
-            found = beliefs(sample, grammar, threads)
-            counts = expected_counts(sample, grammar, found, threads)
-            losses = merge_losses(sample, found, counts.mass(), counts.layout)
+            counts, _ = expectations(sample, grammar, threads)
+            losses = merge_losses(sample, grammar, counts.mass(), threads)
             target, n_states = cheapest_merges(losses, counts.layout, schedule.share)
             counts = merge_states(counts, target, n_states)
             grammar, counts, trace = run_em(

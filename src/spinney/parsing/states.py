@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.parsing.em import Beliefs, Sample
-from spinney.parsing.grammar import Floats, Layout, RuleCounts, check_states
+from spinney.parsing.em import Sample, Shard, beliefs, over_shards
+from spinney.parsing.grammar import Floats, Grammar, Layout, RuleCounts, check_states
 
 
 def split_states(
@@ -53,17 +54,25 @@ def merge_states(counts: RuleCounts, target: NDArray[np.int64], n_states: NDArra
     return smaller
 
 
-def merge_losses(sample: Sample, found: Beliefs, mass: Floats, layout: Layout) -> Floats:
+def merge_losses(sample: Sample, grammar: Grammar, mass: Floats, threads: int | None = None) -> Floats:
     """What merging each state with its neighbour to the right would cost in log-likelihood: [states].
 
     States 2i and 2i + 1 of a label are neighbours; entries of odd states, and of a last one without a neighbour, are
     infinite. At a node, merging changes the probability of the tree from Σ in·out to the same with ``p1·in1 + p2·in2``
     and ``out1 + out2`` for the two, where p are the shares of the two states (Petrov et al. 2006, §2.3).
     """
-    trees = sample.trees
-    losses = np.full(int(layout.state_start[-1]), np.inf)
+    total, nodes = over_shards(partial(_losses_of_shard, mass), sample, grammar, threads, _both_added)
+    return np.where(nodes > 0, total, np.inf)
+
+
+def _losses_of_shard(
+    mass: Floats, shard: Shard, grammar: Grammar, threads: int | None
+) -> tuple[Floats, Floats]:
+    """The losses of the nodes of a shard by state, and how many nodes there are."""
+    found, layout, label = beliefs(shard, grammar, threads), grammar.layout, shard.trees.label
+    total, seen = np.zeros((2, int(layout.state_start[-1])))
     # Padded tables of shares: states of a label in a row.
-    first, m = layout.state_start[trees.label], layout.n_states[trees.label]
+    first, m = layout.state_start[label], layout.n_states[label]
     floor = np.finfo(np.float64).tiny
     for h in range(0, int(layout.n_states.max(initial=1)) - 1, 2):
         nodes = np.flatnonzero(m > h + 1)
@@ -73,10 +82,13 @@ def merge_losses(sample: Sample, found: Beliefs, mass: Floats, layout: Layout) -
         out1, out2 = found.outside[nodes, h], found.outside[nodes, h + 1]
         # The sum over all states is 1, as outside vectors are scaled.
         merged = 1.0 - in1 * out1 - in2 * out2 + (share * in1 + (1 - share) * in2) * (out1 + out2)
-        total = np.bincount(state, -np.log(np.maximum(merged, floor)), len(losses))
-        here = np.unique(state)
-        losses[here] = total[here]
-    return losses
+        total += np.bincount(state, -np.log(np.maximum(merged, floor)), len(total))
+        seen += np.bincount(state, minlength=len(seen))
+    return total, seen
+
+
+def _both_added(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    return one[0] + other[0], one[1] + other[1]
 
 
 def cheapest_merges(

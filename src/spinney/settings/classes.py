@@ -219,7 +219,7 @@ class Apply(WordsOf, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(WordTests, WordsOf, Common):
+class Evaluate(WordTests, WordsOf, Spread):
     """``eval``: word classes compared with human judgements and scored on held-out text."""
 
     panel = OUTPUT
@@ -289,7 +289,7 @@ class Export(Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place(TextFiles, Common):
+class Place(TextFiles, Spread):
     """``place``: assign classes to new words and keep those of known words."""
 
     panel = DATA

@@ -450,7 +450,7 @@ class Apply(WordsOf, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(WordTests, WordsOf, Common):
+class Evaluate(WordTests, WordsOf, Spread):
     """``eval``: vectors compared with human judgements, and the perplexity of held-out text."""
 
     panel = OUTPUT

@@ -312,7 +312,7 @@ class Apply(WordsOf, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(WordsOf, Common):
+class Evaluate(WordsOf, Spread):
     """``eval``: the perplexity of a text."""
 
     panel = OUTPUT

@@ -493,7 +493,7 @@ class Explain(Decoding, Explained, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(_Use, Common):
+class Evaluate(_Use, Spread):
     """``eval``: a parser against a treebank."""
 
     panel = OUTPUT

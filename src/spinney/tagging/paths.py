@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.errors import OptionError
-from spinney.optim import lambda_grid, lambda_max
+from spinney.optim import Solution, lambda_grid, lambda_max
 from spinney.optim.base import Vector
 from spinney.optim.paths import LINES, Path
 from spinney.structure.words import largest
@@ -25,6 +25,7 @@ from spinney.tagging.weights import ChainWeights
 from spinney.views import Facts, Note, Table, Views, notebook_html
 
 if TYPE_CHECKING:
+    from spinney.tagging.problem import Problem
     from spinney.tagging.tagger import Tagger
 
 _STRONGEST = 1000  # weights of a point that may be among the largest of the path
@@ -70,16 +71,27 @@ def path_points(
         lams = lambda_grid(lambda_max(problem.loss, problem.penalty), n, ratio).tolist()
     w: Vector = np.zeros(problem.loss.n_params)
     for lam in sorted(map(float, lams), reverse=True):
-        started = time.perf_counter()
-        penalty = problem.penalty.with_lam(lam)
-        solution = train(problem.loss, penalty, plan_of(s), w)
-        w, seconds = solution.w, time.perf_counter() - started
-        tagger.lam = lam
-        tagger.keep(problem, penalty, solution, seconds)
-        scores = tagger.score_columns(dev) if dev is not None else {}
-        yield PathPoint(lam, solution.objective, solution.violation, seconds, copy.copy(tagger), scores)
+        point, solution = path_point(tagger, problem, lam, w, dev)
+        w = solution.w
+        yield point
         if solution.interrupted:
             return
+
+
+def path_point(
+    tagger: Tagger, problem: Problem, lam: float, w: Vector, dev: Columns | None
+) -> tuple[PathPoint, Solution]:
+    """The model at one strength, by a solver that starts at ``w``; the tagger becomes that model."""
+    started = time.perf_counter()
+    penalty = problem.penalty.with_lam(lam)
+    solution = train(problem.loss, penalty, plan_of(tagger.checked()), w)
+    seconds = time.perf_counter() - started
+    tagger.lam = lam
+    tagger.keep(problem, penalty, solution, seconds)
+    scores = tagger.score_columns(dev) if dev is not None else {}
+    return PathPoint(
+        lam, solution.objective, solution.violation, seconds, copy.copy(tagger), scores
+    ), solution
 
 
 @dataclass(frozen=True)

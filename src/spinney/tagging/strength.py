@@ -1,7 +1,11 @@
-"""The strength of a tagger's penalty, where none is given: chosen by the error on held-out sentences."""
+"""The strength of a tagger's penalty, where none is given: chosen by the error on held-out sentences.
+
+Several folds are several fits at each strength, which a cluster does side by side; threads share the work of each fit.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -12,7 +16,11 @@ from spinney import progress
 from spinney.errors import SettingError
 from spinney.inference.decoding import marginals
 from spinney.optim import lambda_max
+from spinney.optim.base import Vector
+from spinney.parallel import Kept, Pure, Visit, in_order
 from spinney.tagging.columns import Columns
+from spinney.tagging.paths import path_point
+from spinney.tagging.problem import Problem
 from spinney.tagging.tagger import Tagger
 
 FALL = 10**-0.5  # from one strength to the next
@@ -115,21 +123,40 @@ def _points(tagger: Tagger, folds: list[_Fold], lams: list[float], task: Any) ->
     alone: dict[str, Any] = {"patience": None, "criterion": None, "criterion_strength": None}
     if tagger.penalty in ("l1", "elasticnet"):
         alone["tol"] = max(tagger.tol, ROUGHLY)
-    paths = [
-        Tagger(**tagger.get_params(deep=False) | alone).path(fold.train, lams, dev=fold.test)
-        for fold in folds
-    ]
+    own = Tagger(**tagger.get_params(deep=False) | alone)
+    kept = [Kept((own, own.problem(fold.train), fold.test)) for fold in folds]
+    weights = [np.zeros(one.value[1].loss.n_params) for one in kept]
     n_tokens = np.array([fold.test.n_tokens for fold in folds])
-    for points in zip(*paths):
+    for lam in lams:
+        visits = [Visit(one, w) for one, w in zip(kept, weights)]
+        step = Pure(_step, lam)
+        # The work of one fit by itself is shared in other ways, on a cluster, too.
+        found = list(in_order(step, visits, 1) if len(folds) > 1 else map(step, visits))
         task.update(1)
-        rows = [
-            point.row() | {"loss": token_loss(point.tagger, fold.test)} for point, fold in zip(points, folds)
-        ]
+        rows, weights = [one.row for one in found], [one.w for one in found]
         over_tokens = {
             name: float(n_tokens @ [row[name] for row in rows] / n_tokens.sum())
             for name in ("token_error", "loss")
         }
         yield rows[0] | over_tokens if len(folds) > 1 else rows[0]
+        if any(one.interrupted for one in found):
+            return
+
+
+class _Tried(NamedTuple):
+    """A fold at one strength: its row, and where the next strength starts."""
+
+    row: dict[str, Any]
+    w: Vector
+    interrupted: bool
+
+
+def _step(lam: float, fold: tuple[Tagger, Problem, Columns], w: Vector) -> _Tried:
+    """One more strength of a fold: a pure function."""
+    tagger, problem, test = fold
+    point, solution = path_point(copy.copy(tagger), problem, lam, w, test)
+    row = point.row() | {"loss": token_loss(point.tagger, test)}
+    return _Tried(row, solution.w, solution.interrupted)
 
 
 def _best(tried: list[dict[str, Any]]) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spinney.cluster import spread
 from spinney.corpus.conllu import Sentence
 from spinney.corpus.lines import ReadReport
 from spinney.errors import InputError, SettingError, about
@@ -29,6 +30,7 @@ _NAMES = {
 }  # fmt: skip
 
 
+@spread
 def evaluated(parser: TreeParser, data: Any, s: Any) -> list[View]:
     """UAS and LAS with an interval, scores by relation, and comparisons with other models."""
     refuse_for_tree_crfs(s)
