@@ -209,6 +209,16 @@ class _Penalised(Vocabulary):
         AtMost(1000),
         "A context of k words is a feature with the value αᵏ (default: 1.1, or 1 if unbounded).",
     ] = None
+    law: Annotated[
+        Literal["power", "linear", "log"],
+        "How that value grows: αᵏ, 1 + (α − 1)·k, or 1 + (α − 1)·ln(1 + k).",
+    ] = "power"
+    group_factor: Annotated[
+        float,
+        Above(0),
+        AtMost(1000),
+        "Weight a group of k words before the predicted one by this to the power k.",
+    ] = 1.0
 
     def check(self) -> None:
         super().check()
@@ -228,6 +238,9 @@ class _OnTrie(_Penalised):
     order: Annotated[
         int | Literal["unbounded"], AtLeast(1), AtMost(10**6), "Length of the longest n-grams."
     ] = 5
+    start: Annotated[
+        Literal["kneser-ney", "zero"], "Weights to start from: those of Kneser-Ney smoothing, or none."
+    ] = "kneser-ney"
     solver: Annotated[Literal["words", "fista", "ista", "sage"] | None, "Solver (default: words)."] = None
     tol: Annotated[
         float | None,
