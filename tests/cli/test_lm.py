@@ -38,7 +38,7 @@ ZERO = ["--start", "zero"]
 FITS = {
     "mkn": ["--order", 3],
     "kn": ["--order", 3, "--method", "kn"],
-    "kn-backoff": ["--order", 3, "--method", "kn-backoff", "--discount", 0.5],
+    "kn-backoff": ["--order", 3, "--method", "kn-backoff", "--discount", "0.4,0.5,0.6"],
     "wb": ["--method", "wb"],
     "ad": ["--order", 3, "--method", "ad"],
     "jm": ["--order", 3, "--method", "jm"],
@@ -254,6 +254,7 @@ def test_formats(facts, tmp_path):
         (["--memory", "much"], "--memory must be a number of bytes such as 500M or 2G"),
         (["--closed", "--min-count", 2], "--closed keeps every word"),
         (["--method", "kn", "--discount", 2], "--discount must be at most 1, not 2"),
+        (["--method", "kn", "--discount", "0.5,0.6"], "--discount has 2 values and --order is "),
         (["--method", "additive", "--add", 0], "--add must be greater than 0, not 0"),
         (["--on-error", "ignore"], "--on-error must be raise or skip"),
     ],

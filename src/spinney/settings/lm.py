@@ -144,11 +144,19 @@ class Discounted(_Counted, Spread):
 
     method: Annotated[Literal["kn", "kn-backoff", "ad"], "Smoothing method or kind of model."] = "kn"
     discount: Annotated[
-        float | None,
+        tuple[float, ...] | None,
         AtLeast(0),
         AtMost(1),
-        "Discount subtracted from every count (default: estimated from the counts).",
+        "Discount subtracted from every count, or one for each order (default: estimated from the counts).",
     ] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.discount is not None and len(self.discount) not in (1, self.order):
+            raise SettingError(
+                f"{{discount}} has {len(self.discount)} values and {{order}} is {self.order}: give one value, or one "
+                f"for each order"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
