@@ -5,11 +5,14 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.metrics import log_loss
 
 from spinney.classify import LinearClassifier, LinearClassifierCV, fit
 from spinney.classify.choice import EQUAL, Choice, Fold, Tried, choose, split
 from spinney.errors import SettingError
 from spinney.optim import L1, L2, ElasticNet, EmptyModelWarning, LogisticLoss, path
+from spinney.structure import ClassTree
+from spinney.taxonomy import learn_taxonomy
 
 GOOD, BAD = ["fun", "great", "good", "joy", "warm"], ["dull", "bad", "long", "sad", "cold"]
 
@@ -139,6 +142,50 @@ def test_nodes_of_a_tree_choose_for_themselves():
     model = fit((texts, labels), method="tree", class_tree="balanced")
     assert model.facts["active"] > 0
     assert fit((texts, labels), method="tree", class_tree="balanced", lam=0.5).facts["lam"] == 0.5
+
+
+def four_classes(n):
+    texts, labels = reviews(n)
+    return texts, [label + ("a" if len(text) % 2 else "b") for text, label in zip(texts, labels)]
+
+
+@pytest.mark.parametrize("penalty", ["l2", "elasticnet"])
+def test_one_strength_for_all_nodes_of_a_tree_is_chosen_on_held_out_documents(penalty):
+    texts, labels = four_classes(160)
+    train, dev = (texts[:120], labels[:120]), (texts[120:], labels[120:])
+    tree = ClassTree.balanced(sorted(set(labels)))
+    how = {"method": "tree", "class_tree": tree, "features": "counts", "penalty": penalty}
+    model = fit(train, dev=dev, **how)
+    choice = model.facts["choice"]
+    for tried in choice["tried"][:2]:
+        same = fit(train, lam=tried["lam"], **how)
+        expected = log_loss(dev[1], same.predict_proba(dev[0]), labels=same.estimator.classes_)
+        assert tried["loss"] == pytest.approx(expected, rel=1e-4)
+    best = min(choice["tried"], key=lambda tried: tried["loss"])
+    assert model.facts["lam"] == best["lam"]
+    assert all(tried["loss"] >= best["loss"] for tried in (choice["tried"][0], choice["tried"][-1]))
+    assert choice["tried"][0]["lam"] > best["lam"] > choice["tried"][-1]["lam"]
+
+
+def test_the_policies_of_nodes_reach_the_estimator():
+    texts, labels = four_classes(60)
+    how = {"method": "tree", "features": "counts", "penalty": "l2"}
+    by_node = fit((texts, labels), policy="indep", cv=4, **how)
+    assert by_node.estimator.folds == 4
+    assert len(set(by_node.estimator.lams_)) > 1
+    prior = fit((texts, labels), policy="gamma", **how)
+    assert prior.estimator.policy == "gamma"
+
+
+def test_settings_of_a_learned_tree_reach_the_learner():
+    texts, labels = four_classes(60)
+    how = {"method": "tree", "features": "counts", "lam": 0.1}
+    shallow = fit((texts, labels), depth=0, **how)
+    assert len(shallow.estimator.tree_.paths().arity) == 1  # a flat tree has one inner node
+    X = shallow.features.sparse(texts)
+    for given in ({"delta": 50.0}, {"exact": False}):
+        found = fit((texts, labels), class_tree="spec", **given, **how)
+        assert found.estimator.tree_.to_newick() == learn_taxonomy(X, labels, "spec", **given).to_newick()
 
 
 def test_regression_is_chosen_by_squared_error():

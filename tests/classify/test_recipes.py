@@ -127,8 +127,8 @@ def test_slope_by_its_name():
 def test_what_does_not_go_together_is_said_in_the_words_of_python():
     with pytest.raises(SettingError, match="lam, lam_ratio and cv each determine λ"):
         fit((TEXTS, LABELS), lam=1.0, cv=3)
-    with pytest.raises(SettingError, match="cv is a setting of the method linear, not of tree"):
-        fit((TEXTS, LABELS), method="tree", cv=3)
+    with pytest.raises(SettingError, match="tune is a setting of the method linear, not of tree"):
+        fit((TEXTS, LABELS), method="tree", tune="grid")
     with pytest.raises(SettingError, match="parses and parser both provide"):
         fit((TEXTS, LABELS), groups="parse", parses="a", parser="b")
 

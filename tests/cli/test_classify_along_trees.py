@@ -227,11 +227,19 @@ def test_mistakes_get_one_line(refused, spinney, fit, table, tmp_path):
         return line
 
     for options in (
-        ["--regression"], ["--cv", 3], ["--cv", 0], ["--lam-ratio", 0.1], ["--dev", 0.2], ["--tune", "grid"],
+        ["--regression"], ["--lam-ratio", 0.1], ["--tune", "grid"],
         ["--trials", 3], ["--space", "lam=1"], ["--rho", 1], ["--init", tmp_path / "m.spinney"],
     ):  # fmt: skip
         line = never("spec", *options)
         assert f"{options[0]} is a setting of the method linear, not of tree" in line
+    assert "--lam, --cv and --dev each determine λ" in never("spec", "--cv", 3, "--dev", 0.2)
+    assert "--policy single needs a λ for all nodes: give --lam, or --dev" in never(
+        "spec", "--policy", "single"
+    )
+    assert "--dev chooses one λ for all nodes" in never("spec", "--policy", "indep", "--dev", 0.2)
+    assert "--policy indep chooses the λ of each node" in never("spec", "--policy", "indep", "--lam", 1)
+    assert "--delta has no effect unless --class-tree is learned" in never("balanced", "--delta", 2)
+    assert "the policy gamma needs the penalty l2" in never("spec", "--policy", "gamma")
     assert "did you mean spec?" in never("sepc")
     assert "neither a file nor a method" in never(tmp_path / "nowhere.nwk")
     assert "neither a file nor a method" in never(tmp_path)

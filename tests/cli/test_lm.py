@@ -34,10 +34,11 @@ def lines(some):
 
 
 #: A model of each method, with fast options.
+ZERO = ["--start", "zero"]
 FITS = {
     "mkn": ["--order", 3],
     "kn": ["--order", 3, "--method", "kn"],
-    "kn-backoff": ["--order", 3, "--method", "kn-backoff", "--discount", 0.5],
+    "kn-backoff": ["--order", 3, "--method", "kn-backoff", "--discount", "0.4,0.5,0.6"],
     "wb": ["--method", "wb"],
     "ad": ["--order", 3, "--method", "ad"],
     "jm": ["--order", 3, "--method", "jm"],
@@ -47,6 +48,7 @@ FITS = {
     "pitman-yor": ["--order", 3, "--method", "pitman-yor", "--sweeps", 4],
     "memoizer": ["--method", "memoizer", "--sweeps", 4],
     "loglinear": ["--order", 3, "--method", "loglinear", "--max-iter", 30, "--lam", 0.5],
+    "law": ["--method", "loglinear", "--max-iter", 90, "--law", "log", "--group-factor", 1.2, *ZERO],
     "unbounded": ["--order", "unbounded", "--method", "loglinear", "--max-iter", 20],
     "hierarchical": ["--order", 2, "--method", "hierarchical", "--max-iter", 20, "--penalty", "l1"],
     "class": ["--order", 3, "--method", "class", "--classes", "paths"],
@@ -252,6 +254,7 @@ def test_formats(facts, tmp_path):
         (["--memory", "much"], "--memory must be a number of bytes such as 500M or 2G"),
         (["--closed", "--min-count", 2], "--closed keeps every word"),
         (["--method", "kn", "--discount", 2], "--discount must be at most 1, not 2"),
+        (["--method", "kn", "--discount", "0.5,0.6"], "--discount has 2 values and --order is "),
         (["--method", "additive", "--add", 0], "--add must be greater than 0, not 0"),
         (["--on-error", "ignore"], "--on-error must be raise or skip"),
     ],
@@ -274,7 +277,7 @@ def test_bad_files_of_fit(refused, data, tmp_path):
     assert "no such file" in refused(*command, "--classes", tmp_path / "none")
 
 
-@pytest.mark.parametrize("method", [name for name in FITS if name not in ("unbounded", "class")])
+@pytest.mark.parametrize("method", [name for name in FITS if name not in ("law", "unbounded", "class")])
 def test_the_smallest_text(facts, tmp_path, method):
     (tmp_path / "one.txt").write_text("word\n")
     command = ["fit", tmp_path / "one.txt", "--model", tmp_path / "m", "--method", method]

@@ -102,6 +102,26 @@ def test_any_penalty_of_the_core(text):
     assert same.facts["objective"] == pytest.approx(elastic.facts["objective"], rel=1e-9)
 
 
+@pytest.mark.parametrize("penalty", ["tree-l2", "l1"])
+def test_laws_of_feature_values_differ_only_beyond_one_word(text, penalty):
+    options = {"penalty": penalty, "lam": 0.2, "tol": 1e-9, "max_iter": 20000}
+    same_for_bigrams = {"power": 1 + 0.5 * np.log(2), "linear": 1 + 0.5 * np.log(2), "log": 1.5}
+    found = [fit_loglinear(text, 2, alpha=a, law=law, **options) for law, a in same_for_bigrams.items()]
+    assert len({round(model.facts["objective"], 6) for model in found}) == 1
+    trigrams = [fit_loglinear(text, 3, alpha=a, law=law, **options) for law, a in same_for_bigrams.items()]
+    assert len({round(model.facts["objective"], 4) for model in trigrams}) == 3
+    assert trigrams[1].facts["law"] == "linear"
+
+
+def test_a_law_whose_values_fall_to_zero_is_refused(text):
+    with pytest.raises(
+        OptionError, match=r"alpha = 0\.5 is too far from 1: with the law linear, contexts of up to 2"
+    ):
+        fit_loglinear(text, 3, alpha=0.5, law="linear")
+    with pytest.raises(OptionError, match="law must be"):
+        fit_loglinear(text, 3, law="cubic")
+
+
 def test_what_a_trie_cannot_offer_is_refused_before_any_work(text):
     with pytest.raises(
         OptionError, match="the penalty overlap needs groups, which a log-linear language model"

@@ -147,11 +147,12 @@ def test_modified_kneser_ney(sentences, order):
 
 
 @moderate
-@given(corpora, orders, st.sampled_from([None, 0.3, 0.75]))
+@given(corpora, orders, st.sampled_from([None, 0.3, 0.75, (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)]))
 def test_kneser_ney(sentences, order, discount):
     b = Brute(sentences, order)
     c = b.adjusted()
-    p = interpolated(b, c, lambda d: [discount or one_discount(b, c, d)] * 3)
+    several = discount if isinstance(discount, tuple) else [discount] * order
+    p = interpolated(b, c, lambda d: [several[d] or one_discount(b, c, d)] * 3)
     check(sentences, order, "kneser-ney", p, discount=discount)
 
 
@@ -335,6 +336,8 @@ def test_options_are_checked():
         fit_ngram(text, order=0)
     with pytest.raises(OptionError, match="discount must be"):
         fit_ngram(text, "kneser-ney", discount=1.5)
+    with pytest.raises(OptionError, match="discount has 2 values for 3 orders"):
+        fit_ngram(text, "kneser-ney", order=3, discount=(0.5, 0.6))
     with pytest.raises(OptionError, match="k and tau"):
         fit_ngram(text, "katz", tau=-1)
     with pytest.raises(OptionError, match="d must be"):

@@ -68,8 +68,9 @@ def test_many_words_in_many_runs(tmp_path, order):
 
 def test_discount_is_taken():
     text = sentence_arrays(sample_sentences(), unknown="<unk>")
-    found = streamed_kneser_ney(text, 3, method="kneser-ney", discount=0.4, memory=10_000)
-    assert_same(found, from_trie(text, 3, "kneser-ney", discount=0.4))
+    for discount in (0.4, (0.3, 0.5, 0.8)):
+        found = streamed_kneser_ney(text, 3, method="kneser-ney", discount=discount, memory=10_000)
+        assert_same(found, from_trie(text, 3, "kneser-ney", discount=discount))
     with pytest.raises(TypeError):
         fit_ngram(text, discount=0.4)  # modified Kneser-Ney has three of its own
 

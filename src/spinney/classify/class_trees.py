@@ -25,8 +25,10 @@ def check_tree(spec: Any) -> None:
         raise SettingError(what, spec=repr(spec), meant=meant)
 
 
-def class_tree_for(spec: Any, X: Any, y: Any, seed: int = 0) -> ClassTree | None:
+def class_tree_for(spec: Any, X: Any, y: Any, seed: int = 0, **learning: Any) -> ClassTree | None:
     """The class tree that a name, a file or an object stands for, over the classes of ``y``; None for a single class.
+
+    ``learning`` goes to :func:`spinney.taxonomy.learn_taxonomy`, for trees that are learned.
 
     Examples
     --------
@@ -47,7 +49,7 @@ def class_tree_for(spec: Any, X: Any, y: Any, seed: int = 0) -> ClassTree | None
         from spinney.taxonomy import learn_taxonomy
 
         method: Any = spec
-        return learn_taxonomy(X, y, method, random_state=seed)
+        return learn_taxonomy(X, y, method, random_state=seed, **learning)
     tree = class_tree(spec, names, counts)
     leaves = set(tree.names)
     for name in names:

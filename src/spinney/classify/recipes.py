@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from spinney.classify.choice import emptying
-from spinney.classify.choosing import Chosen, chosen
+from spinney.classify.choosing import Chosen, chosen, chosen_on_dev
 from spinney.classify.class_trees import check_tree, class_tree_for
 from spinney.classify.documents import (
     Data,
@@ -91,7 +91,9 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
                 raise KeyboardInterrupt
         elif not along_tree and strengths["lam"] is None and strengths["lam_ratio"] is None:
             choice = chosen(s, estimator, tied, data, workers)
-            model.notes += [] if choice is None else [choice.line]
+        elif along_tree and s.dev is not None:
+            choice = chosen_on_dev(estimator, tied, data)
+        model.notes += [] if choice is None else [choice.line]
         if not along_tree and s.unlabelled is not None:
             _fit_with_unlabelled(model, s, data)
         else:
@@ -194,10 +196,14 @@ def _estimator(
 def _tree_estimator(
     s: Any, kind: Any, data: Data, given: Mapping[str, Any], tied: Mapping[str, float], threads: int
 ) -> Any:
-    tree = class_tree_for(s.class_tree, data.X, data.y, s.seed)
-    policy: Any = "single" if given["lam"] is not None or not isinstance(kind, str) else "indep"
+    tree = class_tree_for(s.class_tree, data.X, data.y, s.seed, depth=s.depth, delta=s.delta, exact=s.exact)
+    fixed = given["lam"] is not None or s.dev is not None or not isinstance(kind, str)
+    policy: Any = s.policy or ("single" if fixed else "indep")
     parameters = _parameters(s, kind, data, {**given, "lam_ratio": None}, tied, threads)
-    return TreeClassifier(tree, policy=policy, tied=dict(tied) if policy == "indep" else None, **parameters)
+    own = {} if s.cv is None else {"folds": s.cv}
+    return TreeClassifier(
+        tree, policy=policy, tied=dict(tied) if policy == "indep" else None, **own, **parameters
+    )
 
 
 # ------------------------------------------------------------------------------------------------------ path

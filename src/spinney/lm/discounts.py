@@ -7,11 +7,13 @@ values that are too large; they are then replaced by usable values, with a warni
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.errors import OptionError
 from spinney.lm.suffixtrie import Counts
 
 Discounts = NDArray[np.float64]
@@ -35,6 +37,27 @@ def counts_of_counts(counts: Counts, largest: int) -> Counts:
     n = np.bincount(counts[(counts > 0) & (counts <= largest)], minlength=largest + 1)
     n[0] = 0
     return n
+
+
+def given_discounts(discount: float | Sequence[float], order: int) -> list[float]:
+    """The discount of each order, given as one for all orders or as one for each, words first.
+
+    Short sentences may have no grams of the highest orders: there may be more discounts than orders.
+
+    Examples
+    --------
+    >>> given_discounts(0.5, 3), given_discounts((0.5, 0.7, 0.8), 3)
+    ([0.5, 0.5, 0.5], [0.5, 0.7, 0.8])
+    """
+    given = [*discount] if isinstance(discount, Sequence) else [discount]
+    for one in given:
+        if not 0 < one < 1:
+            raise OptionError(f"the discount must be between 0 and 1, not {one}")
+    if 1 != len(given) < order:
+        raise OptionError(
+            f"discount has {len(given)} values for {order} orders: give one, or one for each order"
+        )
+    return given * order if len(given) == 1 else given[:order]
 
 
 def absolute_discount(n: Counts, order: int) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from spinney.corpus import TokenArrays, Vocabulary
 from spinney.errors import OptionError
 from spinney.files import ModelFile, Parts
 from spinney.lm.loglinear import (
+    Law,
     Plan,
     SolverName,
+    Start,
     TrieScores,
     collapses,
     planned,
@@ -148,10 +150,11 @@ def fit_hierarchical(
     penalty: str | PenaltySpec = "tree-l2",
     lam: float = 0.7,
     alpha: float = 1.1,
+    law: Law = "power",
     group_factor: float = 1.0,
     solver: SolverName | None = None,
     collapse: bool | None = None,
-    start: Literal["kneser-ney", "zero"] = "kneser-ney",
+    start: Start = "kneser-ney",
     tol: float = 1e-4,
     max_iter: int = 5000,
     **options: Any,
@@ -163,7 +166,7 @@ def fit_hierarchical(
     tree
         A tree whose leaves are the words of the vocabulary and ``</s>``; by default their Huffman tree. Trees of word
         classes come from :func:`spinney.lm.tree_of_classes`, learned ones from :mod:`spinney.taxonomy`.
-    order, penalty, lam, alpha, group_factor, solver, collapse, start, tol, max_iter
+    order, penalty, lam, alpha, law, group_factor, solver, collapse, start, tol, max_iter
         As for :func:`spinney.lm.fit_loglinear`.
 
     Examples
@@ -180,11 +183,11 @@ def fit_hierarchical(
     tree = huffman_tree(text.vocabulary, len(text)) if tree is None else fitting(tree, text.vocabulary)
     spec = trie_spec(penalty, lam)
     together = collapses(spec.name, alpha, group_factor, collapse, solver)
-    plan, depth = _plan(text, tree, order, alpha, group_factor, together, start)
+    plan, depth = _plan(text, tree, order, alpha, law, group_factor, together, start)
     solution = solved(plan, plan.penalty(spec), solver, tol, max_iter, plan.w0, options)
     warn_unless_converged(solution, tol)
     settings = {
-        "penalty": spec.name, "lam": spec.lam, "alpha": alpha, "group_factor": group_factor,
+        "penalty": spec.name, "lam": spec.lam, "alpha": alpha, "law": law, "group_factor": group_factor,
         "solver": solution.solver, "decisions_per_token": depth,
     }  # fmt: skip
     facts = training_facts(text, order, plan, solution, settings)
@@ -196,9 +199,10 @@ def _plan(
     tree: ClassTree,
     order: int | None,
     alpha: float,
+    law: Law,
     group_factor: float,
     collapse: bool,
-    start: str,
+    start: Start,
 ) -> tuple[Plan, float]:
     stream = stream_of(text)
     events = stream.events
@@ -217,4 +221,4 @@ def _plan(
         n_roots=len(arity),
         collapse=collapse,
     )
-    return planned(trie, alpha, group_factor, start, arity), len(of) / len(events)
+    return planned(trie, alpha, law, group_factor, start, arity), len(of) / len(events)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from spinney.corpus import Vocabulary
-from spinney.errors import OptionError
 from spinney.lm.backoff import BackoffModel
-from spinney.lm.discounts import absolute_discount, counts_of_counts, modified_discounts
+from spinney.lm.discounts import absolute_discount, counts_of_counts, given_discounts, modified_discounts
 from spinney.lm.recursion import backed_off, interpolated
 from spinney.lm.suffixtrie import Counts, SuffixTrie
 from spinney.lm.tables import TrieCounts, trie_counts
@@ -42,7 +43,7 @@ def kneser_ney(
     trie: SuffixTrie,
     vocabulary: Vocabulary,
     *,
-    discount: float | None = None,
+    discount: float | Sequence[float] | None = None,
     backoff: bool = False,
 ) -> BackoffModel:
     """Kneser-Ney smoothing with one discount per order, interpolated or, with ``backoff``, in its original form.
@@ -50,7 +51,8 @@ def kneser_ney(
     Parameters
     ----------
     discount
-        Taken from every count, between 0 and 1; None: n1 / (n1 + 2 n2) of each order.
+        Taken from every count, between 0 and 1: one for all orders, or one for each, words first. None:
+        n1 / (n1 + 2 n2) of each order.
     backoff
         Whether seen grams get nothing from the lower order.
     """
@@ -62,24 +64,23 @@ def kneser_ney(
 
 
 def absolute_discounting(
-    trie: SuffixTrie, vocabulary: Vocabulary, *, discount: float | None = None
+    trie: SuffixTrie, vocabulary: Vocabulary, *, discount: float | Sequence[float] | None = None
 ) -> BackoffModel:
     """Interpolated absolute discounting: as :func:`kneser_ney`, but lower orders count as the highest does."""
     counts = trie_counts(trie)
     return _discounted(counts, counts.count, _one_discount(counts, counts.count, discount), vocabulary)
 
 
-def _one_discount(counts: TrieCounts, adjusted: Counts, discount: float | None) -> NDArray[np.float64]:
+def _one_discount(
+    counts: TrieCounts, adjusted: Counts, discount: float | Sequence[float] | None
+) -> NDArray[np.float64]:
     """``[order, 3]``, all three the same."""
-    if discount is not None and not 0 < discount < 1:
-        raise OptionError(f"the discount must be between 0 and 1, not {discount}")
     table = counts.table
-    deltas = [
-        absolute_discount(counts_of_counts(adjusted[table.grams_of(k)], 2), k)
-        if discount is None
-        else discount
-        for k in range(1, table.order + 1)
-    ]
+    if discount is not None:
+        deltas = given_discounts(discount, table.order)
+    else:
+        orders = range(1, table.order + 1)
+        deltas = [absolute_discount(counts_of_counts(adjusted[table.grams_of(k)], 2), k) for k in orders]
     return np.repeat(np.array(deltas), 3).reshape(-1, 3)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ _LARGEST_SCORE = 600.0  # its exponential is still finite
 _LOOK = 10  # iterations between two checks of the certificate, each of which costs a gradient
 
 SolverName = Literal["words", "fista", "ista", "sage"]
+Law = Literal["power", "linear", "log"]
+Start = Literal["kneser-ney", "zero"]
 
 
 class TrieScores:
@@ -230,10 +232,11 @@ def fit_loglinear(
     penalty: str | PenaltySpec | Callable[[SuffixTrie], Penalty] = "tree-l2",
     lam: float = 0.7,
     alpha: float = 1.1,
+    law: Law = "power",
     group_factor: float = 1.0,
     solver: SolverName | None = None,
     collapse: bool | None = None,
-    start: Literal["kneser-ney", "zero"] = "kneser-ney",
+    start: Start = "kneser-ney",
     tol: float = 1e-4,
     max_iter: int = 5000,
     **options: Any,
@@ -254,8 +257,8 @@ def fit_loglinear(
         In any case w ≥ 0.
     lam
         Its strength, for the sum of the losses of all events; Nelakanti (2014) divides both by their number.
-    alpha
-        A context of k symbols is a feature of value β(k) = α^k.
+    alpha, law
+        A context of k symbols is a feature of value β(k): see :func:`feature_values`.
     group_factor
         The group of a gram of k symbols before its word is weighted by ``group_factor ** k``.
     solver
@@ -283,12 +286,12 @@ def fit_loglinear(
     by_name = isinstance(penalty, str | PenaltySpec)
     spec = trie_spec(penalty, lam) if by_name else None  # type: ignore[arg-type]
     together = collapses(spec.name if spec else "", alpha, group_factor, collapse, solver)
-    plan = _plan(text, order, alpha, group_factor, together, start)
+    plan = _plan(text, order, alpha, law, group_factor, together, start)
     made = plan.penalty(spec) if spec else NonNegative(penalty(plan.trie))  # type: ignore[operator]
     solution = solved(plan, made, solver, tol, max_iter, plan.w0, options)
     warn_unless_converged(solution, tol)
     settings = {
-        "penalty": spec.name if spec else made.describe(), "lam": made.lam, "alpha": alpha,
+        "penalty": spec.name if spec else made.describe(), "lam": made.lam, "alpha": alpha, "law": law,
         "group_factor": group_factor, "solver": solution.solver,
     }  # fmt: skip
     return _model(text, order, plan, solution, settings)
@@ -302,10 +305,11 @@ def fit_loglinear_path(
     lams: Sequence[float] = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35),
     alphas: Sequence[float] = (1.1,),
     penalty: str | PenaltySpec = "tree-l2",
+    law: Law = "power",
     group_factor: float = 1.0,
     solver: SolverName | None = None,
     collapse: bool | None = None,
-    start: Literal["kneser-ney", "zero"] = "kneser-ney",
+    start: Start = "kneser-ney",
     tol: float = 1e-4,
     max_iter: int = 5000,
     **options: Any,
@@ -324,14 +328,14 @@ def fit_loglinear_path(
     lowest = np.inf
     for alpha in alphas:
         together = collapses(spec.name, alpha, group_factor, collapse, solver)
-        plan = _plan(text, order, alpha, group_factor, together, start)
+        plan = _plan(text, order, alpha, law, group_factor, together, start)
         w, worse, before = plan.w0, 0, np.inf
         for lam in sorted(lams, reverse=True):
             solution = solved(plan, plan.penalty(replace(spec, lam=lam)), solver, tol, max_iter, w, options)
             w = solution.w
             settings = {
-                "penalty": spec.name, "lam": lam, "alpha": alpha, "group_factor": group_factor,
-                "solver": solution.solver,
+                "penalty": spec.name, "lam": lam, "alpha": alpha, "law": law,
+                "group_factor": group_factor, "solver": solution.solver,
             }  # fmt: skip
             model = _model(text, order, plan, solution, settings)
             perplexity = model.perplexity(held_out).perplexity
@@ -359,9 +363,10 @@ def _plan(
     text: TokenArrays,
     order: int | None,
     alpha: float,
+    law: Law,
     group_factor: float,
     collapse: bool,
-    start: str,
+    start: Start,
 ) -> Plan:
     if order is not None and order < 1:
         raise OptionError(f"the order must be at least 1, not {order}")
@@ -369,7 +374,7 @@ def _plan(
     stream = stream_of(text)
     max_context = None if order is None else order - 1
     trie = suffix_trie(stream, len(text.vocabulary), max_context, collapse=collapse)
-    return planned(trie, alpha, group_factor, start)
+    return planned(trie, alpha, law, group_factor, start)
 
 
 def collapses(
@@ -387,20 +392,50 @@ def collapses(
     return (fits and solver in (None, "words")) if collapse is None else collapse
 
 
+def feature_values(k: Vector, alpha: float, law: Law = "power") -> Vector:
+    """β(k), the value of a context of k symbols as a feature (Nelakanti 2014, 3.5.4).
+
+    ``"power"`` is the thesis's α^k. It names a linear and a shifted logarithmic law as well, without a formula; here
+    they are 1 + (α − 1)·k and 1 + (α − 1)·ln(1 + k). With α = 1 all contexts count the same.
+
+    Examples
+    --------
+    >>> for law in ("power", "linear", "log"):
+    ...     print(law, feature_values(np.arange(4.0), 1.5, law).round(2))
+    power [1.   1.5  2.25 3.38]
+    linear [1.  1.5 2.  2.5]
+    log [1.   1.35 1.55 1.69]
+    """
+    if law not in get_args(Law):
+        raise unknown_choice("law must be", law, get_args(Law))
+    with np.errstate(over="ignore"):
+        if law == "power":
+            values = alpha**k
+        else:
+            values = 1 + (alpha - 1) * (k if law == "linear" else np.log1p(k))
+    if values.size and not (values.min() > 1e-30 and values.max() < 1e30):
+        longest = int(k.max())
+        raise OptionError(
+            f"alpha = {alpha:g} is too far from 1: with the law {law}, contexts of up to {longest} symbols would have "
+            f"values from {values.min():.3g} to {values.max():.3g}"
+        )
+    return values
+
+
 def planned(
-    trie: SuffixTrie, alpha: float, group_factor: float, start: str, root_sizes: Ids | None = None
+    trie: SuffixTrie,
+    alpha: float,
+    law: Law,
+    group_factor: float,
+    start: Start,
+    root_sizes: Ids | None = None,
 ) -> Plan:
     """What to train on a trie."""
-    if start not in ("kneser-ney", "zero"):
-        raise unknown_choice("start must be", start, ("kneser-ney", "zero"))
+    if start not in get_args(Start):
+        raise unknown_choice("start must be", start, get_args(Start))
     depth = trie.depth[trie.context].astype(np.float64)
-    with np.errstate(over="ignore"):
-        feature = trie.length[trie.context] * alpha**depth  # nodes are only collapsed if α is 1
-    if feature.size and not (feature.min() > 1e-30 and feature.max() < 1e30):
-        raise OptionError(
-            f"alpha = {alpha:g} is too far from 1: contexts of {int(depth.max())} symbols would have the value "
-            f"{alpha:g} to that power"
-        )
+    # nodes are only collapsed if α is 1
+    feature = trie.length[trie.context] * feature_values(depth, alpha, law)
     loss = SuffixTrieLoss(trie, feature, root_sizes)
     w0 = np.zeros(trie.n_grams) if start == "zero" else starting_scores(trie, root_sizes) / feature
     return Plan(trie, loss, group_factor**depth, w0)

@@ -217,7 +217,7 @@ class _Training:
 
     def _loglinear(self, text: TokenArrays) -> tuple[LanguageModel, list[dict[str, float]]]:
         unbounded = self.order is None
-        names = ("solver", "tol", "max_iter", "collapse")
+        names = ("law", "group_factor", "start", "solver", "tol", "max_iter", "collapse")
         how: dict[str, Any] = {
             name: getattr(self.s, name) for name in names if getattr(self.s, name) is not None
         }

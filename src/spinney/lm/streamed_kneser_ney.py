@@ -9,6 +9,7 @@ blocks that are as large as allowed.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from spinney import progress
 from spinney.corpus import TokenArrays
 from spinney.errors import InputError, OptionError
 from spinney.lm.backoff import BackoffModel
-from spinney.lm.discounts import absolute_discount, modified_discounts
+from spinney.lm.discounts import absolute_discount, given_discounts, modified_discounts
 from spinney.lm.diskcolumns import Column, Columns, HeldColumn, scratch_folder
 from spinney.lm.levels import Level, highest_level, level_below
 from spinney.lm.runs import Packing, Runs
@@ -42,7 +43,7 @@ def streamed_kneser_ney(
     order: int,
     *,
     method: str = "modified-kneser-ney",
-    discount: float | None = None,
+    discount: float | Sequence[float] | None = None,
     memory: int | None = None,
     folder: str | os.PathLike[str] | None = None,
 ) -> BackoffModel:
@@ -59,7 +60,7 @@ def streamed_kneser_ney(
     method
         ``"modified-kneser-ney"``, ``"kneser-ney"`` or ``"absolute"``, as in :func:`~spinney.lm.smoothing.fit_ngram`.
     discount
-        The one discount of the latter two; None: estimated.
+        The one discount of the latter two, or one for each order, words first; None: estimated.
     memory
         About how many bytes to use, besides the vocabulary and what is mapped; the rest is on disk. None: all is in
         memory.
@@ -78,24 +79,23 @@ def streamed_kneser_ney(
         raise OptionError(f"memory must be at least 1 byte, not {memory}")
     if order < 1:
         raise OptionError(f"order must be at least 1, not {order}")
-    if discount is not None and not 0 < discount < 1:
-        raise OptionError(f"the discount must be between 0 and 1, not {discount}")
+    given = None if discount is None else given_discounts(discount, order)
     order = min(order, _longest(text) + 2)  # a context is no longer than a sentence with its start
     if memory is None:
-        return _estimated(text, order, HeldColumn, _BLOCK, method, discount)
+        return _estimated(text, order, HeldColumn, _BLOCK, method, given)
     with scratch_folder(folder) as work:
-        return _estimated(text, order, partial(Column, work), memory, method, discount)
+        return _estimated(text, order, partial(Column, work), memory, method, given)
 
 
 def _estimated(
-    text: TokenArrays, order: int, column: Columns, memory: int, method: str, discount: float | None
+    text: TokenArrays, order: int, column: Columns, memory: int, method: str, given: list[float] | None
 ) -> BackoffModel:
     n_words, room = len(text.vocabulary), max(1, memory // _BYTES_OF_A_GRAM)
     levels = _levels(text, order, n_words, memory, column, ways=method != "absolute")
     discounts = [
         modified_discounts(level.tally, k)
         if method == "modified-kneser-ney"
-        else (absolute_discount(level.tally, k) if discount is None else discount,) * 3
+        else (absolute_discount(level.tally, k) if given is None else given[k - 1],) * 3
         for k, level in enumerate(levels, 1)
     ]
     grams = _Estimate(column, n_words + 2, room)

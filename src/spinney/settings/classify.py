@@ -255,6 +255,38 @@ class ClassTree(Strength, Grouping, Words, LabelledDocuments, _Weighted, Solving
     class_tree: Annotated[
         str | Any, OneOf(CLASS_TREES, open=True), File, "Class tree, or a file that holds one."
     ] = "spec"
+    depth: Annotated[int | None, AtLeast(0), COUNT, "Levels of a learned tree (default: all)."] = None
+    delta: Annotated[float, Above(0), AMOUNT, "Ridge of the regressions that a tree is learned from."] = 1.0
+    exact: Annotated[bool, "Fit these regressions anew to the samples of each node."] = True
+    policy: Annotated[
+        Literal["single", "indep", "gamma"] | None,
+        "Strengths of nodes: one λ, one each, or a prior (default: indep unless lam or dev is given).",
+    ] = None
+    cv: Annotated[int | None, AtLeast(2), COUNT, "Folds by which each node chooses its λ (default: 3)."] = (
+        None
+    )
+    dev: Annotated[str | float | Any | None, File, "Documents to choose one λ on, or a fraction: 0.2."] = None
+
+    def as_dict(self) -> dict[str, Any]:
+        found = super().as_dict()
+        return found if isinstance(self.dev, str | float | None) else {**found, "dev": "(in memory)"}
+
+    def check(self) -> None:
+        super().check()
+        if sum(value is not None for value in (self.lam, self.cv, self.dev)) > 1:
+            raise SettingError("{lam}, {cv} and {dev} each determine λ: give only one of them")
+        if self.policy == "single" and self.lam is None and self.dev is None:
+            raise SettingError(
+                "{policy} single needs a λ for all nodes: give {lam}, or {dev} to choose it on"
+            )
+        if self.policy in ("indep", "gamma") and self.dev is not None:
+            raise SettingError(f"{{dev}} chooses one λ for all nodes: leave out {{policy}} {self.policy}")
+        if self.policy == "indep" and self.lam is not None:
+            raise SettingError("{policy} indep chooses the λ of each node: leave out {lam}")
+        if self.policy == "gamma":
+            self.no_effect("cv", when="with {policy} gamma")
+        if not isinstance(self.class_tree, str) or self.class_tree not in LEARNED_TREES:
+            self.no_effect("depth", "delta", "exact", when="unless {class_tree} is learned")
 
 
 FIT = methods(Linear, ClassTree)

@@ -144,11 +144,19 @@ class Discounted(_Counted, Spread):
 
     method: Annotated[Literal["kn", "kn-backoff", "ad"], "Smoothing method or kind of model."] = "kn"
     discount: Annotated[
-        float | None,
+        tuple[float, ...] | None,
         AtLeast(0),
         AtMost(1),
-        "Discount subtracted from every count (default: estimated from the counts).",
+        "Discount subtracted from every count, or one for each order (default: estimated from the counts).",
     ] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.discount is not None and len(self.discount) not in (1, self.order):
+            raise SettingError(
+                f"{{discount}} has {len(self.discount)} values and {{order}} is {self.order}: give one value, or one "
+                f"for each order"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +217,16 @@ class _Penalised(Vocabulary):
         AtMost(1000),
         "A context of k words is a feature with the value αᵏ (default: 1.1, or 1 if unbounded).",
     ] = None
+    law: Annotated[
+        Literal["power", "linear", "log"],
+        "How that value grows: αᵏ, 1 + (α − 1)·k, or 1 + (α − 1)·ln(1 + k).",
+    ] = "power"
+    group_factor: Annotated[
+        float,
+        Above(0),
+        AtMost(1000),
+        "Weight a group of k words before the predicted one by this to the power k.",
+    ] = 1.0
 
     def check(self) -> None:
         super().check()
@@ -228,6 +246,9 @@ class _OnTrie(_Penalised):
     order: Annotated[
         int | Literal["unbounded"], AtLeast(1), AtMost(10**6), "Length of the longest n-grams."
     ] = 5
+    start: Annotated[
+        Literal["kneser-ney", "zero"], "Weights to start from: those of Kneser-Ney smoothing, or none."
+    ] = "kneser-ney"
     solver: Annotated[Literal["words", "fista", "ista", "sage"] | None, "Solver (default: words)."] = None
     tol: Annotated[
         float | None,
