@@ -24,7 +24,7 @@ distributed = pytest.importorskip("distributed", reason="the extra dask is not i
 @pytest.fixture(scope="module")
 def client():
     """Two processes, for all tests."""
-    with clusters._local(2) as made:
+    with clusters.local_client(2) as made:
         yield made
 
 
@@ -81,7 +81,7 @@ def test_errors_of_tasks_are_those_of_the_user(client, tmp_path):
 def test_addresses_that_are_none(monkeypatch):
     with pytest.raises(OptionError, match="no cluster has the address lokal"), spinney.on("lokal"):
         pass
-    monkeypatch.setattr(clusters, "_TIMEOUT", "1s")
+    monkeypatch.setattr("spinney.cluster.clients.TIMEOUT", "1s")
     nowhere = spinney.on("tcp://127.0.0.1:1")
     with pytest.raises(OptionError, match="no scheduler answers at tcp:"), nowhere:
         pass
