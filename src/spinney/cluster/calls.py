@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from spinney.cluster.arguments import LARGE_SHARED, Argument, by_file, size_of
 from spinney.cluster.explaining import ATTEMPTS, explained
 from spinney.cluster.workers import wait_for_workers
-from spinney.parallel import Pure, alone, arguments_of, running_on
+from spinney.cluster.working import called
+from spinney.parallel import Pure, arguments_of
 from spinney.shared_files import Packed
 
 if TYPE_CHECKING:
@@ -98,29 +99,10 @@ class Call:
 
 
 def run(folder: str | None, function: Callable[..., Any], *arguments: Any) -> Any:
-    """A call, as a worker makes it: in its own thread alone, whatever the function would do here."""
-    one_blas_thread()
-    with alone(), running_on(None):
-        found = function(*(one.value() if isinstance(one, Packed) else one for one in arguments))
-    return by_file(found, folder)
-
-
-_limited: dict[str, bool] = {}
-
-
-def one_blas_thread() -> None:
-    """Keep matrix products of this worker on one thread from now on, as they are on one in the threads of a driver.
-
-    To look for the libraries takes longer than many a task: it is done again only when one more may have come.
-    """
-    loaded = {
-        name: name in sys.modules for name in ("numpy", "scipy.linalg", "scipy.sparse.linalg", "sklearn")
-    }
-    if loaded != _limited:
-        from threadpoolctl import threadpool_limits
-
-        threadpool_limits(1, user_api="blas")
-        _limited.update(loaded)
+    """A call, as a worker makes it."""
+    return by_file(
+        called(function, [one.value() if isinstance(one, Packed) else one for one in arguments]), folder
+    )
 
 
 def fold(folder: str | None, reduce: Callable[[Any, Any], Any], *results: Any) -> Any:

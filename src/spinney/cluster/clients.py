@@ -78,6 +78,10 @@ def local_client(n: int | None) -> Iterator[Client]:
         # What only a dashboard shows: samples of every stack, a hundred times a second.
         "distributed.worker.profile.enabled": False,
         "distributed.admin.system-monitor.interval": "2s",
+        # Not Dask's MALLOC_TRIM_THRESHOLD_: with it, all arrays of every task are made of new pages.
+        "distributed.nanny.pre-spawn-environ": {
+            name: 1 for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        },
     }
     with (
         dask.config.set(settings),

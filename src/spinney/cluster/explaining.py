@@ -39,14 +39,18 @@ def explained(client: Client, last: bool = True) -> Iterator[list[Exception]]:
             remedy = "start it again, and go on from the checkpoint if the fit writes one"
             raise OptionError(f"the scheduler at {address_of(client)} is gone: {remedy}") from None
         if last:
-            what = f"a task ended its worker {ATTEMPTS} times"
-            raise OptionError(
-                f"{what}: {first_line(error)}: give workers more memory, or see their logs"
-            ) from None
+            raise given_up(first_line(error)) from None
         lost.append(error if isinstance(error, Exception) else RuntimeError(str(error)))
     except (ImportError, AttributeError, pickle.UnpicklingError) as error:
         checked_workers(client)  # says which worker lacks what
         raise OptionError(f"a worker cannot run the task: {first_line(error)}") from error
+
+
+def given_up(why: str) -> OptionError:
+    """A task that no worker can bear."""
+    return OptionError(
+        f"a task ended its worker {ATTEMPTS} times: {why}: give workers more memory, or see their logs"
+    )
 
 
 def address_of(client: Client) -> str:
