@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from spinney.cluster.messages import dumps, pickles, receive, send
-from spinney.cluster.working import called
+from spinney.cluster.working import called, opening
 from spinney.shared_files import Blocks, Loan, Maps, Packed
 
 
@@ -119,9 +119,10 @@ class _End:
         for key in request.forgotten:
             self.held.forget(key)
         try:
-            function, shared = self._opened(request.job)
-            result = called(function, [*shared, *map(self._value, request.own)])
-            return Answer(request.number, self.blocks.put(result), None)
+            with opening():
+                function, shared = self._opened(request.job)
+                own = [self._value(one) for one in request.own]
+            return Answer(request.number, self.blocks.put(called(function, [*shared, *own])), None)
         except BaseException as error:  # whatever it is, it is the driver's
             return Answer(request.number, None, _portable(error))
 

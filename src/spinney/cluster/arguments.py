@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from spinney.cluster.messages import dumps
 from spinney.parallel import Kept
 from spinney.shared_files import Packed, packed
 
@@ -17,6 +20,39 @@ if TYPE_CHECKING:
 #: with the task, which takes less time, and which the scheduler can send again without asking.
 LARGE, LARGE_SHARED = 1 << 22, 1 << 18
 MAPPED = 1 << 17  # bytes from which on a value goes through shared memory, if there is any
+
+
+class Sealed:
+    """A value in pickled form, which is opened by the task that needs it.
+
+    Dask opens what it gets while it reads from a connection, and if that fails, the worker hears no more: the error
+    must come inside a task. And Dask knows how large a sealed value is, and can put it on disk, opened or not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Sealed({"a": np.arange(2)}).value
+    {'a': array([0, 1])}
+    """
+
+    def __init__(self, value: Any) -> None:
+        import numpy as np
+
+        buffers: list[pickle.PickleBuffer] = []
+        pickled = dumps(value, buffers.append)
+        frames = [memoryview(pickled), *(one.raw() for one in buffers)]
+        self.frames = [np.frombuffer(frame, np.uint8) for frame in frames]
+
+    @cached_property
+    def value(self) -> Any:
+        """The value; it stays open as long as there is memory."""
+        return pickle.loads(self.frames[0].data, buffers=self.frames[1:])
+
+    def __sizeof__(self) -> int:
+        return sum(frame.nbytes for frame in self.frames)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"frames": self.frames}
 
 
 class Argument:
@@ -47,8 +83,8 @@ class Argument:
             self.cluster.forget(self.kept.key)
 
     def sent(self) -> Any:
-        """What stands for it in a task."""
-        return self.future if self.travels else self.value if self.file is None else self.file
+        """What stands for it in a task, unless it travels by itself."""
+        return self.value if self.file is None else self.file
 
     def remove(self) -> None:
         """Nobody needs it any more."""
@@ -57,6 +93,7 @@ class Argument:
 
 
 def by_file(found: Any, folder: str | None) -> Any:
+    """A result, or the file that it was put into."""
     return packed(found, folder) if folder is not None and size_of(found, MAPPED) >= MAPPED else found
 
 

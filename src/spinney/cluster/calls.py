@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
+import pickle
 import sys
-import time
-from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from spinney.cluster.arguments import LARGE_SHARED, Argument, by_file, size_of
-from spinney.cluster.explaining import ATTEMPTS, explained
+from spinney.cluster.arguments import LARGE_SHARED, Argument, Sealed, by_file, size_of
+from spinney.cluster.explaining import ATTEMPTS, explained, insisted, pause
+from spinney.cluster.messages import dumps
 from spinney.cluster.workers import wait_for_workers
-from spinney.cluster.working import called
+from spinney.cluster.working import called, opening
 from spinney.parallel import Pure, arguments_of
 from spinney.shared_files import Packed
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from spinney.cluster.engine import Cluster
 
-_PAUSE = 0.05  # seconds before a task is sent for the second time
 _numbers = count()
 
 
@@ -50,21 +49,23 @@ class Call:
 
     def send(self) -> None:
         """Submit the tasks: one for each shard and, where there are several, one for their sum."""
-        folder = self.cluster.folder
+        with explained(self.cluster.client):
+            self.future = self._all_submitted(self.cluster.folder)
+
+    def _all_submitted(self, folder: str | None) -> Future:
         if self.reduce is None or len(self.calls) == 1:
-            self.future = self._submitted(self.calls[0], folder)
-            return
+            return self._submitted(self.calls[0], folder)
         leaves = [self._submitted(call, None) for call in self.calls]
-        self.future = self.cluster.client.submit(
-            fold, folder, self.reduce, *leaves, key=f"sum-{os.getpid()}-{next(_numbers)}", pure=False
-        )
+        key = f"sum-{os.getpid()}-{next(_numbers)}"
+        return self.cluster.client.submit(fold, folder, dumps(self.reduce), *leaves, key=key, pure=False)
 
     def _submitted(self, own: list[Argument], folder: str | None) -> Future:
+        arguments = [*self.shared.arguments, *own]
+        sent = dumps((self.shared.function, [None if one.travels else one.sent() for one in arguments]))
+        away = {i: one.future for i, one in enumerate(arguments) if one.travels}
         name = getattr(self.shared.function, "__name__", "call").strip("_<>")
-        return self.cluster.client.submit(
-            run, folder, self.shared.function, *(one.sent() for one in (*self.shared.arguments, *own)),
-            key=f"{name}-{os.getpid()}-{next(_numbers)}", pure=False,
-        )  # fmt: skip
+        key = f"{name}-{os.getpid()}-{next(_numbers)}"
+        return self.cluster.client.submit(run, folder, sent, list(away), *away.values(), key=key, pure=False)
 
     def result(self) -> Any:
         """What came of it; if it was lost, it is sent again."""
@@ -74,11 +75,10 @@ class Call:
                 found = client.gather(self.future, direct=self.cluster.direct or None)
             if not lost:
                 break
-            time.sleep(_PAUSE * 2**attempt)  # the scheduler may learn of a death later than we do
-            with explained(client):
-                wait_for_workers(client)
-                self.cluster.place([*self.shared.arguments, *self.own()], again=True)
-                self.send()
+            pause(attempt)
+            insisted(client, lambda: wait_for_workers(client))
+            self.cluster.place([*self.shared.arguments, *self.own()], again=True)
+            self.send()
         self.future = None
         for argument in self.own():
             argument.remove()
@@ -98,13 +98,24 @@ class Call:
             argument.remove()
 
 
-def run(folder: str | None, function: Callable[..., Any], *arguments: Any) -> Any:
-    """A call, as a worker makes it."""
-    return by_file(
-        called(function, [one.value() if isinstance(one, Packed) else one for one in arguments]), folder
-    )
+def run(folder: str | None, sent: bytes, places: list[int], *away: Any) -> Any:
+    """A call, as a worker makes it: the function with the arguments that came along, and those that were there."""
+    with opening():
+        function, arguments = pickle.loads(sent)
+        for place, value in zip(places, away):
+            arguments[place] = value
+        arguments = [_opened(one) for one in arguments]
+    return by_file(called(function, arguments), folder)
 
 
-def fold(folder: str | None, reduce: Callable[[Any, Any], Any], *results: Any) -> Any:
+def _opened(argument: Any) -> Any:
+    if isinstance(argument, Sealed):
+        return argument.value
+    return argument.value() if isinstance(argument, Packed) else argument
+
+
+def fold(folder: str | None, reduce: bytes, *results: Any) -> Any:
     """The sum of results, from the left."""
-    return by_file(functools.reduce(reduce, results), folder)
+    with opening():
+        function = pickle.loads(reduce)
+    return by_file(functools.reduce(function, results), folder)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = "10s"  # for the first answer of a scheduler
 _LOCAL = re.compile(r"local(?::(\d{1,4}))?")
+_ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _NEEDS = "a cluster needs the package distributed: pip install 'spinney[dask]'"
 
 
@@ -79,9 +80,7 @@ def local_client(n: int | None) -> Iterator[Client]:
         "distributed.worker.profile.enabled": False,
         "distributed.admin.system-monitor.interval": "2s",
         # Not Dask's MALLOC_TRIM_THRESHOLD_: with it, all arrays of every task are made of new pages.
-        "distributed.nanny.pre-spawn-environ": {
-            name: 1 for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-        },
+        "distributed.nanny.pre-spawn-environ": dict.fromkeys(_ONE_THREAD, 1),
     }
     with (
         dask.config.set(settings),

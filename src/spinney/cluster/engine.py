@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from spinney.cluster.arguments import Argument, size_of
+from spinney.cluster.arguments import Argument, Sealed, size_of
 from spinney.cluster.calls import Call, Shared
-from spinney.cluster.explaining import explained
+from spinney.cluster.explaining import insisted
 from spinney.cluster.lines import Lines, can_listen
 from spinney.cluster.workers import checked_workers
 from spinney.parallel import FAN_IN, Pure
@@ -84,7 +84,7 @@ class Cluster:
         threads = sum(worker["threads"] for worker in self.workers.values())
         dashboard = getattr(self.client, "dashboard_link", "") or "none"
         return (
-            f"cluster: {len(self.workers)} workers with {threads} threads; "
+            f"cluster: {_several(len(self.workers), 'worker')} with {_several(threads, 'thread')}; "
             f"dashboard (if bokeh is installed): {dashboard}"
         )
 
@@ -136,7 +136,7 @@ class Cluster:
 
     def _threads(self) -> int:
         """The threads of all workers that are there now."""
-        return sum(self.client.nthreads().values()) or 1
+        return sum(insisted(self.client, self.client.nthreads).values()) or 1
 
     # -- what is with the workers ---------------------------------------------------------------------
 
@@ -145,15 +145,17 @@ class Cluster:
         away = [argument for argument in arguments if argument.travels and (again or argument.future is None)]
         if again and away:
             sound = [one.future for one in away if one.future is not None and one.future.status == "finished"]
-            held = self.client.who_has(sound) if sound else {}
+            held = insisted(self.client, lambda: self.client.who_has(sound)) if sound else {}
             away = [one for one in away if one.future is None or not held.get(one.future.key)]
             for one in away:
                 one.forget()
         away = [one for one in away if not one.found()]
         if not away:
             return
-        with explained(self.client):
-            futures = self.client.scatter([one.value for one in away], direct=self.direct or None, hash=False)
+        values = [Sealed(one.value) for one in away]
+        futures = insisted(
+            self.client, lambda: self.client.scatter(values, direct=self.direct or None, hash=False)
+        )
         for one, future in zip(away, futures):
             one.future = future
             if one.kept is not None:
@@ -197,3 +199,7 @@ def _folded(
     with closing(lines.each(function, shards())) as results:
         for first in results:
             yield functools.reduce(reduce, islice(results, sizes.popleft() - 1), first)
+
+
+def _several(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -89,7 +89,9 @@ class Lines:
 
         def draw() -> None:
             for shard in islice(shards, max(0, _DRAWN * self.threads - len(waiting))):
-                call = _Call(job, [self._sent(value) for value in arguments_of(shard)])
+                arguments = arguments_of(shard)
+                call = _Call(job, [self._sent(value) for value in arguments])
+                call.kept = [value for value in arguments if isinstance(value, Kept)]
                 waiting.append(call)
                 self.traffic.calls += 1
                 self.pending.append(call)
@@ -150,6 +152,7 @@ class Lines:
         for sent in call.own:
             if isinstance(sent, Loan):
                 self.blocks.give_back(sent)
+        call.kept = []
         call.job.calls -= 1
         self._release(call.job)
 
@@ -196,6 +199,7 @@ class Lines:
         """Wait for answers, and take them."""
         if self._lost and time.monotonic() - self._looked > _LOOK:
             self._look_for_workers()
+            self._hand_out()
         for number, _ in self._poll.poll(1000 * _LOOK if self._lost else None):
             line = self._lines.get(number)
             if line is not None:
@@ -301,6 +305,7 @@ class _Call:
         self.job, self.own, self.number = job, own, next(_numbers)
         self.keys = {one.key for one in own if isinstance(one, Stored)}
         self.attempts, self.wanted, self.answered = 0, True, False
+        self.kept: list[Kept[Any]] = []  # which must not be forgotten before
         self.value: Any = None
         self.error: BaseException | None = None
         job.calls += 1

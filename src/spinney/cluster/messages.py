@@ -89,8 +89,8 @@ def pickles() -> tuple[Callable[..., bytes], ...]:
     return pickle.dumps, cloudpickle.dumps
 
 
-def dumps(value: Any) -> bytes:
+def dumps(value: Any, buffer_callback: Callable[..., Any] | None = None) -> bytes:
     """A pickle as Dask makes it: of functions of a script, too."""
     from distributed.protocol.pickle import dumps
 
-    return bytes(dumps(value))
+    return bytes(dumps(value, buffer_callback=buffer_callback))

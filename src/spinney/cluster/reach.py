@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spinney.cluster.clients import client_of
-from spinney.cluster.workers import wait_for_workers, worker_facts, worker_problems
+from spinney.cluster.workers import scheduler_problems, wait_for_workers, worker_facts, worker_problems
 
 
 def reached(address: str, path: str | None = None) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def reached(address: str, path: str | None = None) -> dict[str, Any]:
         if path is not None and "://" in path:
             for worker, found in client.run(_reads, path, on_error="return").items():
                 facts[worker]["path"] = found is True
-        problems = worker_problems(facts, path)
+        problems = [*scheduler_problems(client), *worker_problems(facts, path)]
         dashboard = getattr(client, "dashboard_link", None)
         return {"address": address, "dashboard": dashboard, "workers": facts, "problems": problems}
 

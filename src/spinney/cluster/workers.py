@@ -28,7 +28,7 @@ def worker_facts(client: Client, path: str | None = None) -> dict[str, dict[str,
         **{name: (metadata.version, name) for name in _PACKAGES},
     }
     if path is not None and "://" not in path:
-        asked["path"] = (os.access, path, os.R_OK)
+        asked["path"] = (os.access, os.path.abspath(path), os.R_OK)
     answers = {name: client.run(*call, on_error="return") for name, call in asked.items()}
     try:
         known = client.scheduler_info(n_workers=-1)["workers"]
@@ -82,11 +82,28 @@ def worker_problems(facts: dict[str, dict[str, Any]], path: str | None = None) -
     return problems
 
 
+def scheduler_problems(client: Client) -> list[tuple[str, str]]:
+    """What is wrong with the scheduler: it reads tasks, too, and so it needs the package."""
+    try:
+        version = client.run_on_scheduler(metadata.version, "spinney")
+    except metadata.PackageNotFoundError:
+        version = None
+    if version == spinney.__version__:
+        return []
+    what = "has no spinney" if version is None else f"has spinney {version}, not {spinney.__version__}"
+    return [
+        (
+            f"the scheduler at {client.scheduler.address} {what}",
+            f"pip install spinney=={spinney.__version__} there",
+        )
+    ]
+
+
 def checked_workers(client: Client) -> dict[str, dict[str, Any]]:
     """What workers say of themselves; one that cannot work is an error that names it."""
     wait_for_workers(client)
     facts = worker_facts(client)
-    for what, remedy in worker_problems(facts):
+    for what, remedy in [*scheduler_problems(client), *worker_problems(facts)]:
         raise OptionError(f"{what}: {remedy}")
     return facts
 
