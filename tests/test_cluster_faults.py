@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cluster_processes import process, scheduler, until, without_spinney, workers
+from cluster_processes import certificates, process, scheduler, until, without_spinney, workers
 from cluster_tasks import of_kept, slow, suicide, uneven
 from same_models import same_model
 
@@ -267,3 +268,31 @@ def test_data_of_a_worker_spill(where):
         for _ in range(2):
             assert [*in_order(Pure(np.sum), shards, 1)] == [i * SHARD / 8.0 for i in range(len(shards))]
         assert client.run(os.getpid) == before  # it was not ended by its nanny
+
+
+def test_tls(corpus, tmp_path, capsys, monkeypatch):
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make certificates with")
+    tls, how = certificates(tmp_path), ("--protocol", "tls")
+    fit = ["classes", "fit", str(corpus), "--method", "brown", "--classes", "4", "--quiet", "--model"]
+    with scheduler(tmp_path, *how, environment=tls) as (_, made), workers(made, *how, environment=tls):
+        assert made.startswith("tls://")
+        with process(
+            "-m", "spinney", *fit, str(tmp_path / "there.spinney"), "--cluster", made, environment=tls
+        ) as there:
+            assert there.wait(60) == 0
+        assert run([*fit, str(tmp_path / "here.spinney")]) == 0
+        models = [spinney.load(tmp_path / f"{name}.spinney") for name in ("here", "there")]
+        assert same_model(*models, tmp_path)
+        capsys.readouterr()
+        assert run([*fit, str(tmp_path / "none.spinney"), "--cluster", made]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(
+            f"spinney: {made} needs certificates: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE and"
+        )
+        monkeypatch.setattr("spinney.cluster.clients.TIMEOUT", "1s")
+        with (
+            pytest.raises(OptionError, match="no scheduler answers at tcp://"),
+            spinney.on(made.replace("tls", "tcp")),
+        ):
+            pass

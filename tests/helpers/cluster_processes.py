@@ -77,3 +77,21 @@ def without_spinney(folder: Path, version: str | None = None) -> dict[str, str]:
         metadata = f"Metadata-Version: 2.1\nName: spinney\nVersion: {version}\n"
         (packages / f"spinney-{version}.dist-info" / "METADATA").write_text(metadata)
     return {"PYTHONPATH": str(packages)}
+
+
+def certificates(folder: Path) -> dict[str, str]:
+    """Variables that make Dask use TLS, with a certificate that an authority of its own has signed."""
+
+    def made(*command: str) -> None:
+        subprocess.run(["openssl", *command], cwd=folder, check=True, capture_output=True)
+
+    new = ("req", "-newkey", "rsa:2048", "-nodes", "-days", "2")
+    made(*new, "-x509", "-keyout", "ca-key.pem", "-out", "ca.pem", "-subj", "/CN=authority")
+    made("req", *new[1:4], "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=cluster")
+    signed = ("-CA", "ca.pem", "-CAkey", "ca-key.pem", "-CAcreateserial", "-days", "2", "-out", "cert.pem")
+    made("x509", "-req", "-in", "request.pem", *signed)
+    found = {"DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(folder / "ca.pem")}
+    for who in ("SCHEDULER", "WORKER", "CLIENT"):
+        found[f"DASK_DISTRIBUTED__COMM__TLS__{who}__CERT"] = str(folder / "cert.pem")
+        found[f"DASK_DISTRIBUTED__COMM__TLS__{who}__KEY"] = str(folder / "key.pem")
+    return found

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 TIMEOUT = "10s"  # for the first answer of a scheduler
 _LOCAL = re.compile(r"local(?::(\d{1,4}))?")
 _ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_CERTIFICATES = ("CA_FILE", "CLIENT__CERT", "CLIENT__KEY")
 _NEEDS = "a cluster needs the package distributed: pip install 'spinney[dask]'"
 
 
@@ -54,12 +55,25 @@ def client_of(cluster: Any) -> Iterator[Client]:
         with local_client(int(local[1]) if local[1] else None) as client:
             yield client
         return
+    if cluster.startswith("tls://"):
+        _check_certificates(cluster, distributed.Security())
     try:
         client = distributed.Client(cluster, timeout=TIMEOUT, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise OptionError(f"no scheduler answers at {cluster}: {first_line(error)}") from None
     with closing(client):
         yield client
+
+
+def _check_certificates(address: str, security: Any) -> None:
+    """Refuse a connection that cannot be made: Dask says so with a traceback, and half a minute later."""
+    try:
+        found = security.get_connection_args("client").get("ssl_context")
+    except (OSError, ValueError) as error:
+        raise OptionError(f"the certificates for {address} cannot be read: {first_line(error)}") from None
+    if found is None:
+        variables = " and ".join(f"DASK_DISTRIBUTED__COMM__TLS__{name}" for name in _CERTIFICATES)
+        raise OptionError(f"{address} needs certificates: set {variables}")
 
 
 @contextmanager
