@@ -90,9 +90,10 @@ def local_client(n: int | None) -> Iterator[Client]:
         "distributed.comm.retry.count": 3,
         # Tasks are coarse and placed evenly; moving their data would cost more than waiting.
         "distributed.scheduler.work-stealing-interval": "1s",
-        # What only a dashboard shows: samples of every stack, a hundred times a second.
+        # What only a dashboard shows: samples of every stack, a hundred times a second, and the ticks of event loops.
         "distributed.worker.profile.enabled": False,
         "distributed.admin.system-monitor.interval": "2s",
+        "distributed.admin.tick.interval": "500ms",
         # Not Dask's MALLOC_TRIM_THRESHOLD_: with it, all arrays of every task are made of new pages.
         "distributed.nanny.pre-spawn-environ": dict.fromkeys(_ONE_THREAD, 1),
     }
