@@ -188,8 +188,10 @@ class Lines:
             try:
                 rest = rest[line.channel.send(rest) :]
             except BlockingIOError:
-                readable, _, _ = select.select([line.channel], [line.channel], [])
-                if readable and not self._read(line):
+                ready = select.poll()
+                ready.register(line.channel, select.POLLIN | select.POLLOUT)
+                ready.poll()
+                if not self._read(line):
                     return
             except OSError:
                 self._hung_up(line)
@@ -212,12 +214,16 @@ class Lines:
         messages, is_open = line.inbox.read(line.channel)
         for message in messages:
             answer: Answer = pickle.loads(message)
-            call = line.calls.pop(answer.number)
+            call = line.calls[answer.number]
             if answer.result is not None:
                 if call.wanted:
-                    call.value = self.maps.value(answer.result, copy=True)
+                    try:
+                        call.value = self.maps.value(answer.result, copy=True)
+                    except FileNotFoundError:  # another line to the same worker has hung up: so will this one
+                        continue
                     self.traffic.received += _bytes(answer.result)
                 line.read.append(answer.result)
+            del line.calls[answer.number]
             call.answered, call.error = True, answer.error
             self._done(call)
         if not is_open:
