@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _DRAWN = 3
 _HELD = 0.25  # share of the memory of a worker that kept data may take, with as much for what is made of them
 _LOOK = 0.25  # seconds between two looks for a worker in place of one that died
+_MOURNING = 5.0  # seconds in which the scheduler may still tell of a worker that hung up: to call it would take longer
 _PATIENCE = 10.0  # seconds for the first words over a line
 _SOCKET = "lines"
 _numbers = count()
@@ -68,6 +69,7 @@ class Lines:
         self._lines: dict[int, _Line] = {}  # by the number of its socket
         self._poll = select.poll()
         self._lost, self._looked = False, 0.0
+        self._hung_up_at: dict[str, float] = {}
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._path = os.path.join(folder, _SOCKET)
         self._listener.bind(self._path)
@@ -250,7 +252,7 @@ class Lines:
                 continue
             call.answered, call.error = True, given_up("its worker hung up")
             self._done(call)
-        self._lost = True
+        self._lost, self._hung_up_at[line.worker] = True, time.monotonic()
 
     def _look_for_workers(self) -> None:
         """Open lines to workers that have none yet; if no line is left, wait for a worker."""
@@ -265,7 +267,7 @@ class Lines:
         """Open lines to all workers that have none."""
         known = {line.worker for line in self._lines.values()}
         for worker, threads in self.client.nthreads().items():
-            if worker in known:
+            if worker in known or time.monotonic() - self._hung_up_at.get(worker, -_MOURNING) < _MOURNING:
                 continue
             call = connect, self._path, threads, int(_HELD * self.memory)
             opened = self.client.run(*call, workers=[worker], on_error="return")
