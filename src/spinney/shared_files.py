@@ -219,7 +219,8 @@ class Maps:
 def _new_file(folder: str, room: int) -> tuple[str, int]:
     """A file whose bytes are there: of a hole, the kernel would notice too late that there is no memory for it."""
     name = f"{os.getpid()}-{next(_numbers)}"
-    for place in (folder, os.path.join(folder, _DISK)):
+    disk = os.path.join(folder, _DISK)
+    for place in (folder, disk):
         path = os.path.join(place, name)
         number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
@@ -231,7 +232,7 @@ def _new_file(folder: str, room: int) -> tuple[str, int]:
         except OSError as error:
             os.close(number)
             os.unlink(path)
-            if error.errno != errno.ENOSPC or place != folder:
+            if error.errno != errno.ENOSPC or place == disk or not os.path.isdir(disk):
                 raise
     raise AssertionError
 

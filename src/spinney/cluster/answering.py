@@ -9,6 +9,8 @@ import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
 from typing import Any, NamedTuple
 
 from spinney.cluster.messages import dumps, pickles, receive, send
@@ -90,7 +92,14 @@ def connect(path: str, lines: int, room: int, dask_worker: Any = None) -> int:
         channel.connect(path)
         send(channel, dumps((str(dask_worker.address), os.getpid())))
         arguments = channel, os.path.dirname(path), room // lines
-        threading.Thread(target=_answer_all, args=arguments, name="spinney-line", daemon=True).start()
+        answering = copy_context()
+        with suppress(ImportError):  # so that a task can ask for its worker, as a task of Dask can
+            from distributed.worker import _worker_cvar
+
+            answering.run(_worker_cvar.set, dask_worker)
+        threading.Thread(
+            target=answering.run, args=(_answer_all, *arguments), name="spinney-line", daemon=True
+        ).start()
     return lines
 
 
