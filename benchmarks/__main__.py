@@ -32,6 +32,7 @@ NAMES = (
     "startup",
     "growth",
     "cluster",
+    "cluster_faults",
 )
 
 

@@ -6,13 +6,13 @@ under way, as :mod:`spinney.cluster` does it. Four things can be full: the drive
 direction, and the workers.
 
 ``python -m benchmarks.cluster_simulator`` prints the prediction for a hidden Markov model; ``--check`` also measures a
-job on 1, 2 and 4 processes here and simulates it with what one process took.
+job on 1, 2 and 4 processes here and simulates it from what one process took, with ``--cores`` for all of them.
 """
 
 from __future__ import annotations
 
+import argparse
 import heapq
-import sys
 import time
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -48,6 +48,10 @@ class Network:
     latency: float = 0.01
 
 
+#: Tasks for each worker that are under way.
+WINDOW = 2
+
+
 class Outcome(NamedTuple):
     """Seconds of a pass, the share of them in which each part was busy, and the part that was busiest."""
 
@@ -61,15 +65,32 @@ class Outcome(NamedTuple):
 
 
 def simulated(job: Job, workers: int, network: Network = Network(), cores: int | None = None) -> Outcome:
-    """A pass on so many workers; ``cores`` of one machine are shared by all of them.
+    """A pass on so many workers. If all of them and the driver are on one machine, they share its ``cores``.
 
     Examples
     --------
     >>> job = Job(tasks=100, work=1.0, sent=0.0, received=0.0)
     >>> round(simulated(job, 10, Network(latency=0.0)).seconds, 3), simulated(job, 10).first
     (10.0, 'workers')
+    >>> near = Network(latency=0.0)
+    >>> [round(simulated(job, workers, near, cores=2).seconds) for workers in (1, 2, 4)]
+    [100, 50, 50]
     """
-    work = job.work * max(1.0, workers / cores) if cores else job.work
+    found, slower = _pass(job, workers, network), 1.0
+    for _ in range(20 if cores else 0):
+        # Whoever is busy shares the cores evenly: all take longer by the same factor, which changes who is busy.
+        busy = found.busy["driver"] * job.sharded + found.busy["workers"] * workers
+        new = max(1.0, busy / cores) if cores else 1.0
+        if abs(new - slower) < 1e-3 * slower:
+            break
+        slower = new
+        own = {"work": job.work * slower, "prepare": job.prepare * slower, "reduce": job.reduce * slower}
+        found = _pass(replace(job, **own), workers, network)
+    return found
+
+
+def _pass(job: Job, workers: int, network: Network) -> Outcome:
+    work = job.work
     out, back = (size / network.bandwidth / job.sharded for size in (job.sent, job.received))
     prepare, add = job.prepare / job.sharded, job.reduce / job.sharded
     driver = wire_out = wire_back = 0.0
@@ -89,7 +110,7 @@ def simulated(job: Job, workers: int, network: Network = Network(), cores: int |
         used["wire out"] += out
         used["workers"] += work / workers
 
-    window = min(job.tasks, max(2, 2 * workers))
+    window = min(job.tasks, max(2, WINDOW * workers))
     for _ in range(window):
         start()
     for done in range(job.tasks):
@@ -147,13 +168,13 @@ def spin(n: int, size: int, shard: np.ndarray) -> np.ndarray:
 
 
 def checked(quick: bool = True, cores: int | None = None) -> str:
-    """A job on 1, 2 and 4 processes, and what the simulation says of it."""
+    """A job on 1, 2 and 4 processes, and what the simulation says of it, from what it took with one."""
     tasks, n, size = (24, 2_000_000, 250_000) if quick else (60, 6_000_000, 1_000_000)
     cores = cores or spinney.parallel.default_threads()
     lines = [
         "### The simulation and the clock: equal tasks on processes here",
         "",
-        f"{tasks} tasks, {8 * size / 1e6:g} MB each way, {cores} cores.",
+        f"{tasks} tasks, {8 * size / 1e6:g} MB each way, {cores} cores. From one process: ",
         "",
         "| processes | measured, s | simulated, s | ratio | full first |",
         "|---:|---:|---:|---:|---|",
@@ -161,30 +182,45 @@ def checked(quick: bool = True, cores: int | None = None) -> str:
     job: Job | None = None
     for workers in (1, 2, 4):
         with spinney.on(f"local:{workers}"):
-            run = Pure(spin, n, size)
-            shards = [np.full(size, float(i)) for i in range(tasks)]
-            list(in_order(run, shards[: 2 * workers], 1))
-            started = time.perf_counter()
-            for _ in in_order(run, shards, 1):
-                pass
-            seconds = time.perf_counter() - started
-        if job is None:
-            began = time.perf_counter()
-            run(shards[0])
-            alone = time.perf_counter() - began
-            handling = max(
-                seconds / tasks - alone, 0.0
-            )  # what a task takes besides its work, mostly the driver's
-            job = Job(tasks, alone, 8.0 * size, 8.0 * size, prepare=handling / 2, reduce=handling / 2)
-        network = Network(bandwidth=2e9, latency=0.004)
-        found = simulated(replace(job), workers, network, cores)
+            seconds, driver = min(
+                _measured(Pure(spin, n, size), size, tasks) for _ in range(1 if quick else 3)
+            )
+        if job is None:  # what goes over no network is part of the driver's time and of the worker's
+            job = Job(tasks, seconds / tasks, 0.0, 0.0, prepare=driver / 2, reduce=driver / 2)
+            lines[2] += (
+                f"{1000 * job.work:.0f} ms of a worker and {1000 * driver:.1f} ms of the driver for a task."
+            )
+        found = simulated(job, workers, Network(latency=0.0), cores)
         lines.append(
             f"| {workers} | {seconds:.2f} | {found.seconds:.2f} | {found.seconds / seconds:.2f} | {found.first} |"
         )
     return "\n".join(lines) + "\n"
 
 
-if __name__ == "__main__":
-    if "--check" in sys.argv:
-        print(checked("--quick" in sys.argv))
+def _measured(run: Pure[np.ndarray], size: int, tasks: int) -> tuple[float, float]:
+    """Seconds of a pass, and seconds of the driver's processor for a task, once everything is warm."""
+    shards = [np.full(size, float(i)) for i in range(tasks)]
+    for _ in in_order(run, shards[:8], 1):
+        pass
+    began, used = time.perf_counter(), time.process_time()
+    for _ in in_order(run, shards, 1):
+        pass
+    return time.perf_counter() - began, (time.process_time() - used) / tasks
+
+
+def main() -> None:
+    """Print the prediction, after the check if it is asked for."""
+    options = argparse.ArgumentParser(prog="python -m benchmarks.cluster_simulator", description=main.__doc__)
+    options.add_argument(
+        "--check", action="store_true", help="run a job on 1, 2 and 4 processes here, and compare"
+    )
+    options.add_argument("--quick", action="store_true", help="a smaller job for the check")
+    options.add_argument("--cores", type=int, help="cores of this machine that are free (default: all)")
+    given = options.parse_args()
+    if given.check:
+        print(checked(given.quick, given.cores))
     print(prediction())
+
+
+if __name__ == "__main__":
+    main()

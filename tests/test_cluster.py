@@ -6,12 +6,11 @@ import json
 import operator
 import os
 import signal
-import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
 from cluster_tasks import bad_line, of_kept, slow, uneven
+from same_models import same_model
 
 import spinney
 from spinney import cluster as clusters
@@ -24,7 +23,7 @@ distributed = pytest.importorskip("distributed", reason="the extra dask is not i
 @pytest.fixture(scope="module")
 def client():
     """Two processes, for all tests."""
-    with clusters._local(2) as made:
+    with clusters.local_client(2) as made:
         yield made
 
 
@@ -81,7 +80,7 @@ def test_errors_of_tasks_are_those_of_the_user(client, tmp_path):
 def test_addresses_that_are_none(monkeypatch):
     with pytest.raises(OptionError, match="no cluster has the address lokal"), spinney.on("lokal"):
         pass
-    monkeypatch.setattr(clusters, "_TIMEOUT", "1s")
+    monkeypatch.setattr("spinney.cluster.clients.TIMEOUT", "1s")
     nowhere = spinney.on("tcp://127.0.0.1:1")
     with pytest.raises(OptionError, match="no scheduler answers at tcp:"), nowhere:
         pass
@@ -103,28 +102,6 @@ def test_a_worker_without_a_file(client, tmp_path):
     problems = clusters.worker_problems(facts, "missing.txt")
     assert len(problems) == 2
     assert "cannot read missing.txt" in problems[0][0]
-
-
-def same_model(one, other, tmp_path: Path) -> bool:
-    """Whether two models have the same tensors and the same facts but for times and threads."""
-    contents = []
-    for i, model in enumerate((one, other)):
-        path = tmp_path / f"{i}.spinney"
-        model.save(path)
-        raw = path.read_bytes()
-        (n,) = struct.unpack("<Q", raw[:8])
-        header = json.loads(raw[8 : 8 + n])
-        contents.append((raw[8 + n :], _without_times(header)))
-    return contents[0] == contents[1]
-
-
-def _without_times(value):
-    if isinstance(value, dict):
-        kept = {key: v for key, v in value.items() if "second" not in key and key not in ("threads", "crc32")}
-        return {key: _without_times(v) for key, v in kept.items()}
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        return _without_times(json.loads(value))
-    return [_without_times(v) for v in value] if isinstance(value, list) else value
 
 
 @pytest.fixture(scope="module")

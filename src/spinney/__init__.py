@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PACKAGES = (
-    "classes", "classify", "corpus", "embed", "evaluate", "inference", "lm", "optim", "parsing", "pipeline",
+    "classes", "classify", "cluster", "corpus", "embed", "evaluate", "inference", "lm", "optim", "parsing", "pipeline",
     "report", "serve", "structure", "tagging", "taxonomy", "trend",
 )  # fmt: skip
 

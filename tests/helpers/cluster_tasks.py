@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import numpy as np
@@ -30,3 +32,7 @@ def first_letter(path: str) -> str:
 
 def bad_line(i: int) -> None:
     raise InputError("3 columns where line 1 has 4", path="train.txt", line=i, remedy="add the missing label")
+
+
+def suicide(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

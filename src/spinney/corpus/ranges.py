@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from spinney.corpus.addresses import opened, size_of_file
 from spinney.corpus.batches import Batch, sentence_batches
-from spinney.corpus.compressed import FilePath, suffix
+from spinney.corpus.compressed import FilePath, is_address, suffix
 from spinney.corpus.lines import Block, OnError, ReadReport, parse_blocks
 from spinney.corpus.raw import tokenized_lines
 from spinney.corpus.vocabulary import Numbering
@@ -67,7 +67,10 @@ def ranges_of(path: FilePath) -> list[Range]:
     [(0, 17)]
     """
     size = size_of_file(path)
-    return [Range(os.fspath(path), at, min(at + RANGE, size)) for at in range(0, size, RANGE)]
+    name = os.fspath(path)
+    if not is_address(name):  # the folder that a worker runs in is another
+        name = os.path.abspath(name)
+    return [Range(name, at, min(at + RANGE, size)) for at in range(0, size, RANGE)]
 
 
 def range_batches(
