@@ -27,7 +27,7 @@ distributed = pytest.importorskip("distributed", reason="the extra dask is not i
 @pytest.fixture(scope="module")
 def client():
     """Two processes, for all tests."""
-    with clusters._local(2) as made:
+    with clusters.local_client(2) as made:
         yield made
 
 
