@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from spinney.cluster.arguments import LARGE_SHARED, Argument, Sealed, by_file, size_of
 from spinney.cluster.explaining import ATTEMPTS, explained, insisted, pause
 from spinney.cluster.messages import dumps
-from spinney.cluster.workers import wait_for_workers
+from spinney.cluster.workers import RETURN, wait_for_workers
 from spinney.cluster.working import called, opening
 from spinney.parallel import Pure, arguments_of
 from spinney.shared_files import Packed
@@ -76,7 +76,7 @@ class Call:
             if not lost:
                 break
             pause(attempt)
-            insisted(client, lambda: wait_for_workers(client))
+            insisted(client, lambda: wait_for_workers(client, RETURN))
             self.cluster.place([*self.shared.arguments, *self.own()], again=True)
             self.send()
         self.future = None

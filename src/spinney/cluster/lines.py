@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from spinney.cluster.answering import Answer, Job, Request, Stored, connect
 from spinney.cluster.explaining import ATTEMPTS, explained, given_up
 from spinney.cluster.messages import Inbox, dumps, framed, pickles, receive
-from spinney.cluster.workers import wait_for_workers
+from spinney.cluster.workers import RETURN, wait_for_workers
 from spinney.interrupts import uninterrupted
 from spinney.parallel import Kept, Pure, arguments_of
 from spinney.shared_files import Blocks, Loan, Maps, packed
@@ -258,7 +258,7 @@ class Lines:
         """Open lines to workers that have none yet; if no line is left, wait for a worker."""
         with explained(self.client):
             if not self._lines:
-                wait_for_workers(self.client)
+                wait_for_workers(self.client, RETURN)
             self._open_new()
         self._lost = len(self._lines) < self.threads
         self._looked = time.monotonic()

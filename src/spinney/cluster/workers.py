@@ -13,6 +13,7 @@ from spinney.errors import OptionError
 if TYPE_CHECKING:
     from distributed import Client
 
+RETURN = 300.0  # seconds in which a worker that was lost should have come back, on a busy machine, too
 _PACKAGES = ("spinney", "distributed", "numpy", "numba")
 
 
@@ -108,10 +109,10 @@ def checked_workers(client: Client) -> dict[str, dict[str, Any]]:
     return facts
 
 
-def wait_for_workers(client: Client) -> None:
+def wait_for_workers(client: Client, seconds: float = 60.0) -> None:
     """Wait a while for a worker: one that was killed is started again by its nanny."""
     try:
-        client.wait_for_workers(1, timeout=60)
+        client.wait_for_workers(1, timeout=seconds)
     except TimeoutError:
         raise OptionError("the cluster has no workers any more: start some, and run again") from None
 
