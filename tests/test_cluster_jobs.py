@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from cluster_job_tasks import where_it_lies
 from made_up_treebank import treebank
-from model_bits import model_bits
 from parsing_toys import TEXTS
+from same_models import model_bits
 from scipy import sparse
 
 import spinney

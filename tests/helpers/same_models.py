@@ -9,17 +9,18 @@ from pathlib import Path
 _RUN = ("threads", "checkpoint", "resume", "crc32")
 
 
-def same_model(one, other, tmp_path: Path) -> bool:
+def same_model(one, other, folder: Path) -> bool:
     """Whether two models have the same tensors and the same facts but for times and how the fit was run."""
-    contents = []
-    for i, model in enumerate((one, other)):
-        path = tmp_path / f"{i}.spinney"
-        model.save(path)
-        raw = path.read_bytes()
-        (n,) = struct.unpack("<Q", raw[:8])
-        header = json.loads(raw[8 : 8 + n])
-        contents.append((raw[8 + n :], _without_times(header)))
-    return contents[0] == contents[1]
+    return model_bits(one, folder) == model_bits(other, folder)
+
+
+def model_bits(model, folder: Path) -> tuple[bytes, object]:
+    """The tensors of a model as bytes, and its header without times and how the fit was run."""
+    path = folder / "bits.spinney"
+    model.save(path)
+    raw = path.read_bytes()
+    (n,) = struct.unpack("<Q", raw[:8])
+    return raw[8 + n :], _without_times(json.loads(raw[8 : 8 + n]))
 
 
 def _without_times(value):
