@@ -52,7 +52,7 @@ def main(quick: bool) -> None:
         warnings.simplefilter("ignore")
         for work in _jobs(Path(folder), quick):
             if work.name not in rows:
-                rows[work.name] = _timed(work, Path(folder), rounds=1 if quick else 3)
+                rows[work.name] = _timed(work, Path(folder), rounds=1 if quick else 2)
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 kept.write_text(json.dumps(rows, indent=1))
     publish("cluster", [_table(rows), checked(quick), prediction()], _comparisons(rows), quick)
@@ -60,7 +60,7 @@ def main(quick: bool) -> None:
 
 def _jobs(folder: Path, quick: bool) -> list[Work]:
     reviews = folder / "reviews.txt"
-    n = 20_000 if quick else 200_000
+    n = 20_000 if quick else 60_000
     with open(reviews, "w", encoding="utf-8") as file:
         file.writelines(" ".join(sentence) + "\n" for sentence in islice(review_sentences(), n))
     few = folder / "few.txt"
@@ -83,11 +83,11 @@ def _jobs(folder: Path, quick: bool) -> list[Work]:
     documents = folder / "documents.tsv"
     with open(documents, "w", encoding="utf-8") as file:
         file.write("label\ttext\n")
-        for review in islice(_reviews(), 2000 if quick else None):
+        for review in islice(_reviews(), 2000 if quick else 25_000):
             file.write(f"{'long' if len(review) > 1000 else 'short'}\t{review}\n")
     parsed = folder / "parsed.conllu"
     with lzma.open(corpus("parsed", "brown.conllu.xz"), "rt", encoding="utf-8") as packed:
-        parsed.write_text("".join(_blocks(packed, 5000 if quick else 60_000)), encoding="utf-8")
+        parsed.write_text("".join(_blocks(packed, 5000 if quick else 20_000)), encoding="utf-8")
     trees, dev = folder / "trees.mrg", folder / "dev.mrg"
     with zipfile.ZipFile(corpus("nltk", "treebank.zip")) as archive:
         names = sorted(name for name in archive.namelist() if name.endswith(".mrg"))
@@ -102,8 +102,8 @@ def _jobs(folder: Path, quick: bool) -> list[Work]:
     parsers = "parse fit", spinney.parsing.fit
     return [
         _work("HMM, batch", *texts, reviews, {**hmm, "em": "batch", "passes": 2}),
-        _work("HMM, batch, exact", *texts, reviews, {**hmm, "em": "batch", "k_best": "none"}),
-        _work("HMM, online", *texts, reviews, {**hmm, "batch_tokens": 65536}),
+        _work("HMM, online", *texts, reviews, hmm),
+        _work("HMM, online, larger batches", *texts, reviews, {**hmm, "batch_tokens": 65536}),
         _work("HMM of trees, batch", *texts, parsed, {**hmm, "em": "batch", "tree": True, "k_best": "none"}),
         _work("HMM of trees, online", *texts, parsed, {**hmm, "tree": True, "batch_tokens": 65536}),
         _work("CRF", *taggers, chunks, {"preset": "chunk", "lam": 1.0, "max_iter": 30}),
