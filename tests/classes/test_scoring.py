@@ -3,6 +3,9 @@
 import pytest
 
 from spinney.classes import fit
+from spinney.classes.plots import plot
+from spinney.errors import InputError
+from spinney.views import Note
 
 TEXT = [
     ["the|DET", f"{noun}|NOUN", f"{verb}|VERB", f"{other}|NOUN"]
@@ -49,3 +52,23 @@ def test_second_subjects_are_dropped_unless_asked_for(model, tmp_path):
         found = _found(model, composition=(str(file),), second_subjects=keep)["composition"][str(file)]
         assert found["second"] == "bare"
         assert (found["t-mult"]["items"], found["t-mult"]["n"]) == (items, n)
+
+
+def test_a_word_is_found_by_its_part_of_speech(model):
+    """As what it is most often (the order of the vocabulary), and what else it is said."""
+    vocabulary = model.vocabulary
+    first, second = sorted(("walk|NOUN", "walk|VERB"), key=vocabulary.words.index)
+    views = model.neighbours("Walk", top=1)
+    assert views[0].data()["word"] == first
+    assert [view.text for view in views if isinstance(view, Note)] == [f"Walk is also known as {second}"]
+    shown = {view.key: view.data() for view in model.views(word="ticket") if view.key}
+    assert shown["word"]["word"] == "ticket|NOUN"
+    assert not [view for view in model.views(word="ticket") if isinstance(view, Note)]
+    with pytest.raises(InputError, match="'tickle' is not among .*did you mean ticket"):
+        model.neighbours("tickle")
+
+
+def test_a_map_finds_words_by_their_part_of_speech(model, tmp_path):
+    plot(model, str(tmp_path / "map.tsv"), words=("fan", "sell", "Bone"))
+    places = (tmp_path / "map.tsv").read_text().splitlines()
+    assert [line.split("\t")[0] for line in places] == ["fan|NOUN", "sell|VERB", "bone|NOUN"]

@@ -11,9 +11,9 @@ from spinney.errors import OptionError
 from spinney.settings.classes import Inspect, Neighbours
 from spinney.structure import WordVectors
 from spinney.structure.classviews import ClassView, Floats, class_table
-from spinney.structure.words import known_word, largest
+from spinney.structure.words import known_word, largest, readings
 from spinney.structure.wordvectors import Metric
-from spinney.views import Extra, Facts, Table, View
+from spinney.views import Extra, Facts, Note, Table, View
 
 #: What people see of the facts of a fit, in this order, and by what name.
 NAMES = {
@@ -110,12 +110,14 @@ def inspection(model: WordClassModel, s: Inspect) -> list[View]:
     facts = {name: value for name, value in model.facts.items() if name != "trace"}
     views: list[View] = []
     if s.word is not None:
-        word = known_word(model.comparable_vectors(), s.word)
+        vectors = model.comparable_vectors()
+        word = known_word(vectors, s.word)
         of_word = model.classes_of_word(word)
         shown = class_views(model, [number for number, _ in of_word], s.top)
         views += [
             Extra("word", "", {"word": word, "classes": of_word}),
             _word_table(word, of_word, shown),
+            *_other_readings(vectors, s.word),
         ]
     else:
         shares = model.class_shares()
@@ -139,6 +141,12 @@ def inspection(model: WordClassModel, s: Inspect) -> list[View]:
 def _word_table(word: str, shares: Sequence[tuple[int, float]], shown: Sequence[ClassView]) -> Table:
     rows = [[number, f"{share:.0%}", view.listed()] for (number, share), view in zip(shares, shown)]
     return Table("", f"Classes of {word}", ["class", "share", "words"], rows)
+
+
+def _other_readings(vectors: WordVectors, word: str) -> list[View]:
+    """What else a word that was given without its part of speech could stand for."""
+    others = readings(vectors, word)[1:]
+    return [Note(f"{word} is also known as {', '.join(others)}", faint=True)] if others else []
 
 
 def transition_views(model: WordClassModel, shown: Sequence[ClassView]) -> list[View]:
@@ -175,6 +183,7 @@ def homonym_views(model: WordClassModel, top: int, title: str = "Words with seve
 def neighbours(model: WordClassModel, word: str, s: Neighbours) -> list[View]:
     """The words most similar to a word, and the classes of that word."""
     vectors = model.comparable_vectors()
+    others = _other_readings(vectors, word)
     word = known_word(vectors, word)
     measure = s.measure.replace("-", "_")
     kind, found = nearest(frequent(model, vectors, s.min_count, word), word, s.top, measure)
@@ -185,6 +194,7 @@ def neighbours(model: WordClassModel, word: str, s: Neighbours) -> list[View]:
         Facts("facts", "", {"word": word, "measure": s.measure}, {}),
         _word_table(word, of_word, shown),
         Table("", "Neighbours", ["word", kind], rows),
+        *others,
         Extra("neighbours", "", [{"word": other, kind: value} for other, value in found]),
     ]
 
