@@ -14,8 +14,8 @@ from spinney.checking import seed, whole
 from spinney.classes.card import CardLearner, chosen_device, device_name, engine
 from spinney.classes.em import Done, EMTraining, beginning
 from spinney.classes.learning import Corpus, Half, Learner, Messages, Trees
-from spinney.classes.model import Cells, Homonym, InClasses, WordClassModel
-from spinney.classes.relations import REST, kind_numbers, kinds_of
+from spinney.classes.model import Cells, EdgeKind, Homonym, InClasses, WordClassModel
+from spinney.classes.relations import REST, kind_by_name, kind_numbers, kinds_of
 from spinney.classes.statistics import Statistics
 from spinney.classes.stepsize import GAMMAS
 from spinney.corpus import TokenArrays, Vocabulary
@@ -464,9 +464,29 @@ class HiddenMarkov(WordClassModel):
         """``[child, parent]``, whatever the kind of edge."""
         return self.shared_transition_
 
-    def head_transitions(self) -> NDArray[np.float64]:
-        """``[child, parent]``, whatever the kind of edge."""
-        return self.shared_transition_
+    def head_transitions(self, *relations: str) -> NDArray[np.float64]:
+        """``[child, parent]`` in edges of these relations, or kinds of relations, taken together.
+
+        Names that the model does not know are left out; if it knows none of them, the relations that have no
+        transitions of their own count. Without names, and in a model with one kind of edge, all edges count.
+        """
+        if not relations or len(self.relations_) == 1:
+            return self.shared_transition_
+        number = kind_by_name(self.relations_)
+        chosen = sorted({number[name] for name in relations if name in number} or {number[REST]})
+        laws = self.transition_[chosen]
+        # P(child | parent, one of these kinds): each kind weighs as much as the parent has children of it.
+        weights = self.statistics_.tau[chosen].sum(axis=1)
+        weights = np.where(weights.sum(axis=0) > 0, weights, 1.0)
+        return np.asarray((laws * (weights / weights.sum(axis=0))[:, None, :]).sum(axis=0))
+
+    def edge_kinds(self) -> dict[str, EdgeKind]:
+        """The kinds of edges, with their relations and how often classes meet in them, if there are several kinds."""
+        self._check_fitted()
+        if len(self.relations_) == 1:
+            return {}
+        kinds = zip(self.relations_.items(), self.statistics_.tau)
+        return {name: EdgeKind(relations, counts) for (name, relations), counts in kinds}
 
     def reading(self, words: str | None = None, parser: str | None = None) -> Reading:
         """How text is read for it."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from spinney import progress
 from spinney.classes.model import WordClassModel
-from spinney.classes.views import class_order
+from spinney.classes.views import class_order, relation_transitions
 from spinney.corpus import writing, writing_bytes
 from spinney.errors import OptionError, SettingError
 from spinney.kinds import load_task
@@ -41,7 +41,7 @@ def plot(
     if s.what == "map":
         facts["map"] = _map(fitted, output, s.words)
     else:
-        matrix = fitted.transitions()
+        matrix = fitted.transitions() if s.relation is None else relation_transitions(fitted, s.relation)
         if matrix is None:
             raise OptionError("this model has no transitions between classes")
         _plot_transitions(output, matrix, class_order(fitted, matrix), fitted.is_tree)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
 from spinney.classes.model import WordClassModel
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.settings.classes import Inspect, Neighbours
 from spinney.structure import WordVectors
 from spinney.structure.classviews import ClassView, Floats, class_table
@@ -67,11 +68,22 @@ def likeliest(matrix: Floats, parent: int, top: int = 3) -> list[tuple[int, floa
     return [(i, float(column[i])) for i in largest(column, top) if column[i] > 0]
 
 
+def relation_transitions(model: WordClassModel, relation: str) -> Floats:
+    """``[child, parent]`` in edges of a relation that has transitions of its own, or of a kind of relations."""
+    kinds = model.edge_kinds()
+    if not kinds:
+        raise OptionError("this model has one matrix of transitions for all relations (fit trees with typed)")
+    known = [*kinds, *(one for kind in kinds.values() for one in kind.relations if one not in kinds)]
+    if relation not in known:
+        raise unknown_choice("relation must be", relation, known)
+    return cast(Floats, model.head_transitions(relation))
+
+
 def children(
-    model: WordClassModel, parents: Sequence[ClassView], top: int = 3
+    model: WordClassModel, parents: Sequence[ClassView], top: int = 3, relation: str | None = None
 ) -> list[tuple[ClassView, list[tuple[ClassView, float]]]]:
     """Classes, each with the likeliest below or after it; nothing where that is not known."""
-    matrix = model.transitions()
+    matrix = model.transitions() if relation is None else relation_transitions(model, relation)
     if matrix is None:
         return []
     below = {view.number: likeliest(matrix, view.number, top) for view in parents}
@@ -132,7 +144,9 @@ def inspection(model: WordClassModel, s: Inspect) -> list[View]:
     names = NAMES if s.word is None and s.only is None else {}
     views.insert(0, Facts("facts", "", facts, names))
     views.append(Extra("largest_classes", "", [view.as_dict() for view in shown]))
-    views += transition_views(model, shown)
+    views += transition_views(model, shown, s.relation)
+    if s.word is None and s.only is None and s.relation is None:
+        views += relation_views(model)
     if s.homonyms:
         views += homonym_views(model, 20)
     return views
@@ -149,9 +163,11 @@ def _other_readings(vectors: WordVectors, word: str) -> list[View]:
     return [Note(f"{word} is also known as {', '.join(others)}", faint=True)] if others else []
 
 
-def transition_views(model: WordClassModel, shown: Sequence[ClassView]) -> list[View]:
+def transition_views(
+    model: WordClassModel, shown: Sequence[ClassView], relation: str | None = None
+) -> list[View]:
     """A line for each class: its words, and those of the likeliest classes below or after it."""
-    below = children(model, shown)
+    below = children(model, shown, relation=relation)
     if not below:
         return []
     link = "most likely below it" if model.is_tree else "most likely after it"
@@ -160,7 +176,30 @@ def transition_views(model: WordClassModel, shown: Sequence[ClassView]) -> list[
         for parent, some in below
     ]
     numbers = {str(view.number): [[child.number, p] for child, p in some] for view, some in below}
-    return [Table("", "Transitions", ["class", link], rows), Extra("transitions", "", numbers)]
+    title = "Transitions" if relation is None else f"Transitions of {relation}"
+    return [Table("", title, ["class", link], rows), Extra("transitions", "", numbers)]
+
+
+def relation_views(model: WordClassModel, top: int = 2) -> list[View]:
+    """A line for each kind of edge that has its own transitions: its share, and the classes that meet most often."""
+    counts = {name: kind.counts for name, kind in model.edge_kinds().items()}
+    total = sum(float(one.sum()) for one in counts.values())
+    if not total:
+        return []
+    best = {name: [divmod(i, len(one)) for i in largest(one.ravel(), top)] for name, one in counts.items()}
+    numbers = sorted({number for pairs in best.values() for pair in pairs for number in pair})
+    named = {view.number: view.named(3) for view in class_views(model, numbers, 4)}
+    rows = [
+        [
+            name,
+            f"{counts[name].sum() / total:.1%}",
+            "  ·  ".join(f"{named[child]} ← {named[parent]}" for child, parent in pairs),
+        ]
+        for name, pairs in best.items()
+    ]
+    shares = {name: float(one.sum()) / total for name, one in counts.items()}
+    table = Table("", "Relations", ["relation", "share", "most frequent: class ← class of the head"], rows)
+    return [table, Extra("relations", "", shares)]
 
 
 def homonym_views(model: WordClassModel, top: int, title: str = "Words with several classes") -> list[View]:

@@ -225,7 +225,16 @@ class Evaluate(WordTests, WordsOf, Common):
     panel = OUTPUT
     bless: Annotated[str | None, File, "File of concepts, words and their relations, such as BLESS."] = None
     composition: Annotated[
-        tuple[str, ...], Repeated, File, "File of clause pairs with scores, such as ELLDIS or ELLSIM."
+        tuple[str, ...],
+        Repeated,
+        File,
+        "File of clause or phrase pairs with scores, such as GS2011, ELLDIS, ELLSIM or ML2010.",
+    ] = ()
+    deviance: Annotated[
+        tuple[str, ...],
+        Repeated,
+        File,
+        "File of adjectives with nouns, each pair acceptable or deviant: Welch's test of their plausibility.",
     ] = ()
     second_subjects: Annotated[bool, "Composition: keep second subjects (and fans do too)."] = False
     measure: Annotated[Comparing, "How two words are compared."] = "hellinger"
@@ -250,6 +259,9 @@ class Inspect(Common):
     classes: Annotated[int, AtLeast(1), COUNT, "Number of classes to show, the largest ones."] = 20
     only: Annotated[int | None, AtLeast(0), COUNT, "Show only this class."] = None
     word: Annotated[str | None, "Show only the classes of this word."] = None
+    relation: Annotated[
+        str | None, "Show the transitions of this relation, if relations have their own (fit with typed)."
+    ] = None
     homonyms: Annotated[bool, "Show words that belong to several classes."] = False
 
 
@@ -270,11 +282,16 @@ class Plot(Common):
     panel = OUTPUT
     what: Annotated[Literal["map", "transitions"], "What to draw."] = "map"
     words: Annotated[tuple[str, ...] | None, "Words on the map (default: the 60 most frequent)."] = None
+    relation: Annotated[str | None, "Transitions: those of this relation, if relations have their own."] = (
+        None
+    )
 
     def check(self) -> None:
         super().check()
         if self.what != "map":
             self.no_effect("words", when="unless {what} is map")
+        if self.what != "transitions":
+            self.no_effect("relation", when="unless {what} is transitions")
 
 
 @dataclass(frozen=True, kw_only=True)
