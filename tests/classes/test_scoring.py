@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import linkage
 
 from spinney.classes import fit
 from spinney.classes.plots import plot
+from spinney.corpus import sentence_arrays
 from spinney.errors import InputError, OptionError, SettingError
 from spinney.evaluate import (
     bless_boxes,
@@ -15,7 +17,7 @@ from spinney.evaluate import (
     read_comparisons,
     read_deviance,
 )
-from spinney.views import Note
+from spinney.views import Note, Outline
 
 TEXT = [
     ["the|DET", f"{noun}|NOUN", f"{verb}|VERB", f"{other}|NOUN"]
@@ -179,3 +181,71 @@ def test_deviance_needs_hidden_classes(tmp_path):
     clusters = fit(TEXT, method="brown", classes=3)
     with pytest.raises(SettingError, match="fit with the method hmm"):
         clusters.evaluate(None, deviance=(str(tmp_path / "an.txt"),))
+
+
+def test_clusters_confusions_and_dendrogram(typed, tmp_path):
+    file = tmp_path / "kinds.csv"
+    file.write_text("word,category\nfan,animate\ndog,animate\nticket,thing\nbone,thing\nunicorn,animate\n")
+    rows = typed.comparable_vectors().rows([f"{word}|NOUN" for word in ("fan", "dog", "ticket", "bone")])
+    roots = np.sqrt(rows / rows.sum(axis=1, keepdims=True))
+    apart = [((a - b) ** 2).sum() for i, a in enumerate(roots) for b in roots[i + 1 :]]
+    for how in ("complete", "average", "single"):
+        views = typed.evaluate(None, categories=(str(file),), clusters=True, linkage=how)
+        found = {view.key: view.data() for view in views if view.key}["categories"][str(file)]
+        np.testing.assert_allclose(found["dendrogram"], linkage(apart, how), atol=1e-6)
+        assert [word for word, _, _ in found["assigned"]] == ["fan", "dog", "ticket", "bone"]
+        counts = [
+            [
+                sum(one == (kind, cluster) for one in ((k, c) for _, k, c in found["assigned"]))
+                for kind in ("animate", "thing")
+            ]
+            for cluster in range(2)
+        ]
+        assert found["confusion"] == {"categories": ["animate", "thing"], "counts": counts}
+        (tree,) = [view for view in views if isinstance(view, Outline)]
+        (root,) = tree.roots
+        assert root.size == 4
+        assert root.note == f"{found['dendrogram'][-1][2]:.3g}"
+        (table,) = [view for view in views if view.title.startswith("Clusters and categories")]
+        assert [row[:3] for row in table.rows] == [[i, *row] for i, row in enumerate(counts)]
+    assert not [v for v in typed.evaluate(None, categories=(str(file),)) if isinstance(v, Outline)]
+
+
+def test_tokens_in_context_stand_beside_words(model, tmp_path):
+    """Each token where its own posterior puts it; a word out of context as without tokens, up to turns of the map."""
+    sentences = [TEXT[0], TEXT[-1], ["the|DET", "walk|NOUN", "sell|VERB", "walk|NOUN"]]
+    chosen = {"words": ("fan", "buy", "bone"), "context": sentences, "tokens": ("walk|NOUN", "sell")}
+    facts, table = plot(model, str(tmp_path / "map.tsv"), top=2, **chosen)
+    vocabulary = model.vocabulary
+    arrays = sentence_arrays(sentences, vocabulary=vocabulary)
+    places = [
+        i
+        for word in ("walk|NOUN", "sell|VERB")
+        for i in np.flatnonzero(arrays.ids == vocabulary.encode([word])[0])[:2].tolist()
+    ]
+    rows = model.comparable_vectors().rows(["fan|NOUN", "buy|VERB", "bone|NOUN"])
+    expected = np.sqrt(np.vstack([rows, model.posteriors(arrays)[sorted(places)]]))
+    got = np.array([place for _, *place in facts.data()["map"]])
+    gram = expected - expected.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(gram, full_matrices=False)
+    best = (left[:, :2] * sizes[:2]) @ (left[:, :2] * sizes[:2]).T
+    np.testing.assert_allclose(got @ got.T, best, atol=1e-5)
+    lines = (tmp_path / "map.tsv").read_text().splitlines()
+    assert [line.split("\t")[0] for line in lines][:3] == ["fan|NOUN", "buy|VERB", "bone|NOUN"]
+    assert len(lines) == 3 + len(places)
+    assert any(row[1] == "the|DET [walk|NOUN] sell|VERB walk|NOUN" for row in table.rows)
+    with pytest.raises(InputError, match=r"'dog\|NOUN' does not occur in the text"):
+        plot(model, "map.tsv", words=("fan", "buy", "bone"), context=[["walk|NOUN"]], tokens=("dog",))
+    with pytest.raises(SettingError, match="give context and tokens"):
+        plot(model, "map.tsv", tokens=("dog",))
+    with pytest.raises(OptionError, match="one class for each word"):
+        plot(fit(TEXT, classes=3), "map.tsv", context=TEXT, tokens=("dog",))
+
+
+def test_a_dendrogram_is_drawn(model, tmp_path):
+    pytest.importorskip("matplotlib")
+    (facts,) = plot(model, str(tmp_path / "d.svg"), what="dendrogram", words=("fan", "buy", "bone", "dog"))
+    assert sorted(facts.data()["words"]) == ["bone|NOUN", "buy|VERB", "dog|NOUN", "fan|NOUN"]
+    assert (tmp_path / "d.svg").read_text().startswith("<?xml")
+    with pytest.raises(SettingError, match="at least three words"):
+        plot(model, str(tmp_path / "d.svg"), what="dendrogram", words=("fan", "buy"))

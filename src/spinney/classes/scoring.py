@@ -27,7 +27,7 @@ from spinney.evaluate import (
 from spinney.evaluate.composition import Structure
 from spinney.evaluate.ellipsis import ClausePair
 from spinney.evaluate.phrases import PhrasePair
-from spinney.evaluate.wordtests import category_scores, similarity_scores
+from spinney.evaluate.wordtests import category_scores, cluster_views, similarity_scores
 from spinney.model import Applied
 from spinney.settings.classes import Apply, Evaluate
 from spinney.structure import WordVectors
@@ -109,9 +109,13 @@ def vector_tests(vectors: WordVectors, s: Evaluate, measure: Any) -> list[View]:
         keys = ("pearson", "spearman", "n", "pairs", "coverage")
         views += _scores("similarity", "Word similarity", found, keys)
     if s.categories:
-        found = {file: category_scores(vectors, file, measure, s.level, s.pos) for file in s.categories}
+        found = {
+            file: category_scores(vectors, file, measure, s.level, s.pos, s.linkage) for file in s.categories
+        }
         of_categories = ("purity", "entropy", "clusters", "n", "words", "pos")
         views += _scores("categories", "Categorisation", found, of_categories)
+        for file, row in found.items() if s.clusters else []:
+            views += cluster_views(basename(file), row)
     return views
 
 

@@ -132,7 +132,7 @@ class _Tests:
                 self._analogies(vectors, scores, items, s.analogies)
             if self.categories:
                 scores["categories"] = {
-                    name: category_scores(vectors, file, self.measure, s.level, s.pos)
+                    name: category_scores(vectors, file, self.measure, s.level, s.pos, s.linkage)
                     for name, file in self.categories.items()
                 }
             if s.sentiment:

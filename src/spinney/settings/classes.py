@@ -27,7 +27,7 @@ from spinney.settings import (
 from spinney.settings.declared import settings_dataclass as dataclass
 from spinney.settings.explain import Explained
 from spinney.settings.text import TextFiles, WordsOf
-from spinney.settings.words import Comparing, KnownWords, WordTests
+from spinney.settings.words import Comparing, KnownWords, Linkage, WordTests
 
 Variant = Literal["two-sided", "predictive"]
 
@@ -238,9 +238,12 @@ class Evaluate(WordTests, WordsOf, Common):
     ] = ()
     second_subjects: Annotated[bool, "Composition: keep second subjects (and fans do too)."] = False
     measure: Annotated[Comparing, "How two words are compared."] = "hellinger"
+    clusters: Annotated[bool, "Categories: show the clusters, their confusions and the dendrogram."] = False
 
     def check(self) -> None:
         super().check()
+        if not self.categories:
+            self.no_effect("clusters", when="without {categories}")
         if not self.composition:
             self.no_effect("second_subjects", when="without {composition}")
 
@@ -276,20 +279,38 @@ class Neighbours(Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plot(Common):
-    """``plot``: a map of words, or the transitions between classes, as a picture."""
+class Plot(TextFiles, Common):
+    """``plot``: a map or a dendrogram of words, or the transitions between classes, as a picture."""
 
     panel = OUTPUT
-    what: Annotated[Literal["map", "transitions"], "What to draw."] = "map"
-    words: Annotated[tuple[str, ...] | None, "Words on the map (default: the 60 most frequent)."] = None
+    what: Annotated[Literal["map", "dendrogram", "transitions"], "What to draw."] = "map"
+    words: Annotated[tuple[str, ...] | None, "Words to draw (default: the 60 most frequent)."] = None
+    context: Annotated[
+        str | Any | None, File, "Map: text whose tokens of the words in {tokens} are drawn, too."
+    ] = None
+    tokens: Annotated[tuple[str, ...] | None, "Words whose tokens in {context} are drawn."] = None
+    top: Annotated[int, AtLeast(1), COUNT, "Maximum number of tokens of each word in {tokens}."] = 20
+    parser: Annotated[str | None, File, "Parser for plain text in {context} (default: as in training)."] = (
+        None
+    )
+    linkage: Annotated[Linkage, "Dendrogram: how far apart two clusters are."] = "complete"
     relation: Annotated[str | None, "Transitions: those of this relation, if relations have their own."] = (
         None
     )
 
     def check(self) -> None:
         super().check()
+        if self.what == "transitions":
+            self.no_effect("words", when="with {what} transitions")
+        if (self.context is None) != (self.tokens is None):
+            raise SettingError("tokens in context need a text and words: give {context} and {tokens}")
         if self.what != "map":
-            self.no_effect("words", when="unless {what} is map")
+            self.no_effect("context", "tokens", when="unless {what} is map")
+        if self.context is None:
+            reading = ("format", "text", "header", "encoding", "on_error", "parser")
+            self.no_effect("top", *reading, when="without {context}")
+        if self.what != "dendrogram":
+            self.no_effect("linkage", when="unless {what} is dendrogram")
         if self.what != "transitions":
             self.no_effect("relation", when="unless {what} is transitions")
 
