@@ -80,6 +80,8 @@ class HiddenMarkov(WordClassModel):
 
     kind = "classes/HiddenMarkov"
     _card: str | None = None  # the device of torch that passes messages, while the model learns
+    _best: Statistics | None = None  # while it learns: the best on held-out text, if a later pass was worse
+    _row = -1  # the row of the trace that tells of its statistics
 
     def __init__(
         self,
@@ -105,7 +107,7 @@ class HiddenMarkov(WordClassModel):
         text: TokenArrays,
         *,
         dev: TokenArrays | None = None,
-        init: WordClasses | HiddenMarkov | None = None,
+        init: WordClasses | HiddenMarkov | Literal["random", "uniform"] | None = None,
         checkpoint: FilePath | None = None,
         reading: Mapping[str, Any] | None = None,
     ) -> Self:
@@ -121,7 +123,8 @@ class HiddenMarkov(WordClassModel):
             Word classes to start from, such as Brown clusters (as the thesis advises), or a model. A model whose
             training was interrupted (a checkpoint) continues as if it had not been, within a pass of online EM if
             need be, and its facts tell of all passes; any other is trained further, and if it has fewer classes,
-            these are split.
+            these are split. ``"uniform"`` is the random start of the thesis, and ``"random"``, the default, one that
+            EM leaves sooner.
         checkpoint
             A model file to write after each pass; give it as ``init`` to continue.
         reading
@@ -133,6 +136,8 @@ class HiddenMarkov(WordClassModel):
         card = chosen_device(
             self.how.device, self.how.k_best in ("auto", "none") and self.how.epsilon is None
         )
+        if isinstance(init, str) and init not in ("random", "uniform"):
+            raise unknown_choice("init must be", init, ("random", "uniform"))
         if not checked_text(text).n_tokens:
             raise InputError("there are no words to learn from")
         if self.n_classes > len(text.vocabulary):
@@ -151,7 +156,7 @@ class HiddenMarkov(WordClassModel):
         self.facts: dict[str, Any] = {"reading": dict(reading or {}), "revived": 0, "trace": []}
         self.statistics_: Statistics = beginning(self, corpus, init)
         self.gamma_ = GAMMAS[0] if self.how.gamma == "search" else float(self.how.gamma)
-        self._done, self._half, searched = Done(), Half(), False
+        self._done, self._half, self._best, self._row, searched = Done(), Half(), None, -1, False
         if isinstance(init, HiddenMarkov) and init.n_classes == self.n_classes:
             self._done = Done(steps=init._done.steps)
             if not init._done.finished:
@@ -179,7 +184,10 @@ class HiddenMarkov(WordClassModel):
         """Take over how far an interrupted training had come; whether it had found its γ."""
         self._done = init._done
         self.facts["trace"], self.facts["revived"] = list(init.facts["trace"]), init.facts.get("revived", 0)
-        if (init.how.batch_tokens, init.random_state) == (self.how.batch_tokens, self.random_state):
+        if init._best is not None:
+            self._best = init._best.copy()
+        order = [(one.how.batch_tokens, one.how.shuffle, one.random_state) for one in (init, self)]
+        if order[0] == order[1]:
             self._half = init._half  # the same batches in the same order
         if self.how.gamma != init.how.gamma or (self.how.gamma == "search" and "gammas" not in init.facts):
             return False
@@ -277,8 +285,8 @@ class HiddenMarkov(WordClassModel):
             "parameters": V * C + len(self.relations_) * C * C + C,
             "gamma": self.gamma_ if self.how.em == "online" else None,
             "passes": sum(1 for _ in trace),
-            "log_likelihood": trace[-1]["log_likelihood"] if trace else None,
-            "dev_log_likelihood": trace[-1].get("dev") if trace else None,
+            "log_likelihood": trace[self._row]["log_likelihood"] if trace else None,
+            "dev_log_likelihood": trace[self._row].get("dev") if trace else None,
             "device": None if card is None else device_name(card),
             "precision": None if card is None else self._precision,
             "seconds": seconds,
@@ -552,6 +560,8 @@ class HiddenMarkov(WordClassModel):
             "rho": statistics.rho,
             "counts": self.vocabulary_.counts,
         }
+        if self._best is not None:
+            tensors |= {f"best_{name}": getattr(self._best, name) for name in ("omega", "mass", "tau", "rho")}
         return Contents(header, tensors, {"words": self.vocabulary_.words})
 
     @classmethod
@@ -559,25 +569,19 @@ class HiddenMarkov(WordClassModel):
         """The model that a file holds."""
         relations, facts = model.fact("relations", dict), model.fact("facts", dict)
         how = {setting.name for setting in settings_of(HiddenMarkovSettings)}
+        model.fact("settings", dict).setdefault(
+            "shuffle", "pieces"
+        )  # what there was before there was a choice
         with model.checked():
             fitted = cls(**model.settings({*_SETTINGS, *how}))
-        # Copies: training may go on from here, and kernels are compiled for arrays that can be written to.
-        omega = np.array(model.tensor("omega", fitted.how.dtype, ndim=2, low=0))
-        mass, rho = (np.array(model.tensor(name, np.float64, low=0)) for name in ("mass", "rho"))
-        tau, counts = (
-            np.array(model.tensor("tau", np.float64, ndim=3, low=0)),
-            model.tensor("counts", np.int64, low=0),
-        )
-        words = model.texts("words")
-        V, C = omega.shape
-        with model.checked():
             fitted._check()
-            if not 2 <= C <= fitted.n_classes or len(words) != V:
-                raise OptionError("its sizes do not match")
-            if (mass.shape, tau.shape, rho.shape) != ((C,), (len(relations), C, C), (C,)):
-                raise OptionError("the shapes of its arrays do not match")
-            if not np.allclose(mass, omega.sum(axis=0, dtype=np.float64), rtol=1e-3, atol=1e-3 * mass.mean()):
-                raise OptionError("its totals do not match its counts")
+        counts, words = model.tensor("counts", np.int64, low=0), model.texts("words")
+        statistics = _read_statistics(model, fitted, len(words), len(relations))
+        if "best_omega" in model.tensors:
+            fitted._best = _read_statistics(model, fitted, len(words), len(relations), "best_")
+            if fitted._best.n_classes != statistics.n_classes:
+                raise model.error("damaged: its best pass has another number of classes")
+        with model.checked():
             fitted.vocabulary_ = Vocabulary(tuple(words), counts, model.header.get("unknown"))
         fitted.relations_ = _read_relations(model, relations)
         done = Done(model.fact("passes", int), model.fact("steps", int), model.fact("finished", bool))
@@ -588,7 +592,7 @@ class HiddenMarkov(WordClassModel):
             raise model.error("damaged: it does not record how its text was read")
         fitted.facts, fitted.gamma_ = facts, model.fact("gamma", float)
         fitted._half, gain = _read_half(model)
-        fitted.statistics_ = Statistics(omega, mass, tau, rho, gain)
+        fitted.statistics_ = replace(statistics, gain=gain)
         return fitted
 
 
@@ -621,6 +625,25 @@ def _is_trace(rows: object) -> bool:
         and {"seconds", "log_likelihood"} <= set(row)
         for row in rows
     )
+
+
+def _read_statistics(
+    model: ModelFile, fitted: HiddenMarkov, n_words: int, n_kinds: int, prefix: str = ""
+) -> Statistics:
+    """Counts from a file, if they fit each other."""
+    # Copies: training may go on from here, and kernels are compiled for arrays that can be written to.
+    omega = np.array(model.tensor(f"{prefix}omega", fitted.how.dtype, ndim=2, low=0))
+    mass, rho = (np.array(model.tensor(prefix + name, np.float64, low=0)) for name in ("mass", "rho"))
+    tau = np.array(model.tensor(f"{prefix}tau", np.float64, ndim=3, low=0))
+    V, C = omega.shape
+    with model.checked():
+        if not 2 <= C <= fitted.n_classes or n_words != V:
+            raise OptionError("its sizes do not match")
+        if (mass.shape, tau.shape, rho.shape) != ((C,), (n_kinds, C, C), (C,)):
+            raise OptionError("the shapes of its arrays do not match")
+        if not np.allclose(mass, omega.sum(axis=0, dtype=np.float64), rtol=1e-3, atol=1e-3 * mass.mean()):
+            raise OptionError("its totals do not match its counts")
+    return Statistics(omega, mass, tau, rho)
 
 
 def _read_half(model: ModelFile) -> tuple[Half, float]:

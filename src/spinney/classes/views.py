@@ -22,6 +22,7 @@ NAMES = {
     "placed": "placed", "classes": "classes", "kinds_of_edges": "kinds of edges", "parameters": "parameters",
     "passes": "passes", "log_likelihood": "log-likelihood per token", "perplexity": "perplexity",
     "dev_log_likelihood": "held-out log-likelihood per token", "dev_perplexity": "held-out perplexity",
+    "best_pass": "best pass on held-out text",
     "ami": "mutual information, nats per pair", "gamma": "gamma", "device": "device",
     "precision": "precision of products", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "unknown_share": "unknown words", "skipped": "bad sentences skipped",

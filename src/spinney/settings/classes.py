@@ -82,6 +82,11 @@ class Exchange(Clusters, Spread):
     ] = None
     passes: Annotated[int, AtLeast(1), ROUNDS, "Maximum number of passes over the words."] = 20
 
+    def check(self) -> None:
+        super().check()
+        if self.init in ("uniform", "split"):
+            raise SettingError(f"{{init}} {self.init} is a start of the method hmm: give random, or a method")
+
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenMarkovSettings(Settings):
@@ -97,6 +102,10 @@ class HiddenMarkovSettings(Settings):
         float | None, AtLeast(0), Below(1), "Keep all but this share of a message, at most k_best entries."
     ] = None
     batch_tokens: Annotated[int, AtLeast(1), COUNT, "Online EM: tokens in a batch."] = 8192
+    shuffle: Annotated[
+        Literal["pieces", "sentences"],
+        "Online EM: what is put in random order, parts of the text or sentences.",
+    ] = "pieces"
     gamma: Annotated[
         float | Literal["search"], Above(0), AtMost(1), "Online EM: the step size is 1/(delay + t)^gamma."
     ] = 0.6
@@ -117,7 +126,10 @@ class HiddenMarkovSettings(Settings):
         float, AtLeast(0), AMOUNT, "With typed: weight of the matrix shared by all relations."
     ] = 0.1
     patience: Annotated[
-        int | None, AtLeast(1), ROUNDS, "Stop after this many passes without progress on dev."
+        int | None,
+        AtLeast(1),
+        ROUNDS,
+        "Stop after this many passes without progress on dev, and go back to the best.",
     ] = None
     dtype: Annotated[Literal["float32", "float64"], "Precision of the statistics."] = "float32"
     device: Annotated[str, "Where it learns: cpu, cuda, cuda:1."] = "auto"
@@ -136,7 +148,7 @@ class HiddenMarkovSettings(Settings):
         ):
             raise SettingError("on a card messages are exact: give no {k_best} or {epsilon}, or {device} cpu")
         if self.em == "batch":
-            self.no_effect("batch_tokens", "gamma", "delay", "finish", when="with {em} batch")
+            self.no_effect("batch_tokens", "shuffle", "gamma", "delay", "finish", when="with {em} batch")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,9 +163,9 @@ class Hidden(HiddenMarkovSettings, Words, Spread):
         int | None, AtLeast(2), COUNT, "Number of classes (default: by the text, or as in the initial model)."
     ] = None
     init: Annotated[
-        Literal["brown", "exchange", "random", "split"] | str | Any,
+        Literal["brown", "exchange", "random", "uniform", "split"] | str | Any,
         File,
-        "Initial classes: a method, a file of classes, or a model.",
+        "Initial classes: a method, a file of classes, or a model; uniform is the random start of the thesis.",
     ] = "brown"
     root: Annotated[bool | None, "Brown, exchange: count the start of a sentence as a word."] = None
     refine: Annotated[int, AtLeast(0), ROUNDS, "Brown: passes of the exchange algorithm at the end."] = 0
@@ -183,9 +195,9 @@ class Hidden(HiddenMarkovSettings, Words, Spread):
             self.no_effect("refine", when="unless {init} is brown")
         if self.init != "exchange":
             self.no_effect("variant", when="unless {init} is exchange")
-        if self.init in ("random", "split"):
+        if self.init in ("random", "uniform", "split"):
             self.no_effect("root", when=f"with {{init}} {self.init}")
-        given = self.init not in ("brown", "exchange", "random", "split")
+        given = self.init not in ("brown", "exchange", "random", "uniform", "split")
         if given:
             self.no_effect("start", when="with classes or a model in {init}")
         elif self.start is None and self.init != "split":
