@@ -16,6 +16,7 @@ from spinney.classes.em import Done, EMTraining, beginning
 from spinney.classes.learning import Corpus, Half, Learner, Messages, Trees
 from spinney.classes.model import Cells, EdgeKind, Homonym, InClasses, WordClassModel
 from spinney.classes.relations import REST, kind_by_name, kind_numbers, kinds_of
+from spinney.classes.representations import Representation, cell, token_rows
 from spinney.classes.statistics import Statistics
 from spinney.classes.stepsize import GAMMAS
 from spinney.corpus import TokenArrays, Vocabulary
@@ -501,16 +502,22 @@ class HiddenMarkov(WordClassModel):
         reading = super().reading(words, parser)
         return replace(reading, tree=self.structure == "tree", relations=len(self.relations_) > 1)
 
-    def cells(self, what: str, top: int, reading: Reading) -> Cells:
+    def cells(self, what: str, top: int, reading: Reading, roots: bool = False) -> Cells:
         """What writes the class of each token: the likeliest, or the probabilities of several."""
-        if what not in ("viterbi", "posterior"):
+        if what not in get_args(Representation):
             return super().cells(what, top, reading)
 
         def of_tokens(batch: Sequence[Tokens]) -> list[str]:
             arrays = batch_arrays(batch, self.vocabulary_, reading)
             if what == "viterbi":
                 return [str(i) for i in self.predict(arrays).tolist()]
-            return [posterior_cell(row, top) for row in self.posteriors(arrays)]
+            blocks: dict[Representation, str] = {"posterior": "", "type": "w" if what == "both" else ""}
+            columns = [
+                [cell(row, top, prefix=prefix, roots=roots) for row in token_rows(self, arrays, block)]
+                for block, prefix in blocks.items()
+                if what in (block, "both")
+            ]
+            return ["|".join(one for one in parts if one != "|") or "|" for parts in zip(*columns)]
 
         return of_tokens
 
@@ -597,20 +604,6 @@ class HiddenMarkov(WordClassModel):
 
 
 _SETTINGS = ("n_classes", "structure", "typed", "random_state")
-
-
-def posterior_cell(row: Any, top: int) -> str:
-    """The likeliest classes with their probabilities, as the tagger's pattern ``%value`` reads them.
-
-    Examples
-    --------
-    >>> posterior_cell(np.array([0.05, 0.0, 0.94, 0.01]), 2)
-    '2:0.94|0:0.05'
-    """
-    top = min(top, len(row))
-    best = np.argpartition(-row, top - 1)[:top]
-    best = best[np.argsort(-row[best], kind="stable")]
-    return "|".join(f"{i}:{row[i]:.3g}" for i in best.tolist() if row[i] >= 5e-4) or "|"
 
 
 def _is_whole(value: object, least: int) -> bool:

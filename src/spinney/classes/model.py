@@ -123,7 +123,7 @@ class WordClassModel(Model):
         """How text is read for it, trees and all."""
         return replace(Reading.of(self.facts, words, parser), tree=self.is_tree, relations=False)
 
-    def cells(self, what: str, top: int, reading: Reading) -> Cells:
+    def cells(self, what: str, top: int, reading: Reading, roots: bool = False) -> Cells:
         """What writes ``what`` of each token (see :class:`spinney.settings.classes.Apply`)."""
         if what not in ("class", "path"):
             raise OptionError(f"{what}: this model has only one class for each word (ask for class or path)")

@@ -40,11 +40,11 @@ def applied(model: WordClassModel, data: Any, s: Apply) -> Applied:
     """The sentences of a text with the class of each token in a column of its own, a record for each."""
     what = s.what or ("viterbi" if model.contextual else "class")
     reading = model.reading(s.words, s.parser)
-    if what in ("class", "path"):
+    if what in ("class", "path", "type"):
         reading = replace(reading, tree=False, relations=False)
     if hasattr(model, "threads"):
         model.threads = s.threads
-    cells = model.cells(what, s.top, reading)
+    cells = model.cells(what, s.top, reading, s.roots)
     report, facts = ReadReport(), {}
     batches = sentence_batches(data, s, reading, report)
 

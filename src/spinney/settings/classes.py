@@ -218,16 +218,21 @@ class Apply(WordsOf, Common):
 
     panel = OUTPUT
     what: Annotated[
-        Literal["class", "path", "viterbi", "posterior"] | None,
+        Literal["class", "path", "viterbi", "posterior", "type", "both"] | None,
         "What to write (default: viterbi if the classes depend on the context, otherwise class).",
     ] = None
-    top: Annotated[int, AtLeast(1), COUNT, "Maximum number of classes per token, for posterior."] = 16
+    top: Annotated[int, AtLeast(1), COUNT, "Maximum number of classes per token, for posterior and type."] = (
+        16
+    )
+    roots: Annotated[
+        bool, "Write square roots of probabilities: linear models then have Hellinger kernels."
+    ] = False
     before_label: Annotated[bool, "Put the new column before the last one."] = False
 
     def check(self) -> None:
         super().check()
-        if self.what != "posterior":
-            self.no_effect("top", when="unless {what} is posterior")
+        if self.what not in ("posterior", "type", "both"):
+            self.no_effect("top", "roots", when="unless {what} is posterior, type or both")
 
 
 @dataclass(frozen=True, kw_only=True)
