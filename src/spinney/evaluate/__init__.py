@@ -82,7 +82,9 @@ from spinney.evaluate.significance import (
     mcnemar,
     paired_bootstrap,
     paired_bootstrap_f1,
+    pearson_of_pairs,
     spearman_of_pairs,
+    welch_t,
 )
 from spinney.evaluate.wordsim import common_pos, correlations, lookup, read_word_pairs, word_similarity
 
@@ -155,6 +157,7 @@ __all__ = [
     "paired_bootstrap_f1",
     "pairwise_rows",
     "parseval",
+    "pearson_of_pairs",
     "plot_confusion",
     "purity_and_entropy",
     "read_analogies",
@@ -175,5 +178,6 @@ __all__ = [
     "tagging_scores",
     "transitive",
     "uas_of_counts",
+    "welch_t",
     "word_similarity",
 ]

@@ -200,6 +200,37 @@ def composition_correlation(
     >>> round(scores["pearson"], 3), scores["n"], scores["items"]
     (1.0, 2, 3)
     """
+    known, rows = composition_items(vectors, comparisons, T, operator, structure, measure, second=second)
+    return {
+        **correlations(*rows[known].T),
+        "n": int(known.sum()),
+        "items": len(known),
+        "coverage": float(known.mean()) if len(known) else 0.0,
+    }
+
+
+def composition_items(
+    vectors: WordVectors,
+    comparisons: Iterable[Compared],
+    T: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    operator: Operator = "t-mult",
+    structure: Structure = "tree",
+    measure: Measure = "hellinger",
+    *,
+    second: Literal["composed", "bare"] = "composed",
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """What :func:`composition_correlation` correlates: whether all words are known, and similarity beside score.
+
+    Examples
+    --------
+    >>> from spinney.evaluate.phrases import Phrase, PhrasePair
+    >>> vectors = WordVectors(["law", "new", "rule"], [[0.9, 0.1], [0.5, 0.5], [0.9, 0.1]])
+    >>> law, rule, odd = (Phrase("adjective-noun", noun, "new") for noun in ("law", "rule", "quark"))
+    >>> pairs = [PhrasePair(law, odd, 2.0), PhrasePair(law, rule, 6.0)]
+    >>> known, rows = composition_items(vectors, pairs, operator="add", measure="cosine")
+    >>> known.tolist(), rows.round(6).tolist()
+    ([False, True], [[0.0, 2.0], [1.0, 6.0]])
+    """
     if second not in ("composed", "bare"):
         raise OptionError(
             f"second must be 'composed' or 'bare', not {second!r}",
@@ -210,23 +241,21 @@ def composition_correlation(
     finders = {pos: lookup(vectors, pos) for pos in ("NOUN", "VERB", "ADJ")}
     operators = (operator, operator if second == "composed" else "baseline")
     sides: list[list[NDArray[np.float64]]] = [[], []]
-    human = []
-    for compared in comparisons:
+    known = np.zeros(len(comparisons), bool)
+    for i, compared in enumerate(comparisons):
         both = (compared.first, compared.second)
         words = [[one.head_word, *((d.word, d.pos) for d in one.dependents)] for one in both]
         found = [[finders[pos](word) for word, pos in some] for some in words]
         if None in found[0] + found[1]:
             continue
-        human.append(compared.score)
+        known[i] = True
         for side, one, keys, how in zip(sides, both, found, operators):
             side.append(_composed(_distributions(vectors, keys), one.dependents, T, how, structure))
-    first, last = (np.reshape(side, (len(human), vectors.dimension)) for side in sides)
-    return {
-        **correlations(similarity(first, last, measure), human),
-        "n": len(human),
-        "items": len(comparisons),
-        "coverage": len(human) / len(comparisons) if comparisons else 0.0,
-    }
+    first, last = (np.reshape(side, (int(known.sum()), vectors.dimension)) for side in sides)
+    rows = np.zeros((len(comparisons), 2))
+    rows[known, 0] = similarity(first, last, measure)
+    rows[:, 1] = [compared.score for compared in comparisons]
+    return known, rows
 
 
 def _composed(

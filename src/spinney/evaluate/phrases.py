@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from spinney.corpus.compressed import FilePath
 from spinney.corpus.lines import fields, read_lines
@@ -188,20 +188,13 @@ def deviance_scores(
     >>> round(found["deviant"], 3), round(found["acceptable"], 3), round(found["t"], 2), found["coverage"]
     (0.339, 0.731, -9.75, 1.0)
     """
-    adjective, noun = lookup(vectors, "ADJ"), lookup(vectors, "NOUN")
-    known = [
-        (v, u, one.deviant)
-        for one in phrases
-        if (v := adjective(one.adjective)) is not None and (u := noun(one.noun)) is not None
-    ]
-    adjectives, nouns = [v for v, _, _ in known], [u for _, u, _ in known]
-    deviant = np.array([one for _, _, one in known], bool)
+    known, rows = deviance_items(vectors, phrases, T, structure)
+    scores, deviant = rows[known, 0], rows[known, 1] > 0
     if min(deviant.sum(), (~deviant).sum()) < 2:
         raise InputError(
             f"{deviant.sum()} deviant and {(~deviant).sum()} acceptable phrases have vectors: "
             "a test needs two of each"
         )
-    scores = deviance(_dense(vectors, nouns), _dense(vectors, adjectives), T, structure)
     return {
         **deviance_test(scores[deviant], scores[~deviant]),
         "deviant": float(scores[deviant].mean()),
@@ -209,8 +202,30 @@ def deviance_scores(
         "n_deviant": int(deviant.sum()),
         "n_acceptable": int((~deviant).sum()),
         "phrases": len(phrases),
-        "coverage": len(known) / len(phrases),
+        "coverage": float(known.mean()),
     }
+
+
+def deviance_items(
+    vectors: WordVectors, phrases: Sequence[JudgedPhrase], T: ArrayLike, structure: Structure = "tree"
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """What :func:`deviance_scores` tests: whether both words are known, and plausibility beside deviance (1 or 0).
+
+    Examples
+    --------
+    >>> vectors = WordVectors(["old", "dog"], [[0.9, 0.1], [0.9, 0.1]])
+    >>> phrases = [JudgedPhrase("old", "dog", False), JudgedPhrase("old", "idea", True)]
+    >>> known, rows = deviance_items(vectors, phrases, [[0.9, 0.2], [0.1, 0.8]])
+    >>> known.tolist(), rows.round(3).tolist()
+    ([True, False], [[0.764, 0.0], [0.0, 1.0]])
+    """
+    adjective, noun = lookup(vectors, "ADJ"), lookup(vectors, "NOUN")
+    keys = [(adjective(one.adjective), noun(one.noun)) for one in phrases]
+    known = np.array([None not in pair for pair in keys], bool)
+    # A word that is not known has a vector of zeros.
+    v, u = (_dense(vectors, [pair[side] or "" for pair in keys]) for side in (0, 1))
+    plausible = deviance(u, v, T, structure) * known
+    return known, np.column_stack([plausible, [float(one.deviant) for one in phrases]])
 
 
 def _dense(vectors: WordVectors, keys: Sequence[str]) -> Any:

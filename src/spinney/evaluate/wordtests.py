@@ -5,19 +5,65 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spinney.errors import about
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney.errors import InputError, about
 from spinney.evaluate.categorisation import categorise, read_categories
-from spinney.evaluate.measures import Measure
+from spinney.evaluate.measures import Measure, similarity
+from spinney.evaluate.significance import BootstrapResult, Statistic, paired_bootstrap
 from spinney.evaluate.wordsim import common_pos, lookup, read_word_pairs, word_similarity
 from spinney.settings.words import Linkage
 from spinney.structure import WordVectors
 from spinney.views import Node, Outline, Table, View, grown
+
+_RESAMPLES = 2000  # draws of the bootstrap: p-values down to 0.001
 
 
 def similarity_scores(vectors: WordVectors, file: str, measure: Measure) -> dict[str, Any]:
     """Word similarity on the pairs of a file."""
     with about(file):
         return word_similarity(vectors, read_word_pairs(file), measure)
+
+
+def pair_items(
+    vectors: WordVectors, file: str, measure: Measure
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Of each pair of a file whether both words are known, and its similarity beside the score of people."""
+    find = lookup(vectors)
+    pairs = [(find(first), find(second), score) for first, second, score in read_word_pairs(file)]
+    known = np.array([None not in (first, second) for first, second, _ in pairs], bool)
+    # A word that is not known has a vector of zeros; such pairs are left out of comparisons.
+    left = vectors.rows([first or "" for first, _, _ in pairs])
+    right = vectors.rows([second or "" for _, second, _ in pairs])
+    return known, np.column_stack([similarity(left, right, measure), [score for _, _, score in pairs]])
+
+
+def paired_difference(
+    baseline: tuple[NDArray[np.bool_], NDArray[Any]],
+    system: tuple[NDArray[np.bool_], NDArray[Any]],
+    statistic: Statistic,
+    seed: int,
+) -> dict[str, Any]:
+    """A paired bootstrap on the items that both models know; only their number ``n`` where these are too few.
+
+    Examples
+    --------
+    >>> known, right = np.ones(40, bool), np.arange(40) % 2 == 0
+    >>> found = paired_difference((known, right), (known, known), lambda items: float(items.mean()), 0)
+    >>> found["n"], found["difference"], found["p_value"] < 0.01
+    (40, 0.5, True)
+    """
+    both = system[0] & baseline[0]
+    result: BootstrapResult | None = None
+    if both.any():
+        try:
+            result = paired_bootstrap(
+                baseline[1][both], system[1][both], statistic, resamples=_RESAMPLES, random_state=seed
+            )
+        except InputError:
+            result = None
+    return {"n": int(both.sum()), **(result._asdict() if result else {})}
 
 
 def category_scores(

@@ -256,6 +256,11 @@ class Evaluate(WordTests, WordsOf, Common):
     second_subjects: Annotated[bool, "Composition: keep second subjects (and fans do too)."] = False
     measure: Annotated[Comparing, "How two words are compared."] = "hellinger"
     clusters: Annotated[bool, "Categories: show the clusters, their confusions and the dendrogram."] = False
+    against: Annotated[
+        str | Any | None,
+        File,
+        "Another model to score on similarity, composition, deviance and text, with a test of the differences.",
+    ] = None
 
     def check(self) -> None:
         super().check()
