@@ -52,7 +52,7 @@ def against_views(model: WordClassModel, data: Any, s: Evaluate) -> list[View]:
         )
     given: Any = s.against
     other: WordClassModel = load_task(given, "classes") if isinstance(given, str) else given
-    if data is not None and other.vocabulary.words != model.vocabulary.words:
+    if data is not None and set(other.vocabulary.words) != set(model.vocabulary.words):
         raise OptionError(
             "likelihoods of models with different vocabularies cannot be compared: "
             "fit both with the same words, or leave out the text"
