@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ import pytest
 from spinney.classes import em
 from spinney.classes.expecting import expectations
 from spinney.classes.hidden import HiddenMarkov
-from spinney.classes.learning import Corpus
+from spinney.classes.learning import Corpus, Learner
 from spinney.classes.relations import class_edges
-from spinney.classes.statistics import Statistics, classes_start, random_start, split
+from spinney.classes.shuffling import batches_of
+from spinney.classes.statistics import Statistics, classes_start, random_start, split, uniform_start
 from spinney.corpus import Labels, Vocabulary, sentence_arrays
 from spinney.errors import InputError, ModelFileError, NotFittedError, OptionError
 from spinney.inference.forests import TokenForest
@@ -535,3 +537,131 @@ def test_matrix_products_have_their_threads_back():
     for thread in threads:
         thread.join()
     assert [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"] == before
+
+
+def test_the_uniform_start_is_that_of_the_thesis():
+    """All counts from U[0, 1], whatever the frequencies of words; the same seed gives the same start."""
+    counts = np.array([1000, 1, 1, 1] * 500)
+    first, again = (uniform_start(counts, 3, 2, np.random.default_rng(4), np.float64) for _ in range(2))
+    assert np.array_equal(first.omega, again.omega)
+    assert 0 <= first.omega.min() < 0.01 < 0.99 < first.omega.max() <= 1
+    np.testing.assert_allclose(first.omega.mean(axis=0), 0.5, atol=0.03)
+    np.testing.assert_allclose(first.omega[::4].mean(), 0.5, atol=0.03)
+    np.testing.assert_allclose(first.tau.sum(), first.omega.sum())
+    text = drawn_text()
+    how = {"em": "batch", "passes": 2, "random_state": 3, "threads": 1}
+    starts = {init: HiddenMarkov(3, **how).fit(text, init=init) for init in ("random", "uniform")}
+    plain = HiddenMarkov(3, **how).fit(text)
+    assert np.array_equal(starts["random"].statistics_.omega, plain.statistics_.omega)
+    assert not np.array_equal(starts["uniform"].statistics_.omega, plain.statistics_.omega)
+    with pytest.raises(OptionError, match="init must be random or uniform, not 'brown'"):
+        HiddenMarkov(3).fit(text, init="brown")
+
+
+class Scripted(HiddenMarkov):
+    """Keeps its statistics after each pass, and can be stopped."""
+
+    stop_after = 0
+
+    def save(self, path):
+        super().save(path)
+        self.seen = [*getattr(self, "seen", []), self.statistics_.copy()]
+        if len(self.seen) == self.stop_after:
+            raise KeyboardInterrupt
+
+
+def scripted_values(monkeypatch, values):
+    """What held-out text is worth after each pass."""
+    script = iter(values)
+    monkeypatch.setattr(Learner, "log_likelihood", lambda *_: float(next(script)))
+
+
+@pytest.mark.parametrize("method", ["online", "batch"])
+@pytest.mark.parametrize(
+    ("values", "best"),
+    [([1, 4, 3, 2, 0], 2), ([5, 4, 3, 2], 1), ([1, 2, 3, 4, 5, 6], 6), ([1, 3, 2, 5, 4, 4], 4)],
+)
+def test_patience_goes_back_to_the_best_pass(tmp_path, monkeypatch, method, values, best):
+    """Whether patience ended training or the passes did."""
+    text = drawn_text()
+    dev = drawn_dev(text)
+    how = {"em": method, "passes": 6, "patience": 3, "threads": 1}
+    how |= {"batch_tokens": 100, "finish": False} if method == "online" else {}
+    scripted_values(monkeypatch, values)
+    model = Scripted(3, **how).fit(text, dev=dev, checkpoint=tmp_path / "c.spinney")
+    expected = model.seen[best - 1]
+    assert np.array_equal(model.statistics_.omega, expected.omega)
+    assert np.array_equal(model.statistics_.tau, expected.tau)
+    assert model.facts.get("best_pass") == (None if best == len(values) else best)
+    assert model.facts["dev_log_likelihood"] == values[best - 1] / dev.n_tokens
+    assert model.facts["log_likelihood"] == model.facts["trace"][best - 1]["log_likelihood"]
+    kept = HiddenMarkov.load(tmp_path / "c.spinney")
+    assert np.array_equal(kept.statistics_.omega, expected.omega)
+    assert kept._best is None
+
+
+@pytest.mark.parametrize("finish", [False, True])
+@pytest.mark.parametrize("stop", [1, 2, 3, 4])
+def test_the_best_pass_survives_an_interruption(tmp_path, monkeypatch, finish, stop):
+    """The checkpoint has the best pass as long as a later one was worse; the end has the same bits."""
+    text, values = drawn_text(), [1, 4, 3, 2, 9]
+    how = {"passes": 6, "patience": 2, "threads": 1, "batch_tokens": 100, "finish": finish}
+    scripted_values(monkeypatch, values)
+    whole = HiddenMarkov(3, **how).fit(text, dev=drawn_dev(text))
+    scripted_values(monkeypatch, values)
+    stopped = Scripted(3, **how)
+    stopped.stop_after = stop
+    with pytest.raises(KeyboardInterrupt):
+        stopped.fit(text, dev=drawn_dev(text), checkpoint=tmp_path / "c.spinney")
+    kept = HiddenMarkov.load(tmp_path / "c.spinney")
+    assert (kept._best is not None) == (stop in (3, 4))
+    scripted_values(monkeypatch, values[stop:])
+    rest = HiddenMarkov(3, **how).fit(text, dev=drawn_dev(text), init=kept)
+    assert whole.facts["best_pass"] == rest.facts["best_pass"] == 2
+    assert np.array_equal(whole.statistics_.omega, rest.statistics_.omega)
+    assert np.array_equal(whole.statistics_.tau, rest.statistics_.tau)
+    assert whole.facts["dev_log_likelihood"] == rest.facts["dev_log_likelihood"]
+
+
+@pytest.mark.parametrize("tree", [False, True])
+def test_sentences_in_random_order(tree):
+    """Every sentence once a pass, with its own heads and relations, in an order that seed and pass decide."""
+    text = drawn_text(tree=tree, sentences=60)
+    corpus = Corpus(text, tree)
+    batches = batches_of(corpus, 40, np.random.default_rng(1), "sentences")
+    sizes = [sum(piece.n_tokens for piece in batch) for batch in batches]
+    assert len(batches) == max(1, round(text.n_tokens / 40)) == len(sizes)
+    assert max(sizes) - min(sizes) <= 2 * np.diff(text.offsets).max()
+
+    def told(arrays):
+        ends = arrays.offsets.tolist()
+        columns = [
+            arrays.ids,
+            *([arrays.heads] if tree else []),
+            *(one.ids for one in arrays.labels.values()),
+        ]
+        return [tuple(tuple(c[a:b].tolist()) for c in columns) for a, b in pairwise(ends)]
+
+    drawn = [one for batch in batches for piece in batch for one in told(piece)]
+    assert sorted(drawn) == sorted(told(text))
+    assert drawn != told(text)
+    later = batches[2:]
+    assert [told(piece) for batch in later for piece in batch] == [
+        told(piece) for i in range(2, len(batches)) for piece in batches[i]
+    ]
+
+
+def test_shuffled_sentences_have_the_same_bits_on_any_threads(tmp_path):
+    text = drawn_text()
+    how = {"passes": 2, "batch_tokens": 100, "shuffle": "sentences"}
+    one, four = (HiddenMarkov(4, threads=n, **how).fit(text) for n in (1, 4))
+    assert np.array_equal(one.statistics_.omega, four.statistics_.omega)
+    assert np.array_equal(one.statistics_.tau, four.statistics_.tau)
+    pieces = HiddenMarkov(4, threads=1, **how | {"shuffle": "pieces"}).fit(text)
+    assert not np.array_equal(one.statistics_.omega, pieces.statistics_.omega)
+    stopped = Stopping(4, threads=1, **how)
+    stopped.stop_after = 1
+    with pytest.raises(KeyboardInterrupt):
+        stopped.fit(text, checkpoint=tmp_path / "half.spinney")
+    rest = HiddenMarkov(4, threads=1, **how).fit(text, init=HiddenMarkov.load(tmp_path / "half.spinney"))
+    assert np.array_equal(one.statistics_.omega, rest.statistics_.omega)

@@ -124,6 +124,7 @@ def test_factsof_a_hidden_markov_model(facts, data, tmp_path):
         ["--epsilon", 0.01, "--k-best", "auto", "--init", "exchange", "--variant", "predictive"],
         ["--init", "split", "--start", 2, "--split-passes", 1, "--noise", 0.4],
         ["--init", "brown", "--start", 2, "--refine", 1, "--root"],
+        ["--init", "uniform", "--shuffle", "sentences"],
     ],
 )
 def test_ways_to_learn_a_hidden_markov_model(facts, data, tmp_path, options):
@@ -397,6 +398,71 @@ def test_eval_of_relations_and_composition(facts, data, tmp_path):
         assert found["second"] == "bare"
         assert len(found) == operators + 1
         assert found["add"]["n"] == 2
+
+
+def test_a_typed_tree_evaluates_by_relation(facts, refused, data, tmp_path):
+    phrases, judged = tmp_path / "phrases.txt", tmp_path / "judged.txt"
+    phrases.write_text(
+        "p1 compoundnouns 1 dog tree cat wood 4\np1 compoundnouns 1 bird tree cat dog 2\n"
+        "p1 verbobjects 1 dog sees cat hears 6\np1 verbobjects 1 wood finds bird hears 3\n"
+    )
+    judged.write_text("the dog acceptable\na cat acceptable\nsees wood deviant\nhears bird deviant\n")
+    found = facts("eval", data / "typed", "--composition", phrases)["composition"][str(phrases)]
+    assert list(found) == ["noun-noun", "verb-object"]
+    assert {"t-mult", "t-mult, shared"} <= set(found["verb-object"])
+    scores = facts("eval", data / "tree", "--deviance", judged)["deviance"][str(judged)]
+    assert (scores["n_deviant"], scores["n_acceptable"]) == (2, 2)
+    assert scores["t"] < 0  # determiners hang on nouns, verbs do not
+    assert set(facts("inspect", data / "typed")["relations"]) == {"other", "det", "nsubj"}
+    assert facts("inspect", data / "typed", "--relation", "det")["transitions"]
+    assert "did you mean nsubj?" in refused("inspect", data / "typed", "--relation", "nsub")
+    assert "fit trees with typed" in refused("inspect", data / "tree", "--relation", "det")
+    assert "fit with the method hmm" in refused("eval", data / "brown", "--deviance", judged)
+
+
+def test_clusters_of_categories(facts, spinney, data):
+    options = [
+        "eval",
+        data / "typed",
+        "--categories",
+        data / "kinds.csv",
+        "--linkage",
+        "single",
+        "--pos",
+        "any",
+    ]
+    found = facts(*options)["categories"][str(data / "kinds.csv")]
+    assert len(found["assigned"]) == 8
+    assert len(found["dendrogram"]) == 7
+    shown = spinney(*options, "--clusters")[1]
+    assert "Clusters and categories: kinds.csv" in shown
+    assert "8 words" in shown
+
+
+def test_words_are_found_without_their_part_of_speech(facts, data):
+    assert facts("neighbours", data / "typed", "Dog")["word"] == "dog|NOUN"
+    assert facts("inspect", data / "typed", "--word", "sees")["word"]["word"] == "sees|VERB"
+
+
+def test_tokens_in_context(facts, refused, data, tmp_path):
+    options = ["--words", "dog,sees,the", "--tokens", "cat,hears", "--top", 3]
+    plot = ["plot", data / "typed", tmp_path / "map.tsv"]
+    found = facts(*plot, *options, "--context", data / "dev.conllu")
+    assert len(found["map"]) == 9
+    assert found["tokens"][0]["context"].count("[") == 1
+    assert "--context and --tokens" in refused(*plot, "--tokens", "cat")
+    assert "--top has no effect without --context" in refused(*plot, "--top", 3)
+
+
+def test_roots_of_both_posteriors(spinney, data):
+    what = ["--format", "lines", "--what", "both", "--top", 3]
+    plain = spinney("apply", data / "chain", data / "dev.txt", *what)[1].split()
+    roots = spinney("apply", data / "chain", data / "dev.txt", *what, "--roots")[1].split()
+    for one, root in zip(plain[1::2], roots[1::2], strict=True):
+        pairs = zip(one.split("|"), root.split("|"), strict=True)
+        for (name, p), (same, r) in ((a.split(":"), b.split(":")) for a, b in pairs):
+            assert name == same
+            assert float(r) ** 2 == pytest.approx(float(p), rel=2e-2)
 
 
 def test_the_likelihood_of_a_clustering(facts, data):

@@ -636,8 +636,14 @@ _BLESS = [
 _CATEGORIES = [b',category,word\n0,"tree, fruit",apple\n1,animal-land,dog\n2,x,\n']
 _COMPOSITION = [
     b"participant\tsent1\tsent2\tscore\np1\tfan buy ticket and man does too\tfan bribe ticket and man does too\t5\n"
-    b"p2\tfan buy ticket and man does too\tfan bribe ticket and man does too\t6\n"
+    b"p2\tfan buy ticket and man does too\tfan bribe ticket and man does too\t6\n",
+    b"participant verb subject object landmark input hilo\np20 provide family home supply 4 HIGH\n",
 ]
+_PHRASES = [
+    b"p1 adjectivenouns 1 new law old rule 5\np2 compoundnouns 1 tax law law book 3\n"
+    b"p1 verbobjects 2 tax pay law use 7\n"
+]
+_DEVIANCE = [b"adjective noun class\nblind numbness acceptable\nacademic-j_bladder-n deviant\n"]
 _LABELLED = [b"1 a joy .\n0 a bore .\n"]
 _DATED = [
     b"text,date,n\nA joy,2001-05-03,1\nA bore,2002-01-01,2.5\nso so,2003-07,3\n",
@@ -713,6 +719,8 @@ def _readers() -> dict[str, Reader]:
         "bless": Reader(_BLESS, _evaluation("read_bless")),
         "categories": Reader(_CATEGORIES, _evaluation("read_categories")),
         "composition": Reader(_COMPOSITION, _evaluation("read_composition")),
+        "phrase-pairs": Reader(_PHRASES, _evaluation("read_comparisons")),
+        "deviance": Reader(_DEVIANCE, _evaluation("read_deviance")),
         "labelled-sentences": Reader(_LABELLED, _evaluation("read_labelled_sentences")),
         "sentiment-trees": Reader(_TREES, _evaluation("read_sentiment_trees")),
     }

@@ -14,6 +14,7 @@ from spinney.classes.model import WordClassModel
 from spinney.classes.pairs import PairCounts, pair_counts
 from spinney.classes.placing import place
 from spinney.classes.recipes import fit
+from spinney.classes.representations import token_rows
 from spinney.classes.sampling import sample
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "pair_counts",
     "place",
     "sample",
+    "token_rows",
 ]

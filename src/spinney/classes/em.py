@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from spinney.classes.learning import Corpus, Half, Pass, shuffled_batches, step_sizes
+from spinney.classes.learning import Corpus, Half, Pass, step_sizes
 from spinney.classes.relations import class_edges
-from spinney.classes.statistics import Statistics, classes_start, random_start, split
+from spinney.classes.shuffling import batches_of
+from spinney.classes.statistics import Statistics, classes_start, random_start, split, uniform_start
 from spinney.classes.stepsize import gamma_scores
 from spinney.errors import OptionError
 from spinney.files import FilePath
@@ -29,13 +30,18 @@ class Done(NamedTuple):
     finished: bool = False
 
 
-def beginning(model: HiddenMarkov, corpus: Corpus, init: WordClasses | HiddenMarkov | None) -> Statistics:
+def beginning(
+    model: HiddenMarkov,
+    corpus: Corpus,
+    init: WordClasses | HiddenMarkov | Literal["random", "uniform"] | None,
+) -> Statistics:
     """The statistics that training begins with."""
     dtype, kinds, counts = np.dtype(model.how.dtype), len(model.relations_), model.vocabulary_.counts
     rng = _rng(model, 0)
-    if init is None:
+    if init is None or isinstance(init, str):
         size = model.n_classes if model.how.start is None else model.how.start
-        return random_start(counts, size, kinds, rng, dtype)
+        start = uniform_start if init == "uniform" else random_start
+        return start(counts, size, kinds, rng, dtype)
     if not isinstance(init, WordClasses):
         old = init.statistics_
         return Statistics(old.omega.astype(dtype), old.mass.copy(), old.tau.copy(), old.rho.copy(), old.gain)
@@ -66,6 +72,7 @@ class EMTraining:
             model.how.batch_tokens,
             model.how.delay,
             model.random_state,
+            model.how.shuffle,
         )
         model.facts["gammas"] = {str(gamma): value for gamma, value in found.items()}
         model.gamma_ = max(found, key=found.__getitem__)
@@ -83,6 +90,7 @@ class EMTraining:
                 model.statistics_, model._done = halves, Done()
         while model._done.passes < model.how.passes and not self._waited_enough():
             self._pass()
+        self._go_back()
         if model.how.em == "online" and model.how.finish:
             self._pass(last=True)
         model._done = model._done._replace(finished=True)
@@ -91,15 +99,37 @@ class EMTraining:
 
     def _waited_enough(self) -> bool:
         """Whether the last passes, those before an interruption among them, brought no progress on held-out text."""
+        patience, values = self.model.how.patience, self._held_out_values()
+        if patience is None or not values or len(values) - 1 - values.index(max(values)) < patience:
+            return False
+        self.model.facts["stopped_early"] = True
+        return True
+
+    def _held_out_values(self) -> list[float]:
+        """How likely held-out text was after each pass with all classes; none if it is not to choose between them."""
         model = self.model
         if self.held_out is None or model.how.patience is None:
-            return False
+            return []
         rows = [row for row in model.facts["trace"] if row["classes"] == model.n_classes]
-        values = [row["dev"] for row in rows[len(rows) - model._done.passes :] if "dev" in row]
-        if not values or len(values) - 1 - values.index(max(values)) < model.how.patience:
-            return False
-        model.facts["stopped_early"] = True
-        return True
+        return [row["dev"] for row in rows[len(rows) - model._done.passes :] if "dev" in row]
+
+    def _keep_best(self) -> None:
+        """Before a pass, which changes it in place: keep what there is, if it is the best so far on held-out text."""
+        model = self.model
+        if self._held_out_values() and model._best is None and not model._half.batches:
+            model._best = model.statistics_.copy()
+
+    def _go_back(self) -> None:
+        """After the passes: take what was best on held-out text, if that was not the last pass."""
+        model, values = self.model, self._held_out_values()
+        if model._best is None or not values:
+            return
+        back = len(values) - values.index(max(values))
+        row = model.facts["trace"][-back]
+        with uninterrupted():
+            model.statistics_, model._best, model._row = model._best, None, -back
+            model.facts["best_pass"] = row["pass"]
+        log.info("going back to pass %d, the best on held-out text: %.4f", row["pass"], row["dev"])
 
     def _pass(self, last: bool = False) -> None:
         """One pass over the text. It is counted once it is whole: an interrupt leaves its beginning, or none of it."""
@@ -107,6 +137,8 @@ class EMTraining:
         batch, C = last or model.how.em == "batch", model.statistics_.n_classes
         name = f"{'batch' if batch else 'online'} EM, {C} classes, pass {done + 1}"
         started, before = time.perf_counter(), 0.0 if batch else model._half.seconds
+        if not last:
+            self._keep_best()
         with task(name, total=n) as work:
             statistics, found = self._batch_pass(work, last) if batch else self._online_pass(work)
         row = {
@@ -124,9 +156,13 @@ class EMTraining:
             model._done = model._done._replace(passes=done if last else done + 1, finished=last)
             model.facts["revived"] += found.revived
             model.facts["trace"].append(row)
+            model._row = -1
+            values = [] if last else self._held_out_values()
+            if values and values.index(max(values)) == len(values) - 1:
+                model._best = None  # what there is now is better
         dev = f", held out {row['dev']:.4f}" if "dev" in row else ""
-        values = name, row["log_likelihood"], dev, row["seconds"]
-        log.info("%s: log-likelihood per token %.4f%s, %.1f s", *values)
+        told = name, row["log_likelihood"], dev, row["seconds"]
+        log.info("%s: log-likelihood per token %.4f%s, %.1f s", *told)
         if self.checkpoint is not None and not last:
             model.save(self.checkpoint)
 
@@ -141,7 +177,7 @@ class EMTraining:
     def _online_pass(self, work: Task) -> tuple[Statistics, Pass]:
         model, C = self.model, self.model.statistics_.n_classes
         done = model._done.passes
-        batches = shuffled_batches(self.corpus, model.how.batch_tokens, _rng(model, done, C))
+        batches = batches_of(self.corpus, model.how.batch_tokens, _rng(model, done, C), model.how.shuffle)
         if not 0 < model._half.batches <= len(batches):
             model._half = Half()
             model.statistics_.scaled(self.corpus.arrays.n_tokens / len(batches))

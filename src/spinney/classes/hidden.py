@@ -14,8 +14,9 @@ from spinney.checking import seed, whole
 from spinney.classes.card import CardLearner, chosen_device, device_name, engine
 from spinney.classes.em import Done, EMTraining, beginning
 from spinney.classes.learning import Corpus, Half, Learner, Messages, Trees
-from spinney.classes.model import Cells, Homonym, InClasses, WordClassModel
-from spinney.classes.relations import REST, kind_numbers, kinds_of
+from spinney.classes.model import Cells, EdgeKind, Homonym, InClasses, WordClassModel
+from spinney.classes.relations import REST, kind_by_name, kind_numbers, kinds_of
+from spinney.classes.representations import Representation, cell, token_rows
 from spinney.classes.statistics import Statistics
 from spinney.classes.stepsize import GAMMAS
 from spinney.corpus import TokenArrays, Vocabulary
@@ -80,6 +81,8 @@ class HiddenMarkov(WordClassModel):
 
     kind = "classes/HiddenMarkov"
     _card: str | None = None  # the device of torch that passes messages, while the model learns
+    _best: Statistics | None = None  # while it learns: the best on held-out text, if a later pass was worse
+    _row = -1  # the row of the trace that tells of its statistics
 
     def __init__(
         self,
@@ -105,7 +108,7 @@ class HiddenMarkov(WordClassModel):
         text: TokenArrays,
         *,
         dev: TokenArrays | None = None,
-        init: WordClasses | HiddenMarkov | None = None,
+        init: WordClasses | HiddenMarkov | Literal["random", "uniform"] | None = None,
         checkpoint: FilePath | None = None,
         reading: Mapping[str, Any] | None = None,
     ) -> Self:
@@ -121,7 +124,8 @@ class HiddenMarkov(WordClassModel):
             Word classes to start from, such as Brown clusters (as the thesis advises), or a model. A model whose
             training was interrupted (a checkpoint) continues as if it had not been, within a pass of online EM if
             need be, and its facts tell of all passes; any other is trained further, and if it has fewer classes,
-            these are split.
+            these are split. ``"uniform"`` is the random start of the thesis, and ``"random"``, the default, one that
+            EM leaves sooner.
         checkpoint
             A model file to write after each pass; give it as ``init`` to continue.
         reading
@@ -133,6 +137,8 @@ class HiddenMarkov(WordClassModel):
         card = chosen_device(
             self.how.device, self.how.k_best in ("auto", "none") and self.how.epsilon is None
         )
+        if isinstance(init, str) and init not in ("random", "uniform"):
+            raise unknown_choice("init must be", init, ("random", "uniform"))
         if not checked_text(text).n_tokens:
             raise InputError("there are no words to learn from")
         if self.n_classes > len(text.vocabulary):
@@ -151,7 +157,7 @@ class HiddenMarkov(WordClassModel):
         self.facts: dict[str, Any] = {"reading": dict(reading or {}), "revived": 0, "trace": []}
         self.statistics_: Statistics = beginning(self, corpus, init)
         self.gamma_ = GAMMAS[0] if self.how.gamma == "search" else float(self.how.gamma)
-        self._done, self._half, searched = Done(), Half(), False
+        self._done, self._half, self._best, self._row, searched = Done(), Half(), None, -1, False
         if isinstance(init, HiddenMarkov) and init.n_classes == self.n_classes:
             self._done = Done(steps=init._done.steps)
             if not init._done.finished:
@@ -179,7 +185,10 @@ class HiddenMarkov(WordClassModel):
         """Take over how far an interrupted training had come; whether it had found its γ."""
         self._done = init._done
         self.facts["trace"], self.facts["revived"] = list(init.facts["trace"]), init.facts.get("revived", 0)
-        if (init.how.batch_tokens, init.random_state) == (self.how.batch_tokens, self.random_state):
+        if init._best is not None:
+            self._best = init._best.copy()
+        order = [(one.how.batch_tokens, one.how.shuffle, one.random_state) for one in (init, self)]
+        if order[0] == order[1]:
             self._half = init._half  # the same batches in the same order
         if self.how.gamma != init.how.gamma or (self.how.gamma == "search" and "gammas" not in init.facts):
             return False
@@ -277,8 +286,8 @@ class HiddenMarkov(WordClassModel):
             "parameters": V * C + len(self.relations_) * C * C + C,
             "gamma": self.gamma_ if self.how.em == "online" else None,
             "passes": sum(1 for _ in trace),
-            "log_likelihood": trace[-1]["log_likelihood"] if trace else None,
-            "dev_log_likelihood": trace[-1].get("dev") if trace else None,
+            "log_likelihood": trace[self._row]["log_likelihood"] if trace else None,
+            "dev_log_likelihood": trace[self._row].get("dev") if trace else None,
             "device": None if card is None else device_name(card),
             "precision": None if card is None else self._precision,
             "seconds": seconds,
@@ -464,25 +473,51 @@ class HiddenMarkov(WordClassModel):
         """``[child, parent]``, whatever the kind of edge."""
         return self.shared_transition_
 
-    def head_transitions(self) -> NDArray[np.float64]:
-        """``[child, parent]``, whatever the kind of edge."""
-        return self.shared_transition_
+    def head_transitions(self, *relations: str) -> NDArray[np.float64]:
+        """``[child, parent]`` in edges of these relations, or kinds of relations, taken together.
+
+        Names that the model does not know are left out; if it knows none of them, the relations that have no
+        transitions of their own count. Without names, and in a model with one kind of edge, all edges count.
+        """
+        if not relations or len(self.relations_) == 1:
+            return self.shared_transition_
+        number = kind_by_name(self.relations_)
+        chosen = sorted({number[name] for name in relations if name in number} or {number[REST]})
+        laws = self.transition_[chosen]
+        # P(child | parent, one of these kinds): each kind weighs as much as the parent has children of it.
+        weights = self.statistics_.tau[chosen].sum(axis=1)
+        weights = np.where(weights.sum(axis=0) > 0, weights, 1.0)
+        return np.asarray((laws * (weights / weights.sum(axis=0))[:, None, :]).sum(axis=0))
+
+    def edge_kinds(self) -> dict[str, EdgeKind]:
+        """The kinds of edges, with their relations and how often classes meet in them, if there are several kinds."""
+        self._check_fitted()
+        if len(self.relations_) == 1:
+            return {}
+        kinds = zip(self.relations_.items(), self.statistics_.tau)
+        return {name: EdgeKind(relations, counts) for (name, relations), counts in kinds}
 
     def reading(self, words: str | None = None, parser: str | None = None) -> Reading:
         """How text is read for it."""
         reading = super().reading(words, parser)
         return replace(reading, tree=self.structure == "tree", relations=len(self.relations_) > 1)
 
-    def cells(self, what: str, top: int, reading: Reading) -> Cells:
+    def cells(self, what: str, top: int, reading: Reading, roots: bool = False) -> Cells:
         """What writes the class of each token: the likeliest, or the probabilities of several."""
-        if what not in ("viterbi", "posterior"):
+        if what not in get_args(Representation):
             return super().cells(what, top, reading)
 
         def of_tokens(batch: Sequence[Tokens]) -> list[str]:
             arrays = batch_arrays(batch, self.vocabulary_, reading)
             if what == "viterbi":
                 return [str(i) for i in self.predict(arrays).tolist()]
-            return [posterior_cell(row, top) for row in self.posteriors(arrays)]
+            blocks: dict[Representation, str] = {"posterior": "", "type": "w" if what == "both" else ""}
+            columns = [
+                [cell(row, top, prefix=prefix, roots=roots) for row in token_rows(self, arrays, block)]
+                for block, prefix in blocks.items()
+                if what in (block, "both")
+            ]
+            return ["|".join(one for one in parts if one != "|") or "|" for parts in zip(*columns)]
 
         return of_tokens
 
@@ -532,6 +567,8 @@ class HiddenMarkov(WordClassModel):
             "rho": statistics.rho,
             "counts": self.vocabulary_.counts,
         }
+        if self._best is not None:
+            tensors |= {f"best_{name}": getattr(self._best, name) for name in ("omega", "mass", "tau", "rho")}
         return Contents(header, tensors, {"words": self.vocabulary_.words})
 
     @classmethod
@@ -539,25 +576,19 @@ class HiddenMarkov(WordClassModel):
         """The model that a file holds."""
         relations, facts = model.fact("relations", dict), model.fact("facts", dict)
         how = {setting.name for setting in settings_of(HiddenMarkovSettings)}
+        model.fact("settings", dict).setdefault(
+            "shuffle", "pieces"
+        )  # what there was before there was a choice
         with model.checked():
             fitted = cls(**model.settings({*_SETTINGS, *how}))
-        # Copies: training may go on from here, and kernels are compiled for arrays that can be written to.
-        omega = np.array(model.tensor("omega", fitted.how.dtype, ndim=2, low=0))
-        mass, rho = (np.array(model.tensor(name, np.float64, low=0)) for name in ("mass", "rho"))
-        tau, counts = (
-            np.array(model.tensor("tau", np.float64, ndim=3, low=0)),
-            model.tensor("counts", np.int64, low=0),
-        )
-        words = model.texts("words")
-        V, C = omega.shape
-        with model.checked():
             fitted._check()
-            if not 2 <= C <= fitted.n_classes or len(words) != V:
-                raise OptionError("its sizes do not match")
-            if (mass.shape, tau.shape, rho.shape) != ((C,), (len(relations), C, C), (C,)):
-                raise OptionError("the shapes of its arrays do not match")
-            if not np.allclose(mass, omega.sum(axis=0, dtype=np.float64), rtol=1e-3, atol=1e-3 * mass.mean()):
-                raise OptionError("its totals do not match its counts")
+        counts, words = model.tensor("counts", np.int64, low=0), model.texts("words")
+        statistics = _read_statistics(model, fitted, len(words), len(relations))
+        if "best_omega" in model.tensors:
+            fitted._best = _read_statistics(model, fitted, len(words), len(relations), "best_")
+            if fitted._best.n_classes != statistics.n_classes:
+                raise model.error("damaged: its best pass has another number of classes")
+        with model.checked():
             fitted.vocabulary_ = Vocabulary(tuple(words), counts, model.header.get("unknown"))
         fitted.relations_ = _read_relations(model, relations)
         done = Done(model.fact("passes", int), model.fact("steps", int), model.fact("finished", bool))
@@ -568,25 +599,11 @@ class HiddenMarkov(WordClassModel):
             raise model.error("damaged: it does not record how its text was read")
         fitted.facts, fitted.gamma_ = facts, model.fact("gamma", float)
         fitted._half, gain = _read_half(model)
-        fitted.statistics_ = Statistics(omega, mass, tau, rho, gain)
+        fitted.statistics_ = replace(statistics, gain=gain)
         return fitted
 
 
 _SETTINGS = ("n_classes", "structure", "typed", "random_state")
-
-
-def posterior_cell(row: Any, top: int) -> str:
-    """The likeliest classes with their probabilities, as the tagger's pattern ``%value`` reads them.
-
-    Examples
-    --------
-    >>> posterior_cell(np.array([0.05, 0.0, 0.94, 0.01]), 2)
-    '2:0.94|0:0.05'
-    """
-    top = min(top, len(row))
-    best = np.argpartition(-row, top - 1)[:top]
-    best = best[np.argsort(-row[best], kind="stable")]
-    return "|".join(f"{i}:{row[i]:.3g}" for i in best.tolist() if row[i] >= 5e-4) or "|"
 
 
 def _is_whole(value: object, least: int) -> bool:
@@ -601,6 +618,25 @@ def _is_trace(rows: object) -> bool:
         and {"seconds", "log_likelihood"} <= set(row)
         for row in rows
     )
+
+
+def _read_statistics(
+    model: ModelFile, fitted: HiddenMarkov, n_words: int, n_kinds: int, prefix: str = ""
+) -> Statistics:
+    """Counts from a file, if they fit each other."""
+    # Copies: training may go on from here, and kernels are compiled for arrays that can be written to.
+    omega = np.array(model.tensor(f"{prefix}omega", fitted.how.dtype, ndim=2, low=0))
+    mass, rho = (np.array(model.tensor(prefix + name, np.float64, low=0)) for name in ("mass", "rho"))
+    tau = np.array(model.tensor(f"{prefix}tau", np.float64, ndim=3, low=0))
+    V, C = omega.shape
+    with model.checked():
+        if not 2 <= C <= fitted.n_classes or n_words != V:
+            raise OptionError("its sizes do not match")
+        if (mass.shape, tau.shape, rho.shape) != ((C,), (n_kinds, C, C), (C,)):
+            raise OptionError("the shapes of its arrays do not match")
+        if not np.allclose(mass, omega.sum(axis=0, dtype=np.float64), rtol=1e-3, atol=1e-3 * mass.mean()):
+            raise OptionError("its totals do not match its counts")
+    return Statistics(omega, mass, tau, rho)
 
 
 def _read_half(model: ModelFile) -> tuple[Half, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,13 @@ class Homonym:
     word: str
     count: int
     classes: list[tuple[int, float]]
+
+
+class EdgeKind(NamedTuple):
+    """Relations that share transitions, and ``[child, parent]``: how often classes meet in such edges."""
+
+    relations: list[str]
+    counts: Floats
 
 
 class WordClassModel(Model):
@@ -95,9 +102,16 @@ class WordClassModel(Model):
         """``[child, parent]``: how likely each class is after (in a tree: below) each other, if that is known."""
         return None
 
-    def head_transitions(self) -> Floats | None:
-        """``[child, parent]`` of a model whose vectors are distributions over hidden classes."""
+    def head_transitions(self, *relations: str) -> Floats | None:
+        """``[child, parent]`` of a model whose vectors are distributions over hidden classes.
+
+        Where relations have transitions of their own, those of the relations that are named.
+        """
         return None
+
+    def edge_kinds(self) -> dict[str, EdgeKind]:
+        """The kinds of edges that have transitions of their own, by name; nothing if all edges share theirs."""
+        return {}
 
     def comparable_vectors(self) -> WordVectors:
         """A vector for each word, so that words can be compared: by default by the paths of their classes."""
@@ -109,7 +123,7 @@ class WordClassModel(Model):
         """How text is read for it, trees and all."""
         return replace(Reading.of(self.facts, words, parser), tree=self.is_tree, relations=False)
 
-    def cells(self, what: str, top: int, reading: Reading) -> Cells:
+    def cells(self, what: str, top: int, reading: Reading, roots: bool = False) -> Cells:
         """What writes ``what`` of each token (see :class:`spinney.settings.classes.Apply`)."""
         if what not in ("class", "path"):
             raise OptionError(f"{what}: this model has only one class for each word (ask for class or path)")

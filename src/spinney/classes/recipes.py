@@ -115,7 +115,7 @@ def _resumed(s: Any) -> bool:
     return bool(_of(s, "resume")) and os.path.exists(s.checkpoint)
 
 
-_BEGINNINGS = ("brown", "exchange", "random", "split")
+_BEGINNINGS = ("brown", "exchange", "random", "uniform", "split")
 
 
 # ------------------------------------------------------------------------------------------- the methods
@@ -200,6 +200,8 @@ def fit_hidden(arrays: TokenArrays, s: Any, reading: Reading, origin: Any = None
         origin = _start(arrays, s, reading, how["start"] or size)
     if s.init == "split" and how["start"] is None:
         how["start"] = max(2, size // 8)
+    if origin is None and s.init == "uniform":
+        origin = "uniform"
     typed = s.typed if s.relation_groups is None else _relation_groups(s.relation_groups)
     model = HiddenMarkov(
         size, "tree" if tree else "chain", typed=typed, threads=s.threads, random_state=s.seed, **how

@@ -13,6 +13,13 @@ from spinney.errors import OptionError
 
 #: The kind of all relations that have no matrix of their own.
 REST = "other"
+#: What evaluations call a relation, and what treebanks call it: Universal Dependencies, Stanford dependencies.
+NAMES_OF_RELATIONS = {
+    "amod": ("amod",),
+    "compound": ("compound", "nn"),
+    "nsubj": ("nsubj",),
+    "obj": ("obj", "dobj"),
+}
 
 
 def kinds_of(text: TokenArrays, typed: int | Mapping[str, str]) -> dict[str, list[str]]:
@@ -45,6 +52,18 @@ def kinds_of(text: TokenArrays, typed: int | Mapping[str, str]) -> dict[str, lis
     order = np.argsort(-counts, kind="stable")[:typed]
     frequent = [column.vocabulary.words[i] for i in order.tolist() if counts[i]]
     return {REST: []} | {relation: [relation] for relation in frequent}
+
+
+def kind_by_name(kinds: Mapping[str, list[str]]) -> dict[str, int]:
+    """The number of each kind of edges, by its own name and by those of its relations.
+
+    Examples
+    --------
+    >>> kind_by_name({"other": [], "subject": ["nsubj", "csubj"]})
+    {'nsubj': 1, 'csubj': 1, 'other': 0, 'subject': 1}
+    """
+    of_relations = {relation: i for i, members in enumerate(kinds.values()) for relation in members}
+    return of_relations | {kind: i for i, kind in enumerate(kinds) if kind not in of_relations}
 
 
 def kind_numbers(text: TokenArrays, kinds: Mapping[str, list[str]]) -> NDArray[np.int32]:

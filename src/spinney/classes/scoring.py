@@ -8,25 +8,18 @@ from dataclasses import replace
 from os.path import basename
 from typing import Any
 
+from spinney.classes.heads import bless_views, composition_views, deviance_views, scores_table
 from spinney.classes.model import WordClassModel
 from spinney.classes.views import NAMES
 from spinney.cluster import spread
-from spinney.corpus import ReadReport
+from spinney.corpus import ReadReport, TokenArrays
 from spinney.corpus.text import Source, sentence_batches, warn_of_skipped, warn_of_unknown
 from spinney.errors import SettingError, about
-from spinney.evaluate import (
-    bless_boxes,
-    bless_precision_recall,
-    composition_correlation,
-    cross_pos,
-    read_bless,
-    read_composition,
-)
-from spinney.evaluate.wordtests import category_scores, similarity_scores
+from spinney.evaluate.wordtests import category_scores, cluster_views, similarity_scores
 from spinney.model import Applied
 from spinney.settings.classes import Apply, Evaluate
 from spinney.structure import WordVectors
-from spinney.views import Extra, Facts, Table, View
+from spinney.views import Facts, View
 
 # -------------------------------------------------------------------------------------------- apply
 
@@ -35,11 +28,11 @@ def applied(model: WordClassModel, data: Any, s: Apply) -> Applied:
     """The sentences of a text with the class of each token in a column of its own, a record for each."""
     what = s.what or ("viterbi" if model.contextual else "class")
     reading = model.reading(s.words, s.parser)
-    if what in ("class", "path"):
+    if what in ("class", "path", "type"):
         reading = replace(reading, tree=False, relations=False)
     if hasattr(model, "threads"):
         model.threads = s.threads
-    cells = model.cells(what, s.top, reading)
+    cells = model.cells(what, s.top, reading, s.roots)
     report, facts = ReadReport(), {}
     batches = sentence_batches(data, s, reading, report)
 
@@ -75,22 +68,29 @@ class _Row(dict[str, Any]):
 
 @spread
 def evaluated(model: WordClassModel, data: Any, s: Evaluate) -> list[View]:
-    """Word similarity, categorisation, BLESS, composition, held-out likelihood: what is asked for."""
-    if data is None and not (s.similarity or s.categories or s.bless or s.composition):
+    """Word similarity, categorisation, BLESS, composition, deviance, held-out likelihood: what is asked for."""
+    of_words = s.similarity or s.categories or s.bless or s.composition or s.deviance
+    if data is None and not of_words:
         raise SettingError(
-            "say what to evaluate: {similarity}, {categories}, {bless}, {composition}, or held-out text"
+            "say what to evaluate: {similarity}, {categories}, {bless}, {composition}, {deviance}, or held-out text"
         )
     measure: Any = s.measure.replace("-", "_")
     views: list[View] = []
-    if s.similarity or s.categories or s.bless or s.composition:
+    if of_words:
         vectors = model.comparable_vectors()
         views += vector_tests(vectors, s, measure)
     if s.bless:
-        views += _bless(model, vectors, s.bless, measure)
+        views += bless_views(model, vectors, s.bless, measure)
     if s.composition:
-        views += _composition(model, vectors, s, measure)
+        views += composition_views(model, vectors, s, measure)
+    if s.deviance:
+        views += deviance_views(model, vectors, s.deviance)
     if data is not None:
         views.append(Facts("facts", "Held-out text", _likelihood(model, data, s), NAMES))
+    if s.against is not None:
+        from spinney.classes.comparing import against_views
+
+        views += against_views(model, data, s)
     return views
 
 
@@ -100,81 +100,32 @@ def vector_tests(vectors: WordVectors, s: Evaluate, measure: Any) -> list[View]:
     if s.similarity:
         found = {file: similarity_scores(vectors, file, measure) for file in s.similarity}
         keys = ("pearson", "spearman", "n", "pairs", "coverage")
-        views += _scores("similarity", "Word similarity", found, keys)
+        views += scores_table("similarity", "Word similarity", found, keys)
     if s.categories:
-        found = {file: category_scores(vectors, file, measure, s.level, s.pos) for file in s.categories}
+        found = {
+            file: category_scores(vectors, file, measure, s.level, s.pos, s.linkage) for file in s.categories
+        }
         of_categories = ("purity", "entropy", "clusters", "n", "words", "pos")
-        views += _scores("categories", "Categorisation", found, of_categories)
+        views += scores_table("categories", "Categorisation", found, of_categories)
+        for file, row in found.items() if s.clusters else []:
+            views += cluster_views(basename(file), row)
     return views
 
 
-def _scores(key: str, title: str, found: dict[str, Any], keys: Sequence[str]) -> list[View]:
-    rows = [[basename(file), *(row[name] for name in keys)] for file, row in found.items()]
-    return [Table("", title, ["file", *keys], rows), Extra(key, "", found)]
-
-
-def _bless(model: WordClassModel, vectors: WordVectors, file: str, measure: Any) -> list[View]:
-    """As they are, and with words of other parts of speech moved into the classes of their heads, if that can be."""
-    transforms: dict[str, Any] = {"plain": None}
-    matrix = model.head_transitions()
-    if matrix is not None:
-        transforms["transformed"] = cross_pos(matrix, "tree" if model.is_tree else "chain")
-    found: dict[str, Any] = {}
-    with about(file):
-        pairs = read_bless(file)
-        for name, transform in transforms.items():
-            boxes = bless_boxes(vectors, pairs, measure, transform)
-            curve = bless_precision_recall(vectors, pairs, measure, transform)
-            found[name] = {
-                "average_precision": curve["average_precision"],
-                "recall": curve["recall"],
-                "precision": curve["precision"],
-                "quartiles": boxes["quartiles"],
-            }
-            found |= {key: boxes[key] for key in ("concepts", "pairs", "coverage")}
-    title = f"BLESS: {found['concepts']} concepts, coverage {found['coverage']:.0%}; medians by relation"
-    rows = [
-        [name, *(found[kind]["quartiles"][name][2] for kind in transforms)]
-        for name in found["plain"]["quartiles"]
-    ]
-    rows.append(["average precision", *(found[kind]["average_precision"] for kind in transforms)])
-    return [Table("", title, ["relation", *transforms], rows), Extra("bless", "", found)]
-
-
-def _composition(model: WordClassModel, vectors: WordVectors, s: Evaluate, measure: Any) -> list[View]:
-    """All operators. Clauses that differ in their verbs alone are compared with the bare second verb."""
-    matrix = model.head_transitions()
-    operators = ["baseline", "add", "mult", *(["t-add", "t-mult"] if matrix is not None else [])]
-    how: dict[str, Any] = {"measure": measure}
-    if matrix is not None:
-        how |= {"T": matrix, "structure": "tree" if model.is_tree else "chain"}
-    all_found: dict[str, Any] = {}
-    views: list[View] = []
-    for file in s.composition:
-        with about(file):
-            items = read_composition(file, second_subjects=s.second_subjects)
-            same = all(one._replace(verb="") == two._replace(verb="") for one, two, *_ in items)
-            how["second"] = "bare" if same else "composed"
-            found = {
-                name: composition_correlation(vectors, items, operator=name, **how)  # type: ignore[arg-type]
-                for name in operators
-            }
-        keys = ("pearson", "spearman", "n", "items")
-        rows = [[name, *(row[key] for key in keys)] for name, row in found.items()]
-        title = f"Composition: {basename(file)}, the second verb {how['second']}"
-        views.append(Table("", title, ["operator", *keys], rows))
-        all_found[file] = {"second": how["second"], **found}
-    return [*views, Extra("composition", "", all_found)]
+def held_out_text(model: WordClassModel, data: Any, s: Evaluate) -> tuple[TokenArrays, ReadReport]:
+    """A text as the model reads it, and what the reader noted."""
+    reading, report = model.reading(s.words, s.parser), ReadReport()
+    vocabulary = model.vocabulary
+    source = Source([data], s.format, s.encoding, s.on_error, s.text, s.header)
+    arrays = source.read(reading, report, vocabulary=vocabulary)
+    warn_of_unknown(data, report, vocabulary)
+    return arrays, report
 
 
 def _likelihood(model: WordClassModel, data: Any, s: Evaluate) -> dict[str, Any]:
     """The log-likelihood per token of a text, and what the text consists of."""
-    reading, report = model.reading(s.words, s.parser), ReadReport()
-    vocabulary = model.vocabulary
-    source = Source([data], s.format, s.encoding, s.on_error, s.text, s.header)
     with about(data):
-        arrays = source.read(reading, report, vocabulary=vocabulary)
-        warn_of_unknown(data, report, vocabulary)
+        arrays, report = held_out_text(model, data, s)
         found = model.held_out(arrays, s.threads)
     value = found["log_likelihood"] / arrays.n_tokens
     return {

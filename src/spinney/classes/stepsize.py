@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinney.classes.learning import Corpus, Learner, shuffled_batches, step_sizes
+from spinney.classes.learning import Corpus, Learner, step_sizes
+from spinney.classes.shuffling import Shuffle, batches_of
 from spinney.classes.statistics import Statistics
 from spinney.errors import OptionError
 from spinney.progress import task
@@ -14,7 +15,13 @@ GAMMAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 def gamma_scores(
-    corpus: Corpus, begun: Statistics, learner: Learner, batch_tokens: int, delay: float, seed: int
+    corpus: Corpus,
+    begun: Statistics,
+    learner: Learner,
+    batch_tokens: int,
+    delay: float,
+    seed: int,
+    shuffle: Shuffle = "pieces",
 ) -> dict[float, float]:
     """For each γ, the log-likelihood per token after one pass over a sample, of the sentences that follow the sample.
 
@@ -32,7 +39,7 @@ def gamma_scores(
     with task("search for γ", total=len(GAMMAS) * sample.arrays.n_tokens) as work:
         for gamma in GAMMAS:
             statistics = Statistics.of(begun.omega.copy(), begun.tau.copy(), begun.rho.copy())
-            batches = shuffled_batches(sample, batch_tokens, np.random.default_rng(seed))
+            batches = batches_of(sample, batch_tokens, np.random.default_rng(seed), shuffle)
             statistics.scaled(sample.arrays.n_tokens / len(batches))
             alpha = step_sizes(gamma, delay)
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
 from spinney.classes.model import WordClassModel
-from spinney.errors import OptionError
+from spinney.errors import OptionError, unknown_choice
 from spinney.settings.classes import Inspect, Neighbours
 from spinney.structure import WordVectors
 from spinney.structure.classviews import ClassView, Floats, class_table
-from spinney.structure.words import known_word, largest
+from spinney.structure.words import known_word, largest, readings
 from spinney.structure.wordvectors import Metric
-from spinney.views import Extra, Facts, Table, View
+from spinney.views import Extra, Facts, Note, Table, View
 
 #: What people see of the facts of a fit, in this order, and by what name.
 NAMES = {
@@ -21,6 +22,7 @@ NAMES = {
     "placed": "placed", "classes": "classes", "kinds_of_edges": "kinds of edges", "parameters": "parameters",
     "passes": "passes", "log_likelihood": "log-likelihood per token", "perplexity": "perplexity",
     "dev_log_likelihood": "held-out log-likelihood per token", "dev_perplexity": "held-out perplexity",
+    "best_pass": "best pass on held-out text",
     "ami": "mutual information, nats per pair", "gamma": "gamma", "device": "device",
     "precision": "precision of products", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "unknown_share": "unknown words", "skipped": "bad sentences skipped",
@@ -67,11 +69,22 @@ def likeliest(matrix: Floats, parent: int, top: int = 3) -> list[tuple[int, floa
     return [(i, float(column[i])) for i in largest(column, top) if column[i] > 0]
 
 
+def relation_transitions(model: WordClassModel, relation: str) -> Floats:
+    """``[child, parent]`` in edges of a relation that has transitions of its own, or of a kind of relations."""
+    kinds = model.edge_kinds()
+    if not kinds:
+        raise OptionError("this model has one matrix of transitions for all relations (fit trees with typed)")
+    known = [*kinds, *(one for kind in kinds.values() for one in kind.relations if one not in kinds)]
+    if relation not in known:
+        raise unknown_choice("relation must be", relation, known)
+    return cast(Floats, model.head_transitions(relation))
+
+
 def children(
-    model: WordClassModel, parents: Sequence[ClassView], top: int = 3
+    model: WordClassModel, parents: Sequence[ClassView], top: int = 3, relation: str | None = None
 ) -> list[tuple[ClassView, list[tuple[ClassView, float]]]]:
     """Classes, each with the likeliest below or after it; nothing where that is not known."""
-    matrix = model.transitions()
+    matrix = model.transitions() if relation is None else relation_transitions(model, relation)
     if matrix is None:
         return []
     below = {view.number: likeliest(matrix, view.number, top) for view in parents}
@@ -110,12 +123,14 @@ def inspection(model: WordClassModel, s: Inspect) -> list[View]:
     facts = {name: value for name, value in model.facts.items() if name != "trace"}
     views: list[View] = []
     if s.word is not None:
-        word = known_word(model.comparable_vectors(), s.word)
+        vectors = model.comparable_vectors()
+        word = known_word(vectors, s.word)
         of_word = model.classes_of_word(word)
         shown = class_views(model, [number for number, _ in of_word], s.top)
         views += [
             Extra("word", "", {"word": word, "classes": of_word}),
             _word_table(word, of_word, shown),
+            *_other_readings(vectors, s.word),
         ]
     else:
         shares = model.class_shares()
@@ -130,7 +145,9 @@ def inspection(model: WordClassModel, s: Inspect) -> list[View]:
     names = NAMES if s.word is None and s.only is None else {}
     views.insert(0, Facts("facts", "", facts, names))
     views.append(Extra("largest_classes", "", [view.as_dict() for view in shown]))
-    views += transition_views(model, shown)
+    views += transition_views(model, shown, s.relation)
+    if s.word is None and s.only is None and s.relation is None:
+        views += relation_views(model)
     if s.homonyms:
         views += homonym_views(model, 20)
     return views
@@ -141,9 +158,17 @@ def _word_table(word: str, shares: Sequence[tuple[int, float]], shown: Sequence[
     return Table("", f"Classes of {word}", ["class", "share", "words"], rows)
 
 
-def transition_views(model: WordClassModel, shown: Sequence[ClassView]) -> list[View]:
+def _other_readings(vectors: WordVectors, word: str) -> list[View]:
+    """What else a word that was given without its part of speech could stand for."""
+    others = readings(vectors, word)[1:]
+    return [Note(f"{word} is also known as {', '.join(others)}", faint=True)] if others else []
+
+
+def transition_views(
+    model: WordClassModel, shown: Sequence[ClassView], relation: str | None = None
+) -> list[View]:
     """A line for each class: its words, and those of the likeliest classes below or after it."""
-    below = children(model, shown)
+    below = children(model, shown, relation=relation)
     if not below:
         return []
     link = "most likely below it" if model.is_tree else "most likely after it"
@@ -152,7 +177,30 @@ def transition_views(model: WordClassModel, shown: Sequence[ClassView]) -> list[
         for parent, some in below
     ]
     numbers = {str(view.number): [[child.number, p] for child, p in some] for view, some in below}
-    return [Table("", "Transitions", ["class", link], rows), Extra("transitions", "", numbers)]
+    title = "Transitions" if relation is None else f"Transitions of {relation}"
+    return [Table("", title, ["class", link], rows), Extra("transitions", "", numbers)]
+
+
+def relation_views(model: WordClassModel, top: int = 2) -> list[View]:
+    """A line for each kind of edge that has its own transitions: its share, and the classes that meet most often."""
+    counts = {name: kind.counts for name, kind in model.edge_kinds().items()}
+    total = sum(float(one.sum()) for one in counts.values())
+    if not total:
+        return []
+    best = {name: [divmod(i, len(one)) for i in largest(one.ravel(), top)] for name, one in counts.items()}
+    numbers = sorted({number for pairs in best.values() for pair in pairs for number in pair})
+    named = {view.number: view.named(3) for view in class_views(model, numbers, 4)}
+    rows = [
+        [
+            name,
+            f"{counts[name].sum() / total:.1%}",
+            "  ·  ".join(f"{named[child]} ← {named[parent]}" for child, parent in pairs),
+        ]
+        for name, pairs in best.items()
+    ]
+    shares = {name: float(one.sum()) / total for name, one in counts.items()}
+    table = Table("", "Relations", ["relation", "share", "most frequent: class ← class of the head"], rows)
+    return [table, Extra("relations", "", shares)]
 
 
 def homonym_views(model: WordClassModel, top: int, title: str = "Words with several classes") -> list[View]:
@@ -175,6 +223,7 @@ def homonym_views(model: WordClassModel, top: int, title: str = "Words with seve
 def neighbours(model: WordClassModel, word: str, s: Neighbours) -> list[View]:
     """The words most similar to a word, and the classes of that word."""
     vectors = model.comparable_vectors()
+    others = _other_readings(vectors, word)
     word = known_word(vectors, word)
     measure = s.measure.replace("-", "_")
     kind, found = nearest(frequent(model, vectors, s.min_count, word), word, s.top, measure)
@@ -185,6 +234,7 @@ def neighbours(model: WordClassModel, word: str, s: Neighbours) -> list[View]:
         Facts("facts", "", {"word": word, "measure": s.measure}, {}),
         _word_table(word, of_word, shown),
         Table("", "Neighbours", ["word", kind], rows),
+        *others,
         Extra("neighbours", "", [{"word": other, kind: value} for other, value in found]),
     ]
 

@@ -133,7 +133,7 @@ TASKS: dict[str, Task] = {
                 Argument("word", "Word to look up."),
             ),
             "plot": show(
-                "Draw a map of words, or the transitions between classes.",
+                "Draw a map or a dendrogram of words, tokens in context, or the transitions between classes.",
                 _CLASSES.Plot,
                 "spinney.classes.plots:plot",
                 MODEL,

@@ -100,6 +100,28 @@ class TokenArrays:
             {name: Labels(column.ids[tokens], column.vocabulary) for name, column in self.labels.items()},
         )
 
+    def take(self, sentences: NDArray[np.int64]) -> Self:
+        """Some sentences in the order that is given, as copies.
+
+        Examples
+        --------
+        >>> from spinney.corpus import sentence_arrays
+        >>> arrays = sentence_arrays([["a", "rose"], ["is"], ["a"]])
+        >>> [arrays.vocabulary.decode(sentence) for sentence in arrays.take(np.array([2, 0]))]
+        [['a'], ['a', 'rose']]
+        """
+        starts = self.offsets[sentences]
+        lengths = self.offsets[sentences + 1] - starts
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+        tokens = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return type(self)(
+            self.ids[tokens],
+            offsets,
+            self.vocabulary,
+            None if self.heads is None else self.heads[tokens],
+            {name: Labels(column.ids[tokens], column.vocabulary) for name, column in self.labels.items()},
+        )
+
     def shards(self, n: int) -> list[Self]:
         """At most ``n`` parts, none empty, with about the same number of tokens each: work for ``n`` threads.
 

@@ -14,20 +14,15 @@ from spinney.corpus.text import sentence_batches, warn_of_skipped
 from spinney.embed.model import EmbedModel
 from spinney.errors import InputError, OptionError, SettingError, about
 from spinney.evaluate import (
-    BootstrapResult,
     accuracy,
     analogies,
-    lookup,
-    paired_bootstrap,
     read_analogies,
     read_labelled_sentences,
     read_sentiment_trees,
-    read_word_pairs,
     sentiment_accuracy,
     spearman_of_pairs,
 )
-from spinney.evaluate import similarity as similarity_of
-from spinney.evaluate.wordtests import category_scores, similarity_scores
+from spinney.evaluate.wordtests import category_scores, pair_items, paired_difference, similarity_scores
 from spinney.files import read_model
 from spinney.kinds import load
 from spinney.model import Applied
@@ -35,9 +30,6 @@ from spinney.settings.embed import Apply, Evaluate
 from spinney.structure import WordVectors
 from spinney.structure.reading import is_model, word_vectors
 from spinney.views import Extra, Facts, Table, View
-
-_RESAMPLES = 2000  # draws of the bootstrap: p-values down to 0.001
-
 
 # -------------------------------------------------------------------------------------------- apply
 
@@ -134,7 +126,7 @@ class _Tests:
                 self._analogies(vectors, scores, items, s.analogies)
             if self.categories:
                 scores["categories"] = {
-                    name: category_scores(vectors, file, self.measure, s.level, s.pos)
+                    name: category_scores(vectors, file, self.measure, s.level, s.pos, s.linkage)
                     for name, file in self.categories.items()
                 }
             if s.sentiment:
@@ -154,7 +146,7 @@ class _Tests:
             row = similarity_scores(vectors, file, self.measure)
             found[name] = {key: row[key] for key in ("spearman", "pearson", "pairs", "coverage")}
             found[name]["known"] = row["n"]
-            items["similarity", name] = _pair_items(vectors, file, self.measure)
+            items["similarity", name] = pair_items(vectors, file, self.measure)
         if not any(row["known"] for row in found.values()):
             what = "no pair has vectors for both of its words"
             raise InputError(what, path=", ".join(self.pairs.values()))
@@ -189,17 +181,6 @@ class _Tests:
         items["sentiment",] = (found.correct | True, found.correct)
 
 
-def _pair_items(vectors: WordVectors, file: str, measure: Any) -> tuple[Any, Any]:
-    """Of each pair of a file whether both words are known, and its similarity beside the score of people."""
-    find = lookup(vectors)
-    pairs = [(find(first), find(second), score) for first, second, score in read_word_pairs(file)]
-    known = np.array([None not in (first, second) for first, second, _ in pairs])
-    # A word that is not known has a vector of zeros; such pairs are left out of comparisons.
-    left = vectors.rows([first or "" for first, _, _ in pairs])
-    right = vectors.rows([second or "" for _, second, _ in pairs])
-    return known, np.column_stack([similarity_of(left, right, measure), [score for _, _, score in pairs]])
-
-
 def _labelled(file: str) -> Any:
     """Labelled sentences, of which trees begin with a bracket."""
     first = next((text.strip() for _, text in read_lines(file) if text.strip()), "")
@@ -211,18 +192,9 @@ def _significance(
 ) -> dict[str, Any]:
     """A paired bootstrap on the items that both models know, test by test; none where these are too few."""
     found: dict[str, Any] = {}
-    for key, (known, values) in system.items():
-        both = known & baseline[key][0]
+    for key, items in system.items():
         statistic = spearman_of_pairs if key[0] == "similarity" else accuracy
-        result: BootstrapResult | None = None
-        if both.any():
-            try:
-                result = paired_bootstrap(
-                    baseline[key][1][both], values[both], statistic, resamples=_RESAMPLES, random_state=seed
-                )
-            except InputError:
-                result = None
-        row = {"n": int(both.sum()), **(result._asdict() if result else {})}
+        row = paired_difference(baseline[key], items, statistic, seed)
         if key[0] == "similarity":
             found.setdefault("similarity", {})[key[1]] = row
         else:

@@ -56,6 +56,15 @@ from spinney.evaluate.parseval import (
     f1_interval,
     parseval,
 )
+from spinney.evaluate.phrases import (
+    JudgedPhrase,
+    Phrase,
+    PhrasePair,
+    deviance_scores,
+    read_comparisons,
+    read_deviance,
+    read_phrase_pairs,
+)
 from spinney.evaluate.sentiment import (
     LabelledSentence,
     SentimentResult,
@@ -73,7 +82,9 @@ from spinney.evaluate.significance import (
     mcnemar,
     paired_bootstrap,
     paired_bootstrap_f1,
+    pearson_of_pairs,
     spearman_of_pairs,
+    welch_t,
 )
 from spinney.evaluate.wordsim import common_pos, correlations, lookup, read_word_pairs, word_similarity
 
@@ -91,11 +102,14 @@ __all__ = [
     "Clause",
     "ClausePair",
     "Conventions",
+    "JudgedPhrase",
     "LabelCounts",
     "LabelledSentence",
     "McNemarResult",
     "Measure",
     "Parseval",
+    "Phrase",
+    "PhrasePair",
     "Question",
     "Related",
     "Scores",
@@ -127,6 +141,7 @@ __all__ = [
     "correlations",
     "cross_pos",
     "deviance",
+    "deviance_scores",
     "deviance_test",
     "distances",
     "error_reduction",
@@ -142,13 +157,17 @@ __all__ = [
     "paired_bootstrap_f1",
     "pairwise_rows",
     "parseval",
+    "pearson_of_pairs",
     "plot_confusion",
     "purity_and_entropy",
     "read_analogies",
     "read_bless",
     "read_categories",
+    "read_comparisons",
     "read_composition",
+    "read_deviance",
     "read_labelled_sentences",
+    "read_phrase_pairs",
     "read_sentiment_trees",
     "read_word_pairs",
     "regression_scores",
@@ -159,5 +178,6 @@ __all__ = [
     "tagging_scores",
     "transitive",
     "uas_of_counts",
+    "welch_t",
     "word_similarity",
 ]

@@ -7,16 +7,17 @@ import os
 from collections.abc import Iterator, Sequence
 
 from spinney.corpus.compressed import FilePath
-from spinney.corpus.lines import read_lines
+from spinney.corpus.lines import fields, read_lines
 from spinney.errors import InputError, did_you_mean
 
 
 def read_columns_named(
-    path: FilePath, names: Sequence[str], delimiter: str = ","
+    path: FilePath, names: Sequence[str], delimiter: str | None = ","
 ) -> Iterator[tuple[int, list[str]]]:
     """The columns of those names in a table with a header, row by row with the line's number.
 
-    With commas, fields may be quoted but not run over several lines. Blank lines are skipped.
+    With commas, fields may be quoted but not run over several lines. Without a delimiter, white space is one. Blank
+    lines are skipped.
 
     Examples
     --------
@@ -53,6 +54,20 @@ def read_columns_named(
         raise InputError("the file is empty", path=os.fspath(path))
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number.
+
+    Examples
+    --------
+    >>> is_number("4.5"), is_number("score")
+    (True, False)
+    """
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False
+
+
 def to_number(text: str, path: FilePath, line: int) -> float:
     """A finite number, or an error that says where there is none."""
     try:
@@ -64,7 +79,9 @@ def to_number(text: str, path: FilePath, line: int) -> float:
     return number
 
 
-def _split(text: str, delimiter: str, path: FilePath, line: int) -> list[str]:
+def _split(text: str, delimiter: str | None, path: FilePath, line: int) -> list[str]:
+    if delimiter is None:
+        return fields(text)
     if delimiter == "\t":
         return text.split("\t")
     try:

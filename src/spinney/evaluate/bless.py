@@ -78,7 +78,9 @@ def read_bless(path: FilePath) -> list[Related]:
     return list(dict.fromkeys(pair for pair in pairs if pair.relation != "?"))
 
 
-def cross_pos(T: ArrayLike, structure: Structure = "tree") -> dict[str, Transform]:
+def cross_pos(
+    T: ArrayLike, structure: Structure = "tree", *, verbs: ArrayLike | None = None
+) -> dict[str, Transform]:
     """The transforms that make nouns comparable with adjectives and verbs (Grave 2014, chapter 3).
 
     Words of different parts of speech use different classes. A dependent is moved into the classes of its
@@ -89,6 +91,8 @@ def cross_pos(T: ArrayLike, structure: Structure = "tree") -> dict[str, Transfor
     ----------
     T, structure
         Transitions between classes, see :func:`head_space`.
+    verbs
+        Transitions below verbs, where relations have their own: then T is that of adjectives below nouns.
 
     Examples
     --------
@@ -97,7 +101,8 @@ def cross_pos(T: ArrayLike, structure: Structure = "tree") -> dict[str, Transfor
     [('ADJ', 'relatum'), ('VERB', 'concept')]
     """
     matrix = head_space(T, structure, precedes=True)
-    return {"ADJ": Transform(matrix), "VERB": Transform(matrix, "concept")}
+    below = matrix if verbs is None else head_space(verbs, structure, precedes=True)
+    return {"ADJ": Transform(matrix), "VERB": Transform(below, "concept")}
 
 
 def bless_boxes(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +15,8 @@ from spinney.errors import InputError, OptionError, unknown_choice
 from spinney.evaluate._tables import read_columns_named
 from spinney.evaluate.measures import Measure, distances
 from spinney.evaluate.wordsim import Find, common_pos, lookup
+from spinney.settings.words import Linkage
 from spinney.structure import WordVectors
-
-Linkage = Literal["complete", "average", "single"]
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,20 @@ The operators of Grave 2014, chapter 3, make one vector of a head u and its depe
 
 M moves a dependent into the classes of heads. T[i, j] is the probability of class i below (in a chain, after)
 class j. In a tree M is Tᵀ. In a chain it is T for a dependent that precedes its head (adjective, noun modifier,
-subject) and Tᵀ for one that follows (object). Several dependents are all added, or all multiplied.
+subject) and Tᵀ for one that follows (object). Where relations have transitions of their own, each dependent is moved by
+those of its relation. Several dependents are all added, or all multiplied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import OptionError, unknown_choice
-from spinney.evaluate.ellipsis import ClausePair
+from spinney.evaluate.expressions import Compared, Dependent
 from spinney.evaluate.measures import Measure, l1_normalised, similarity
 from spinney.evaluate.wordsim import correlations, lookup
 from spinney.structure import WordVectors
@@ -85,7 +86,8 @@ def compose(
         Dependents that precede the head (adjective, noun modifier, subject) and that follow it (object), each
         of the shape of ``head``.
     T, structure
-        Transitions, for ``t-add`` and ``t-mult``; see :func:`head_space`.
+        Transitions, for ``t-add`` and ``t-mult``; see :func:`head_space`. One matrix, or a stack of one for each
+        dependent, those before the head first.
 
     Examples
     --------
@@ -100,12 +102,13 @@ def compose(
     u = np.asarray(head, dtype=np.float64)
     result = np.atleast_2d(u).copy()
     placed = [(v, True) for v in before] + [(v, False) for v in after]
-    for vector, precedes in placed if operator != "baseline" else []:
+    matrices = _each(T, len(placed))
+    for (vector, precedes), matrix in zip(placed, matrices) if operator != "baseline" else []:
         v = np.atleast_2d(np.asarray(vector, dtype=np.float64))
         if v.shape != result.shape:
             raise OptionError("heads and dependents must be equally many vectors of the same length")
         if operator in ("t-add", "t-mult"):
-            v = _moved(v, T, structure, precedes)
+            v = _moved(v, matrix, structure, precedes)
         if operator in ("add", "t-add"):
             result += v
         else:
@@ -151,33 +154,33 @@ def deviance_test(deviant: ArrayLike, acceptable: ArrayLike) -> dict[str, float]
 
 def composition_correlation(
     vectors: WordVectors,
-    comparisons: Iterable[ClausePair],
-    T: ArrayLike | None = None,
+    comparisons: Iterable[Compared],
+    T: ArrayLike | Mapping[str, ArrayLike] | None = None,
     operator: Operator = "t-mult",
     structure: Structure = "tree",
     measure: Measure = "hellinger",
     *,
     second: Literal["composed", "bare"] = "composed",
 ) -> dict[str, Any]:
-    """How well similarities of composed verbs follow the mean scores of people.
+    """How well similarities of composed expressions follow the mean scores of people.
 
-    Verbs are heads; subjects (the other subject too, where a clause has one) precede and objects follow
-    them. Words are looked up as nouns and verbs, see :func:`lookup`. A comparison enters if all its words
-    have vectors, whichever the operator, so that operators can be compared.
+    In clauses verbs are heads; subjects (the other subject too, where a clause has one) precede and objects follow
+    them. Words are looked up by the part of speech of their role, see :func:`lookup`. A comparison enters if all its
+    words have vectors, whichever the operator, so that operators can be compared.
 
     Parameters
     ----------
     vectors
         Vectors of words.
     comparisons
-        Two clauses and their score each, as :func:`read_composition` gives them.
+        Two clauses or phrases and their score each, as :func:`read_comparisons` gives them.
     T, operator, structure
-        See :func:`compose`.
+        See :func:`compose`. Transitions may be given by relation: ``nsubj``, ``obj``, ``amod`` and ``compound``.
     measure
         One of :data:`~spinney.evaluate.MEASURES`.
     second
-        Whether the second clause is composed like the first, as it must be where clauses differ in all
-        words, or stands for its verb alone: a landmark for the sense of the first verb in its context.
+        Whether the second expression is composed like the first, as it must be where both differ in all
+        words, or stands for its head alone: a landmark for the sense of the first verb in its context.
 
     Returns
     -------
@@ -197,6 +200,37 @@ def composition_correlation(
     >>> round(scores["pearson"], 3), scores["n"], scores["items"]
     (1.0, 2, 3)
     """
+    known, rows = composition_items(vectors, comparisons, T, operator, structure, measure, second=second)
+    return {
+        **correlations(*rows[known].T),
+        "n": int(known.sum()),
+        "items": len(known),
+        "coverage": float(known.mean()) if len(known) else 0.0,
+    }
+
+
+def composition_items(
+    vectors: WordVectors,
+    comparisons: Iterable[Compared],
+    T: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    operator: Operator = "t-mult",
+    structure: Structure = "tree",
+    measure: Measure = "hellinger",
+    *,
+    second: Literal["composed", "bare"] = "composed",
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """What :func:`composition_correlation` correlates: whether all words are known, and similarity beside score.
+
+    Examples
+    --------
+    >>> from spinney.evaluate.phrases import Phrase, PhrasePair
+    >>> vectors = WordVectors(["law", "new", "rule"], [[0.9, 0.1], [0.5, 0.5], [0.9, 0.1]])
+    >>> law, rule, odd = (Phrase("adjective-noun", noun, "new") for noun in ("law", "rule", "quark"))
+    >>> pairs = [PhrasePair(law, odd, 2.0), PhrasePair(law, rule, 6.0)]
+    >>> known, rows = composition_items(vectors, pairs, operator="add", measure="cosine")
+    >>> known.tolist(), rows.round(6).tolist()
+    ([False, True], [[0.0, 2.0], [1.0, 6.0]])
+    """
     if second not in ("composed", "bare"):
         raise OptionError(
             f"second must be 'composed' or 'bare', not {second!r}",
@@ -204,25 +238,53 @@ def composition_correlation(
             known=("composed", "bare"),
         )
     comparisons = list(comparisons)
-    noun, verb = lookup(vectors, "NOUN"), lookup(vectors, "VERB")
+    finders = {pos: lookup(vectors, pos) for pos in ("NOUN", "VERB", "ADJ")}
     operators = (operator, operator if second == "composed" else "baseline")
     sides: list[list[NDArray[np.float64]]] = [[], []]
-    human = []
-    for one, other, score, _ in comparisons:
-        found = [[verb(c.verb), *map(noun, c.subjects), noun(c.object)] for c in (one, other)]
+    known = np.zeros(len(comparisons), bool)
+    for i, compared in enumerate(comparisons):
+        both = (compared.first, compared.second)
+        words = [[one.head_word, *((d.word, d.pos) for d in one.dependents)] for one in both]
+        found = [[finders[pos](word) for word, pos in some] for some in words]
         if None in found[0] + found[1]:
             continue
-        human.append(score)
-        for side, keys, how in zip(sides, found, operators):
-            head, *subjects, object_ = _distributions(vectors, keys)
-            side.append(compose(head, subjects, [object_], T=T, operator=how, structure=structure))
-    first, last = (np.reshape(side, (len(human), vectors.dimension)) for side in sides)
-    return {
-        **correlations(similarity(first, last, measure), human),
-        "n": len(human),
-        "items": len(comparisons),
-        "coverage": len(human) / len(comparisons) if comparisons else 0.0,
-    }
+        known[i] = True
+        for side, one, keys, how in zip(sides, both, found, operators):
+            side.append(_composed(_distributions(vectors, keys), one.dependents, T, how, structure))
+    first, last = (np.reshape(side, (int(known.sum()), vectors.dimension)) for side in sides)
+    rows = np.zeros((len(comparisons), 2))
+    rows[known, 0] = similarity(first, last, measure)
+    rows[:, 1] = [compared.score for compared in comparisons]
+    return known, rows
+
+
+def _composed(
+    rows: Sequence[NDArray[np.float64]],
+    dependents: Sequence[Dependent],
+    T: ArrayLike | Mapping[str, ArrayLike] | None,
+    operator: Operator,
+    structure: Structure,
+) -> NDArray[np.float64]:
+    """A head with its dependents, moved by the transitions of their relations where these are given."""
+    head, *others = rows
+    if isinstance(T, Mapping):
+        missing = [one.relation for one in dependents if one.relation not in T]
+        if missing:
+            raise OptionError(f"no transitions of {missing[0]!r}: give T for it")
+        T = np.stack([np.asarray(T[one.relation], np.float64) for one in dependents])
+    before = [v for v, one in zip(others, dependents) if one.precedes]
+    after = [v for v, one in zip(others, dependents) if not one.precedes]
+    return compose(head, before, after, T=T, operator=operator, structure=structure)
+
+
+def _each(T: ArrayLike | None, n: int) -> Sequence[ArrayLike | None]:
+    """The transitions of each of n dependents."""
+    if T is None or np.ndim(T) < 3:
+        return [T] * n
+    stack = np.asarray(T)
+    if len(stack) != n:
+        raise OptionError(f"transitions of {len(stack)} relations for {n} dependents")
+    return list(stack)
 
 
 def _moved(

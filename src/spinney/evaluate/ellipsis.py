@@ -1,4 +1,4 @@
-"""Pairs of clauses that people have compared: the sets ELLDIS and ELLSIM."""
+"""Pairs of clauses that people have compared: the sets GS2011, ELLDIS and ELLSIM."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from spinney.corpus.compressed import FilePath
+from spinney.corpus.lines import fields, read_lines
 from spinney.errors import InputError
 from spinney.evaluate._tables import read_columns_named, to_number
+from spinney.evaluate.expressions import Dependent
 
 
 class Clause(NamedTuple):
@@ -24,6 +26,17 @@ class Clause(NamedTuple):
         """One or two."""
         return [self.subject] if self.other is None else [self.subject, self.other]
 
+    @property
+    def head_word(self) -> tuple[str, str]:
+        """The verb and its part of speech."""
+        return self.verb, "VERB"
+
+    @property
+    def dependents(self) -> list[Dependent]:
+        """Subjects before the verb, and the object after it."""
+        subjects = [Dependent(subject, "NOUN", "nsubj") for subject in self.subjects]
+        return [*subjects, Dependent(self.object, "NOUN", "obj", precedes=False)]
+
 
 class ClausePair(NamedTuple):
     """Two clauses, their mean score, and the number of people it is of."""
@@ -35,12 +48,16 @@ class ClausePair(NamedTuple):
 
 
 def read_composition(path: FilePath, *, second_subjects: bool = False) -> list[ClausePair]:
-    """The comparisons of ELLDIS or ELLSIM (Wijnholds and Sadrzadeh 2019), with mean scores.
+    """The comparisons of GS2011, ELLDIS or ELLSIM, with mean scores.
 
-    A line is one person's score, from 1 to 7, of two sentences "subject verb object and other does too". In
-    ELLDIS they differ in the verb alone: without the other subject they are the 199 comparisons of Grefenstette and
-    Sadrzadeh 2011, in which a verb stands with one subject and one object. In ELLSIM they differ in all words: without
-    it they are the 108 of Kartsaklis and Sadrzadeh 2013.
+    In the file of Grefenstette and Sadrzadeh 2011 a line is one person's score, from 1 to 7, of a verb with its subject
+    and object beside a landmark, another verb; the first line names the columns ``verb``, ``subject``, ``object``,
+    ``landmark`` and ``input`` (the score), between spaces.
+
+    In those of Wijnholds and Sadrzadeh 2019 a line is one person's score of two sentences "subject verb object and
+    other does too". In ELLDIS they differ in the verb alone: without the other subject they are the 199 comparisons of
+    Grefenstette and Sadrzadeh 2011, in which a verb stands with one subject and one object. In ELLSIM they differ in
+    all words: without it they are the 108 of Kartsaklis and Sadrzadeh 2013.
 
     Parameters
     ----------
@@ -65,9 +82,16 @@ def read_composition(path: FilePath, *, second_subjects: bool = False) -> list[C
     'man'
     """
     scores: dict[tuple[Clause, Clause], list[float]] = {}
-    for line, (first, second, score) in read_columns_named(path, ["sent1", "sent2", "score"], "\t"):
-        pair = (_clause(first, path, line), _clause(second, path, line))
-        scores.setdefault(pair, []).append(to_number(score, path, line))
+    header = next((text for _, text in read_lines(path) if text.strip()), "")
+    if "landmark" in fields(header):
+        columns = ["verb", "subject", "object", "landmark", "input"]
+        for line, (verb, subject, object_, landmark, score) in read_columns_named(path, columns, None):
+            one = Clause(subject, verb, object_)
+            scores.setdefault((one, one._replace(verb=landmark)), []).append(to_number(score, path, line))
+    else:
+        for line, (first, second, score) in read_columns_named(path, ["sent1", "sent2", "score"], "\t"):
+            pair = (_clause(first, path, line), _clause(second, path, line))
+            scores.setdefault(pair, []).append(to_number(score, path, line))
     found = [ClausePair(*pair, sum(given) / len(given), len(given)) for pair, given in scores.items()]
     return found if second_subjects else transitive(found)
 

@@ -88,6 +88,37 @@ def spearman_of_pairs(items: NDArray[Any]) -> float:
     return float(ranks[:, 0] @ ranks[:, 1] / spread) if spread > 0 else float("nan")
 
 
+def pearson_of_pairs(items: NDArray[Any]) -> float:
+    """Pearson's coefficient of two columns; not a number where a column has only one value.
+
+    Examples
+    --------
+    >>> round(pearson_of_pairs(np.array([[0.1, 1], [0.2, 5], [0.9, 4]])), 3)
+    0.386
+    """
+    centred = items - items.mean(axis=0)
+    spread = np.sqrt(np.prod((centred**2).sum(axis=0)))
+    return float(centred[:, 0] @ centred[:, 1] / spread) if spread > 0 else float("nan")
+
+
+def welch_t(items: NDArray[Any]) -> float:
+    """Welch's t of a column of scores: those whose second column is above 0, less the others.
+
+    Not a number where either group has fewer than two, or none of the scores differ.
+
+    Examples
+    --------
+    >>> round(welch_t(np.array([[0.1, 1], [0.2, 1], [0.15, 1], [0.4, 0], [0.5, 0], [0.6, 0], [0.5, 0]])), 2)
+    -7.0
+    """
+    groups = [items[items[:, 1] > 0, 0], items[items[:, 1] <= 0, 0]]
+    if min(map(len, groups)) < 2:
+        return float("nan")
+    one, two = groups
+    spread = float(np.sqrt(one.var(ddof=1) / len(one) + two.var(ddof=1) / len(two)))
+    return float(one.mean() - two.mean()) / spread if spread > 0 else float("nan")
+
+
 def paired_bootstrap(
     baseline: ArrayLike,
     system: ArrayLike,

@@ -27,7 +27,7 @@ from spinney.settings import (
 from spinney.settings.declared import settings_dataclass as dataclass
 from spinney.settings.explain import Explained
 from spinney.settings.text import TextFiles, WordsOf
-from spinney.settings.words import Comparing, KnownWords, WordTests
+from spinney.settings.words import Comparing, KnownWords, Linkage, WordTests
 
 Variant = Literal["two-sided", "predictive"]
 
@@ -82,6 +82,11 @@ class Exchange(Clusters, Spread):
     ] = None
     passes: Annotated[int, AtLeast(1), ROUNDS, "Maximum number of passes over the words."] = 20
 
+    def check(self) -> None:
+        super().check()
+        if self.init in ("uniform", "split"):
+            raise SettingError(f"{{init}} {self.init} is a start of the method hmm: give random, or a method")
+
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenMarkovSettings(Settings):
@@ -97,6 +102,10 @@ class HiddenMarkovSettings(Settings):
         float | None, AtLeast(0), Below(1), "Keep all but this share of a message, at most k_best entries."
     ] = None
     batch_tokens: Annotated[int, AtLeast(1), COUNT, "Online EM: tokens in a batch."] = 8192
+    shuffle: Annotated[
+        Literal["pieces", "sentences"],
+        "Online EM: what is put in random order, parts of the text or sentences.",
+    ] = "pieces"
     gamma: Annotated[
         float | Literal["search"], Above(0), AtMost(1), "Online EM: the step size is 1/(delay + t)^gamma."
     ] = 0.6
@@ -117,7 +126,10 @@ class HiddenMarkovSettings(Settings):
         float, AtLeast(0), AMOUNT, "With typed: weight of the matrix shared by all relations."
     ] = 0.1
     patience: Annotated[
-        int | None, AtLeast(1), ROUNDS, "Stop after this many passes without progress on dev."
+        int | None,
+        AtLeast(1),
+        ROUNDS,
+        "Stop after this many passes without progress on dev, and go back to the best.",
     ] = None
     dtype: Annotated[Literal["float32", "float64"], "Precision of the statistics."] = "float32"
     device: Annotated[str, "Where it learns: cpu, cuda, cuda:1."] = "auto"
@@ -136,7 +148,7 @@ class HiddenMarkovSettings(Settings):
         ):
             raise SettingError("on a card messages are exact: give no {k_best} or {epsilon}, or {device} cpu")
         if self.em == "batch":
-            self.no_effect("batch_tokens", "gamma", "delay", "finish", when="with {em} batch")
+            self.no_effect("batch_tokens", "shuffle", "gamma", "delay", "finish", when="with {em} batch")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,9 +163,9 @@ class Hidden(HiddenMarkovSettings, Words, Spread):
         int | None, AtLeast(2), COUNT, "Number of classes (default: by the text, or as in the initial model)."
     ] = None
     init: Annotated[
-        Literal["brown", "exchange", "random", "split"] | str | Any,
+        Literal["brown", "exchange", "random", "uniform", "split"] | str | Any,
         File,
-        "Initial classes: a method, a file of classes, or a model.",
+        "Initial classes: a method, a file of classes, or a model; uniform is the random start of the thesis.",
     ] = "brown"
     root: Annotated[bool | None, "Brown, exchange: count the start of a sentence as a word."] = None
     refine: Annotated[int, AtLeast(0), ROUNDS, "Brown: passes of the exchange algorithm at the end."] = 0
@@ -183,9 +195,9 @@ class Hidden(HiddenMarkovSettings, Words, Spread):
             self.no_effect("refine", when="unless {init} is brown")
         if self.init != "exchange":
             self.no_effect("variant", when="unless {init} is exchange")
-        if self.init in ("random", "split"):
+        if self.init in ("random", "uniform", "split"):
             self.no_effect("root", when=f"with {{init}} {self.init}")
-        given = self.init not in ("brown", "exchange", "random", "split")
+        given = self.init not in ("brown", "exchange", "random", "uniform", "split")
         if given:
             self.no_effect("start", when="with classes or a model in {init}")
         elif self.start is None and self.init != "split":
@@ -206,16 +218,21 @@ class Apply(WordsOf, Common):
 
     panel = OUTPUT
     what: Annotated[
-        Literal["class", "path", "viterbi", "posterior"] | None,
+        Literal["class", "path", "viterbi", "posterior", "type", "both"] | None,
         "What to write (default: viterbi if the classes depend on the context, otherwise class).",
     ] = None
-    top: Annotated[int, AtLeast(1), COUNT, "Maximum number of classes per token, for posterior."] = 16
+    top: Annotated[int, AtLeast(1), COUNT, "Maximum number of classes per token, for posterior and type."] = (
+        16
+    )
+    roots: Annotated[
+        bool, "Write square roots of probabilities: linear models then have Hellinger kernels."
+    ] = False
     before_label: Annotated[bool, "Put the new column before the last one."] = False
 
     def check(self) -> None:
         super().check()
-        if self.what != "posterior":
-            self.no_effect("top", when="unless {what} is posterior")
+        if self.what not in ("posterior", "type", "both"):
+            self.no_effect("top", "roots", when="unless {what} is posterior, type or both")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,13 +242,30 @@ class Evaluate(WordTests, WordsOf, Spread):
     panel = OUTPUT
     bless: Annotated[str | None, File, "File of concepts, words and their relations, such as BLESS."] = None
     composition: Annotated[
-        tuple[str, ...], Repeated, File, "File of clause pairs with scores, such as ELLDIS or ELLSIM."
+        tuple[str, ...],
+        Repeated,
+        File,
+        "File of clause or phrase pairs with scores, such as GS2011, ELLDIS, ELLSIM or ML2010.",
+    ] = ()
+    deviance: Annotated[
+        tuple[str, ...],
+        Repeated,
+        File,
+        "File of adjectives with nouns, each pair acceptable or deviant: Welch's test of their plausibility.",
     ] = ()
     second_subjects: Annotated[bool, "Composition: keep second subjects (and fans do too)."] = False
     measure: Annotated[Comparing, "How two words are compared."] = "hellinger"
+    clusters: Annotated[bool, "Categories: show the clusters, their confusions and the dendrogram."] = False
+    against: Annotated[
+        str | Any | None,
+        File,
+        "Another model to score on similarity, composition, deviance and text, with a test of the differences.",
+    ] = None
 
     def check(self) -> None:
         super().check()
+        if not self.categories:
+            self.no_effect("clusters", when="without {categories}")
         if not self.composition:
             self.no_effect("second_subjects", when="without {composition}")
 
@@ -250,6 +284,9 @@ class Inspect(Common):
     classes: Annotated[int, AtLeast(1), COUNT, "Number of classes to show, the largest ones."] = 20
     only: Annotated[int | None, AtLeast(0), COUNT, "Show only this class."] = None
     word: Annotated[str | None, "Show only the classes of this word."] = None
+    relation: Annotated[
+        str | None, "Show the transitions of this relation, if relations have their own (fit with typed)."
+    ] = None
     homonyms: Annotated[bool, "Show words that belong to several classes."] = False
 
 
@@ -264,17 +301,40 @@ class Neighbours(Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plot(Common):
-    """``plot``: a map of words, or the transitions between classes, as a picture."""
+class Plot(TextFiles, Common):
+    """``plot``: a map or a dendrogram of words, or the transitions between classes, as a picture."""
 
     panel = OUTPUT
-    what: Annotated[Literal["map", "transitions"], "What to draw."] = "map"
-    words: Annotated[tuple[str, ...] | None, "Words on the map (default: the 60 most frequent)."] = None
+    what: Annotated[Literal["map", "dendrogram", "transitions"], "What to draw."] = "map"
+    words: Annotated[tuple[str, ...] | None, "Words to draw (default: the 60 most frequent)."] = None
+    context: Annotated[
+        str | Any | None, File, "Map: text whose tokens of the words in {tokens} are drawn, too."
+    ] = None
+    tokens: Annotated[tuple[str, ...] | None, "Words whose tokens in {context} are drawn."] = None
+    top: Annotated[int, AtLeast(1), COUNT, "Maximum number of tokens of each word in {tokens}."] = 20
+    parser: Annotated[str | None, File, "Parser for plain text in {context} (default: as in training)."] = (
+        None
+    )
+    linkage: Annotated[Linkage, "Dendrogram: how far apart two clusters are."] = "complete"
+    relation: Annotated[str | None, "Transitions: those of this relation, if relations have their own."] = (
+        None
+    )
 
     def check(self) -> None:
         super().check()
+        if self.what == "transitions":
+            self.no_effect("words", when="with {what} transitions")
+        if (self.context is None) != (self.tokens is None):
+            raise SettingError("tokens in context need a text and words: give {context} and {tokens}")
         if self.what != "map":
-            self.no_effect("words", when="unless {what} is map")
+            self.no_effect("context", "tokens", when="unless {what} is map")
+        if self.context is None:
+            reading = ("format", "text", "header", "encoding", "on_error", "parser")
+            self.no_effect("top", *reading, when="without {context}")
+        if self.what != "dendrogram":
+            self.no_effect("linkage", when="unless {what} is dendrogram")
+        if self.what != "transitions":
+            self.no_effect("relation", when="unless {what} is transitions")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,8 @@ Comparing = Literal[
     "hellinger", "bhattacharyya", "jensen-shannon", "chi2", "kl", "cosine", "dot", "euclidean"
 ]
 
+Linkage = Literal["complete", "average", "single"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class KnownWords(TrainingText):
@@ -42,8 +44,11 @@ class WordTests(Settings):
         Literal["auto", "any", "noun", "verb", "adj", "adv", "propn"],
         "Categories: part of speech of their words, if the vocabulary has them; auto takes the commonest.",
     ] = "auto"
+    linkage: Annotated[
+        Linkage, "Categories: how far apart clusters are: as their farthest words, their mean, their nearest."
+    ] = "complete"
 
     def check(self) -> None:
         super().check()
         if not self.categories:
-            self.no_effect("level", "pos", when="without {categories}")
+            self.no_effect("level", "pos", "linkage", when="without {categories}")

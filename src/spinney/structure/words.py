@@ -29,14 +29,43 @@ def largest(values: NDArray[np.float64], k: int) -> list[int]:
     return [int(i) for i in some[np.lexsort((some, -values[some]))]]
 
 
+def readings(vectors: WordVectors, word: str) -> list[str]:
+    """The words of a vocabulary that ``word`` can stand for, the likeliest first; none if it stands for none.
+
+    That is the word itself; if it is not there, the word in lower case; if that is not there either, the word with a
+    part of speech, such as ``attack|NOUN``, in the order of the vocabulary: the most frequent first.
+
+    Examples
+    --------
+    >>> vectors = WordVectors(["attack|NOUN", "the|DET", "attack|VERB"], [[1.0], [2.0], [3.0]])
+    >>> readings(vectors, "attack"), readings(vectors, "attack|VERB"), readings(vectors, "defend")
+    (['attack|NOUN', 'attack|VERB'], ['attack|VERB'], [])
+    """
+    for form in (word, word.lower()):
+        if form in vectors:
+            return [vectors.words[int(vectors.encode([form])[0])]]
+    for form in dict.fromkeys((word, word.lower())):
+        found = [other for other in vectors.words if other.startswith(form + "|")]
+        if found:
+            return found
+    return []
+
+
 def known_word(vectors: WordVectors, word: str) -> str:
-    """The word as the model has it; if it is unknown, an error that suggests words with a similar spelling."""
-    if word in vectors:
-        return vectors.words[int(vectors.encode([word])[0])]
-    if vectors.gives(word):
+    """The word as the model has it: by the first of its :func:`readings`, or as it is if its letters give it a vector.
+
+    If there is none, an error suggests words with a similar spelling.
+
+    Examples
+    --------
+    >>> known_word(WordVectors(["the|DET", "president|NOUN"], [[1.0], [2.0]]), "President")
+    'president|NOUN'
+    """
+    if word not in vectors and vectors.gives(word):
         return word
-    same = [
-        other for other in (f"{word}|NOUN", f"{word}|VERB", f"{word}|ADJ", word.lower()) if other in vectors
-    ]
-    remedy = f"did you mean {', '.join(same)}?" if same else did_you_mean(word, vectors.words, most=3)
+    found = readings(vectors, word)
+    if found:
+        return found[0]
+    plain = dict.fromkeys(other.rpartition("|")[0] or other for other in vectors.words)
+    remedy = did_you_mean(word, list(plain), most=3)
     raise InputError(f"{word!r} is not among the {len(vectors):,} words of the model", remedy=remedy)
