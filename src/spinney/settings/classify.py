@@ -211,7 +211,8 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
     init: Annotated[str | Any | None, File, "Model to start from."] = None
     unlabelled: Annotated[Any | None, File, "Unlabelled documents to learn from as well."] = None
     criterion: Annotated[
-        Literal["weighted", "shift", "entropy", "self-training"] | None,
+        str | None,
+        OneOf(["weighted", "shift", "entropy", "self-training"], shown=["weighted"]),
         "Use of unlabelled data (default: the best).",
     ] = None
     criterion_strength: Annotated[

@@ -477,6 +477,28 @@ class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Spread):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Prune(Labelled, Common):
+    """``prune``: a tagger without its small weights, at several thresholds."""
+
+    panel = OUTPUT
+    thresholds: Annotated[
+        tuple[float, ...], AtLeast(0), AMOUNT, "Sizes up to which weights become 0; the last one counts."
+    ] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    rule: Annotated[
+        Literal["interval", "positive"], "Drop by size, or all weights that are not above the threshold."
+    ] = "interval"
+    margin: Annotated[
+        float, AtLeast(0), AMOUNT, "List sentences whose wrong labelling leads by more than this."
+    ] = 0.0
+    top: Annotated[int, AtLeast(1), COUNT, "Number of sentences and of confusions to show."] = 10
+
+    def check(self) -> None:
+        super().check()
+        if not self.thresholds:
+            raise SettingError("{thresholds} are missing: give at least one")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Import(Common):
     """``import``: a model of another program."""
 

@@ -51,6 +51,7 @@ def trained(
         plan_of(s),
         sentences,
         strength=use.strength,
+        clusters=s.clusters,
         w0=w0,
         watch=watch,
     )

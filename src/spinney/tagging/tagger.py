@@ -87,6 +87,8 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
     criterion_strength : float, optional
         The power of weights or ratios (0 to 1), the cost of a nat of entropy, or the least probability of sentences
         that self-training adds. By default it is chosen on held-out sentences, too.
+    clusters : int, optional
+        The number of clusters of similar sentences for the criterion ``"weighted"`` (10 by default).
     scheme : str, optional
         ``"iob1"``, ``"iob2"`` or ``"bioes"``: give only valid label sequences, in this scheme. Labels that were learned
         in another scheme are converted.
@@ -178,7 +180,7 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
             sentences = Sequences(unlabelled.offsets, *problem.extractor.observe(unlabelled))
             use, tried = chosen_use(
                 problem.loss, problem.penalty, plan_of(s), sentences, criterion=s.criterion,
-                strength=s.criterion_strength, dev=None if watch is None else watch.labelled,
+                strength=s.criterion_strength, clusters=s.clusters, dev=None if watch is None else watch.labelled,
             )  # fmt: skip
             report_use(use, tried, len(problem.data))
             more = sentences, use
@@ -302,10 +304,15 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
 
     # -- reading --------------------------------------------------------------------------------------
 
-    def strongest(self, k: int = 10, by: str = "label") -> dict[str, list[tuple[str, float]]]:
-        """The ``k`` observations with the largest weights for each label, or for each pattern (``by="pattern"``)."""
+    def strongest(
+        self, k: int = 10, by: str = "label", *, against: bool = False
+    ) -> dict[str, list[tuple[str, float]]]:
+        """The ``k`` observations with the largest weights for each label, or for each pattern (``by="pattern"``).
+
+        With ``against``, those that speak against each label: the lowest weights, below 0, the lowest first.
+        """
         self.check_fitted()
-        return learned.strongest(self.weights_, self.extractor_, self.labels_, k, by)
+        return learned.strongest(self.weights_, self.extractor_, self.labels_, k, by, against)
 
     def transitions(self, k: int = 10) -> tuple[list[learned.Transition], list[learned.Transition]]:
         """The pairs of labels with the largest and the smallest bigram weights: observation, before, label, weight."""
