@@ -65,7 +65,7 @@ class Sentences(Decoding):
     panel = DATA
     format: Annotated[str, OneOf((*LABELLED, "lines", "letters")), "Format of the files."] = "columns"
     label: Annotated[str | None, "Label in spaCy files: ner, tag or pos (default: ner)."] = None
-    docstart: Annotated[Literal["drop", "keep"], "What to do with -DOCSTART- lines."] = "drop"
+    docstart: Annotated[Literal["drop", "keep"], "What to do with -DOCSTART-."] = "drop"
 
     def check(self) -> None:
         super().check()
@@ -90,7 +90,7 @@ class Features(Settings):
     patterns: Annotated[str | Any | None, File, "Template file, as in Wapiti or CRF++."] = None
     classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
     vectors: Annotated[tuple[Any, ...], Repeated, File, "Word vectors as features: NAME=FILE."] = ()
-    min_count: Annotated[int, AtLeast(1), COUNT, "Drop observations with fewer occurrences."] = 1
+    min_count: Annotated[int, AtLeast(1), COUNT, "Drop rarer observations."] = 1
     scheme: Annotated[Scheme | None, "Give only valid label sequences, in this scheme."] = None
     encode: Annotated[Scheme | None, "Label scheme used internally."] = None
 
@@ -144,7 +144,7 @@ class Penalised(Settings):
     ] = "l2"
     l1: Annotated[float, AtLeast(0), AMOUNT, "Strength of the ℓ1 part of group penalties."] = 0.0
     l2: Annotated[
-        float, AtLeast(0), AMOUNT, "Strength of the ridge part of elasticnet and group penalties."
+        float, AtLeast(0), AMOUNT, "Ridge strength of elasticnet and group penalties."
     ] = 0.0
 
 
@@ -170,10 +170,23 @@ class Choosing(Strength):
         "Choose λ by cross-validation in this many parts (default, for few sentences: 5).",
     ] = None
 
+    l2s: Annotated[
+        tuple[float, ...] | None, AtLeast(0), AMOUNT, "Ridges of elasticnet to choose from, along with λ."
+    ] = None
+
     def check(self) -> None:
         super().check()
-        if self.cv is not None and self.lam is not None:
+        if self.cv is not None and self.lam is not None and self.l2s is None:
             raise SettingError("{lam} and {cv} each determine λ: give only one of them")
+        if self.l2s is None:
+            return
+        penalty: Any = getattr(self, "penalty", None)
+        if penalty != "elasticnet":
+            raise SettingError("{l2s} are for {penalty} elasticnet, not for {given}", given=penalty)
+        if not self.l2s:
+            raise SettingError("{l2s} are missing: give at least one, such as 0.001,0.01,0.1")
+        if getattr(self, "l2", 0.0):
+            raise SettingError("{l2} and {l2s} both determine the ridge: give only one of them")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,6 +256,19 @@ class Support(Settings):
 
     panel = FEATURES
     weights: Annotated[Literal["all", "observed"], "Weights for all labels, or for observed ones."] = "all"
+    select: Annotated[
+        Literal["mi", "gain"] | None, "Choose weights or observations by what they tell first."
+    ] = None
+    select_top: Annotated[int | None, AtLeast(1), COUNT, "How many of them to keep."] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.select is not None and self.select_top is None:
+            raise SettingError("{select} needs {select_top}: how many weights (mi) or observations (gain) to keep")
+        if self.select_top is not None and self.select is None:
+            raise SettingError("{select_top} needs {select} mi or gain")
+        if self.select == "mi" and self.weights == "observed":
+            raise SettingError("{weights} observed and {select} mi both choose the weights: give only one of them")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +314,7 @@ class Crf(
         if self.penalty == "none":
             self.no_effect("lam", "cv", when="with {penalty} none")
         if self.solver in BY_PASSES:
-            self.no_effect("cv", when=f"with {{solver}} {self.solver}, which has a fixed strength")
+            self.no_effect("cv", "l2s", when=f"with {{solver}} {self.solver}, which has a fixed strength")
         if self.solver == "auto" and self.penalty not in ("l2", "none"):
             self.no_effect("step", when="with {penalty} unless {solver} is sgd or adagrad")
 
@@ -327,7 +353,7 @@ class Morph(Decoding, Kind, Spread):
     ] = None
     l2: Annotated[float, AtLeast(0), AMOUNT, "Strength of its ridge part."] = 0.1
     dev: Annotated[Any | None, File, "Tagged sentences on which to choose the strength."] = None
-    min_count: Annotated[int, AtLeast(1), COUNT, "Drop observations with fewer occurrences."] = 1
+    min_count: Annotated[int, AtLeast(1), COUNT, "Drop rarer observations."] = 1
     classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
     vectors: Annotated[tuple[Any, ...], Repeated, File, "Word vectors as features: NAME=FILE."] = ()
 

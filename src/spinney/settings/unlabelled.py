@@ -57,7 +57,7 @@ class Unlabelled(Criterion):
     """Unlabelled data."""
 
     panel = DATA
-    unlabelled: Annotated[Any | None, File, "Unlabelled data of the same format to learn from as well."] = (
+    unlabelled: Annotated[Any | None, File, "Unlabelled data of the same format to learn from."] = (
         None
     )
 

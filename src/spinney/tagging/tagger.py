@@ -74,6 +74,9 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
         Maximum number of iterations (500 by default); passes of stochastic solvers (10 by default).
     weights : str
         ``"all"``: every observation has a weight for every label; ``"observed"``: only for labels that it occurs with.
+    select, select_top : str and int, optional
+        Keep only so many weights, those with the highest mutual information (``"mi"``), or so many observations, those
+        with the highest information gain (``"gain"``), both counted in the training sentences before the fit.
     start_label : bool
         Whether the first token has bigram weights, from a start label.
     min_count : int
@@ -273,6 +276,7 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
             "label_scheme": problem.scheme,
             "observations": data.unigrams.n + data.bigrams.n,
             "observations_by_pattern": problem.seen,
+            "selected": problem.selected,
             "parameters": problem.loss.n_params,
             "active": self.weights_.n_active,
             "penalty": "none" if solution.solver in ("perceptron", "pa") else penalty.describe(),

@@ -18,6 +18,7 @@ NAMES = {
     "imported": "learned by",
     "labels": "labels",
     "observations": "observations",
+    "selected": "chosen before the fit",
     "penalty": "penalty",
     "solver": "solver",
     "dev_token_error": "token error on dev",
@@ -33,7 +34,7 @@ def facts_view(tagger: Tagger) -> Facts:
     """The facts of a fit; values that are not numbers (a counted model has no violation) are left out."""
     known = {name: None if value != value else value for name, value in tagger.facts.items()}
     order = (
-        "method", "imported", "sentences", "tokens", "labels", "observations", "parameters", "active", "penalty",
+        "method", "imported", "sentences", "tokens", "labels", "observations", "selected", "parameters", "active", "penalty",
         "chosen", "solver", "iterations", "objective", "gap", "violation", "converged", "pruned", "dev_token_error",
         "criterion", "criterion_strength", "effective_sample", "skipped", "interrupted", "seconds", "tokens_per_second",
     )  # fmt: skip
