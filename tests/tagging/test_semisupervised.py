@@ -221,5 +221,5 @@ def test_bad_options(data):
         Tagger("U:%x[0,0]\nB", criterion="magic").fit(X, y, unlabelled=X)
     with pytest.raises(InputError, match="no unlabelled sentences"):
         Tagger("U:%x[0,0]\nB").fit(X, y, unlabelled=[])
-    with pytest.raises(OptionError, match="unlabelled is a setting of the method crf, not of memm"):
+    with pytest.raises(OptionError, match="unlabelled is a setting of the methods? crf (and|or) hmm, not of memm"):
         Tagger("U:%x[0,0]\nB", method="memm").fit(X, y, unlabelled=X)

@@ -332,10 +332,28 @@ class Memm(HeldOut, Solving, Choosing, Pruning, Penalised, Bigrams, Training, Ki
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hmm(Training, Kind, Spread):
-    """Hidden Markov models: counts of one observation per token, without a penalty."""
+class UnlabelledWeight(Settings):
+    """What unlabelled sentences count in EM."""
 
+    panel = TRAINING
+    unlabelled_weight: Annotated[float, Above(0), AMOUNT, "What an unlabelled sentence counts in EM."] = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hmm(UnlabelledWeight, Training, Kind, Spread):
+    """Hidden Markov models: counts of one observation per token, without a penalty, and EM over unlabelled text."""
+
+    panel = TRAINING
     method: Annotated[Literal["hmm"], KIND] = "hmm"
+    unlabelled: Annotated[Any | None, File, "Unlabelled data of the same format to learn from."] = None
+    passes: Annotated[
+        int | None, AtLeast(1), ROUNDS, "Passes of EM over unlabelled data (default: chosen, 0 to 10)."
+    ] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.unlabelled is None:
+            self.no_effect("passes", "unlabelled_weight", when="without {unlabelled}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -381,6 +399,7 @@ class Decoded(Settings):
 @dataclass(frozen=True, kw_only=True)
 class Estimator(
     Decoded,
+    UnlabelledWeight,
     Criterion,
     SolvingCrf,
     Strength,

@@ -50,6 +50,8 @@ class Problem:
     scheme: Scheme | None = None
     #: What was chosen before training, in words.
     selected: str | None = None
+    #: Sentences without labels whose observations are among those of the model.
+    unlabelled: Sequences | None = None
 
     def weights(self, w: Vector) -> ChainWeights:
         """The weights that a solver found, in the form in which they are stored."""
@@ -61,11 +63,16 @@ class Problem:
 
 
 def stated(
-    columns: Columns, s: Any, loss_of: Callable[..., Any], sentence_weight: Sequence[float] | None = None
+    columns: Columns,
+    s: Any,
+    loss_of: Callable[..., Any],
+    sentence_weight: Sequence[float] | None = None,
+    more: Columns | None = None,
 ) -> Problem:
     """The problem of sentences whose last column is the label, for settings of a method.
 
-    ``loss_of`` makes the loss of the method; a method without a penalty has none of these settings.
+    ``loss_of`` makes the loss of the method; a method without a penalty has none of these settings. What is only seen
+    in ``more``, sentences without labels, is observed, too.
     """
     lam = 1.0 if getattr(s, "lam", None) is None else s.lam
     spec = penalty_spec(s.penalty, lam, s.l1, s.l2) if hasattr(s, "penalty") else None
@@ -80,11 +87,15 @@ def stated(
     if s.patterns is None or (isinstance(s.patterns, str) and s.patterns in PRESETS):
         patterns = that_fit(patterns, columns.width - 1)
     extractor = Extractor(patterns, structures or None)
-    unigrams, bigrams = extractor.learn(columns.without_last())
+    every = [extractor.learn(columns.without_last())]
+    if more is not None:
+        every.append(extractor.learn(more))
+        every[0] = tuple(replace(seen, n=all_seen.n) for seen, all_seen in zip(*every))
     if s.min_count > 1:
-        kept = [seen.counts() >= s.min_count for seen in (unigrams, bigrams)]
+        kept = [sum(seen.counts() for seen in both) >= s.min_count for both in zip(*every)]
         extractor = extractor.keep(*kept)
-        unigrams, bigrams = unigrams.keep(kept[0]), bigrams.keep(kept[1])
+        every = [(seen[0].keep(kept[0]), seen[1].keep(kept[1])) for seen in every]
+    unigrams, bigrams = every[0]
     known = () if encoding is None else ("O",)  # so that every sentence has a valid labelling
     labels, sets, names = encode_labels(columns.symbols[-1], columns.pool, partial=s.partial, known=known)
     weights = None if sentence_weight is None else np.asarray(sentence_weight, np.float64)
@@ -125,7 +136,8 @@ def stated(
             summary.partners(extractor), lambda: extractor.class_of("u"),
         )  # fmt: skip
     seen = summary.observations_by_pattern(extractor)
-    return Problem(extractor, names, encoding, data, loss, penalty, seen, scheme, selected)
+    unlabelled = None if more is None else Sequences(more.offsets, *every[1])
+    return Problem(extractor, names, encoding, data, loss, penalty, seen, scheme, selected, unlabelled)
 
 
 def patterns_of(patterns: Any, structures: Structures) -> tuple[Pattern, ...]:

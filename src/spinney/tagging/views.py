@@ -24,6 +24,7 @@ NAMES = {
     "dev_token_error": "token error on dev",
     "chosen": "strength chosen",
     "pruned": "dropped",
+    "em": "EM",
     "criterion": "use of unlabelled sentences",
     "criterion_strength": "strength of that criterion",
     "effective_sample": "effective sample",
@@ -36,7 +37,7 @@ def facts_view(tagger: Tagger) -> Facts:
     order = (
         "method", "imported", "sentences", "tokens", "labels", "observations", "selected", "parameters", "active", "penalty",
         "chosen", "solver", "iterations", "objective", "gap", "violation", "converged", "pruned", "dev_token_error",
-        "criterion", "criterion_strength", "effective_sample", "skipped", "interrupted", "seconds", "tokens_per_second",
+        "em", "criterion", "criterion_strength", "effective_sample", "skipped", "interrupted", "seconds", "tokens_per_second",
     )  # fmt: skip
     return Facts("facts", "", known, {key: NAMES[key] for key in order})
 
