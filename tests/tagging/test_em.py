@@ -1,5 +1,6 @@
 """Hidden Markov models that learn from unlabelled sentences, against enumeration."""
 
+from dataclasses import replace
 from itertools import islice, product
 
 import numpy as np
@@ -199,19 +200,22 @@ def test_errors_on_held_out_sentences_are_those_of_models_of_the_others():
     rng = np.random.default_rng(1)
     x, offsets = random_text(8, lengths=(4,) * 15, low=0)
     labels = (x + (rng.random(len(x)) < 0.3)) % Y
-    seen = Observations(np.arange(len(x) + 1), x.astype(np.int32), S)
+    seen = Observations(np.arange(len(x) + 1), x.astype(np.int32), S + 1)
     always = Observations.always(len(x))
-    labelled = Sequences(offsets, seen, always, labels.astype(np.int32))
     unlabelled = Sequences(offsets, seen, always)
+    x[7] = S  # a symbol that occurs once: when it is held out, it is unknown
+    once = replace(seen, ids=x.astype(np.int32))
+    labelled = Sequences(offsets, once, always, labels.astype(np.int32))
     found = taught(labelled, unlabelled, Y, passes=None, weight=1.0)
     parts = np.array_split(np.random.default_rng(0).permutation(15), 5)
     wrong = np.zeros(11)
     for part in parts:
         rest = labelled.take(np.setdiff1d(np.arange(15), part))
         held_out = labelled.take(np.sort(part))
-        models = em(Text.of(rest), Text.of(unlabelled), Y, S)
+        models = em(Text.of(rest), Text.of(unlabelled), Y, S + 1)
+        symbols = np.where(held_out.unigrams.ids == S, -1, held_out.unigrams.ids)
         for i, model in enumerate(islice(models, 11)):
-            guessed = viterbi(model.chains(held_out.unigrams.ids, held_out.offsets))[0]
+            guessed = viterbi(model.chains(symbols, held_out.offsets))[0]
             wrong[i] += np.count_nonzero(guessed != held_out.labels)
     np.testing.assert_allclose(found.errors, wrong / len(x))
     assert found.held_out == 15

@@ -8,7 +8,7 @@ the number of passes is chosen on labelled sentences that are held out, and may 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,11 @@ class Text:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def among(self, *others: Text) -> Text:
+        """The same sentences, where symbols that none of the others has are unknown."""
+        seen = np.isin(self.symbols, np.concatenate([other.symbols for other in others]))
+        return replace(self, symbols=np.where(seen, self.symbols, -1))
 
 
 def em(
@@ -151,8 +156,9 @@ def taught(
         rest = np.sort(np.setdiff1d(order, part))
         if seen >= ENOUGH or not len(rest):
             break
-        held_out = Text.of(labelled.take(np.sort(part)))
-        models = em(Text.of(labelled.take(rest)), more, n_labels, n_symbols, weight=weight)
+        known = Text.of(labelled.take(rest))
+        held_out = Text.of(labelled.take(np.sort(part))).among(known, more)
+        models = em(known, more, n_labels, n_symbols, weight=weight)
         with progress.task("trying EM", MOST + 1) as task:
             rows = []
             for _, model in zip(range(MOST + 1), models):
