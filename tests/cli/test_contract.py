@@ -213,7 +213,12 @@ def test_help_fits_80_columns(words, capsys, monkeypatch):
 @pytest.mark.parametrize("words", VERBS_OF, ids=" ".join)
 def test_completion_offers_every_option_and_every_choice(words):
     verb = VERBS_OF[words]
-    names = {name for setting in (*verb.output, *verb.every_setting()) for name in names_of(setting) if name.startswith("--")}
+    names = {
+        name
+        for setting in (*verb.output, *verb.every_setting())
+        for name in names_of(setting)
+        if name.startswith("--")
+    }
     assert names <= {value for value, _ in candidates([*words, "--"])}
     for method in _methods(verb):
         for setting in Command("", verb, method).settings:

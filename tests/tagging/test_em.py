@@ -1,7 +1,7 @@
 """Hidden Markov models that learn from unlabelled sentences, against enumeration."""
 
 from dataclasses import replace
-from itertools import islice, product
+from itertools import islice, pairwise, product
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def enumerated(hmm, x, offsets):
     """Expected counts by the definition: a sum over all labellings of each sentence."""
     emits = np.column_stack([hmm.emission, hmm.unknown])
     starts, moves, emitted = np.zeros(Y), np.zeros((Y, Y)), np.zeros((Y, S))
-    for a, b in zip(offsets[:-1], offsets[1:]):
+    for a, b in pairwise(offsets):
         ways = []
         for y in product(range(Y), repeat=int(b - a)):
             p = 1.0
@@ -73,7 +73,7 @@ def test_expected_counts_of_long_sentences_add_up():
 
 def counts_by_hand(x, offsets, y):
     starts, moves, emitted = np.zeros(Y), np.zeros((Y, Y)), np.zeros((Y, S))
-    for a, b in zip(offsets[:-1], offsets[1:]):
+    for a, b in pairwise(offsets):
         for t in range(a, b):
             if t == a:
                 starts[y[t]] += 1
@@ -191,9 +191,12 @@ def test_the_number_of_passes_is_that_with_the_fewest_errors_on_held_out_sentenc
     assert 1 - tagger.score(test_X, test_y) < 0.5 * (1 - alone.score(test_X, test_y))
     given_passes = fit((X, y), passes=tagger.facts["em_passes"], **how)
     np.testing.assert_array_equal(given_passes.weights_.full(), tagger.weights_.full())
-    assert given_passes.facts["em"] == f"{given_passes.facts['em_passes']} pass" + (
-        "es over" if given_passes.facts["em_passes"] > 1 else " over"
-    ) + " 400 unlabelled sentences"
+    assert (
+        given_passes.facts["em"]
+        == f"{given_passes.facts['em_passes']} pass"
+        + ("es over" if given_passes.facts["em_passes"] > 1 else " over")
+        + " 400 unlabelled sentences"
+    )
 
 
 def test_errors_on_held_out_sentences_are_those_of_models_of_the_others():

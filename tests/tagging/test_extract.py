@@ -218,12 +218,15 @@ def test_conjunctions_of_values_are_their_products():
         chosen = [name for name in names if rng.random() < 0.6]
         return {name: float(rng.integers(1, 5)) for name in chosen}
 
-    sentences = [[(tags[rng.integers(2)], cell(), cell()) for _ in range(rng.integers(1, 6))] for _ in range(9)]
+    sentences = [
+        [(tags[rng.integers(2)], cell(), cell()) for _ in range(rng.integers(1, 6))] for _ in range(9)
+    ]
     rows = [
         [(tag, *("|".join(f"{k}:{v}" for k, v in one.items()) or "|" for one in cells)) for tag, *cells in s]
         for s in sentences
     ]
-    template = "U1:%x[0,0]/%value[0,1]\nU2:%value[0,1]+%value[-1,2]\nU3:%value[0,1]/%x[-1,0]/%value[0,1]\nB:%value[0,2]/%x[0,0]"
+    template = "U1:%x[0,0]/%value[0,1]\nU2:%value[0,1]+%value[-1,2]\nU3:%value[0,1]/%x[-1,0]/%value[0,1]\n"
+    template += "B:%value[0,2]/%x[0,0]"
     extractor = Extractor(parse_patterns(template))
     unigrams, bigrams = observed(extractor, Columns.from_sentences(rows), learn=True)
     wanted, wanted_pairs = [], []
@@ -242,7 +245,9 @@ def test_conjunctions_of_values_are_their_products():
 
 def test_conjunctions_with_vectors():
     vectors = WordVectors(["a", "b"], np.array([[1.0, 2.0], [3.0, 4.0]]))
-    extractor = Extractor(parse_patterns("U:%vector[0,0,v]/%x[0,1]\nU:%vector[-1,0,v]*%vector[0,0,v]"), {"v": vectors})
+    extractor = Extractor(
+        parse_patterns("U:%vector[0,0,v]/%x[0,1]\nU:%vector[-1,0,v]*%vector[0,0,v]"), {"v": vectors}
+    )
     columns = Columns.from_sentences([[("a", "N"), ("b", "V"), ("?", "V")]])
     assert observed(extractor, columns, learn=True)[0] == [
         [("U:v/0/N", 1.0), ("U:v/1/N", 2.0)],

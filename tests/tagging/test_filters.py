@@ -128,7 +128,12 @@ def test_a_tagger_keeps_the_observations_that_tell_most():
 def test_a_tagger_keeps_the_weights_that_tell_most(penalty):
     """Its optimum is that of the full model whose other weights are held at 0."""
     columns = labelled_columns(*make_sentences(20, 1))
-    how = {"patterns": PATTERNS, "penalty": penalty, "lam": 0.2, "l2": 0.1 if penalty == "elasticnet" else 0.0}
+    how = {
+        "patterns": PATTERNS,
+        "penalty": penalty,
+        "lam": 0.2,
+        "l2": 0.1 if penalty == "elasticnet" else 0.0,
+    }
     whole = Tagger(**how).problem(columns)
     shape = whole.loss.shape
     scores = mutual_information(whole.data, shape.labels)
@@ -148,7 +153,9 @@ def test_a_tagger_keeps_the_weights_that_tell_most(penalty):
         return value + 0.5 * ridge * w @ w + l1 * v.sum(), np.concatenate([smooth + l1, l1 - smooth])
 
     bounds = [(0.0, None)] * 50
-    best = minimize(objective, np.full(50, 0.1), jac=True, bounds=bounds, options={"maxiter": 5000, "ftol": 1e-14})
+    best = minimize(
+        objective, np.full(50, 0.1), jac=True, bounds=bounds, options={"maxiter": 5000, "ftol": 1e-14}
+    )
     assert tagger.facts_["objective"] == pytest.approx(best.fun, rel=1e-6)
 
 

@@ -366,7 +366,10 @@ def test_blocks_given_do_not_change_the_optimum():
     loss, penalty = random_loss(0), ElasticNet(0.2, l2=0.2)
     pairs = [(2, 1), (-1, 3)]
     assert block_pairs(loss, pairs).tolist() == [[2, 1], [-1, 3], [0, -1], [1, -1], [3, -1], [-1, 0], [-1, 2]]
-    found = [solve(loss, penalty, sbcd, max_iter=2000, blocks=blocks) for blocks in ("symbol", "observation", pairs)]
+    found = [
+        solve(loss, penalty, sbcd, max_iter=2000, blocks=blocks)
+        for blocks in ("symbol", "observation", pairs)
+    ]
     assert all(solution.converged for solution in found)
     for other in found[1:]:
         np.testing.assert_allclose(found[0].w, other.w, atol=1e-4)

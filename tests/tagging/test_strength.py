@@ -137,8 +137,9 @@ def test_both_strengths_of_an_elastic_net_are_chosen():
     assert list(dict.fromkeys(row["l2"] for row in tried)) == list(ridges)
     best = min(tried, key=lambda row: (row["token_error"], row["loss"]))
     assert (tagger.lam, tagger.l2) == (pytest.approx(best["lam"], rel=1e-2), best["l2"])
-    assert f"λ = {tagger.lam:.3g} and l2 = {tagger.l2:.3g}, of {len(tried)} pairs with l2 of 0.01, 1, 30" in (
-        tagger.facts["chosen"]
+    assert (
+        f"λ = {tagger.lam:.3g} and l2 = {tagger.l2:.3g}, of {len(tried)} pairs with l2 of 0.01, 1, 30"
+        in (tagger.facts["chosen"])
     )
     # Each ridge is searched as if it were the only one, and its errors are those of taggers fitted to the folds.
     columns = labelled_columns(X, noisy)

@@ -143,9 +143,7 @@ class Penalised(Settings):
         str | Any, OneOf(PENALTIES, open=True), "Penalty on single weights, groups or a tree."
     ] = "l2"
     l1: Annotated[float, AtLeast(0), AMOUNT, "Strength of the ℓ1 part of group penalties."] = 0.0
-    l2: Annotated[
-        float, AtLeast(0), AMOUNT, "Ridge strength of elasticnet and group penalties."
-    ] = 0.0
+    l2: Annotated[float, AtLeast(0), AMOUNT, "Ridge strength of elasticnet and group penalties."] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,11 +262,15 @@ class Support(Settings):
     def check(self) -> None:
         super().check()
         if self.select is not None and self.select_top is None:
-            raise SettingError("{select} needs {select_top}: how many weights (mi) or observations (gain) to keep")
+            raise SettingError(
+                "{select} needs {select_top}: how many weights (mi) or observations (gain) to keep"
+            )
         if self.select_top is not None and self.select is None:
             raise SettingError("{select_top} needs {select} mi or gain")
         if self.select == "mi" and self.weights == "observed":
-            raise SettingError("{weights} observed and {select} mi both choose the weights: give only one of them")
+            raise SettingError(
+                "{weights} observed and {select} mi both choose the weights: give only one of them"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,9 +57,7 @@ class Unlabelled(Criterion):
     """Unlabelled data."""
 
     panel = DATA
-    unlabelled: Annotated[Any | None, File, "Unlabelled data of the same format to learn from."] = (
-        None
-    )
+    unlabelled: Annotated[Any | None, File, "Unlabelled data of the same format to learn from."] = None
 
     def check(self) -> None:
         super().check()

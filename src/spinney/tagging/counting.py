@@ -36,7 +36,8 @@ def counted(problem: Problem, s: Any = None, *, unlabelled: Taught | None = None
         hmm = next(models)
         try:
             with progress.task("EM", unlabelled.passes) as task:
-                for passes, hmm in zip(range(1, unlabelled.passes + 1), models):
+                while passes < unlabelled.passes:
+                    hmm, passes = next(models), passes + 1
                     task.update(1)
         except KeyboardInterrupt:
             interrupted = True

@@ -389,7 +389,8 @@ class _Program:
         self.has_lists = bool(self.patterns[:, 1].any())
         self.pattern_fields = np.array(pattern_fields, np.int64)
         self.fields = np.array(
-            [(f.column, f.offset, f.absolute, number_of_look[f.look], f.look.is_valued) for f in fields], np.int64
+            [(f.column, f.offset, f.absolute, number_of_look[f.look], f.look.is_valued) for f in fields],
+            np.int64,
         ).reshape(-1, 5)
 
     def edges(self, symbols: Numbering, learn: bool) -> Ints:

@@ -105,7 +105,9 @@ def information_gain(data: Sequences, n_labels: int, *, start: bool = True) -> t
     """
     shape = Shape(data.unigrams.n, data.bigrams.n, n_labels, start)
     counts = seen_counts(data, shape)
-    return _gains(counts.unigrams, 1, counts.labels), _gains(counts.bigrams, n_labels + start, counts.labels_after)
+    return _gains(counts.unigrams, 1, counts.labels), _gains(
+        counts.bigrams, n_labels + start, counts.labels_after
+    )
 
 
 def _gains(joint: Any, events: int, labels: Floats) -> Floats:

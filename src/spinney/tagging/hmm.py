@@ -194,7 +194,9 @@ class HMM:
             a = (alpha[here - 1] @ self.transition if t else self.initial) * emits[here]
             scale[here] = a.sum(axis=1)
             alpha[here] = np.divide(a, scale[here, None], out=np.zeros_like(a), where=scale[here, None] > 0)
-        possible = np.bincount(np.repeat(np.arange(len(lengths)), lengths)[scale <= 0], minlength=len(lengths)) == 0
+        possible = (
+            np.bincount(np.repeat(np.arange(len(lengths)), lengths)[scale <= 0], minlength=len(lengths)) == 0
+        )
         ahead = np.zeros_like(emits)  # b(y, x_t)·β_t(y) / scale_t: what a token says to the one before
         beliefs = np.zeros_like(emits)
         counts = np.repeat(possible, lengths)

@@ -116,7 +116,9 @@ def stated(
     if chosen_by == "weights" or getattr(s, "select", None) == "mi":
         if not isinstance(s.penalty, Penalty) and spec is not None and PENALTIES[spec.name].needs:
             remedy = {"weights": "use {weights} all", "select": "use {select} gain"}[chosen_by]
-            raise SettingError("the penalty {name} needs the weights of all labels: " + remedy, name=spec.name)
+            raise SettingError(
+                "the penalty {name} needs the weights of all labels: " + remedy, name=spec.name
+            )
         support = observed_support(data, loss.shape)
         if chosen_by == "select":
             support = top(mutual_information(data, len(names), start=start), s.select_top, loss.shape)

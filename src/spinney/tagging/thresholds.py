@@ -126,7 +126,9 @@ def prune(
     s: Any = settings_or(Prune, settings, given)
     whole = load_task(model, "tag") if isinstance(model, str) else model
     if not isinstance(whole, Tagger):
-        raise OptionError(f"a model of the kind {whole.kind} has no weights to prune: give one of crf, memm or hmm")
+        raise OptionError(
+            f"a model of the kind {whole.kind} has no weights to prune: give one of crf, memm or hmm"
+        )
     whole.check_fitted()
     columns, report = None, ReadReport()
     if data is not None and (not isinstance(data, list) or data):
@@ -141,7 +143,9 @@ def prune(
             with about(", ".join(data) if isinstance(data, list) else "the sentences"):
                 judged = _judge(small, columns, s.margin, s.top)
             rows[-1] |= judged.scores
-    return PrunedTagger(small, rows, judged.margins, judged.confusions, judged.unscored, report.skipped, s.margin)
+    return PrunedTagger(
+        small, rows, judged.margins, judged.confusions, judged.unscored, report.skipped, s.margin
+    )
 
 
 def margins(tagger: Tagger, columns: Columns) -> tuple[list[Margin], int]:

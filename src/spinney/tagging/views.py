@@ -35,9 +35,10 @@ def facts_view(tagger: Tagger) -> Facts:
     """The facts of a fit; values that are not numbers (a counted model has no violation) are left out."""
     known = {name: None if value != value else value for name, value in tagger.facts.items()}
     order = (
-        "method", "imported", "sentences", "tokens", "labels", "observations", "selected", "parameters", "active", "penalty",
-        "chosen", "solver", "iterations", "objective", "gap", "violation", "converged", "pruned", "dev_token_error",
-        "em", "criterion", "criterion_strength", "effective_sample", "skipped", "interrupted", "seconds", "tokens_per_second",
+        "method", "imported", "sentences", "tokens", "labels", "observations", "selected", "parameters", "active",
+        "penalty", "chosen", "solver", "iterations", "objective", "gap", "violation", "converged", "pruned",
+        "dev_token_error", "em", "criterion", "criterion_strength", "effective_sample", "skipped", "interrupted",
+        "seconds", "tokens_per_second",
     )  # fmt: skip
     return Facts("facts", "", known, {key: NAMES[key] for key in order})
 
