@@ -211,7 +211,7 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
     init: Annotated[str | Any | None, File, "Model to start from."] = None
     unlabelled: Annotated[Any | None, File, "Unlabelled documents to learn from as well."] = None
     criterion: Annotated[
-        str | None,
+        Literal["weighted", "shift", "entropy", "self-training"] | None,
         OneOf(["weighted", "shift", "entropy", "self-training"], shown=["weighted"]),
         "Use of unlabelled data (default: the best).",
     ] = None

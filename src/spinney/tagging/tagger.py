@@ -179,7 +179,8 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
             raise InputError("no unlabelled sentences")
         problem = self.problem(columns, s, sentence_weight, unlabelled)
         watch = None if dev is None else self._watch(dev, problem)
-        w0, more, told = None, None, {}
+        w0, told = None, {}
+        more: Any = None  # how unlabelled sentences are used, as the method takes it
         if init is not None:
             init.check_fitted()
             w0 = carried_over(init.weights_, init.extractor_, init.labels_, problem)
