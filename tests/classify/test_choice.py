@@ -242,3 +242,14 @@ def test_unlabelled_documents_are_not_used_unless_they_help():
     assert "effective sample" in given.notes[-1]
     with pytest.raises(SettingError, match="unlabelled"):
         fit((texts, labels), criterion="shift")
+
+
+def test_one_cluster_of_documents_weighs_all_of_them_alike():
+    texts, labels = reviews(60)
+    how = {"unlabelled": reviews(100, seed=3)[0], "criterion": "weighted", "criterion_strength": 1.0}
+    one = fit((texts, labels), clusters=1, features="counts", lam=0.1, **how)
+    more = fit((texts, labels), clusters=5, features="counts", lam=0.1, **how)
+    assert one.facts["effective_sample"] == pytest.approx(60)
+    assert more.facts["effective_sample"] < 59
+    with pytest.raises(SettingError, match="clusters need unlabelled"):
+        fit((texts, labels), clusters=3)

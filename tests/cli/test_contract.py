@@ -24,6 +24,7 @@ tag apply chunks.spinney chunks.col --phrases  | phrases
 tag eval chunks.spinney chunks.col --decoding f1 --abstain 0.5  | calibration_error, brier, phrase_brier, coverage
 tag explain tag.spinney few.col  | explained
 tag path few.col --preset pos --lams 4,2  | points
+tag prune chunks.spinney chunks.col --margin 1  | thresholds, margins, confusions, active
 tag fit trees.conllu --method morph --passes 2 --model morph.spinney  | sentences, parameters, active, seconds
 tag apply morph.spinney trees.conllu  | sentences
 tag eval morph.spinney trees.conllu  | accuracy
@@ -98,7 +99,7 @@ LINES = [[part.strip() for part in line.split("|")] for line in CONTRACT.strip()
 TASKS = ("tag", "classify", "classes", "embed", "lm", "parse", "trend", "pipeline")
 VERBS = ("fit", "apply", "eval", "explain", "inspect")
 MORE = {
-    "tag": ["path", "import", "export"],
+    "tag": ["path", "prune", "import", "export"],
     "classify": ["path"],
     "classes": ["neighbours"],
     "embed": ["neighbours"],
@@ -212,12 +213,16 @@ def test_help_fits_80_columns(words, capsys, monkeypatch):
 @pytest.mark.parametrize("words", VERBS_OF, ids=" ".join)
 def test_completion_offers_every_option_and_every_choice(words):
     verb = VERBS_OF[words]
-    settings = [setting for setting in (*verb.output, *verb.every_setting()) if not setting.hidden]
-    names = {name for setting in settings for name in names_of(setting) if name.startswith("--")}
+    names = {
+        name
+        for setting in (*verb.output, *verb.every_setting())
+        for name in names_of(setting)
+        if name.startswith("--")
+    }
     assert names <= {value for value, _ in candidates([*words, "--"])}
     for method in _methods(verb):
         for setting in Command("", verb, method).settings:
-            if setting.choices and not setting.hidden:
+            if setting.choices:
                 offered = {value for value, _ in candidates([*words, *method, names_of(setting)[0], ""])}
                 assert set(setting.choices) <= offered, setting.name
 

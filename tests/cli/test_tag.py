@@ -224,6 +224,99 @@ def test_path(facts, data, tmp_path):
 # ---------------------------------------------------------------------------------------------- labelling
 
 
+def test_prune(spinney, facts, data, tmp_path):
+    found = facts(
+        "prune",
+        data / "model",
+        data / "dev.txt",
+        "--thresholds",
+        "0,0.2,0.6",
+        "--margin",
+        1,
+        "--model",
+        tmp_path / "s",
+    )
+    assert found["model"] == str(tmp_path / "s")
+    rows = found["thresholds"]
+    assert [row["threshold"] for row in rows] == [0.0, 0.2, 0.6]
+    assert rows[0]["active"] > rows[1]["active"] > rows[2]["active"] == found["active"]
+    assert facts("inspect", tmp_path / "s")["active"] == found["active"]
+    assert facts("eval", tmp_path / "s", data / "dev.txt")["token_error"] == rows[2]["token_error"]
+    alone = facts("prune", data / "model")
+    assert "token_error" not in alone["thresholds"][0]
+    code, out, _ = spinney("prune", data / "model", data / "dev.txt")
+    assert code == 0
+    assert "orphans" in out
+    for wrong, said in (
+        (["--margin", 2], "--margin is of labelled sentences"),
+        (["--thresholds", "-1"], "--thresholds must be at least 0"),
+        ([data / "dev.txt", "--model", data / "model"], "would overwrite an input file"),
+        (["--rule", "ball"], "interval"),
+    ):
+        code, _, err = spinney("prune", data / "model", *wrong)
+        assert code == 2
+        assert said in err
+        assert err.count("\n") == 1
+
+
+def test_both_strengths_of_an_elastic_net(spinney, facts, data, tmp_path):
+    command = ["fit", data / "train.txt", "--patterns", data / "near.tpl", "--model", tmp_path / "m"]
+    found = facts(*command, "--penalty", "elasticnet", "--l2s", "0.01,1", "--cv", 3)
+    assert {row["l2"] for row in found["tried"]} == {0.01, 1.0}
+    assert "and l2 = " in found["chosen"]
+    code, _, err = spinney(*command, "--l2s", "0.01,1")
+    assert (code, err) == (2, "spinney: --l2s are for --penalty elasticnet, not for l2\n")
+
+
+@pytest.mark.parametrize(("how", "parameters"), [("mi", 12), ("gain", None)])
+def test_features_chosen_before_the_fit(spinney, facts, data, tmp_path, how, parameters):
+    command = [
+        "fit",
+        data / "train.txt",
+        "--patterns",
+        data / "near.tpl",
+        "--lam",
+        0.1,
+        "--model",
+        tmp_path / "m",
+    ]
+    found = facts(*command, "--select", how, "--select-top", 12)
+    assert found["selected"].startswith("12 of ")
+    assert found["parameters"] == (parameters or found["parameters"])
+    assert facts("eval", tmp_path / "m", data / "dev.txt")["token_error"] < 0.4
+    code, _, err = spinney(*command, "--select", how)
+    assert code == 2
+    assert "--select needs --select-top" in err
+
+
+def test_a_hidden_markov_model_and_unlabelled_sentences(spinney, facts, data, tmp_path, file):
+    words = file("words.tpl", "U:%x[0,0]\nB\n")
+    command = ["fit", data / "train.txt", "--method", "hmm", "--patterns", words, "--model", tmp_path / "m"]
+    found = facts(*command, "--unlabelled", data / "plain.txt", "--passes", 2, "--unlabelled-weight", 0.5)
+    assert found["em"] == "2 passes over 10 unlabelled sentences"
+    assert (found["solver"], found["iterations"]) == ("em", 2)
+    assert facts("eval", tmp_path / "m", data / "dev.txt")["token_error"] < 0.1
+    code, _, err = spinney(*command, "--passes", 2)
+    assert (code, err) == (2, "spinney: --passes has no effect without --unlabelled: leave it out\n")
+
+
+def test_clusters_of_unlabelled_sentences(spinney, facts, data, tmp_path):
+    command = [
+        "fit",
+        data / "train.txt",
+        "--patterns",
+        data / "near.tpl",
+        "--lam",
+        1,
+        "--model",
+        tmp_path / "m",
+    ]
+    more = ["--unlabelled", data / "plain.txt", "--criterion", "weighted", "--criterion-strength", 1]
+    assert facts(*command, *more, "--clusters", 1)["effective_sample"] == pytest.approx(30)
+    code, _, err = spinney(*command, "--clusters", 3)
+    assert (code, err) == (2, "spinney: --clusters need --unlabelled\n")
+
+
 def test_apply_writes_each_line_with_its_label(spinney, data, tmp_path):
     target = tmp_path / "out.txt"
     code, out, _ = spinney("apply", data / "model", data / "plain.txt", "-o", target)

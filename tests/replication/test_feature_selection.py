@@ -1,4 +1,4 @@
-"""Choosing features by counts and mutual information."""
+"""Choosing features by counts."""
 
 from itertools import product
 
@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from methods.feature_selection import frequency_cutoff, mutual_information, top
-from sklearn.metrics import mutual_info_score
+from methods.feature_selection import frequency_cutoff
 
-from spinney.errors import InputError, OptionError
+from spinney.errors import OptionError
 from spinney.tagging.sequences import Observations, Sequences
 from spinney.tagging.support import Shape, observed_support
 
@@ -80,56 +79,12 @@ def test_a_cutoff_of_observations_keeps_all_their_labels(start):
         np.testing.assert_array_equal(support.places(shape), np.flatnonzero(flags))
 
 
-@settings(max_examples=10, deadline=None)
-@given(st.integers(0, 10_000), st.booleans(), st.sampled_from([0.0, 0.3]))
-def test_mutual_information_is_that_of_sklearn(seed, start, unknown):
-    data, shape = sentences(seed, unknown=unknown), Shape(4, 3, 3, start)
-    found = mutual_information(data, 3, start=start)
-    wanted = np.zeros(shape.n_params)
-    y, before = data.labels, np.array(labels_before(data, 3))
-    known, both = y >= 0, (y >= 0) & (before >= 0)
-    seen = np.array([[has(data.unigrams, t, o) for t in range(len(y))] for o in range(4)])
-    seen_pairs = np.array([[has(data.bigrams, t, o) for t in range(len(y))] for o in range(3)])
-    for o, label in product(range(4), range(3)):
-        shape.mu(wanted)[o, label] = mutual_info_score(seen[o][known], y[known] == label)
-    for o, z, label in product(range(3), range(3 + start), range(3)):
-        v = seen_pairs[o] & (before == z)
-        shape.lam(wanted)[o, z, label] = mutual_info_score(v[both], y[both] == label)
-    np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-14)
-
-
-def test_counting_leaves_the_data_alone():
-    data = sentences(2)
-    ids = data.unigrams.ids.copy()
-    mutual_information(data, 3)
-    np.testing.assert_array_equal(data.unigrams.ids, ids)
-
-
-def test_mutual_information_of_nothing_is_nothing():
-    data = sentences(3, lengths=(0, 0))
-    assert not mutual_information(data, 3).any()
-
-
-@given(st.lists(st.integers(0, 5), min_size=12, max_size=12), st.integers(0, 14))
-def test_top_takes_the_best(scores, k):
-    shape = Shape(unigrams=3, bigrams=1, labels=2)
-    places = top(np.array(scores, float), k, shape).places(shape)
-    order = sorted(range(12), key=lambda i: (-scores[i], i))
-    assert places.tolist() == sorted(order[:k])
-
-
 def test_bad_options_are_refused():
-    data, shape = sentences(5), Shape(4, 3, 3)
-    w = np.zeros(shape.n_params)
+    data = sentences(5)
     for call in (
         lambda: frequency_cutoff(data, 3, 0),
         lambda: frequency_cutoff(data, 3, 1, of="words"),
         lambda: frequency_cutoff(data, 2, 1, of="pairs"),
-        lambda: top(w, -1, shape),
-        lambda: top(w[1:], 1, shape),
     ):
         with pytest.raises(OptionError):
             call()
-    unlabelled = Sequences(data.offsets, data.unigrams, data.bigrams)
-    with pytest.raises(InputError, match="without labels"):
-        mutual_information(unlabelled, 3)

@@ -209,6 +209,54 @@ def test_values_in_cells():
         extractor.observe(Columns.from_sentences([[("a", "len:many")]]))
 
 
+def test_conjunctions_of_values_are_their_products():
+    """Every combination of what the fields see is one observation, and its value is the product of theirs."""
+    rng = np.random.default_rng(0)
+    names, tags = ["len", "cap", "dot"], ["N", "V"]
+
+    def cell():
+        chosen = [name for name in names if rng.random() < 0.6]
+        return {name: float(rng.integers(1, 5)) for name in chosen}
+
+    sentences = [
+        [(tags[rng.integers(2)], cell(), cell()) for _ in range(rng.integers(1, 6))] for _ in range(9)
+    ]
+    rows = [
+        [(tag, *("|".join(f"{k}:{v}" for k, v in one.items()) or "|" for one in cells)) for tag, *cells in s]
+        for s in sentences
+    ]
+    template = "U1:%x[0,0]/%value[0,1]\nU2:%value[0,1]+%value[-1,2]\nU3:%value[0,1]/%x[-1,0]/%value[0,1]\n"
+    template += "B:%value[0,2]/%x[0,0]"
+    extractor = Extractor(parse_patterns(template))
+    unigrams, bigrams = observed(extractor, Columns.from_sentences(rows), learn=True)
+    wanted, wanted_pairs = [], []
+    for s in sentences:
+        for t, (tag, one, two) in enumerate(s):
+            before, of_before = (s[t - 1][0], s[t - 1][2]) if t else ("_B-1", {})
+            found = [(f"U1:{tag}/{k}", v) for k, v in one.items()]
+            found += [(f"U2:{k}+{l}", v * w) for k, v in one.items() for l, w in of_before.items()]
+            found += [(f"U3:{k}/{before}/{l}", v * w) for k, v in one.items() for l, w in one.items()]
+            wanted.append(found)
+            wanted_pairs.append([(f"B:{k}/{tag}", v) for k, v in two.items()])
+    assert unigrams == wanted
+    assert bigrams == wanted_pairs
+    assert sum(map(len, wanted)) > 100
+
+
+def test_conjunctions_with_vectors():
+    vectors = WordVectors(["a", "b"], np.array([[1.0, 2.0], [3.0, 4.0]]))
+    extractor = Extractor(
+        parse_patterns("U:%vector[0,0,v]/%x[0,1]\nU:%vector[-1,0,v]*%vector[0,0,v]"), {"v": vectors}
+    )
+    columns = Columns.from_sentences([[("a", "N"), ("b", "V"), ("?", "V")]])
+    assert observed(extractor, columns, learn=True)[0] == [
+        [("U:v/0/N", 1.0), ("U:v/1/N", 2.0)],
+        [("U:v/0/V", 3.0), ("U:v/1/V", 4.0)]
+        + [(f"U:v/{i}*v/{j}", x * y) for i, x in enumerate((1.0, 2.0)) for j, y in enumerate((3.0, 4.0))],
+        [],
+    ]
+
+
 def test_what_was_unknown_is_known_once_learnt():
     extractor = Extractor(parse_patterns("U:%x[0,0]"))
     old, new = (

@@ -194,7 +194,7 @@ def test_cells_that_hold_no_values(cell):
         ("U:%suffix[0,0,0]", "is not a %suffix"),
         ("U:%suffix[0,0,x]", "is not a %suffix"),
         ("U:%path[0,0,brown]", "is not a %path"),
-        ("U:%vector[0,0,v]/%x[0,0]", "only field of their pattern"),
+        ("U:%vector[0,0,v]/%value[0,0]/%value[1,0]", "at most two fields of %vector and %value"),
         ("# nothing", "no patterns"),
     ],
 )

@@ -326,6 +326,7 @@ def test_blocks_by_default():
     assert block_pairs(random_loss(0)).tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
     alone = [[o, -1] for o in range(4)] + [[-1, b] for b in range(5)]
     assert block_pairs(random_loss(0, same=False)).tolist() == alone
+    assert block_pairs(random_loss(0), "observation").tolist() == [*alone[:4], *alone[4:8]]
 
 
 WORDS = [["a", "b", "a"], ["c", "a"], ["b", "c", "d"], ["d"]]
@@ -365,12 +366,16 @@ def test_blocks_given_do_not_change_the_optimum():
     loss, penalty = random_loss(0), ElasticNet(0.2, l2=0.2)
     pairs = [(2, 1), (-1, 3)]
     assert block_pairs(loss, pairs).tolist() == [[2, 1], [-1, 3], [0, -1], [1, -1], [3, -1], [-1, 0], [-1, 2]]
-    found = [solve(loss, penalty, sbcd, max_iter=2000, blocks=blocks) for blocks in (None, pairs)]
+    found = [
+        solve(loss, penalty, sbcd, max_iter=2000, blocks=blocks)
+        for blocks in ("symbol", "observation", pairs)
+    ]
     assert all(solution.converged for solution in found)
-    np.testing.assert_allclose(found[0].w, found[1].w, atol=1e-4)
+    for other in found[1:]:
+        np.testing.assert_allclose(found[0].w, other.w, atol=1e-4)
 
 
-@pytest.mark.parametrize("blocks", [[(4, 0)], [(0, -2)], [(1, 0), (1, 1)]], ids=str)
+@pytest.mark.parametrize("blocks", [[(4, 0)], [(0, -2)], [(1, 0), (1, 1)], "sentence"], ids=str)
 def test_impossible_blocks(blocks):
     with pytest.raises(OptionError, match="block"):
         block_pairs(random_loss(0), blocks)

@@ -73,6 +73,35 @@ def test_weighted_is_training_with_those_weights(data):
     np.testing.assert_allclose(found.w, by_hand.w, atol=1e-4)
 
 
+def test_clusters_are_as_many_as_wanted(data):
+    loss, unlabelled = data
+    for clusters in (1, 3, 1000):  # no more than there are sentences
+        weights = sequence_weights(loss.data, unlabelled, n_clusters=min(clusters, 230))
+        np.testing.assert_array_equal(
+            criterion_weights("weighted", loss.data, unlabelled, clusters=clusters), weights
+        )
+    np.testing.assert_allclose(
+        criterion_weights("weighted", loss.data, unlabelled, clusters=1), 1.0, rtol=1e-14
+    )
+    used, _ = chosen_use(loss, L2(0.5), Plan(), unlabelled, criterion="weighted", strength=1.0, clusters=3)
+    assert used.effective_sample == effective_sample(sequence_weights(loss.data, unlabelled, n_clusters=3))
+
+
+def test_clusters_of_a_tagger(data):
+    X = [["a", "b"], ["b", "a"], ["c", "d"], ["d", "c"]] * 3
+    y = [["A", "B"], ["B", "A"], ["A", "B"], ["B", "A"]] * 3
+    few = Tagger("U:%x[0,0]\nB", criterion="weighted", criterion_strength=1.0, clusters=1)
+    one = few.fit(X, y, unlabelled=X[:2] * 9 + X[2:4])
+    alone = Tagger("U:%x[0,0]\nB").fit(X, y)
+    np.testing.assert_allclose(
+        one.weights_.full(), alone.weights_.full(), atol=1e-6
+    )  # one cluster: equal weights
+    with pytest.raises(OptionError, match="clusters are for the criterion weighted, not for entropy"):
+        Tagger("U:%x[0,0]\nB", criterion="entropy", clusters=3).fit(X, y, unlabelled=X)
+    with pytest.raises(OptionError, match="clusters need unlabelled"):
+        Tagger("U:%x[0,0]\nB", clusters=3).fit(X, y)
+
+
 def test_self_training_uses_what_it_is_sure_of(data):
     loss, unlabelled = data
     plain = train(loss, L2(0.5), Plan(tol=1e-5)).w
@@ -194,5 +223,7 @@ def test_bad_options(data):
         Tagger("U:%x[0,0]\nB", criterion="magic").fit(X, y, unlabelled=X)
     with pytest.raises(InputError, match="no unlabelled sentences"):
         Tagger("U:%x[0,0]\nB").fit(X, y, unlabelled=[])
-    with pytest.raises(OptionError, match="unlabelled is a setting of the method crf, not of memm"):
+    with pytest.raises(
+        OptionError, match=r"unlabelled is a setting of the methods? crf (and|or) hmm, not of memm"
+    ):
         Tagger("U:%x[0,0]\nB", method="memm").fit(X, y, unlabelled=X)

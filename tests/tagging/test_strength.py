@@ -125,3 +125,55 @@ def test_the_loss_is_that_of_the_marginal_probabilities():
         for chances, label in zip(probabilities[1:], labels[1:])
     ]
     assert token_loss(tagger, labelled_columns(X, Z)) == pytest.approx(np.mean(known))
+
+
+def test_both_strengths_of_an_elastic_net_are_chosen():
+    X, Y = make_sentences(40, 1)
+    rng = np.random.default_rng(0)
+    noisy = [[label if rng.random() > 0.2 else "O" for label in labels] for labels in Y]
+    ridges = (0.01, 1.0, 30.0)
+    tagger = fit((X, noisy), patterns=PATTERNS, penalty="elasticnet", l2s=ridges, cv=4, tol=1e-4)
+    tried = tagger.facts["tried"]
+    assert list(dict.fromkeys(row["l2"] for row in tried)) == list(ridges)
+    best = min(tried, key=lambda row: (row["token_error"], row["loss"]))
+    assert (tagger.lam, tagger.l2) == (pytest.approx(best["lam"], rel=1e-2), best["l2"])
+    assert (
+        f"λ = {tagger.lam:.3g} and l2 = {tagger.l2:.3g}, of {len(tried)} pairs with l2 of 0.01, 1, 30"
+        in (tagger.facts["chosen"])
+    )
+    # Each ridge is searched as if it were the only one, and its errors are those of taggers fitted to the folds.
+    columns = labelled_columns(X, noisy)
+    for ridge in ridges:
+        alone = choose_strength(Tagger(PATTERNS, penalty="elasticnet", l2=ridge, tol=1e-4), columns, cv=4)
+        rows = [row for row in tried if row["l2"] == ridge]
+        assert [row["lam"] for row in rows] == [row["lam"] for row in alone.tried]
+        assert [row["token_error"] for row in rows] == [row["token_error"] for row in alone.tried]
+    row, wrong = best, 0
+    for train, test in _folds(columns, None, 4):
+        how = {"penalty": "elasticnet", "lam": row["lam"], "l2": row["l2"], "tol": 1e-6}
+        fitted = Tagger(PATTERNS, **how).fit_columns(train)
+        wrong += round(fitted.score_columns(test)["token_error"] * test.n_tokens)
+    assert row["token_error"] == pytest.approx(wrong / columns.n_tokens)
+
+
+def test_the_ridge_alone_is_chosen_at_a_given_strength():
+    X, Y = make_sentences(30, 1)
+    tagger = fit((X, Y), patterns=PATTERNS, penalty="elasticnet", lam=0.2, l2s=[0.01, 0.1], cv=3)
+    assert tagger.lam == 0.2
+    assert tagger.l2 in (0.01, 0.1)
+    assert [(row["lam"], row["l2"]) for row in tagger.facts["tried"]] == [(0.2, 0.01), (0.2, 0.1)]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"penalty": "l2"}, "l2s are for penalty elasticnet, not for l2"),
+        ({"l2": 0.1}, "l2 and l2s both determine the ridge"),
+        ({"l2s": []}, "give at least one, such as 0.001,0.01,0.1"),
+        ({"l2s": [-1.0]}, "l2s must be at least 0"),
+        ({"solver": "sgd"}, "l2s"),
+    ],
+)
+def test_ridges_without_effect_are_refused(given, said):
+    with pytest.raises(SettingError, match=said):
+        fit(make_sentences(24, 1), **{"patterns": PATTERNS, "penalty": "elasticnet", "l2s": [0.1]} | given)

@@ -568,6 +568,20 @@ def test_reading_the_weights(tagger):
     assert sum(map(sum, tagger.active_by_pattern().values())) == tagger.weights_.n_active
 
 
+def test_what_speaks_against_a_label(tagger):
+    against = tagger.strongest(4, against=True)
+    mu, names = tagger.weights_.shape.mu(tagger.weights_.full()), tagger.extractor_.names("u")
+    for y, label in enumerate(tagger.labels_):
+        below = sorted((weight, o) for o, weight in enumerate(mu[:, y].tolist()) if weight < 0)
+        assert against[label] == [(names[o], weight) for weight, o in below[:4]]
+    assert any(against.values())
+    shown = {view.key: view.data() for view in tagger.views(top=4)}
+    assert shown["strongest_against"] == against
+    assert "strongest_against" not in {view.key for view in tagger.views(top=4, by="pattern")}
+    with pytest.raises(OptionError, match="leave out against"):
+        tagger.strongest(4, by="pattern", against=True)
+
+
 def test_prune_and_margins():
     X = [["the", "dog"], ["a", "cat"], ["the", "cat"]]
     tagger = Tagger("U:%x[0,0]\nB", lam=0.1).fit(X, [["D", "N"]] * 3)

@@ -140,8 +140,8 @@ def _fit_with_unlabelled(model: TextModel, s: Any, data: Data) -> None:
             "one of text and numbers, the labelled documents the other", path=named(s.unlabelled)
         )
     X = data.features.sparse(read.inputs) if data.features else read.inputs
-    use, tried = chosen_use(model.estimator, data, X, s.criterion, s.criterion_strength, s.seed)
-    taught = fitted(model.estimator, use, data.X, data.y, X, s.seed)
+    use, tried = chosen_use(model.estimator, data, X, s.criterion, s.criterion_strength, s.seed, s.clusters)
+    taught = fitted(model.estimator, use, data.X, data.y, X, s.seed, s.clusters)
     if taught.sample_weight_ is not None:
         use = replace(use, effective_sample=taught.effective_sample_)
     model.estimator = taught.estimator_

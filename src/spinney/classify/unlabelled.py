@@ -45,7 +45,13 @@ class Use:
 
 
 def chosen_use(
-    estimator: Any, data: Data, unlabelled: Any, criterion: str | None, strength: float | None, seed: int
+    estimator: Any,
+    data: Data,
+    unlabelled: Any,
+    criterion: str | None,
+    strength: float | None,
+    seed: int,
+    clusters: int | None = None,
 ) -> tuple[Use, list[Use]]:
     """The best use of unlabelled documents, and all that were tried; one that is fully given is taken as it is."""
     if criterion is not None and strength is not None:
@@ -58,18 +64,20 @@ def chosen_use(
     for X, y, test_X, test_y in _held_out(data, seed):
         for k, use in enumerate(ways):
             with progress.task(f"trying {use.criterion}"):
-                model = fitted(rough, use, X, y, unlabelled, seed)
+                model = fitted(rough, use, X, y, unlabelled, seed, clusters)
             wrong[k].append(model.predict(test_X) != test_y)
     errors = np.array([np.concatenate(parts) for parts in wrong])
     tried = [replace(use, error=float(row.mean())) for use, row in zip(ways, errors)]
     return tried[clearly_best(errors)], tried
 
 
-def fitted(estimator: Any, use: Use, X: Any, y: Any, unlabelled: Any, seed: int) -> SemiSupervisedClassifier:
-    """The classifier that a use of unlabelled documents gives."""
-    clusters = min(CLUSTERS, X.shape[0]) if use.criterion == "weighted" else None
+def fitted(
+    estimator: Any, use: Use, X: Any, y: Any, unlabelled: Any, seed: int, clusters: int | None = None
+) -> SemiSupervisedClassifier:
+    """The classifier that a use of unlabelled documents gives; ``clusters`` are for the criterion weighted."""
+    n = min(clusters or CLUSTERS, X.shape[0]) if use.criterion == "weighted" else None
     model = SemiSupervisedClassifier(
-        estimator, use.criterion, strength=use.strength, n_clusters=clusters, random_state=seed
+        estimator, use.criterion, strength=use.strength, n_clusters=n, random_state=seed
     )
     return model.fit(X, y, unlabelled)
 

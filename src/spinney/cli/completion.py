@@ -110,7 +110,7 @@ def _of_verb(verb: Verb, before: Sequence[str], begun: str) -> Iterator[tuple[st
         settings = Command("", verb, before if "--method" in before else None).settings
     except SpinneyError:  # a method or a file that does not exist
         settings = verb.every_setting()
-    options = [setting for setting in (*verb.output, *settings) if not setting.hidden]
+    options = [*verb.output, *settings]
     asked = next((s for s in options if before and before[-1] in names_of(s) and s.kind is not bool), None)
     if asked is not None:
         choices = (

@@ -34,5 +34,5 @@ def _defaults(fit: Verb, method: str | None) -> Iterator[str]:
     yield from (f"# {argument.name} =  # {argument.help}" for argument in fit.arguments)
     yield from (f"# {setting.name} =  # {setting.help}" for setting in fit.output)
     cls = fit.settings_for(method)
-    values = {s.name: None if s.default is REQUIRED else s.default for s in settings_of(cls) if not s.hidden}
+    values = {s.name: None if s.default is REQUIRED else s.default for s in settings_of(cls)}
     yield from toml_lines(values | ({"method": method} if method else {}), cls)

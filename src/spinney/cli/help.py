@@ -29,9 +29,20 @@ def verb_help(path: str, verb: Verb, settings: Sequence[Setting], method: str | 
         if not setting.hidden:
             said = option_help(setting, methods if setting.name == "method" else ())
             panels[setting.panel].append((option_name(setting), said))
+    for panel, names in _only_named(settings).items():
+        panels[panel].append(("seldom needed", ", ".join(names)))
     panels[OUTPUT if panels[OUTPUT] else COMMON].append(("--config FILE", CONFIG))
     panels[COMMON] += [("--json", JSON), ("-q, --quiet", QUIET)]
     return _rendered(usage, about, panels)
+
+
+def _only_named(settings: Sequence[Setting]) -> dict[str, list[str]]:
+    """The options that help does not describe, by panels; ``init-config`` tells what they are."""
+    found: dict[str, list[str]] = {}
+    for setting in settings:
+        if setting.hidden:
+            found.setdefault(setting.panel, []).append(option_name(setting))
+    return found
 
 
 def group_help(path: str, about: str, panels: Mapping[str, Iterable[tuple[str, str]]]) -> str:

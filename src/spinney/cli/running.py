@@ -141,6 +141,19 @@ def path(call: Call) -> int:
     return 0
 
 
+def smaller(call: Call) -> int:
+    """A verb that shows what becomes of a model, and writes what is left of it where a file is named."""
+    begin(call)
+    written = {name: file for name, file in call.output.items() if file is not None}
+    for file in written.values():
+        check_target(file)
+    found = call.library()(*call.arguments.values(), call.settings)
+    if "model" in written:
+        found.model.save(written["model"])
+    emit(call, found.views(), first=written, title=call.arguments["large"])
+    return 0
+
+
 # ------------------------------------------------------------------------------------------------ common
 
 

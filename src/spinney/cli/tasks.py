@@ -408,6 +408,17 @@ TASKS: dict[str, Task] = {
                 "spinney.tagging.recipes:path",
                 option("model", "Where to write the model with the lowest error on dev."),
             ),
+            "prune": Verb(
+                "Drop small weights at several thresholds: what is left, bigrams without unigrams, errors, margins.",
+                "spinney.cli.running:smaller",
+                _TAG.Prune,
+                (
+                    Argument("large", "Model file of a tagger."),
+                    Argument("data", "Files of labelled sentences to score on.", several=True, default=()),
+                ),
+                (option("model", "Where to write the tagger of the last threshold."),),
+                "spinney.tagging.thresholds:prune",
+            ),
             "import": make(
                 "Make a tagger from a model of CRFsuite, Wapiti or CRF++, which labels sentences as they do.",
                 _TAG.Import,

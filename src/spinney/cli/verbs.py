@@ -138,14 +138,13 @@ class Command(click.Command):
         for argument in self.verb.arguments:
             yield click.Argument([argument.name], required=False, nargs=-1 if argument.several else 1)
         for setting in (*self.verb.output, *self.settings):
-            if not setting.hidden:
-                yield click.Option(
-                    _names(setting),
-                    default=None,
-                    multiple=setting.repeated,
-                    help=setting.help,
-                    **_flag(setting),
-                )
+            yield click.Option(
+                _names(setting),
+                default=None,
+                multiple=setting.repeated,
+                help=setting.help,
+                **_flag(setting),
+            )
         yield click.Option(["--config"], default=None, help=CONFIG)
         yield click.Option(["--json", "as_json"], is_flag=True, help=JSON)
         yield click.Option(["--quiet", "-q"], is_flag=True, help=QUIET)

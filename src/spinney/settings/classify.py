@@ -212,6 +212,7 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
     unlabelled: Annotated[Any | None, File, "Unlabelled documents to learn from as well."] = None
     criterion: Annotated[
         Literal["weighted", "shift", "entropy", "self-training"] | None,
+        OneOf(["weighted", "shift", "entropy", "self-training"], shown=["weighted"]),
         "Use of unlabelled data (default: the best).",
     ] = None
     criterion_strength: Annotated[

@@ -121,7 +121,7 @@ class File:
 
 
 class Hidden:
-    """Marks a setting that is no option of the command line."""
+    """Marks an option that help only names, without a line of its own: help is no manual."""
 
 
 class Passing:

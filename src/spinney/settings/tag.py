@@ -65,7 +65,7 @@ class Sentences(Decoding):
     panel = DATA
     format: Annotated[str, OneOf((*LABELLED, "lines", "letters")), "Format of the files."] = "columns"
     label: Annotated[str | None, "Label in spaCy files: ner, tag or pos (default: ner)."] = None
-    docstart: Annotated[Literal["drop", "keep"], "What to do with -DOCSTART- lines."] = "drop"
+    docstart: Annotated[Literal["drop", "keep"], "What to do with -DOCSTART-."] = "drop"
 
     def check(self) -> None:
         super().check()
@@ -90,7 +90,7 @@ class Features(Settings):
     patterns: Annotated[str | Any | None, File, "Template file, as in Wapiti or CRF++."] = None
     classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
     vectors: Annotated[tuple[Any, ...], Repeated, File, "Word vectors as features: NAME=FILE."] = ()
-    min_count: Annotated[int, AtLeast(1), COUNT, "Drop observations with fewer occurrences."] = 1
+    min_count: Annotated[int, AtLeast(1), COUNT, "Drop rarer observations."] = 1
     scheme: Annotated[Scheme | None, "Give only valid label sequences, in this scheme."] = None
     encode: Annotated[Scheme | None, "Label scheme used internally."] = None
 
@@ -143,9 +143,7 @@ class Penalised(Settings):
         str | Any, OneOf(PENALTIES, open=True), "Penalty on single weights, groups or a tree."
     ] = "l2"
     l1: Annotated[float, AtLeast(0), AMOUNT, "Strength of the ℓ1 part of group penalties."] = 0.0
-    l2: Annotated[
-        float, AtLeast(0), AMOUNT, "Strength of the ridge part of elasticnet and group penalties."
-    ] = 0.0
+    l2: Annotated[float, AtLeast(0), AMOUNT, "Ridge strength of elasticnet and group penalties."] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,10 +168,23 @@ class Choosing(Strength):
         "Choose λ by cross-validation in this many parts (default, for few sentences: 5).",
     ] = None
 
+    l2s: Annotated[
+        tuple[float, ...] | None, AtLeast(0), AMOUNT, "Ridges of elasticnet to choose from, along with λ."
+    ] = None
+
     def check(self) -> None:
         super().check()
-        if self.cv is not None and self.lam is not None:
+        if self.cv is not None and self.lam is not None and self.l2s is None:
             raise SettingError("{lam} and {cv} each determine λ: give only one of them")
+        if self.l2s is None:
+            return
+        penalty: Any = getattr(self, "penalty", None)
+        if penalty != "elasticnet":
+            raise SettingError("{l2s} are for {penalty} elasticnet, not for {given}", given=penalty)
+        if not self.l2s:
+            raise SettingError("{l2s} are missing: give at least one, such as 0.001,0.01,0.1")
+        if getattr(self, "l2", 0.0):
+            raise SettingError("{l2} and {l2s} both determine the ridge: give only one of them")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,6 +254,23 @@ class Support(Settings):
 
     panel = FEATURES
     weights: Annotated[Literal["all", "observed"], "Weights for all labels, or for observed ones."] = "all"
+    select: Annotated[
+        Literal["mi", "gain"] | None, "Choose weights or observations by what they tell first."
+    ] = None
+    select_top: Annotated[int | None, AtLeast(1), COUNT, "How many of them to keep."] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.select is not None and self.select_top is None:
+            raise SettingError(
+                "{select} needs {select_top}: how many weights (mi) or observations (gain) to keep"
+            )
+        if self.select_top is not None and self.select is None:
+            raise SettingError("{select_top} needs {select} mi or gain")
+        if self.select == "mi" and self.weights == "observed":
+            raise SettingError(
+                "{weights} observed and {select} mi both choose the weights: give only one of them"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +316,7 @@ class Crf(
         if self.penalty == "none":
             self.no_effect("lam", "cv", when="with {penalty} none")
         if self.solver in BY_PASSES:
-            self.no_effect("cv", when=f"with {{solver}} {self.solver}, which has a fixed strength")
+            self.no_effect("cv", "l2s", when=f"with {{solver}} {self.solver}, which has a fixed strength")
         if self.solver == "auto" and self.penalty not in ("l2", "none"):
             self.no_effect("step", when="with {penalty} unless {solver} is sgd or adagrad")
 
@@ -306,10 +334,28 @@ class Memm(HeldOut, Solving, Choosing, Pruning, Penalised, Bigrams, Training, Ki
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hmm(Training, Kind, Spread):
-    """Hidden Markov models: counts of one observation per token, without a penalty."""
+class UnlabelledWeight(Settings):
+    """What unlabelled sentences count in EM."""
 
+    panel = TRAINING
+    unlabelled_weight: Annotated[float, Above(0), AMOUNT, "What an unlabelled sentence counts in EM."] = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hmm(UnlabelledWeight, Training, Kind, Spread):
+    """Hidden Markov models: counts of one observation per token, without a penalty, and EM over unlabelled text."""
+
+    panel = TRAINING
     method: Annotated[Literal["hmm"], KIND] = "hmm"
+    unlabelled: Annotated[Any | None, File, "Unlabelled data of the same format to learn from."] = None
+    passes: Annotated[
+        int | None, AtLeast(1), ROUNDS, "Passes of EM over unlabelled data (default: chosen, 0 to 10)."
+    ] = None
+
+    def check(self) -> None:
+        super().check()
+        if self.unlabelled is None:
+            self.no_effect("passes", "unlabelled_weight", when="without {unlabelled}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,7 +373,7 @@ class Morph(Decoding, Kind, Spread):
     ] = None
     l2: Annotated[float, AtLeast(0), AMOUNT, "Strength of its ridge part."] = 0.1
     dev: Annotated[Any | None, File, "Tagged sentences on which to choose the strength."] = None
-    min_count: Annotated[int, AtLeast(1), COUNT, "Drop observations with fewer occurrences."] = 1
+    min_count: Annotated[int, AtLeast(1), COUNT, "Drop rarer observations."] = 1
     classes: Annotated[tuple[Any, ...], Repeated, File, "Word classes as features: NAME=FILE."] = ()
     vectors: Annotated[tuple[Any, ...], Repeated, File, "Word vectors as features: NAME=FILE."] = ()
 
@@ -355,6 +401,7 @@ class Decoded(Settings):
 @dataclass(frozen=True, kw_only=True)
 class Estimator(
     Decoded,
+    UnlabelledWeight,
     Criterion,
     SolvingCrf,
     Strength,
@@ -474,6 +521,28 @@ class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Spread):
         super().check()
         if self.lams is not None and (self.points is not None or self.ratio is not None):
             raise SettingError("{lams} lists the strengths: leave out {points} and {ratio}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prune(Labelled, Common):
+    """``prune``: a tagger without its small weights, at several thresholds."""
+
+    panel = OUTPUT
+    thresholds: Annotated[
+        tuple[float, ...], AtLeast(0), AMOUNT, "Sizes up to which weights become 0; the last one counts."
+    ] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    rule: Annotated[
+        Literal["interval", "positive"], "Drop by size, or all weights that are not above the threshold."
+    ] = "interval"
+    margin: Annotated[
+        float, AtLeast(0), AMOUNT, "List sentences whose wrong labelling leads by more than this."
+    ] = 0.0
+    top: Annotated[int, AtLeast(1), COUNT, "Number of sentences and of confusions to show."] = 10
+
+    def check(self) -> None:
+        super().check()
+        if not self.thresholds:
+            raise SettingError("{thresholds} are missing: give at least one")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from spinney.errors import SettingError
-from spinney.settings import AMOUNT, DATA, TRAINING, AtLeast, File, Settings
+from spinney.settings import AMOUNT, COUNT, DATA, TRAINING, AtLeast, AtMost, File, Hidden, Settings
 from spinney.settings.declared import settings_dataclass as dataclass
 
 
@@ -25,8 +25,21 @@ class Criterion(Settings):
         "Exponent of weights, weight of the entropy, or least confidence (default: chosen).",
     ] = None
 
+    clusters: Annotated[
+        int | None,
+        AtLeast(1),
+        AtMost(10_000),
+        COUNT,
+        Hidden,
+        "Clusters of similar sentences or documents for the criterion weighted (default: 10).",
+    ] = None
+
     def check(self) -> None:
         super().check()
+        if self.clusters is not None and self.criterion not in (None, "weighted"):
+            raise SettingError(
+                "{clusters} are for the criterion weighted, not for {name}", name=self.criterion
+            )
         if self.criterion_strength is None:
             return
         if self.criterion is None:
@@ -44,11 +57,11 @@ class Unlabelled(Criterion):
     """Unlabelled data."""
 
     panel = DATA
-    unlabelled: Annotated[Any | None, File, "Unlabelled data of the same format to learn from as well."] = (
-        None
-    )
+    unlabelled: Annotated[Any | None, File, "Unlabelled data of the same format to learn from."] = None
 
     def check(self) -> None:
         super().check()
         if self.criterion is not None and self.unlabelled is None:
             raise SettingError("{criterion} needs {unlabelled}")
+        if self.clusters is not None and self.unlabelled is None:
+            raise SettingError("{clusters} need {unlabelled}")

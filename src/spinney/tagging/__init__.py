@@ -8,12 +8,14 @@ from spinney.tagging.paths import PathPoint, TaggerPath
 from spinney.tagging.patterns import parse_patterns, read_patterns
 from spinney.tagging.recipes import export, fit, import_model, path
 from spinney.tagging.tagger import Tagger
+from spinney.tagging.thresholds import PrunedTagger, prune
 
 __all__ = [
     "CRFClassifier",
     "CRFLoss",
     "Extractor",
     "PathPoint",
+    "PrunedTagger",
     "Tagger",
     "TaggerPath",
     "export",
@@ -22,5 +24,6 @@ __all__ = [
     "labelled_columns",
     "parse_patterns",
     "path",
+    "prune",
     "read_patterns",
 ]

@@ -48,7 +48,7 @@ def fill_slots(slots, n, skeleton_of, width_of, records):
 
 @njit(cache=True, nogil=True)
 def _look(f, fields, position, begin, end, symbols, views, edges):
-    """What field f (column, offset, absolute, view) sees from a token."""
+    """What field f (column, offset, absolute, view, whether it sees lists) sees from a token."""
     offset = fields[f, 1]
     if fields[f, 2]:
         position = end + offset if offset < 0 else begin + offset - 1
@@ -64,8 +64,8 @@ def _look(f, fields, position, begin, end, symbols, views, edges):
 @njit(cache=True, nogil=True)
 def number_observations(
     start, stop, offsets, symbols,  # tokens start to stop; offsets[S+1], symbols[D, T]
-    views, edges, fields,  # views[V, P]: symbol seen, or list; edges[F, 2, distance]; fields[F, 4]
-    patterns, pattern_fields,  # patterns[K, 4]: number, is it valued, its fields from and to
+    views, edges, fields,  # views[V, P]: symbol seen, or list; edges[F, 2, distance]; fields[F, 5]
+    patterns, pattern_fields,  # patterns[K, 4]: number, how many of its fields see lists, its fields from and to
     list_ptr, list_symbols, list_values,
     learn, n, slots, skeleton_of, records,  # records[n, 1+W]: pattern and symbols; room for all that can come
     ptr, ids, values,  # out: ptr[stop-start+1]; values is empty where all are 1
@@ -86,37 +86,49 @@ def number_observations(
         for f in range(len(fields)):
             seen[f] = _look(f, fields, t, begin, end, symbols, views, edges)
         for k in range(len(patterns)):
-            pattern, is_valued = patterns[k, 0], patterns[k, 1]
+            pattern, n_lists = patterns[k, 0], patterns[k, 1]
             first, width = patterns[k, 2], patterns[k, 3] - patterns[k, 2]
             skeleton = skeleton_of[pattern]
             complete = True
+            one = other = 0  # the places of fields that see lists, in the key
             for f in range(width):
                 key[0, 1 + f] = seen[pattern_fields[first + f]]
                 complete &= key[0, 1 + f] != NOTHING
+                if fields[pattern_fields[first + f], 4]:
+                    one, other = (1 + f, other) if one == 0 else (one, 1 + f)
             if not complete:
                 continue
-            first_item, last_item = 0, 1
-            if is_valued:
-                first_item, last_item = list_ptr[key[0, 1]], list_ptr[key[0, 1] + 1]
+            first_item, last_item, first_other, last_other = 0, 1, 0, 1
+            if n_lists:
+                first_item, last_item = list_ptr[key[0, one]], list_ptr[key[0, one] + 1]
+            if n_lists > 1:
+                first_other, last_other = list_ptr[key[0, other]], list_ptr[key[0, other] + 1]
             for item in range(first_item, last_item):
-                if is_valued:
-                    key[0, 1] = list_symbols[item]
-                    if key[0, 1] == NOTHING:
+                if n_lists:
+                    key[0, one] = list_symbols[item]
+                    if key[0, one] == NOTHING:
                         continue
-                slot = _slot(slots, skeleton, key, 0, width, skeleton_of, records)
-                number = slots[slot]
-                if number == EMPTY:
-                    if not learn:
-                        continue
-                    number = n
-                    slots[slot] = n
-                    records[n, 0] = pattern
-                    for f in range(width):
-                        records[n, 1 + f] = key[0, 1 + f]
-                    n += 1
-                ids[n_out] = number
-                if len(values):
-                    values[n_out] = list_values[item] if is_valued else 1.0
-                n_out += 1
+                for item_of_other in range(first_other, last_other):
+                    if n_lists > 1:
+                        key[0, other] = list_symbols[item_of_other]
+                        if key[0, other] == NOTHING:
+                            continue
+                    slot = _slot(slots, skeleton, key, 0, width, skeleton_of, records)
+                    number = slots[slot]
+                    if number == EMPTY:
+                        if not learn:
+                            continue
+                        number = n
+                        slots[slot] = n
+                        records[n, 0] = pattern
+                        for f in range(width):
+                            records[n, 1 + f] = key[0, 1 + f]
+                        n += 1
+                    ids[n_out] = number
+                    if len(values):
+                        values[n_out] = list_values[item] if n_lists else 1.0
+                        if n_lists > 1:
+                            values[n_out] *= list_values[item_of_other]
+                    n_out += 1
         ptr[t - start + 1] = n_out
     return n

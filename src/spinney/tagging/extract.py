@@ -174,7 +174,7 @@ class Extractor:
         program, table = self._programs[which], self._tables[which]
         edges = program.edges(self._symbols, learn)
         longest_list = int(np.diff(views.list_ptr).max(initial=0))
-        per_token = program.n_plain + program.n_valued * longest_list
+        per_token = sum(longest_list**n_lists for n_lists in program.patterns[:, 1].tolist())
         step = max(1, min(_TOKENS, _OBSERVATIONS // max(per_token, 1)))
         offsets = np.ascontiguousarray(columns.offsets, np.int64)
         symbols = np.ascontiguousarray(columns.symbols, np.int32)
@@ -187,7 +187,7 @@ class Extractor:
             room = (stop - start) * per_token
             table.reserve(room if learn else 0)
             ids = np.empty(room, np.int32)
-            values = np.empty(room if program.n_valued else 0)
+            values = np.empty(room if program.has_lists else 0)
             here = ptr[start : stop + 1].copy()
             table.n = number_observations(
                 start, stop, offsets, symbols,
@@ -200,7 +200,7 @@ class Extractor:
             id_pieces.append(ids[: here[-1]].copy())
             value_pieces.append(values[: here[-1]].copy())
         values = np.concatenate(value_pieces)
-        real = program.n_valued > 0 and not np.all(values == 1)
+        real = program.has_lists and not np.all(values == 1)
         return Observations(ptr, np.concatenate(id_pieces), table.n, values if real else None)
 
     def names(self, which: Which) -> list[str]:
@@ -376,23 +376,22 @@ class _Program:
     def __init__(self, patterns: Sequence[Pattern], which: Which, looks: list[Look]) -> None:
         number_of_look = {look: number for number, look in enumerate(looks)}
         fields: dict[Field, int] = {}
-        rows: list[tuple[int, bool, int, int]] = []
+        rows: list[tuple[int, int, int, int]] = []
         pattern_fields: list[int] = []
-        self.n_plain = self.n_valued = 0
         for number, pattern in enumerate(patterns):
             if pattern.kind not in (which, "*"):
                 continue
             first = len(pattern_fields)
             pattern_fields += [fields.setdefault(field, len(fields)) for field in pattern.fields]
-            rows.append((number, pattern.is_valued, first, len(pattern_fields)))
-            self.n_valued += pattern.is_valued
-            self.n_plain += not pattern.is_valued
+            rows.append((number, pattern.n_lists, first, len(pattern_fields)))
         self.distinct_fields = list(fields)
         self.patterns = np.array(rows, np.int64).reshape(-1, 4)
+        self.has_lists = bool(self.patterns[:, 1].any())
         self.pattern_fields = np.array(pattern_fields, np.int64)
         self.fields = np.array(
-            [(f.column, f.offset, f.absolute, number_of_look[f.look]) for f in fields], np.int64
-        ).reshape(-1, 4)
+            [(f.column, f.offset, f.absolute, number_of_look[f.look], f.look.is_valued) for f in fields],
+            np.int64,
+        ).reshape(-1, 5)
 
     def edges(self, symbols: Numbering, learn: bool) -> Ints:
         """The symbols seen before the start and after the end of a sentence: ``[field, side, distance - 1]``."""

@@ -1,8 +1,9 @@
-"""Hidden Markov models of labelled sentences: trained by counting (Sokolovska 2010, §2.4)."""
+"""Hidden Markov models of labelled sentences: trained by counting (Sokolovska 2010, §2.4), and what EM needs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,19 @@ from spinney.errors import InputError, OptionError
 from spinney.inference.chains import Chains
 from spinney.optim.base import checked_strength
 from spinney.tagging.sequences import Floats
+
+
+class Expected(NamedTuple):
+    """How often the first label, pairs of labels, and symbols of labels are expected to occur in some sentences."""
+
+    starts: Floats  # [Y]
+    moves: Floats  # [Y, Y]
+    emitted: Floats  # [Y, S]
+
+    @property
+    def tokens(self) -> Floats:
+        """How many tokens have each label: each is the first of its sentence, or follows another."""
+        return np.asarray(self.starts + self.moves.sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,27 +109,16 @@ class HMM:
         ([[0.0, 1.0], [1.0, 0.0]], [0.0, 0.5], [[0.75, 0.25, 0.0], [0.0, 0.25, 0.25]])
         """
         smoothing = checked_strength("smoothing", smoothing)
-        x, lines = _checked(symbols, offsets, n_symbols)
-        y = np.asarray(labels, np.int64)
-        if y.shape != x.shape or (y.size and y.max() >= n_labels):
-            raise InputError(f"labels must be {len(x)} numbers below {n_labels}, one per token")
-        first = lines[:-1][np.diff(lines) > 0]
-        follows = np.ones(len(x), np.bool_)
-        follows[first] = False
-        here = np.flatnonzero(follows & (y >= 0) & (np.roll(y, 1) >= 0))
-        starts = np.bincount(y[first][y[first] >= 0], minlength=n_labels)
-        moves = np.bincount(y[here - 1] * n_labels + y[here], minlength=n_labels**2)
-
-        known = (x >= 0) & (y >= 0)
-        emitted = np.bincount(y[known] * n_symbols + x[known], minlength=n_labels * n_symbols)
+        starts, moves, emitted = counts_of(symbols, offsets, labels, n_labels, n_symbols)
+        x, y = np.asarray(symbols, np.int64), np.asarray(labels, np.int64)
         once = np.append(np.bincount(x[x >= 0], minlength=n_symbols) == 1, True)  # the last for symbol −1
         new = np.bincount(y[once[x] & (y >= 0)], minlength=n_labels)
         old = np.bincount(y[y >= 0], minlength=n_labels) - new
-        share = _shares(np.stack([new, old], axis=1), smoothing)
+        share = shares(np.stack([new, old], axis=1), smoothing)
         return cls(
-            _shares(starts, smoothing),
-            _shares(moves.reshape(n_labels, n_labels), smoothing),
-            _shares(emitted.reshape(n_labels, n_symbols), smoothing) * share[:, 1:],
+            shares(starts, smoothing),
+            shares(moves, smoothing),
+            shares(emitted, smoothing) * share[:, 1:],
             share[:, 0],
         )
 
@@ -168,6 +171,54 @@ class HMM:
             alpha[alive] = a[possible] / scale[possible, None]
         return total
 
+    def expected(self, symbols: ArrayLike, offsets: ArrayLike) -> Expected:
+        """What these sentences are expected to have been made of, by forward-backward on all of them at once.
+
+        An impossible sentence counts for nothing.
+
+        Examples
+        --------
+        >>> hmm = HMM([1.0, 0.0], [[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [0.5, 0.5]])
+        >>> found = hmm.expected([0, 0, 1, 1, 0], [0, 3, 5])
+        >>> found.starts.tolist(), found.moves.tolist(), found.emitted.tolist()
+        ([1.0, 0.0], [[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 1.0]])
+        """
+        x, lines = _checked(symbols, offsets, self.n_symbols)
+        emits, lengths = self._outcomes.T[x], np.diff(lines)
+        alpha, scale = np.zeros_like(emits), np.ones(len(x))
+        by_length = np.argsort(-lengths, kind="stable")
+        places = lines[by_length]
+        alive = [int(np.count_nonzero(lengths > t)) for t in range(int(lengths.max(initial=0)))]
+        for t, n in enumerate(alive):
+            here = places[:n] + t
+            a = (alpha[here - 1] @ self.transition if t else self.initial) * emits[here]
+            scale[here] = a.sum(axis=1)
+            alpha[here] = np.divide(a, scale[here, None], out=np.zeros_like(a), where=scale[here, None] > 0)
+        possible = (
+            np.bincount(np.repeat(np.arange(len(lengths)), lengths)[scale <= 0], minlength=len(lengths)) == 0
+        )
+        ahead = np.zeros_like(emits)  # b(y, x_t)·β_t(y) / scale_t: what a token says to the one before
+        beliefs = np.zeros_like(emits)
+        counts = np.repeat(possible, lengths)
+        for t in reversed(range(len(alive))):
+            here, longer = places[: alive[t]] + t, alive[t + 1] if t + 1 < len(alive) else 0
+            beta = np.ones((len(here), self.n_labels))
+            beta[:longer] = ahead[here[:longer] + 1] @ self.transition.T
+            ahead[here] = np.divide(
+                emits[here] * beta, scale[here, None], out=np.zeros_like(beta), where=counts[here, None]
+            )
+            beliefs[here] = np.where(counts[here, None], alpha[here] * beta, 0.0)
+        first = lines[:-1][lengths > 0]
+        follows = np.flatnonzero(counts)
+        follows = follows[~np.isin(follows, first)]
+        known = np.flatnonzero(x >= 0)
+        emitted = np.zeros((self.n_labels, self.n_symbols))
+        for y in range(self.n_labels):
+            emitted[y] = np.bincount(x[known], beliefs[known, y], minlength=self.n_symbols)
+        return Expected(
+            beliefs[first].sum(axis=0), self.transition * (alpha[follows - 1].T @ ahead[follows]), emitted
+        )
+
     def sample(
         self, n: int, length: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
@@ -200,8 +251,44 @@ def _drawn(laws: Floats, rows: NDArray[np.int32], rng: np.random.Generator) -> N
     return out
 
 
-def _shares(counts: NDArray[np.int64], smoothing: float) -> Floats:
-    """Counts as probabilities along the last axis; uniform where nothing was counted."""
+def counts_of(
+    symbols: ArrayLike, offsets: ArrayLike, labels: ArrayLike, n_labels: int, n_symbols: int
+) -> Expected:
+    """How often everything occurs in labelled sentences; a label below 0 is unknown, and is not counted.
+
+    Examples
+    --------
+    >>> found = counts_of([0, 1, 1, 0], [0, 3, 4], [0, 1, 1, 1], 2, 2)
+    >>> found.starts.tolist(), found.moves.tolist(), found.emitted.tolist()
+    ([1.0, 1.0], [[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 2.0]])
+    """
+    x, lines = _checked(symbols, offsets, n_symbols)
+    y = np.asarray(labels, np.int64)
+    if y.shape != x.shape or (y.size and y.max() >= n_labels):
+        raise InputError(f"labels must be {len(x)} numbers below {n_labels}, one per token")
+    first = lines[:-1][np.diff(lines) > 0]
+    follows = np.ones(len(x), np.bool_)
+    follows[first] = False
+    here = np.flatnonzero(follows & (y >= 0) & (np.roll(y, 1) >= 0))
+    starts = np.bincount(y[first][y[first] >= 0], minlength=n_labels)
+    moves = np.bincount(y[here - 1] * n_labels + y[here], minlength=n_labels**2)
+    known = (x >= 0) & (y >= 0)
+    emitted = np.bincount(y[known] * n_symbols + x[known], minlength=n_labels * n_symbols)
+    return Expected(
+        starts.astype(np.float64),
+        moves.reshape(n_labels, n_labels).astype(np.float64),
+        emitted.reshape(n_labels, n_symbols).astype(np.float64),
+    )
+
+
+def shares(counts: NDArray[Any], smoothing: float | Floats) -> Floats:
+    """Counts as probabilities along the last axis, ``smoothing`` added to each; uniform where nothing was counted.
+
+    Examples
+    --------
+    >>> shares(np.array([[3, 1], [0, 0]]), 0.0).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
+    """
     smooth = counts + smoothing
     total = smooth.sum(axis=-1, keepdims=True)
     even = np.full_like(smooth, 1.0 / max(counts.shape[-1], 1))

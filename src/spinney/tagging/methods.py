@@ -30,6 +30,8 @@ class Method(NamedTuple):
     learn: Callable[..., Solution]
     #: The scores of all labellings of some sentences.
     chains: Callable[[ChainWeights, Sequences], Chains] = ChainWeights.chains
+    #: Whether the model has weights for what is only seen in unlabelled sentences.
+    is_of_text: bool = False
 
 
 def trained(
@@ -51,6 +53,7 @@ def trained(
         plan_of(s),
         sentences,
         strength=use.strength,
+        clusters=s.clusters,
         w0=w0,
         watch=watch,
     )
@@ -110,5 +113,5 @@ def _memm_chains(weights: ChainWeights, data: Sequences) -> Chains:
 METHODS = {
     "crf": Method("conditional random field", CRFLoss, trained),
     "memm": Method("maximum-entropy Markov model", MEMMLoss, trained, _memm_chains),
-    "hmm": Method("hidden Markov model", CRFLoss, counted),
+    "hmm": Method("hidden Markov model", CRFLoss, counted, is_of_text=True),
 }

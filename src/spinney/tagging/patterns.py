@@ -58,6 +58,8 @@ _ARGUMENTS = {
     "x": "", "t": "regex", "m": "regex", "lower": "", "shape": "", "prefix": "length", "suffix": "length",
     "class": "name", "path": "name,length", "vector": "name", "value": "",
 }  # fmt: skip
+#: Fields of a pattern that see several things: their combinations would be too many otherwise.
+MOST_LISTS = 2
 _EXAMPLES = {"": "%x[0,0]", "regex": '%t[0,0,"^re"]', "length": "%suffix[0,0,3]"}
 _EXAMPLES |= {"name": "%class[0,0,NAME]", "name,length": "%path[0,0,NAME,4]"}
 
@@ -134,9 +136,9 @@ class Pattern:
         return head if len(head) > 1 else self.literals[0].rstrip(":= ")
 
     @property
-    def is_valued(self) -> bool:
-        """Whether its observations have real values."""
-        return any(field.look.is_valued for field in self.fields)
+    def n_lists(self) -> int:
+        """How many of its fields see several things with values; its observations are all combinations of them."""
+        return sum(field.look.is_valued for field in self.fields)
 
     @property
     def place(self) -> str:
@@ -207,8 +209,8 @@ def parse_line(text: str, line: int | None = None, path: str | None = None) -> P
         fields.append(_field(match, refused))
         at = match.end()
     literals[0] = literals[0][0].upper() + literals[0][1:]
-    if len(fields) > 1 and any(field.look.is_valued for field in fields):
-        raise refused("%vector and %value must be the only field of their pattern", "give each its own line")
+    if sum(field.look.is_valued for field in fields) > MOST_LISTS:
+        raise refused("a pattern has at most two fields of %vector and %value", "use several lines")
     return Pattern(_KINDS[text[0]], text, tuple(literals), tuple(fields), line, path)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from spinney.tagging import summary
 from spinney.tagging.columns import Columns
 from spinney.tagging.encoding import Encoding, scheme_of
 from spinney.tagging.extract import Extractor
+from spinney.tagging.filters import highest, information_gain, mutual_information, top
 from spinney.tagging.labelling import encode_labels
 from spinney.tagging.patterns import Pattern, parse_patterns, read_patterns
 from spinney.tagging.penalty import make_penalty, penalty_spec
@@ -47,6 +48,10 @@ class Problem:
     seen: dict[str, int]
     #: The scheme of phrase labels, as the sentences have them.
     scheme: Scheme | None = None
+    #: What was chosen before training, in words.
+    selected: str | None = None
+    #: Sentences without labels whose observations are among those of the model.
+    unlabelled: Sequences | None = None
 
     def weights(self, w: Vector) -> ChainWeights:
         """The weights that a solver found, in the form in which they are stored."""
@@ -58,11 +63,16 @@ class Problem:
 
 
 def stated(
-    columns: Columns, s: Any, loss_of: Callable[..., Any], sentence_weight: Sequence[float] | None = None
+    columns: Columns,
+    s: Any,
+    loss_of: Callable[..., Any],
+    sentence_weight: Sequence[float] | None = None,
+    more: Columns | None = None,
 ) -> Problem:
     """The problem of sentences whose last column is the label, for settings of a method.
 
-    ``loss_of`` makes the loss of the method; a method without a penalty has none of these settings.
+    ``loss_of`` makes the loss of the method; a method without a penalty has none of these settings. What is only seen
+    in ``more``, sentences without labels, is observed, too.
     """
     lam = 1.0 if getattr(s, "lam", None) is None else s.lam
     spec = penalty_spec(s.penalty, lam, s.l1, s.l2) if hasattr(s, "penalty") else None
@@ -77,31 +87,49 @@ def stated(
     if s.patterns is None or (isinstance(s.patterns, str) and s.patterns in PRESETS):
         patterns = that_fit(patterns, columns.width - 1)
     extractor = Extractor(patterns, structures or None)
-    unigrams, bigrams = extractor.learn(columns.without_last())
+    every = [extractor.learn(columns.without_last())]
+    if more is not None:
+        every.append(extractor.learn(more))
+        every[0] = tuple(replace(seen, n=all_seen.n) for seen, all_seen in zip(*every))
     if s.min_count > 1:
-        kept = [seen.counts() >= s.min_count for seen in (unigrams, bigrams)]
+        kept = [sum(seen.counts() for seen in both) >= s.min_count for both in zip(*every)]
         extractor = extractor.keep(*kept)
-        unigrams, bigrams = unigrams.keep(kept[0]), bigrams.keep(kept[1])
-    seen = summary.observations_by_pattern(extractor)
+        every = [(seen[0].keep(kept[0]), seen[1].keep(kept[1])) for seen in every]
+    unigrams, bigrams = every[0]
     known = () if encoding is None else ("O",)  # so that every sentence has a valid labelling
     labels, sets, names = encode_labels(columns.symbols[-1], columns.pool, partial=s.partial, known=known)
     weights = None if sentence_weight is None else np.asarray(sentence_weight, np.float64)
     if weights is not None and not np.all((weights >= 0) & np.isfinite(weights)):
         raise InputError("sentence weights must be finite numbers ≥ 0")
     data = Sequences(columns.offsets, unigrams, bigrams, labels, sets, weights)
-    loss = loss_of(data, len(names), start=getattr(s, "start_label", True), threads=s.threads)
-    if getattr(s, "weights", "all") == "observed":
+    start, selected = getattr(s, "start_label", True), None
+    if getattr(s, "select", None) == "gain":
+        gains = information_gain(data, len(names), start=start)
+        wanted = np.zeros(unigrams.n + bigrams.n, np.bool_)
+        wanted[highest(np.concatenate(gains), s.select_top)] = True
+        kept = [wanted[: unigrams.n], wanted[unigrams.n :]]
+        extractor = extractor.keep(*kept)
+        data = replace(data, unigrams=unigrams.keep(kept[0]), bigrams=bigrams.keep(kept[1]))
+        selected = f"{wanted.sum():,} of {len(wanted):,} observations, by information gain"
+    loss = loss_of(data, len(names), start=start, threads=s.threads)
+    chosen_by = "weights" if getattr(s, "weights", "all") == "observed" else "select"
+    if chosen_by == "weights" or getattr(s, "select", None) == "mi":
         if not isinstance(s.penalty, Penalty) and spec is not None and PENALTIES[spec.name].needs:
+            remedy = {"weights": "use {weights} all", "select": "use {select} gain"}[chosen_by]
             raise SettingError(
-                "the penalty {name} needs the weights of all labels: use {weights} all", name=spec.name
+                "the penalty {name} needs the weights of all labels: " + remedy, name=spec.name
             )
-        loss = loss.restricted(observed_support(data, loss.shape))
+        support = observed_support(data, loss.shape)
+        if chosen_by == "select":
+            support = top(mutual_information(data, len(names), start=start), s.select_top, loss.shape)
+            selected = f"{support.n_params:,} of {loss.n_params:,} weights, by mutual information"
+        loss = loss.restricted(support)
     check_memory(
         8.0 * _COPIES * loss.n_params,
         "a model of {labels} labels and {observations} observations",
         "raise {min_count}, or learn the {weights} of observed pairs only",
         labels=f"{len(names):,}",
-        observations=f"{unigrams.n + bigrams.n:,}",
+        observations=f"{data.unigrams.n + data.bigrams.n:,}",
     )
     penalty: Penalty = NoPenalty()
     if spec is not None:
@@ -109,7 +137,9 @@ def stated(
             s.penalty, lam, s.l1, s.l2, loss.shape, (extractor.pattern_of("u"), extractor.pattern_of("b")),
             summary.partners(extractor), lambda: extractor.class_of("u"),
         )  # fmt: skip
-    return Problem(extractor, names, encoding, data, loss, penalty, seen, scheme)
+    seen = summary.observations_by_pattern(extractor)
+    unlabelled = None if more is None else Sequences(more.offsets, *every[1])
+    return Problem(extractor, names, encoding, data, loss, penalty, seen, scheme, selected, unlabelled)
 
 
 def patterns_of(patterns: Any, structures: Structures) -> tuple[Pattern, ...]:

@@ -76,9 +76,12 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Any:
     choice = None
     try:
         with about(_named(train, getattr(s, "unlabelled", None))):
-            if s.values().get("lam", 0.0) is None and ends_by_itself(s):
-                choice = choose_strength(tagger, columns, data.get("dev"), s.cv)
-                tagger.lam = choice.lam if choice else tagger.lam
+            l2s = getattr(s, "l2s", None) or ()
+            if (s.values().get("lam", 0.0) is None or l2s) and ends_by_itself(s):
+                choice = choose_strength(tagger, columns, data.get("dev"), s.cv, lam=s.lam, l2s=l2s)
+                if choice is not None:
+                    tagger.lam = choice.lam
+                    tagger.l2 = tagger.l2 if choice.l2 is None else choice.l2
             tagger.fit_columns(columns, **data)
     except KeyboardInterrupt:
         if not hasattr(tagger, "facts_"):

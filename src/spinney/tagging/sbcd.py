@@ -25,6 +25,7 @@ Ints = NDArray[np.int64]
 Mode = Literal["joint", "alternate", "full-hessian", "coordinate"]
 Stabiliser = Literal["coordinate", "block", "none"]
 Pairs = Sequence[tuple[int, int]] | NDArray[np.integer[Any]]
+Blocks = Literal["symbol", "observation"] | Pairs
 
 SHARE = 0.1  # share of the label pairs: with more weights the dense recursion is faster
 FEW_LABELS = 12  # with fewer labels the dense recursion is always faster
@@ -41,7 +42,7 @@ def sbcd(
     w: Vector,
     monitor: Monitor,
     *,
-    blocks: Pairs | None = None,
+    blocks: Blocks = "symbol",
     sweeps: int | None = None,
     stabiliser: Stabiliser | None = None,
     kappa1: float = 1.0,
@@ -56,10 +57,11 @@ def sbcd(
 
     Parameters
     ----------
-    blocks : pairs of numbers, optional
-        Unigram and bigram observation of each block, -1 for none; observations left out are blocks of their own.
-        By default a bigram observation is paired with the unigram observation that is seen at the same tokens: what a
-        ``*`` pattern sees, or a ``U`` and a ``B`` pattern that look at the same. All others are blocks of their own.
+    blocks : {"symbol", "observation"} or pairs of numbers
+        What is updated together. ``symbol``: a bigram observation and the unigram observation that is seen at the same
+        tokens, which is what a ``*`` pattern sees, or a ``U`` and a ``B`` pattern that look at the same; all others are
+        blocks of their own. ``observation``: every observation is a block of its own. Pairs: the unigram and the bigram
+        observation of each block, -1 for none; observations left out are blocks of their own.
     sweeps : int, optional
         Stop after this many sweeps over all blocks, unless the monitor stops earlier.
     stabiliser : {"coordinate", "block", "none"}, optional
@@ -260,7 +262,7 @@ class State:
         loss: CRFLoss,
         w: Vector,
         *,
-        blocks: Pairs | None = None,
+        blocks: Blocks = "symbol",
         sparse: bool | Literal["auto"] = "auto",
         l1: float | Vector = 0.0,
         whole_hessian: bool = False,
@@ -335,10 +337,14 @@ class State:
         refresh_kinds(self.model.lam, self.edges)
 
 
-def block_pairs(loss: CRFLoss, blocks: Pairs | None = None) -> Ints:
+def block_pairs(loss: CRFLoss, blocks: Blocks = "symbol") -> Ints:
     """Every block as (unigram observation, bigram observation), -1 for none; see :func:`sbcd`."""
     U, B = loss.shape.unigrams, loss.shape.bigrams
-    found = _seen_together(loss.data.unigrams, loss.data.bigrams) if blocks is None else blocks
+    found: Any = blocks
+    if isinstance(blocks, str):
+        if blocks not in ("symbol", "observation"):
+            raise unknown_choice("blocks must be", blocks, ("symbol", "observation"))
+        found = _seen_together(loss.data.unigrams, loss.data.bigrams) if blocks == "symbol" else []
     given = np.asarray(found, np.int64).reshape(-1, 2)
     for used, n in zip(given.T, (U, B)):
         used = used[used != -1]

@@ -33,6 +33,7 @@ STRENGTHS: dict[str, tuple[float, ...]] = {
 CRITERIA = tuple(STRENGTHS)
 Way = tuple[str, float | None]
 PARTS = 5  # of the labelled sentences; each in turn is held out
+CLUSTERS = 10  # of sentences, for the criterion weighted
 ENOUGH = 300  # held-out sentences
 FEW = 0.5  # of the labelled sentences: a smaller effective sample is worth a warning
 
@@ -58,6 +59,7 @@ def train_with_unlabelled(
     unlabelled: Sequences,
     *,
     strength: float | None = None,
+    clusters: int | None = None,
     weights: Floats | None = None,
     w0: Vector | None = None,
     watch: Watch | None = None,
@@ -66,7 +68,7 @@ def train_with_unlabelled(
 
     - ``supervised``: without the unlabelled sentences.
     - ``weighted``: labelled sentences are weighted by how common similar sentences are among the unlabelled ones
-      (Sokolovska 2010, ch. 4, extended to sequences by clusters of sentences).
+      (Sokolovska 2010, ch. 4, extended to sequences by ``clusters`` of sentences, 10 by default).
     - ``shift``: they are weighted by the ratio of their densities in the unlabelled and the labelled text. Both kinds
       of weights are raised to the power ``strength``, from 0 (all equal) to 1: bias against variance (Shimodaira 2000).
     - ``entropy``: the model should be confident on the unlabelled sentences, at a cost of ``strength`` per nat, both
@@ -83,7 +85,7 @@ def train_with_unlabelled(
     strength = max(STRENGTHS[criterion]) if strength is None else strength
     if criterion in ("weighted", "shift"):
         if weights is None:
-            weights = criterion_weights(criterion, loss.data, unlabelled, plan.seed)
+            weights = criterion_weights(criterion, loss.data, unlabelled, plan.seed, clusters)
         return train(_reweighted(loss, flattened(weights, strength)), penalty, plan, w0, watch)
     if criterion == "entropy":
         start = train(loss, penalty, plan, w0)
@@ -97,12 +99,14 @@ def train_with_unlabelled(
     return solution
 
 
-def criterion_weights(criterion: str, labelled: Sequences, unlabelled: Sequences, seed: int = 0) -> Floats:
+def criterion_weights(
+    criterion: str, labelled: Sequences, unlabelled: Sequences, seed: int = 0, clusters: int | None = None
+) -> Floats:
     """The weights of labelled sentences that the criterion ``weighted`` or ``shift`` gives, with mean 1."""
     if criterion == "shift":
         return shift_weights(labelled, unlabelled)
-    clusters = min(10, len(labelled) + len(unlabelled))
-    return sequence_weights(labelled, unlabelled, n_clusters=clusters, random_state=seed)
+    n = min(clusters or CLUSTERS, len(labelled) + len(unlabelled))
+    return sequence_weights(labelled, unlabelled, n_clusters=n, random_state=seed)
 
 
 def chosen_use(
@@ -113,6 +117,7 @@ def chosen_use(
     *,
     criterion: str | None = None,
     strength: float | None = None,
+    clusters: int | None = None,
     dev: Sequences | None = None,
 ) -> tuple[Use, list[Use]]:
     """The best use of unlabelled sentences, and all that were tried.
@@ -123,7 +128,7 @@ def chosen_use(
     difference: of several such, the one with the fewest.
     """
     if criterion is not None and strength is not None:
-        [only] = _described([(criterion, strength)], loss.data, unlabelled, plan.seed)
+        [only] = _described([(criterion, strength)], loss.data, unlabelled, plan.seed, clusters)
         return only, [only]
     names = CRITERIA if criterion is None else (criterion,)
     if criterion is not None and criterion not in CRITERIA:
@@ -135,7 +140,7 @@ def chosen_use(
         assert held_out.labels is not None
         tokens += int(np.count_nonzero(held_out.labels >= 0))
         start = None
-        weights = _all_weights(names, part.data, unlabelled, plan.seed)
+        weights = _all_weights(names, part.data, unlabelled, plan.seed, clusters)
         for k, (name, s) in enumerate(ways):
             with progress.task(f"trying {name}" + ("" if s is None else f" at {s:g}")):
                 found = train_with_unlabelled(
@@ -147,7 +152,7 @@ def chosen_use(
             wrong[k].append(_errors(part, found.w, held_out))
     errors = np.array([np.concatenate(parts) for parts in wrong])
     rates = errors.sum(axis=1) / max(tokens, 1)
-    described = _described(ways, loss.data, unlabelled, plan.seed)
+    described = _described(ways, loss.data, unlabelled, plan.seed, clusters)
     tried = [replace(use, error=float(rate)) for use, rate in zip(described, rates)]
     return tried[clearly_best(errors)], tried
 
@@ -191,8 +196,10 @@ def report_use(use: Use, tried: Sequence[Use], labelled: int) -> None:
         )  # fmt: skip
 
 
-def _described(ways: Sequence[Way], labelled: Sequences, unlabelled: Sequences, seed: int) -> list[Use]:
-    weights = _all_weights({name for name, _ in ways}, labelled, unlabelled, seed)
+def _described(
+    ways: Sequence[Way], labelled: Sequences, unlabelled: Sequences, seed: int, clusters: int | None
+) -> list[Use]:
+    weights = _all_weights({name for name, _ in ways}, labelled, unlabelled, seed, clusters)
     return [
         Use(name, s, effective_sample(flattened(weights[name], s or 0.0)) if name in weights else None)
         for name, s in ways
@@ -200,10 +207,10 @@ def _described(ways: Sequence[Way], labelled: Sequences, unlabelled: Sequences, 
 
 
 def _all_weights(
-    names: Collection[str], labelled: Sequences, unlabelled: Sequences, seed: int
+    names: Collection[str], labelled: Sequences, unlabelled: Sequences, seed: int, clusters: int | None
 ) -> dict[str, Floats]:
     weighing = [name for name in ("weighted", "shift") if name in names]
-    return {name: criterion_weights(name, labelled, unlabelled, seed) for name in weighing}
+    return {name: criterion_weights(name, labelled, unlabelled, seed, clusters) for name in weighing}
 
 
 def _held_out(loss: CRFLoss, dev: Sequences | None, seed: int) -> Iterator[tuple[CRFLoss, Sequences]]:

@@ -195,7 +195,9 @@ def adagrad(
     from spinney.tagging import _stochastic_kernels as kernels
 
     if loss.support is not None:
-        raise OptionError("the solver adagrad trains the full model only: use sgd for observed features")
+        raise OptionError(
+            "the solver adagrad trains the full model only: use sgd for observed or selected weights"
+        )
     data = _Passes(loss)
     rng = np.random.default_rng(seed)
     sums, squares, w = np.zeros_like(w), np.zeros_like(w), np.zeros_like(w)

@@ -6,7 +6,7 @@ Several folds are several fits at each strength, which a cluster does side by si
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,13 +45,19 @@ class Choice(NamedTuple):
     learned_from: int
     tested_on: int
     folds: int = 1
+    l2: float | None = None  # of an elastic net, where it was chosen, too
 
     def __str__(self) -> str:
-        strengths = ", ".join(f"{row['lam']:.3g}" for row in self.tried)
+        found, strengths = f"λ = {self.lam:.3g}", ", ".join(f"{row['lam']:.3g}" for row in self.tried)
+        if self.l2 is not None:
+            found += f" and l2 = {self.l2:.3g}"
+            strengths = f"{len(self.tried)} pairs with l2 of " + ", ".join(
+                f"{l2:.3g}" for l2 in dict.fromkeys(row["l2"] for row in self.tried)
+            )
         how = f"on {self.tested_on} held-out sentences after training on {self.learned_from}"
         if self.folds > 1:
             how = f"of {self.folds}-fold cross-validation on {self.tested_on} sentences"
-        return f"λ = {self.lam:.3g}, of {strengths}, by the token error {how}"
+        return f"{found}, of {strengths}, by the token error {how}"
 
 
 class _Fold(NamedTuple):
@@ -60,7 +66,13 @@ class _Fold(NamedTuple):
 
 
 def choose_strength(
-    tagger: Tagger, columns: Columns, dev: Columns | None = None, cv: int | None = None
+    tagger: Tagger,
+    columns: Columns,
+    dev: Columns | None = None,
+    cv: int | None = None,
+    *,
+    lam: float | None = None,
+    l2s: Sequence[float] = (),
 ) -> Choice | None:
     """The strength with the lowest token error on held-out sentences; of equals, the lowest loss. None for too few.
 
@@ -68,6 +80,9 @@ def choose_strength(
     they rise. Sentences that are held out are those of ``dev`` or, in turn, each of ``cv`` parts. By default, a tenth
     is held out once; fewer than 100 sentences are cross-validated in five parts. At most 2,000 sentences are learned
     from: with a loss summed over sentences, the best strength hardly depends on their number.
+
+    With ``l2s``, this is done for each of these strengths of the ridge, and the best pair is taken (Sokolovska's ρ₁ and
+    ρ₂ are ``lam`` and ``l2``); a ``lam`` that is given stays as it is.
 
     Examples
     --------
@@ -79,23 +94,39 @@ def choose_strength(
     folds = _folds(columns, dev, cv)
     if not folds:
         return None
+    tried: list[dict[str, Any]] = []
+    with progress.task("choosing the strength", MOST * max(len(l2s), 1)) as task:
+        for l2 in l2s or (None,):
+            one = tagger if l2 is None else Tagger(**tagger.get_params(deep=False) | {"l2": l2})
+            rows = _searched(one, folds, lam, task)
+            tried += rows if l2 is None else [row | {"l2": l2} for row in rows]
+    if not tried:
+        return None
+    best = tried[_best(tried)]
+    lam = float(f"{best['lam']:.3g}") if lam is None else lam  # a number that can be read, and given again
+    tested = sum(len(fold.test) for fold in folds)
+    return Choice(lam, tried, len(folds[0].train), tested, len(folds), best["l2"] if l2s else None)
+
+
+def _searched(tagger: Tagger, folds: list[_Fold], lam: float | None, task: Any) -> list[dict[str, Any]]:
+    """The strengths that were tried, the largest first; nothing if even the weakest penalty empties the model."""
+    if lam is not None:
+        return list(_points(tagger, folds, [lam], task))
     first = RIDGE
     if tagger.penalty != "l2":
         problem = tagger.problem(folds[0].train)
         first = SHARE * lambda_max(problem.loss, problem.penalty)
         if not first > 0:
-            return None
+            return []
     tried: list[dict[str, Any]] = []
-    with progress.task("choosing the strength", MOST) as task:
-        for row in _points(tagger, folds, [first * FALL**k for k in range(MOST)], task):
-            tried.append(row)
-            if len(tried) > WORSE and _lowest(tried[:-WORSE]) <= _lowest(tried[-WORSE:]):
-                break
-        while _best(tried) == 0 and len(tried) < MOST:
-            (row,) = _points(tagger, folds, [tried[0]["lam"] / FALL], task)
-            tried.insert(0, row)
-    lam = float(f"{tried[_best(tried)]['lam']:.3g}")  # a number that can be read, and given again
-    return Choice(lam, tried, len(folds[0].train), sum(len(fold.test) for fold in folds), len(folds))
+    for row in _points(tagger, folds, [first * FALL**k for k in range(MOST)], task):
+        tried.append(row)
+        if len(tried) > WORSE and _lowest(tried[:-WORSE]) <= _lowest(tried[-WORSE:]):
+            break
+    while _best(tried) == 0 and len(tried) < MOST:
+        (row,) = _points(tagger, folds, [tried[0]["lam"] / FALL], task)
+        tried.insert(0, row)
+    return tried
 
 
 def _folds(columns: Columns, dev: Columns | None, cv: int | None) -> list[_Fold]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.errors import unknown_choice
+from spinney.errors import OptionError, unknown_choice
 from spinney.tagging.extract import Extractor
 from spinney.tagging.selection import active_counts
 from spinney.tagging.selection import orphans as count_orphans
@@ -18,18 +18,26 @@ Transition = tuple[str, str, str, float]  # what is seen, the label before, the 
 
 
 def strongest(
-    weights: ChainWeights, extractor: Extractor, labels: Sequence[str], k: int, by: str
+    weights: ChainWeights,
+    extractor: Extractor,
+    labels: Sequence[str],
+    k: int,
+    by: str,
+    against: bool = False,
 ) -> dict[str, list[tuple[str, float]]]:
-    """The ``k`` observations with the largest weights for each label, or those of each pattern."""
+    """The ``k`` observations with the largest weights for each label, or of each pattern; or those ``against`` it."""
     mu, names = weights.shape.mu(weights.full()), extractor.names("u")
     found = {}
     if by == "label":
+        sign = -1.0 if against else 1.0
         for y, label in enumerate(labels):
-            order = np.argsort(-mu[:, y], kind="stable")[:k]
-            found[label] = [(names[o], float(mu[o, y])) for o in order if mu[o, y] > 0]
+            order = np.argsort(-sign * mu[:, y], kind="stable")[:k]
+            found[label] = [(names[o], float(mu[o, y])) for o in order if sign * mu[o, y] > 0]
         return found
     if by != "pattern":
         raise unknown_choice("by must be", by, ("label", "pattern"))
+    if against:
+        raise OptionError("the strongest weights of a pattern have either sign: leave out against")
     pattern_of = extractor.pattern_of("u")
     best = np.abs(mu).max(axis=1, initial=0.0)
     for p, pattern in enumerate(extractor.patterns):

@@ -23,6 +23,7 @@ from spinney.settings.tag import FIT, UNPENALISED, Apply, Estimator, Evaluate, E
 from spinney.tagging import summary as learned
 from spinney.tagging.carrying import carried_over
 from spinney.tagging.columns import Columns, Sentence
+from spinney.tagging.counting import taught_by
 from spinney.tagging.decoding import Labelling
 from spinney.tagging.methods import METHODS, ends_by_itself, plan_of
 from spinney.tagging.paths import PathPoint, path_points
@@ -71,9 +72,13 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
         no bound is known, when the optimality conditions are violated by no more than this times λ
         (:func:`spinney.optim.solve`).
     max_iter, passes : int, optional
-        Maximum number of iterations (500 by default); passes of stochastic solvers (10 by default).
+        Maximum number of iterations (500 by default); passes of stochastic solvers (10 by default), or of the EM of the
+        method ``"hmm"`` over unlabelled sentences (by default chosen on labelled sentences that are held out).
     weights : str
         ``"all"``: every observation has a weight for every label; ``"observed"``: only for labels that it occurs with.
+    select, select_top : str and int, optional
+        Keep only so many weights, those with the highest mutual information (``"mi"``), or so many observations, those
+        with the highest information gain (``"gain"``), both counted in the training sentences before the fit.
     start_label : bool
         Whether the first token has bigram weights, from a start label.
     min_count : int
@@ -87,6 +92,10 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
     criterion_strength : float, optional
         The power of weights or ratios (0 to 1), the cost of a nat of entropy, or the least probability of sentences
         that self-training adds. By default it is chosen on held-out sentences, too.
+    unlabelled_weight : float
+        What an unlabelled sentence counts in the EM of the method ``"hmm"`` (1 by default).
+    clusters : int, optional
+        The number of clusters of similar sentences for the criterion ``"weighted"`` (10 by default).
     scheme : str, optional
         ``"iob1"``, ``"iob2"`` or ``"bioes"``: give only valid label sequences, in this scheme. Labels that were learned
         in another scheme are converted.
@@ -166,22 +175,26 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
         """
         started = time.perf_counter()
         s: Any = self.checked(dev=dev, init=init, unlabelled=unlabelled)
-        problem = self.problem(columns, s, sentence_weight)
+        if unlabelled is not None and not unlabelled.n_tokens:
+            raise InputError("no unlabelled sentences")
+        problem = self.problem(columns, s, sentence_weight, unlabelled)
         watch = None if dev is None else self._watch(dev, problem)
-        w0, more = None, None
+        w0, told = None, {}
+        more: Any = None  # how unlabelled sentences are used, as the method takes it
         if init is not None:
             init.check_fitted()
             w0 = carried_over(init.weights_, init.extractor_, init.labels_, problem)
-        if unlabelled is not None:
-            if not unlabelled.n_tokens:
-                raise InputError("no unlabelled sentences")
+        if problem.unlabelled is not None:
+            more = taught_by(problem, s)
+            told = more.facts()
+        elif unlabelled is not None:
             sentences = Sequences(unlabelled.offsets, *problem.extractor.observe(unlabelled))
             use, tried = chosen_use(
                 problem.loss, problem.penalty, plan_of(s), sentences, criterion=s.criterion,
-                strength=s.criterion_strength, dev=None if watch is None else watch.labelled,
+                strength=s.criterion_strength, clusters=s.clusters, dev=None if watch is None else watch.labelled,
             )  # fmt: skip
             report_use(use, tried, len(problem.data))
-            more = sentences, use
+            more, told = (sentences, use), facts_of(use, tried)
         solution = METHODS[s.method].learn(problem, s, w0=w0, watch=watch, unlabelled=more)
         best = None if watch is None else watch.best
         w = solution.w if best is None else best
@@ -192,8 +205,7 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
         self.settings = s
         if less is not None and less.dropped:
             self.facts_ |= {"pruned": str(less), "threshold": less.threshold, "rise": less.rise}
-        if more is not None:
-            self.facts_ |= facts_of(use, tried)
+        self.facts_ |= told
         if watch is not None and watch.best is not None:
             self.facts_["dev_token_error"] = watch.lowest
         if solution.interrupted or (less is not None and less.interrupted):
@@ -216,10 +228,12 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
         columns: Columns,
         settings: Settings | None = None,
         sentence_weight: Sequence[float] | None = None,
+        unlabelled: Columns | None = None,
     ) -> Problem:
         """The problem to minimise over these sentences: the loss, the penalty, and what the weights stand for."""
         s: Any = self.checked() if settings is None else settings
-        return stated(columns, s, METHODS[s.method].loss, sentence_weight)
+        method = METHODS[s.method]
+        return stated(columns, s, method.loss, sentence_weight, unlabelled if method.is_of_text else None)
 
     def _watch(self, dev: Columns, problem: Problem) -> DevSet:
         loss, chains = problem.loss, METHODS[self.method].chains
@@ -271,6 +285,7 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
             "label_scheme": problem.scheme,
             "observations": data.unigrams.n + data.bigrams.n,
             "observations_by_pattern": problem.seen,
+            "selected": problem.selected,
             "parameters": problem.loss.n_params,
             "active": self.weights_.n_active,
             "penalty": "none" if solution.solver in ("perceptron", "pa") else penalty.describe(),
@@ -302,10 +317,15 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
 
     # -- reading --------------------------------------------------------------------------------------
 
-    def strongest(self, k: int = 10, by: str = "label") -> dict[str, list[tuple[str, float]]]:
-        """The ``k`` observations with the largest weights for each label, or for each pattern (``by="pattern"``)."""
+    def strongest(
+        self, k: int = 10, by: str = "label", *, against: bool = False
+    ) -> dict[str, list[tuple[str, float]]]:
+        """The ``k`` observations with the largest weights for each label, or for each pattern (``by="pattern"``).
+
+        With ``against``, those that speak against each label: the lowest weights, below 0, the lowest first.
+        """
         self.check_fitted()
-        return learned.strongest(self.weights_, self.extractor_, self.labels_, k, by)
+        return learned.strongest(self.weights_, self.extractor_, self.labels_, k, by, against)
 
     def transitions(self, k: int = 10) -> tuple[list[learned.Transition], list[learned.Transition]]:
         """The pairs of labels with the largest and the smallest bigram weights: observation, before, label, weight."""

@@ -268,7 +268,9 @@ def _stochastic(
     if not isinstance(loss, CRFLoss):
         raise OptionError(f"the solver {solver} trains CRFs only: use lbfgs or owlqn")
     if solver in ("perceptron", "pa") and loss.support is not None:
-        raise OptionError(f"the solver {solver} trains the full model only: use sgd for observed features")
+        raise OptionError(
+            f"the solver {solver} trains the full model only: use sgd for observed or selected weights"
+        )
     l1, l2 = penalty.l1_l2(loss.n_params)
     started, steps, interrupted = time.perf_counter(), [], False
     w = np.zeros(loss.n_params) if w0 is None else w0

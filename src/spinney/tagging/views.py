@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spinney.model import FACTS
@@ -17,11 +18,13 @@ NAMES = {
     "imported": "learned by",
     "labels": "labels",
     "observations": "observations",
+    "selected": "chosen before the fit",
     "penalty": "penalty",
     "solver": "solver",
     "dev_token_error": "token error on dev",
     "chosen": "strength chosen",
     "pruned": "dropped",
+    "em": "EM",
     "criterion": "use of unlabelled sentences",
     "criterion_strength": "strength of that criterion",
     "effective_sample": "effective sample",
@@ -32,9 +35,10 @@ def facts_view(tagger: Tagger) -> Facts:
     """The facts of a fit; values that are not numbers (a counted model has no violation) are left out."""
     known = {name: None if value != value else value for name, value in tagger.facts.items()}
     order = (
-        "method", "imported", "sentences", "tokens", "labels", "observations", "parameters", "active", "penalty",
-        "chosen", "solver", "iterations", "objective", "gap", "violation", "converged", "pruned", "dev_token_error",
-        "criterion", "criterion_strength", "effective_sample", "skipped", "interrupted", "seconds", "tokens_per_second",
+        "method", "imported", "sentences", "tokens", "labels", "observations", "selected", "parameters", "active",
+        "penalty", "chosen", "solver", "iterations", "objective", "gap", "violation", "converged", "pruned",
+        "dev_token_error", "em", "criterion", "criterion_strength", "effective_sample", "skipped", "interrupted",
+        "seconds", "tokens_per_second",
     )  # fmt: skip
     return Facts("facts", "", known, {key: NAMES[key] for key in order})
 
@@ -61,15 +65,12 @@ def inspection(tagger: Tagger, s: Any) -> list[View]:
     likely, unlikely = tagger.transitions(s.top)
     bigrams, orphans = tagger.orphans()
     counts = [[text, *pair] for text, pair in patterns.items()]
-    words = [
-        [of, "  ".join(f"{name} {weight:+.2f}" for name, weight in rows) or "(none)"]
-        for of, rows in strongest.items()
-    ]
     header = ["observation", "before", "label", "weight"]
     views: list[View] = [
         facts_view(tagger),
         Extra("strongest", "", strongest),
-        Table("", "Strongest observations", [s.by, "observations (weight)"], words),
+        _observed("Strongest observations", s.by, strongest),
+        *_against(tagger, s),
         Table("", "Transitions", header, [[*row] for row in (*likely, *reversed(unlikely))]),
         Extra("likely_transitions", "", likely),
         Extra("unlikely_transitions", "", unlikely),
@@ -82,6 +83,22 @@ def inspection(tagger: Tagger, s: Any) -> list[View]:
         said = f"{bigrams} active bigram weights have a unigram weight with the same symbol"
         views.append(Note(f"{said}; for {orphans} of them, the unigram weight is 0."))
     return views
+
+
+def _observed(title: str, by: str, found: Mapping[str, Sequence[tuple[str, float]]]) -> Table:
+    rows = [
+        [of, "  ".join(f"{name} {weight:+.2f}" for name, weight in strong) or "(none)"]
+        for of, strong in found.items()
+    ]
+    return Table("", title, [by, "observations (weight)"], rows)
+
+
+def _against(tagger: Tagger, s: Any) -> list[View]:
+    """What speaks against each label; the strongest observations of a pattern have either sign already."""
+    if s.by != "label":
+        return []
+    against = tagger.strongest(s.top, against=True)
+    return [Extra("strongest_against", "", against), _observed("Strongest against", s.by, against)]
 
 
 def called(tagger: Tagger) -> str:
