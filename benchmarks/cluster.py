@@ -63,6 +63,9 @@ def _jobs(folder: Path, quick: bool) -> list[Work]:
     n = 20_000 if quick else 60_000
     with open(reviews, "w", encoding="utf-8") as file:
         file.writelines(" ".join(sentence) + "\n" for sentence in islice(review_sentences(), n))
+    many = folder / "many.txt"
+    with open(many, "w", encoding="utf-8") as file:
+        file.writelines(" ".join(one) + "\n" for one in islice(review_sentences(), n if quick else 300_000))
     few = folder / "few.txt"
     with open(reviews, encoding="utf-8") as file:
         few.write_text("".join(islice(file, 2000 if quick else 20_000)), encoding="utf-8")
@@ -74,7 +77,7 @@ def _jobs(folder: Path, quick: bool) -> list[Work]:
         text = archive.read("conll2000/train.txt").decode()
     chunks.write_text("\n\n".join(text.split("\n\n")[: 1500 if quick else None]) + "\n", encoding="utf-8")
     fewer = folder / "fewer_chunks.txt"
-    fewer.write_text("\n\n".join(text.split("\n\n")[: 150 if quick else 1500]) + "\n", encoding="utf-8")
+    fewer.write_text("\n\n".join(text.split("\n\n")[: 150 if quick else 400]) + "\n", encoding="utf-8")
     labelled = folder / "labelled.tsv"
     with open(labelled, "w", encoding="utf-8") as file:
         file.write("label\ttext\n")
@@ -83,7 +86,7 @@ def _jobs(folder: Path, quick: bool) -> list[Work]:
     documents = folder / "documents.tsv"
     with open(documents, "w", encoding="utf-8") as file:
         file.write("label\ttext\n")
-        for review in islice(_reviews(), 2000 if quick else 25_000):
+        for review in islice(_reviews(), 2000 if quick else None):
             file.write(f"{'long' if len(review) > 1000 else 'short'}\t{review}\n")
     parsed = folder / "parsed.conllu"
     with lzma.open(corpus("parsed", "brown.conllu.xz"), "rt", encoding="utf-8") as packed:
@@ -107,7 +110,7 @@ def _jobs(folder: Path, quick: bool) -> list[Work]:
         _work("HMM of trees, batch", *texts, parsed, {**hmm, "em": "batch", "tree": True, "k_best": "none"}),
         _work("HMM of trees, online", *texts, parsed, {**hmm, "tree": True, "batch_tokens": 65536}),
         _work("CRF", *taggers, chunks, {"preset": "chunk", "lam": 1.0, "max_iter": 30}),
-        _work("n-grams", "lm fit", spinney.lm.fit, reviews, {"order": 5, "min_count": 2}),
+        _work("n-grams", "lm fit", spinney.lm.fit, many, {"order": 5, "min_count": 2}),
         _work("pairs of words", *texts, reviews, {"method": "brown", "classes": 50, "min_count": 20}),
         _work(
             "windows",
@@ -128,7 +131,7 @@ def _jobs(folder: Path, quick: bool) -> list[Work]:
             "log-linear language model",
             "lm fit",
             spinney.lm.fit,
-            reviews,
+            many,
             {"method": "loglinear", "order": 4, "min_count": 2, "max_iter": 20},
         ),
         _work("grammar, EM", *parsers, trees, {"method": "em", "states": 8, "max_iter": 10}),

@@ -24,6 +24,7 @@ from spinney.settings import (
     Spread,
     methods,
 )
+from spinney.settings.declared import Hidden as SeldomNeeded
 from spinney.settings.declared import settings_dataclass as dataclass
 from spinney.settings.explain import Explained
 from spinney.settings.text import TextFiles, WordsOf
@@ -104,6 +105,7 @@ class HiddenMarkovSettings(Settings):
     batch_tokens: Annotated[int, AtLeast(1), COUNT, "Online EM: tokens in a batch."] = 8192
     shuffle: Annotated[
         Literal["pieces", "sentences"],
+        SeldomNeeded,
         "Online EM: what is put in random order, parts of the text or sentences.",
     ] = "pieces"
     gamma: Annotated[
@@ -115,7 +117,9 @@ class HiddenMarkovSettings(Settings):
         int | None, AtLeast(2), COUNT, "Start with this many classes and split them (default: all)."
     ] = None
     split_passes: Annotated[int, AtLeast(1), ROUNDS, "Passes before each split."] = 1
-    noise: Annotated[float, AtLeast(0), Below(1), "How much the halves of a split differ."] = 0.5
+    noise: Annotated[float, AtLeast(0), Below(1), SeldomNeeded, "How much the halves of a split differ."] = (
+        0.5
+    )
     smoothing: Annotated[
         float,
         AtLeast(0),
@@ -123,7 +127,7 @@ class HiddenMarkovSettings(Settings):
         "Weight of the uniform distribution in each.",
     ] = 1e-5
     backoff: Annotated[
-        float, AtLeast(0), AMOUNT, "With typed: weight of the matrix shared by all relations."
+        float, AtLeast(0), AMOUNT, SeldomNeeded, "With typed: weight of the matrix shared by all relations."
     ] = 0.1
     patience: Annotated[
         int | None,
@@ -176,7 +180,7 @@ class Hidden(HiddenMarkovSettings, Words, Spread):
         File,
         'In trees: a JSON file such as {"subject": ["nsubj", "csubj"]}.',
     ] = None
-    subtypes: Annotated[bool, "Treat nsubj:pass and nsubj as different relations."] = True
+    subtypes: Annotated[bool, SeldomNeeded, "Treat nsubj:pass and nsubj as different relations."] = True
     dev: Annotated[str | Any | None, File, "Held-out text, scored after each pass."] = None
     checkpoint: Annotated[str | None, File, "Model file to write after each pass."] = None
     resume: Annotated[bool, "Continue from the checkpoint, if it exists."] = False
