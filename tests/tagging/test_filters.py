@@ -7,43 +7,17 @@ import pytest
 from chunked_sentences import make_sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_up_sequences import has, labels_before, sentences
 from scipy.optimize import minimize
 from sklearn.metrics import mutual_info_score
 
 from spinney.errors import InputError, OptionError, SettingError
 from spinney.tagging import Tagger, fit, labelled_columns
 from spinney.tagging.filters import information_gain, mutual_information, top
-from spinney.tagging.sequences import Observations, Sequences
+from spinney.tagging.sequences import Sequences
 from spinney.tagging.support import Shape
 
 PATTERNS = "U:%x[0,0]\n*:%x[-1,0]/%x[0,0]\nB"
-
-
-def observations(rng, n_tokens, n):
-    width = rng.integers(0, 4, n_tokens)
-    ptr = np.concatenate([[0], np.cumsum(width)])
-    return Observations(ptr, rng.integers(0, n, ptr[-1]).astype(np.int32), n)
-
-
-def sentences(seed, lengths=(5, 0, 1, 12, 7), n_labels=3, unknown=0.0):
-    rng = np.random.default_rng(seed)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    T = int(offsets[-1])
-    labels = rng.integers(0, n_labels, T)
-    labels = np.where(rng.random(T) < unknown, -1, labels).astype(np.int32)
-    return Sequences(offsets, observations(rng, T, 4), observations(rng, T, 3), labels=labels)
-
-
-def has(seen, t, o):
-    return o in seen.ids[seen.ptr[t] : seen.ptr[t + 1]]
-
-
-def labels_before(data, n_labels):
-    before = [-1, *data.labels[:-1].tolist()]
-    for a, b in zip(data.offsets[:-1], data.offsets[1:]):
-        if b > a:
-            before[a] = n_labels
-    return before
 
 
 @settings(max_examples=10, deadline=None)
