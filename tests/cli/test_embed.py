@@ -421,10 +421,10 @@ def test_a_tagger_takes_vectors_and_clusters(data, tmp_path):
         (["--method", "glove"], "--method must be one of cca, tscca"),
         (
             ["--method", "pmi", "--transform", "log"],
-            "--transform is a setting of the methods cca, tscca and lrmvl, not of pmi",
+            "--transform is a setting of the methods cca, tscca, lrmvl, svd and rescaled, not of pmi",
         ),
         (["--method", "cca", "--lam", 1], "--lam is a setting of the methods sparse and lasso, not of cca"),
-        (["--method", "tscca", "--positional"], "--positional is a setting of"),
+        (["--method", "lrmvl", "--positional"], "--positional is a setting of"),
         (["--method", "lrmvl", "--variant", "II", "--window", 3], "--window needs --variant I"),
         (["--method", "lrmvl", "--variant", "I", "--rates", 0.5], "--rates needs --variant II or mean"),
         (

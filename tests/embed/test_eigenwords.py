@@ -254,12 +254,23 @@ def test_plain_and_pmi_decompositions():
         np.testing.assert_allclose(matrix @ learned.states[0].projection, learned.U * learned.s, atol=1e-3)
 
 
+@pytest.mark.parametrize("transform", G)
+def test_plain_and_rescaled_decompositions_of_transformed_counts(transform):
+    counts, around, _ = counted()
+    C, g = counts.matrix.toarray().astype(float), G[transform]
+    plain = plain_svd(counts, around, Decomposition(4), transform=transform)
+    np.testing.assert_allclose(plain.s, np.linalg.svd(g(C), compute_uv=False)[:4], rtol=1e-4)
+    rescaled = rescaled_svd(counts, around, Decomposition(4), transform=transform, pseudo=3.0)
+    scaled = g(C) / np.sqrt(np.outer(g(C.sum(axis=1)) + 3, g(C.sum(axis=0)) + 3))
+    np.testing.assert_allclose(rescaled.s, np.linalg.svd(scaled, compute_uv=False)[:4], rtol=1e-4)
+
+
 # -- two steps --------------------------------------------------------------------------------------------
 
 
 def naive_two_step(sentences, around, k, n_words, n_contexts, size, whitening="full"):
-    """Token by token, dense: CCA of left and right bags, then of words and the states that it gives."""
-    left, right = module.one_side(around, -1), module.one_side(around, +1)
+    """Token by token, dense: CCA of left and right contexts, then of words and the states that it gives."""
+    left, right = (module.one_side(around, sign, positional=True) for sign in (-1, +1))
     L, R = bag(sentences, left, n_contexts), bag(sentences, right, n_contexts)
     W = one_hot(sentences, size)[:, :n_words]
     C = L.T @ R
@@ -281,9 +292,10 @@ def naive_two_step(sentences, around, k, n_words, n_contexts, size, whitening="f
 @pytest.mark.parametrize("whitening", ["full", "diagonal"])
 @pytest.mark.parametrize(("n_words", "n_contexts"), [(12, 12), (7, 12), (12, 8)])
 @pytest.mark.parametrize("weighting", ["flat", "harmonic"])
-def test_two_step_cca_is_that_of_every_token(whitening, n_words, n_contexts, weighting):
+@pytest.mark.parametrize("positional", [False, True])
+def test_two_step_cca_is_that_of_every_token(whitening, n_words, n_contexts, weighting, positional):
     sentences = sentences_of(1, 150, 12)
-    text, around = as_arrays(sentences, 12), window(2, 3, weighting=weighting)
+    text, around = as_arrays(sentences, 12), window(2, 3, weighting=weighting, positional=positional)
     learned = two_step_cca(
         text, around, Decomposition(4), transform="raw", whitening=whitening,
         n_words=n_words, n_contexts=n_contexts,

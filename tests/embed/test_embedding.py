@@ -131,7 +131,7 @@ def test_mistakes(text):
     with pytest.raises(OptionError, match="dimensions"):
         Embedding("cca", -1).fit(text)
     with pytest.raises(OptionError, match="positional is a setting of"):
-        Embedding("tscca", positional=True).fit(text)
+        Embedding("lrmvl", positional=True).fit(text)
     with pytest.raises(OptionError, match="no words"):
         Embedding("cca").fit(sentence_arrays([]))
     with pytest.raises(NotFittedError):

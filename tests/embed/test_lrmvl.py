@@ -175,3 +175,12 @@ def test_the_same_seed_gives_the_same_vectors():
 def test_options_are_checked(options, says):
     with pytest.raises(OptionError, match=says):
         lrmvl(text(5), **options)
+
+
+@pytest.mark.parametrize("variant", ["I", "II"])
+def test_a_pseudo_count_is_added_to_what_words_are_whitened_by(variant):
+    sentences = [["a", "b", "c", "d"], ["a", "c", "b"], ["d", "b", "a", "c"]] * 20
+    text = sentence_arrays(sentences)
+    learned = lrmvl(text, 2, variant=variant, transform="sqrt", pseudo=7.0, passes=2)
+    counts = np.bincount(text.ids, minlength=len(text.vocabulary))
+    np.testing.assert_allclose(learned.whitening, 1 / np.sqrt(np.sqrt(counts) + 7))

@@ -69,9 +69,14 @@ def test_what_a_model_does(method):
 
 def test_mistakes(text):
     with pytest.raises(
-        SettingError, match="transform is a setting of the methods cca, tscca and lrmvl, not of pmi"
+        SettingError,
+        match="transform is a setting of the methods cca, tscca, lrmvl, svd and rescaled, not of pmi",
     ):
         fit(text, method="pmi", transform="log")
+    with pytest.raises(SettingError, match=r"pseudo is a setting of .* not of svd"):
+        fit(text, method="svd", pseudo=5)
+    with pytest.raises(SettingError, match="pseudo has no effect with variant mean"):
+        fit(text, method="lrmvl", variant="mean", pseudo=5)
     with pytest.raises(SettingError, match="zeros needs coding stochastic"):
         fit(text, method="lasso", zeros=2)
     with pytest.raises(SettingError, match="bias needs coding stochastic"):

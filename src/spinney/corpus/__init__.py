@@ -15,6 +15,7 @@ from spinney.corpus.crfsuite import read_crfsuite
 from spinney.corpus.dependencies import parse_dependencies
 from spinney.corpus.documents import Document, read_folder, read_table
 from spinney.corpus.lines import ReadReport, read_lines
+from spinney.corpus.ngrams import NgramCounts, read_ngrams
 from spinney.corpus.opening import open_text, writing, writing_bytes
 from spinney.corpus.raw import read_prose, read_tokenized, split_sentences, tokenize, tokenized_sentences
 from spinney.corpus.reading import read_text
@@ -25,6 +26,7 @@ from spinney.corpus.vocabulary import Vocabulary
 __all__ = [
     "Document",
     "Labels",
+    "NgramCounts",
     "ReadReport",
     "Sentence",
     "TokenArrays",
@@ -39,6 +41,7 @@ __all__ = [
     "read_crfsuite",
     "read_folder",
     "read_lines",
+    "read_ngrams",
     "read_prose",
     "read_svmlight",
     "read_table",

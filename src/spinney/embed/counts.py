@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.corpus import TokenArrays
+from spinney.corpus import NgramCounts, TokenArrays
 from spinney.errors import OptionError, unknown_choice
 from spinney.parallel import Kept, Pure, default_threads, in_order
 
@@ -151,6 +151,54 @@ def count_contexts(
     if matrix is None:
         matrix = scipy.sparse.csr_array((n_words, window.n_blocks * (n_contexts + edges)), dtype=np.float32)
     return ContextCounts(matrix, words, n_contexts, window.n_blocks, edges)
+
+
+def count_ngrams(
+    ngrams: NgramCounts, window: Window, *, n_contexts: int | None = None, edges: bool = False
+) -> ContextCounts:
+    """Count the contexts of the word that each n-gram is about: the other words of the n-gram.
+
+    If the n-grams are all those of a text, with places beyond its sentences, these are the counts of the text.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from spinney.corpus import read_ngrams
+    >>> path = os.path.join(tempfile.mkdtemp(), "2gm.txt")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("a rose\\t5\\na thorn\\t3\\nrose </S>\\t4\\nthorn </S>\\t3\\n")
+    >>> count_ngrams(read_ngrams(path, unknown=None), window(0, 1)).matrix.toarray()
+    array([[0., 5., 3.],
+           [0., 0., 0.],
+           [0., 0., 0.]], dtype=float32)
+    """
+    import scipy.sparse
+
+    places = ngrams.place + window.offsets
+    if places.min() < 0 or places.max() >= ngrams.length:
+        raise OptionError(
+            f"a window from {window.offsets.min():+d} to {window.offsets.max():+d} does not fit into "
+            f"n-grams of {ngrams.length} words"
+        )
+    size = len(ngrams.vocabulary)
+    n_contexts = min(n_contexts or size, size)
+    width = n_contexts + edges
+    about = ngrams.ids[:, ngrams.place]
+    words = np.zeros(size)
+    np.add.at(words, about[about >= 0], ngrams.counts[about >= 0])
+    matrix: Any = scipy.sparse.csr_array((size, window.n_blocks * width))
+    for place, block, weight in zip(places, window.blocks, window.weights):
+        context = ngrams.ids[:, place]
+        if edges:
+            context = np.where(context < 0, n_contexts, context)
+            known = (context < n_contexts) | (ngrams.ids[:, place] < 0)
+        else:
+            known = (context >= 0) & (context < n_contexts)
+        known &= about >= 0
+        where = (about[known], block * width + context[known].astype(np.int64))
+        matrix = matrix + scipy.sparse.csr_array((ngrams.counts[known] * weight, where), shape=matrix.shape)
+    matrix.sort_indices()
+    return ContextCounts(matrix.astype(np.float32), words, n_contexts, window.n_blocks, edges)
 
 
 def _pieces(arrays: TokenArrays) -> Iterator[TokenArrays]:

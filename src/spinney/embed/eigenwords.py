@@ -78,24 +78,32 @@ class Decomposition:
         )  # fmt: skip
 
 
-def plain_svd(counts: ContextCounts, window: Window, svd: Decomposition) -> Learned:
-    """Singular vectors of the counts as they are.
+def plain_svd(
+    counts: ContextCounts, window: Window, svd: Decomposition, *, transform: Transform = "raw"
+) -> Learned:
+    """Singular vectors of the counts as they are, or of a function of them.
 
     With a window of the one word after, that is latent semantic analysis with contexts for documents.
     """
     rows, columns = (np.ones(size) for size in counts.matrix.shape)
-    return _learned(svd(counts.matrix), rows, columns, counts, window)
+    matrix = like(counts.matrix, transformed(counts.matrix.data, transform))
+    return _learned(svd(matrix), rows, columns, counts, window)
 
 
 def rescaled_svd(
-    counts: ContextCounts, window: Window, svd: Decomposition, *, pseudo: float = 400.0
+    counts: ContextCounts,
+    window: Window,
+    svd: Decomposition,
+    *,
+    transform: Transform = "raw",
+    pseudo: float = 400.0,
 ) -> Learned:
     """Singular vectors of the counts with rows and columns divided by the roots of their sums.
 
     That reduces the weight of frequent words. Without a pseudo-count in the sums it goes too far: two rare words that
     only occur together have the largest value that there is, 1, and the first singular vectors are such pairs.
     """
-    matrix, rows, columns = correlations(counts.matrix, transform="raw", pseudo=pseudo)
+    matrix, rows, columns = correlations(counts.matrix, transform=transform, pseudo=pseudo)
     return _learned(svd(matrix), rows, columns, counts, window)
 
 
@@ -161,7 +169,7 @@ def two_step_cca(
 
     The states of a token are k numbers from the words on its left and k from those on its right, so the second step is
     small and needs fewer observations (Dhillon, Rodu, Foster and Ungar 2012). Left and right are bags of words,
-    weighted by distance.
+    weighted by distance; or, if each position of the window has its own columns, a word for each position.
 
     Parameters
     ----------
@@ -170,13 +178,11 @@ def two_step_cca(
     """
     if not text.n_tokens:
         raise OptionError("there are no words to learn from")
-    left, right = one_side(window, -1), one_side(window, +1)
-    between = count_contexts(
-        text, _lags(left, right), n_words=n_contexts, n_contexts=n_contexts, threads=threads
-    )
-    matrix, whiten_left, whiten_right = correlations(between.matrix, transform=transform, pseudo=pseudo)
+    left, right = (one_side(window, sign, positional=True) for sign in (-1, +1))
+    size = min(n_contexts or len(text.vocabulary), len(text.vocabulary))
+    between = _left_against_right(text, left, right, size, threads)
+    matrix, whiten_left, whiten_right = correlations(between, transform=transform, pseudo=pseudo)
     first = svd(matrix)
-    size = between.n_contexts
     states = tuple(
         WindowStates(side, (projection * factors[:, None]).astype(np.float32), size)
         for side, projection, factors in ((left, first.U, whiten_left), (right, first.V, whiten_right))
@@ -219,12 +225,34 @@ def _deflated(matrix: Any, u: NDArray[Any], v: NDArray[Any]) -> Any:
     )
 
 
-def one_side(window: Window, sign: int) -> Window:
-    """The places of a window on one side (-1: before), as one bag."""
+def one_side(window: Window, sign: int, *, positional: bool = False) -> Window:
+    """The places of a window on one side (-1: before), as one bag, or else in the blocks that they have."""
     kept = window.offsets * sign > 0
     if not kept.any():
         raise OptionError("the window must have words on both sides: left and right contexts are compared")
-    return Window(window.offsets[kept], np.zeros(int(kept.sum()), np.int64), window.weights[kept])
+    blocks = np.unique(window.blocks[kept], return_inverse=True)[1] if positional else np.zeros(kept.sum())
+    return Window(window.offsets[kept], blocks.astype(np.int64), window.weights[kept])
+
+
+def _left_against_right(
+    text: TokenArrays, left: Window, right: Window, size: int, threads: int | None
+) -> Any:
+    """L'R, how often each left context of a token meets each right one: CSR [left columns, right columns]."""
+    from scipy.sparse import block_array
+
+    def lagged(lags: Window) -> Any:
+        return count_contexts(text, lags, n_words=size, n_contexts=size, threads=threads).matrix
+
+    if left.n_blocks == right.n_blocks == 1:
+        return lagged(_lags(left, right))
+    sides = [
+        [
+            Window(side.offsets[kept], np.zeros(kept.sum(), np.int64), side.weights[kept])
+            for kept in (side.blocks == block for block in range(side.n_blocks))
+        ]
+        for side in (left, right)
+    ]
+    return block_array([[lagged(_lags(a, b)) for b in sides[1]] for a in sides[0]], format="csr")
 
 
 def _lags(left: Window, right: Window) -> Window:

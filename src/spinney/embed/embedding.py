@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.checking import seed
-from spinney.corpus import TokenArrays, Vocabulary
+from spinney.corpus import NgramCounts, TokenArrays, Vocabulary
 from spinney.corpus.arrays import checked_text
 from spinney.corpus.text import Reading
-from spinney.embed.counts import ContextCounts, Window, count_contexts, window
+from spinney.embed.counts import ContextCounts, Window, count_contexts, count_ngrams, window
 from spinney.embed.eigenwords import (
     Decomposition,
     Learned,
@@ -39,6 +39,7 @@ from spinney.views import Views
 
 METHODS = tuple(VECTORS)
 _CODES = ("sparse", "lasso")
+_RUNNING = ("tscca", "lrmvl")  # methods that see more of a text than pairs of words
 
 
 class Embedding(EmbedModel):
@@ -119,10 +120,19 @@ class Embedding(EmbedModel):
 
     # -- learning -------------------------------------------------------------------------------------
 
-    def fit(self, text: TokenArrays, *, reading: Mapping[str, Any] | None = None) -> Self:
-        """Learn from text; ``reading`` records how it was read, so that other text can be read in the same way."""
+    def fit(self, text: TokenArrays | NgramCounts, *, reading: Mapping[str, Any] | None = None) -> Self:
+        """Learn from text; ``reading`` records how it was read, so that other text can be read in the same way.
+
+        Counts of n-grams (:func:`spinney.corpus.read_ngrams`) are text enough for ``svd``, ``rescaled``, ``cca``,
+        ``pmi``, ``sparse`` and ``lasso``, which see only pairs of words.
+        """
         seed(self.random_state)
-        if not checked_text(text).n_tokens:
+        if isinstance(text, NgramCounts):
+            if self.method in _RUNNING:
+                raise OptionError(
+                    f"{self.method} needs text: n-grams are for methods that count pairs of words"
+                )
+        elif not checked_text(text).n_tokens:
             raise OptionError("there are no words to learn from")
         started = time.perf_counter()
         self._check_size(len(text.vocabulary))
@@ -132,7 +142,7 @@ class Embedding(EmbedModel):
             "method": self.method,
             "words": len(text.vocabulary),
             "tokens": text.n_tokens,
-            "sentences": len(text),
+            "ngrams" if isinstance(text, NgramCounts) else "sentences": len(text),
             "reading": dict(reading or {}),
         }
         if self.method in _CODES:
@@ -155,24 +165,28 @@ class Embedding(EmbedModel):
         positional = getattr(how, "positional", False)
         return window(*how.sides, positional=positional, weighting=how.weighting)
 
-    def _counts(self, text: TokenArrays, places: Window) -> ContextCounts:
+    def _counts(self, text: TokenArrays | NgramCounts, places: Window) -> ContextCounts:
         started = time.perf_counter()
-        counts = count_contexts(
-            text, places, n_contexts=self.how.contexts, edges=self.how.edges, threads=self.threads
-        )
+        which = {"n_contexts": self.how.contexts, "edges": self.how.edges}
+        if isinstance(text, NgramCounts):
+            counts = count_ngrams(text, places, **which)
+        else:
+            counts = count_contexts(text, places, **which, threads=self.threads)
         self.facts["seconds_counting"] = time.perf_counter() - started
         self.facts["pairs"] = int(counts.matrix.nnz)
         return counts
 
-    def _fit_spectral(self, text: TokenArrays) -> None:
+    def _fit_spectral(self, text: TokenArrays | NgramCounts) -> None:
         how = self.how
         learned: Learned
         if self.method == "lrmvl":
+            assert isinstance(text, TokenArrays)
             around = how.window or (5,)
             learned = lrmvl(
                 text, how.dimensions, variant=how.variant, rates=how.rates or (0.1, 0.5, 0.9),
                 places=window(around[0], around[-1], weighting=how.weighting or "harmonic"),
                 transform=how.transform or ("sqrt" if how.variant == "I" else "raw"), passes=how.passes,
+                pseudo=how.pseudo,
                 random_state=self.random_state, threads=self.threads,
             )  # fmt: skip
         else:
@@ -180,7 +194,7 @@ class Embedding(EmbedModel):
         self.vectors_ = learned.vectors(how.rows, how.exponent)
         self.singular_values_, self.states_ = np.asarray(learned.s, np.float64), learned.states
 
-    def _decomposed(self, text: TokenArrays) -> Learned:
+    def _decomposed(self, text: TokenArrays | NgramCounts) -> Learned:
         how = self.how
         decomposition = Decomposition(
             min(how.dimensions, len(text.vocabulary)), how.svd, power=how.power,
@@ -188,6 +202,7 @@ class Embedding(EmbedModel):
         )  # fmt: skip
         places = self._places()
         if self.method == "tscca":
+            assert isinstance(text, TokenArrays)
             return two_step_cca(
                 text, places, decomposition, transform=how.transform, pseudo=how.pseudo,
                 whitening=how.whitening, n_contexts=how.contexts, threads=self.threads,
@@ -201,8 +216,8 @@ class Embedding(EmbedModel):
         if self.method == "pmi":
             return pmi_svd(counts, places, decomposition, **self._pmi())
         if self.method == "rescaled":
-            return rescaled_svd(counts, places, decomposition, pseudo=how.pseudo)
-        return plain_svd(counts, places, decomposition)
+            return rescaled_svd(counts, places, decomposition, transform=how.transform, pseudo=how.pseudo)
+        return plain_svd(counts, places, decomposition, transform=how.transform)
 
     def _pmi(self) -> dict[str, Any]:
         how = self.how
@@ -213,7 +228,7 @@ class Embedding(EmbedModel):
             "min_count": how.min_pair,
         }
 
-    def _fit_codes(self, text: TokenArrays) -> None:
+    def _fit_codes(self, text: TokenArrays | NgramCounts) -> None:
         import scipy.sparse
 
         from spinney.embed.code_trees import code_forest, tree_size

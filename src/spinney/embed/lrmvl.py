@@ -37,6 +37,7 @@ def lrmvl(
     rates: Sequence[float] = (0.1, 0.5, 0.9),
     places: Window | None = None,
     transform: Transform = "raw",
+    pseudo: float = 0.0,
     passes: int = 6,
     ridge: float = 1e-3,
     random_state: int = 0,
@@ -62,6 +63,8 @@ def lrmvl(
     transform
         Of counts, as in one-step CCA. Contexts that fade are sums of vectors and not counts: there, as in the authors'
         program, it is the counts that words are whitened by which are transformed. Not for ``"mean"``.
+    pseudo
+        Added to the counts, transformed, that words are whitened by. Not for ``"mean"``.
     ridge
         Added to the correlation matrices of the left and of the right contexts.
 
@@ -84,7 +87,7 @@ def lrmvl(
     if not len(steps) or steps.min() <= 0 or steps.max() > 1:
         raise OptionError(f"rates must be above 0 and at most 1, not {list(rates)}")
     counts = np.bincount(text.ids, minlength=len(text.vocabulary)).astype(float)
-    whiten = inverse_root(transformed(counts, transform))
+    whiten = inverse_root(transformed(counts, transform), pseudo)
     sides = _Sides(text, places or window(5), transform, threads) if variant == "I" else None
     rng = np.random.default_rng(random_state)
     dictionary = largest_one(rng.standard_normal((len(counts), k)))

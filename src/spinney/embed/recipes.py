@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from spinney.cluster import spread
-from spinney.corpus import ReadReport, TokenArrays
-from spinney.corpus.text import Reading, training_arrays, training_files
+from spinney.corpus import NgramCounts, ReadReport, TokenArrays, read_ngrams
+from spinney.corpus.text import Reading, training_arrays, training_files, training_sources
 from spinney.embed.documents import document_words, learn_bags
 from spinney.embed.embedding import Embedding
 from spinney.embed.model import EmbedModel
@@ -18,7 +18,7 @@ from spinney.embed.scoring import evaluated, load_any
 from spinney.embed.spectral_hmm import SpectralHMM
 from spinney.embed.topics import MomentTopics
 from spinney.embed.views import neighbours as neighbour_views
-from spinney.errors import InputError, OptionError, about
+from spinney.errors import InputError, OptionError, SettingError, about
 from spinney.kinds import load_task
 from spinney.settings import Settings, choose, settings_of, settings_or
 from spinney.settings import embed as embed_settings
@@ -34,8 +34,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> EmbedMode
     Parameters
     ----------
     train
-        Files or folders of text; a data frame; a list of sentences (for topics: of documents), each a list of words; or
-        :class:`~spinney.corpus.TokenArrays`.
+        Files or folders of text; a data frame; a list of sentences (for topics: of documents), each a list of words;
+        :class:`~spinney.corpus.TokenArrays`; or, with ``ngrams=True``, files of n-gram counts.
     settings
         Settings of :mod:`spinney.settings.embed`; or give them by name, ``method`` among them.
 
@@ -71,6 +71,13 @@ def _of_words(train: Any, s: Any, report: ReadReport) -> EmbedModel:
         model = SpectralHMM(s.states, **_own(s, embed_settings.SpectralSettings), **common)
     else:
         model = Embedding(**_own(s, embed_settings.VECTORS[s.method]), **common)
+    if getattr(s, "ngrams", False):
+        ngrams = _ngrams(train, s, report)
+        _refuse_few_words(ngrams)
+        assert isinstance(model, Embedding)
+        model.fit(ngrams, reading=reading.facts())
+        model.facts["unknown_share"] = report.unknown / max(report.tokens, 1)
+        return model
     text = document_words(train, s, report) if getattr(s, "reset", "sentence") == "document" else train
     with training_arrays(text, s, reading, report) as arrays:
         _refuse_few_words(arrays)
@@ -82,12 +89,24 @@ def _of_words(train: Any, s: Any, report: ReadReport) -> EmbedModel:
     return model
 
 
+def _ngrams(train: Any, s: Any, report: ReadReport) -> NgramCounts:
+    """Files of n-gram counts, about the word that has the whole window in the n-gram."""
+    files = training_sources(train)
+    if files is None or not all(isinstance(file, str) for file in files):
+        raise SettingError("{ngrams} are read from files: give their names")
+    before, after = s.sides
+    return read_ngrams(
+        files, lowercase=s.lowercase, min_count=s.min_count, max_size=s.max_words, unknown=s.unknown or None,
+        encoding=s.encoding, on_error=s.on_error, report=report, place=before, after=after,
+    )  # fmt: skip
+
+
 def _own(s: Any, cls: type[Settings]) -> dict[str, Any]:
     """The settings of a method without those of its text."""
     return {setting.name: getattr(s, setting.name) for setting in settings_of(cls)}
 
 
-def _refuse_few_words(arrays: TokenArrays) -> None:
+def _refuse_few_words(arrays: TokenArrays | NgramCounts) -> None:
     """Vectors say how words differ: of one word there is nothing to say."""
     words = [word for word in arrays.vocabulary if word != arrays.vocabulary.unknown]
     if len(words) < 2:

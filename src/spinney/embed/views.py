@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 #: What people see of the facts of a fit, in this order, and by what name.
 NAMES = {
     "method": "method", "documents": "documents", "dropped": "documents of fewer than 3 words (left out)",
-    "sentences": "sentences", "tokens": "tokens", "words": "words", "stop_words": "stop words left out",
+    "sentences": "sentences", "ngrams": "lines of n-grams",
+    "tokens": "tokens", "words": "words", "stop_words": "stop words left out",
     "pairs": "word-context pairs", "dimensions": "dimensions", "states": "states", "topics": "topics",
     "parameters": "parameters",
     "lam": "λ", "objective": "objective", "gap": "duality gap", "held_out_error": "error on held-out pairs",

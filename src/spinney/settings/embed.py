@@ -40,6 +40,24 @@ class Words(KnownWords):
     min_count: Annotated[int, AtLeast(1), COUNT, "Rarer words become the unknown word."] = 5
 
 
+@dataclass(frozen=True, kw_only=True)
+class Counted(Words):
+    """Text, or counts of its n-grams: all that methods need that see only pairs of words."""
+
+    panel = DATA
+    ngrams: Annotated[
+        bool, "The files hold n-grams with their counts, as Google publishes them: N-GRAM TAB COUNT."
+    ] = False
+
+    def check(self) -> None:
+        super().check()
+        if self.ngrams:
+            self.no_effect(
+                "format", "text", "header", "words", "tokens", "max_length", "parser", "cache",
+                when="with {ngrams}, which are no text",
+            )  # fmt: skip
+
+
 # ----------------------------------------------------------------------------------------- word vectors
 
 
@@ -71,11 +89,18 @@ class _Window(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Places(_Window):
-    """What else makes a context."""
+class _Positions(_Window):
+    """Whether it matters where in the window a word is."""
 
     panel = FEATURES
     positional: Annotated[bool, "Give each position in the window its own contexts."] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Places(_Positions):
+    """What else makes a context."""
+
+    panel = FEATURES
     edges: Annotated[bool, "Use the start and the end of a sentence as contexts."] = False
 
 
@@ -159,7 +184,7 @@ class Cca(_Whitened, _Places):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoStepCca(_Whitened, _Window):
+class TwoStepCca(_Whitened, _Positions):
     """Canonical correlation in two steps."""
 
     panel = FEATURES
@@ -182,6 +207,9 @@ class LowRankMultiView(_Spectral):
         Literal["raw", "sqrt", "log", "two-thirds"] | None,
         "Transformation of the counts; II: of those that whiten words (default: sqrt; II: raw).",
     ] = None
+    pseudo: Annotated[
+        float, AtLeast(0), AMOUNT, "Pseudo-count added to the word counts that normalise the others."
+    ] = 0.0
     window: Annotated[
         tuple[int, ...] | None,
         AtLeast(0),
@@ -208,6 +236,8 @@ class LowRankMultiView(_Spectral):
             raise SettingError("{rates} needs {variant} II or mean: windows do not fade")
         if self.transform is not None and self.variant == "mean":
             raise SettingError("{transform} needs {variant} I or II: means of states use no counts")
+        if self.variant == "mean":
+            self.no_effect("pseudo", when="with {variant} mean, whose words are not whitened")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +245,7 @@ class _NextWord(_Svd, _Places):
     """Counts of the next word."""
 
     panel = FEATURES
+    transform: Annotated[Literal["raw", "sqrt", "log", "two-thirds"], "Transformation of the counts."] = "raw"
     window: Annotated[
         tuple[int, ...],
         AtLeast(0),
@@ -343,7 +374,7 @@ class SpectralSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitCca(Cca, Words, Spread):
+class FitCca(Cca, Counted, Spread):
     """Fit ``cca`` to text."""
 
 
@@ -363,27 +394,27 @@ class FitLowRankMultiView(LowRankMultiView, Words, Spread):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitPlainSvd(PlainSvd, Words, Spread):
+class FitPlainSvd(PlainSvd, Counted, Spread):
     """Fit ``svd`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitRescaled(Rescaled, Words, Spread):
+class FitRescaled(Rescaled, Counted, Spread):
     """Fit ``rescaled`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitPmiSvd(PmiSvd, Words, Spread):
+class FitPmiSvd(PmiSvd, Counted, Spread):
     """Fit ``pmi`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitSparse(Sparse, Words, Spread):
+class FitSparse(Sparse, Counted, Spread):
     """Fit ``sparse`` to text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitLasso(Lasso, Words, Spread):
+class FitLasso(Lasso, Counted, Spread):
     """Fit ``lasso`` to text."""
 
 
