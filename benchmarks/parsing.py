@@ -250,18 +250,20 @@ def _em(bank: Treebank, states: int) -> _Curve:
     """EM from a random start, until F1 has not risen for two looks."""
     from spinney.parsing import Parser
     from spinney.parsing.methods import TrainingTrees
+    from spinney.parsing.parser import HeldOutTrees
 
     parser = Parser("em", states=states)
     training = TrainingTrees.of(bank.train, parser.binarisation, parser.settings.rare)
     parser._begin(training.rules, training.pcfg.grammar())
-    em = timed_em(training, states, parser._judge(bank.dev[:_JUDGES]))
-    f1 = parser._judge(bank.dev)(em.grammar)
+    em = timed_em(training, states, HeldOutTrees(parser, bank.dev[:_JUDGES]))
+    f1 = HeldOutTrees(parser, bank.dev)(em.grammar)
     return _Curve(f1, em.seconds, em.iterations, float(np.median(em.passes)))
 
 
 def _spectral(bank: Treebank, states: int) -> _Curve:
     from spinney.parsing import Parser
     from spinney.parsing.methods import TrainingTrees
+    from spinney.parsing.parser import HeldOutTrees
     from spinney.parsing.spectral import fit_spectral
 
     parser = Parser("spectral", states=states)
@@ -271,7 +273,7 @@ def _spectral(bank: Treebank, states: int) -> _Curve:
     started = time.perf_counter()
     grammar = fit_spectral(training.sample.trees, training.rules, states).grammar
     seconds = time.perf_counter() - started
-    return _Curve(parser._judge(bank.dev)(grammar), seconds, 1, seconds)
+    return _Curve(HeldOutTrees(parser, bank.dev)(grammar), seconds, 1, seconds)
 
 
 # ---------------------------------------------------------------------------------------------- quality

@@ -279,37 +279,41 @@ def _twenty_classes(every: int) -> tuple[str, list[Comparison]]:
     X, y = features.fit_transform([texts[i] for i in train]), labels[train]
     X_dev, X_test = features.transform([texts[i] for i in dev]), features.transform(test_texts)
     groups = sentence_groups([texts[i] for i in train], features)
-    sparse: dict[str, Any] = {"penalty": "overlap", "groups": groups, "tol": 1e-2, "max_iter": 50}
+    # The loss of the peer, for the logistic one is less accurate here, with groups or without.
+    sparse: dict[str, Any] = {"penalty": "overlap", "loss": "squared-hinge", "groups": groups, "tol": 1e-2}
     candidates = {
         "ridge": [LinearClassifier("l2", lam=lam, tol=1e-2) for lam in (0.01, 0.03, 0.1)],
         "linear SVM (scikit-learn)": [LinearSVC(C=C) for C in (0.3, 1.0, 3.0)],
         "sentences": [
             LinearClassifier(lam=lam, l1=l1, l2=l2, **sparse)
-            for lam, l1, l2 in ((3e-4, 0.02, 0.02), (1e-3, 0.05, 0.05))
+            for lam, l1, l2 in ((1e-3, 0.02, 1.0), (3e-3, 0.02, 1.0), (3e-3, 0.05, 0.5))
         ],
     }
+    candidates["sentences"][0].fit(X, y)  # compiles
     lines = [
         f"### 20 classes: {X.shape[0]:,} documents, {X.shape[1]:,} words, tf-idf, {len(groups):,} sentences",
         "",
-        "| model | seconds | non-zero | dev accuracy | test accuracy |",
+        "| model | CPU seconds | non-zero | dev accuracy | test accuracy |",
         "|---|---:|---:|---:|---:|",
     ]
     found = {}
     for name, models in candidates.items():
         fitted = []
         for model in models:
-            started = time.perf_counter()
-            model.fit(X, y)
-            seconds = time.perf_counter() - started
+            seconds = np.inf
+            for _ in range(ROUNDS):
+                started = time.process_time()
+                model.fit(X, y)
+                seconds = min(seconds, time.process_time() - started)
             fitted.append((model.score(X_dev, labels[dev]), model, seconds))
         score, model, seconds = max(fitted, key=lambda entry: entry[0])
         active, test = np.count_nonzero(model.coef_), model.score(X_test, y_test)
-        lines.append(f"| {name} | {seconds:.1f} | {active:,} | {score:.4f} | {test:.4f} |")
+        lines.append(f"| {name} | {seconds:.2f} | {active:,} | {score:.4f} | {test:.4f} |")
         found[name] = seconds, active, test
     svm = "linear SVM (scikit-learn)"
     (ours, active, accuracy), (theirs, peer_active, peer_accuracy) = found["sentences"], found[svm]
     row = Comparison(
-        "Structured classification", "20 classes with sentences as groups; the peer dense, without groups",
+        "Structured classification", "20 classes with sentences as groups, squared hinge; the peer without groups",
         f"20 Newsgroups, {X.shape[0]:,} documents, {len(groups):,} sentences", "scikit-learn LinearSVC", "s", ours,
         theirs, judge(accuracy, peer_accuracy, higher=True, tolerance=0.005),
         f"test accuracy {accuracy:.4f} with {active:,} weights, the peer {peer_accuracy:.4f} with {peer_active:,}",
@@ -337,7 +341,7 @@ def _word_groups_of_twenty_classes() -> tuple[str, list[Comparison]]:
     how: dict[str, Any] = {"loss": "squared-hinge", "groups": Groups.from_labels(of), "tol": 1e-2}
     models = {
         "group": LinearClassifier("group", lam=0.02, l2=1.0, **how),
-        "sparse-group": LinearClassifier("sparse-group", lam=0.01, l1=0.01, l2=0.5, **how),
+        "sparse-group": LinearClassifier("sparse-group", lam=0.01, l1=0.005, l2=1.0, **how),
         "scikit-learn LinearSVC": LinearSVC(C=1.0),
     }
     best = dict.fromkeys(models, np.inf)

@@ -11,6 +11,7 @@ from spinney.optim import (
     GroupL2,
     MultinomialLoss,
     OneVsRestLoss,
+    OverlappingGroups,
     lambda_max,
     solve,
 )
@@ -58,3 +59,23 @@ def test_groups_that_cut_rows_are_left_to_fista():
     penalty = GroupL2(1.0, FlatGroups.of([[0, 1], [2, 3, 4, 5]], 160))
     assert "all 4 weights" in SOLVERS["cd"].wrong_with(loss, penalty)
     assert choose_solver(loss, penalty) == "fista"
+
+
+@pytest.mark.parametrize("as_sparse", [True, False])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    ("share", "l1", "l2"), [(1.1, 0.0, 0.0), (0.9, 0.0, 0.1), (0.5, 0.1, 0.1), (0.1, 0.1, 0.01)]
+)
+def test_overlapping_groups_with_squared_hinges(as_sparse, intercept, share, l1, l2):
+    loss = _loss(OneVsRestLoss, as_sparse, intercept)
+    groups = Groups.from_lists([list(range(j, j + 6)) for j in range(0, 32, 3)], n_features=40)
+    strongest = lambda_max(loss, OverlappingGroups(1.0, groups, n_outputs=4))
+    penalty = OverlappingGroups(share * strongest, groups, l1=l1, l2=l2, n_outputs=4)
+    assert choose_solver(loss, penalty) == "cd"
+    other = solve(loss, penalty, "fista", tol=1e-7, max_iter=5_000)
+    found = solve(loss, penalty, tol=1e-6, max_iter=500)
+    assert found.solver == "cd"
+    assert found.converged  # a proof; fista may take longer than it is given
+    assert found.objective <= other.objective * (1 + 1e-7)
+    assert found.objective == pytest.approx(other.objective, rel=1e-5)
+    np.testing.assert_allclose(found.w, other.w, atol=1e-2)

@@ -189,6 +189,33 @@ def test_column_passes_and_gram_matrix_agree(monkeypatch):
         np.testing.assert_allclose(solve(loss, L1(1.0), "cd", tol=1e-10).w, on_gram.w, atol=1e-8)
 
 
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", ["squared", "logistic"])
+def test_newton_steps_on_the_face_agree_with_gram_matrices(monkeypatch, name, intercept, as_sparse):
+    from spinney.optim.solvers.coordinate import elastic_net
+    from spinney.optim.solvers.coordinate.columns import NEVER, ColumnDesign
+
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 30)) @ (np.eye(30) + 0.9)  # columns that nearly explain each other
+    X = sparse.csc_matrix(X) if as_sparse else X
+    y = np.sign(rng.standard_normal(60))
+    loss = (SquaredLoss if name == "squared" else LogisticLoss)(X, y, intercept=intercept)
+    penalty = ElasticNet(0.5, 0.01)
+    on_gram = solve(loss, penalty, "cd", tol=1e-9)
+    steps = []
+    step = elastic_net.ElasticNetModel._step_on_face
+    monkeypatch.setattr(
+        elastic_net.ElasticNetModel, "_step_on_face", lambda *given: steps.append(step(*given))
+    )
+    monkeypatch.setattr(ColumnDesign, "passes_worth_a_gram_matrix", lambda self, columns: NEVER)
+    on_face = solve(loss, penalty, "cd", tol=1e-9)
+    assert steps
+    assert on_face.converged
+    assert on_face.objective == pytest.approx(on_gram.objective, rel=1e-10)
+    np.testing.assert_allclose(on_face.w, on_gram.w, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["squared", "logistic"])
 @pytest.mark.parametrize("l1", [0.0, 0.5])
 def test_overlapping_groups_by_admm_and_by_fista(name, l1):

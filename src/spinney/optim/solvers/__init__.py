@@ -23,6 +23,7 @@ SOLVERS: dict[str, Solver] = {
         (
             ("linear", "elastic-net"),
             ("linear", "overlapping"),
+            ("several", "overlapping"),
             ("single", "disjoint"),
             ("several", "disjoint"),
             ("squared", "pairwise"),

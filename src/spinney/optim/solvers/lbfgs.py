@@ -100,8 +100,19 @@ class History:
         arrival = Arrival(self.project(new), *self._products(g, new).tolist())
         return float(delta[:-1] @ arrival.against + delta[-1] * arrival.crossed), arrival
 
-    def remember(self, step: float, delta: Vector, g: Vector, new: Vector, arrival: Arrival) -> None:
-        """Add the step just taken, s = step·direction, and the change y of the gradient from g to ``new``."""
+    def remember(
+        self,
+        step: float,
+        delta: Vector,
+        g: Vector,
+        new: Vector,
+        arrival: Arrival,
+        direction: Vector | None = None,
+    ) -> None:
+        """Add the step just taken, s = step·direction, and the change y of the gradient from g to ``new``.
+
+        A caller that has the direction itself, and not just its coefficients, saves a pass over the vectors.
+        """
         m, dots = self.m, self.dots
         along, before = step * (delta @ dots), dots[-1].copy()
         ahead = step * float(delta[:-1] @ arrival.against + delta[-1] * arrival.crossed)  # s·new
@@ -111,7 +122,10 @@ class History:
         curved = turned > 1e-12 * arrival.change and arrival.change > 1e-28 * arrival.square
         if curved:
             self.order = [*(i for i in self.order if i != slot), slot]
-            self._store(step * delta, g, new, slot)
+            if direction is None:
+                self._store(step * delta, g, new, slot)
+            else:
+                self.vectors[slot], self.vectors[m + slot] = step * direction, new - g
         s_row, y_row, g_row = along[:-1].copy(), arrival.against - before[:-1], arrival.against.copy()
         if curved:
             s_row[slot], y_row[m + slot] = step * float(delta @ along), arrival.change

@@ -20,7 +20,7 @@ from spinney.optim.problem import Monitor, Problem, largest
 from spinney.optim.solvers.lbfgs import History, lbfgs
 
 TIMES = 2  # more features per example than this make the detour worthwhile
-LOOK = 10  # iterations between two looks of the monitor, which wants w
+LOOK = 5  # iterations between two looks of the monitor, which wants w
 ARMIJO, WOLFE = 1e-4, 0.5
 TRIALS = 40
 
@@ -39,8 +39,24 @@ class PairHistory(History):
         super().__init__(2 * n, memory)
         self.half, self.lean = n, False
 
+    @property
+    def _filled(self) -> tuple[slice, slice]:
+        """Where there are steps and changes of the gradient: slots fill up in order, and a short path fills few."""
+        return slice(0, len(self.order)), slice(self.m, self.m + len(self.order))
+
     def project(self, g: Vector) -> Vector:
-        return np.asarray(self.vectors[:, : self.half] @ g[self.half :])
+        found = np.zeros(2 * self.m)
+        for some in self._filled:
+            found[some] = self.vectors[some, : self.half] @ g[self.half :]
+        return found
+
+    def direction(self, delta: Vector, g: Vector) -> Vector:
+        """The vector that has these coefficients."""
+        steps, changes = self._filled
+        found: Vector = delta[steps] @ self.vectors[steps]
+        found += delta[changes] @ self.vectors[changes]
+        found += delta[-1] * g
+        return found
 
     def _products(self, g: Vector, new: Vector) -> Vector:
         y, n = new - g, self.half
@@ -161,7 +177,7 @@ def row_space_lbfgs(problem: Problem, w: Vector, monitor: Monitor, memory: int =
             delta[-1] = -1.0
             slope = -float(history.dots[-1, -1])
         step = 1.0 if history.order else min(1.0, 1.0 / max(float(np.sqrt(-slope)), 1e-300))
-        direction = delta[:-1] @ history.vectors + delta[-1] * g
+        direction = history.direction(delta, g)
         found = _line_search(space, at, direction, value + ridge, slope, step)
         if found is None:
             stuck = not history.order  # rounding has the last word
@@ -170,7 +186,7 @@ def row_space_lbfgs(problem: Problem, w: Vector, monitor: Monitor, memory: int =
         step, at, (value, r, ridge) = found
         new, *full = space.gradient(at, r)
         _, arrival = history.ahead(delta, g, new)
-        history.remember(step, delta, g, new, arrival)
+        history.remember(step, delta, g, new, arrival, direction)
         g = new
         iteration += 1
     # What the monitor was given is the gradient of the whole objective; it is to keep that of the loss.

@@ -70,7 +70,9 @@ class ColumnDesign:
         the matrix would need more memory than the data.
         """
         entries = int((self.indptr[columns + 1] - self.indptr[columns]).sum())
-        if len(columns) ** 2 > min(8 * entries, max(3 * len(self.data) // 2, 10_000)):
+        # A block of a dense design is a fast matrix product; else the matrix should be smaller than its columns.
+        cheap = 8 * entries if self.dense is not None else entries
+        if len(columns) ** 2 > min(cheap, max(3 * len(self.data) // 2, 10_000)):
             return NEVER
         # A sparse example adds the square of its entries, a dense block is a fast matrix product.
         worth = len(columns) // 32 if self.dense is not None else entries // (2 * self.n_rows)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from spinney.optim.base import Vector
-from spinney.optim.losses import LinearLoss, MultinomialLoss, SeveralOutputs, SquaredLoss
+from spinney.optim.losses import LinearLoss, MultinomialLoss, OneVsRestLoss, SeveralOutputs, SquaredLoss
 from spinney.optim.penalties import GroupL2, OverlappingGroups, PairwiseElasticNet
 from spinney.optim.problem import Monitor, Problem
 from spinney.optim.solvers.coordinate.columns import ColumnDesign
@@ -24,6 +24,7 @@ from spinney.optim.solvers.coordinate.overlap import (
     LinearOverlapModel,
     MultinomialOverlapModel,
     OverlapModel,
+    RowOverlapModel,
 )
 from spinney.optim.solvers.coordinate.pairwise import pairwise_descent
 from spinney.optim.solvers.coordinate.rows import RowGroupModel, not_of_rows
@@ -51,7 +52,10 @@ def coordinate_descent(
     assert isinstance(loss, LinearLoss)
     point = Point.at(loss, _start(loss, w))
     before, patience, ahead = np.inf, 1.0, 0
-    cold = isinstance(model, MultinomialModel) and not point.w[:k].any()
+    empty = not point.w[:k].any()
+    cold = isinstance(model, MultinomialModel) and empty
+    if isinstance(model, RowOverlapModel) and empty:
+        point = model.leap(problem, point)
     while True:
         if guess is not None and not isinstance(loss, SeveralOutputs):
             grad, guess = guess, None
@@ -146,6 +150,8 @@ def _model(problem: Problem) -> Model:
     if isinstance(inner, OverlappingGroups):
         if isinstance(loss, MultinomialLoss):
             return MultinomialOverlapModel(inner, loss)
+        if isinstance(loss, OneVsRestLoss):
+            return RowOverlapModel(inner, loss)
         disjoint = inner.as_disjoint()
         return LinearOverlapModel(inner, loss) if disjoint is None else GroupModel(disjoint, loss)
     if isinstance(inner, GroupL2):

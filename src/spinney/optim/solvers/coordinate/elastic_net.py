@@ -8,7 +8,7 @@ import scipy
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
 from spinney.optim.problem import Problem
-from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
+from spinney.optim.solvers.coordinate.columns import NEVER, ColumnDesign, Columns
 from spinney.optim.solvers.coordinate.model import (
     MAX_PASSES,
     Point,
@@ -16,6 +16,8 @@ from spinney.optim.solvers.coordinate.model import (
     support_and_violators,
 )
 
+PASSES = 5  # over the support, before conjugate gradients take over
+PRODUCTS, HALVINGS = 50, 4  # of conjugate gradients, and of the step that they find
 TURNS = 10  # of descent on the Gram matrix and steps on the face
 NEARLY_SINGULAR = 1e-12  # of the diagonal, added where columns explain each other
 
@@ -23,8 +25,8 @@ NEARLY_SINGULAR = 1e-12  # of the diagonal, added where columns explain each oth
 class ElasticNetModel:
     """One margin an example (squared, logistic), units are coordinates.
 
-    Between passes over the working set its non-zero part is skipped alone and, when that takes as long as
-    computing its small Gram matrix would, iterated on that matrix.
+    Between passes over the working set its non-zero part is iterated alone: where its Gram matrix is small, on that
+    matrix, once passes over the columns have taken as long as computing it would; else by passes and a Newton step.
     """
 
     def __init__(self, problem: Problem, loss: LinearLoss) -> None:
@@ -52,8 +54,14 @@ class ElasticNetModel:
                 break
             active = w[working] != 0
             support = working[active]
-            if not descend(support, curvature[active], self.design.passes_worth_a_gram_matrix(support)):
+            worth = self.design.passes_worth_a_gram_matrix(support)
+            if descend(support, curvature[active], worth if worth < NEVER else PASSES):
+                continue
+            if worth < NEVER:
                 self._descend_on_gram(support, w, h, q, tol)
+            else:
+                active = w[working] != 0
+                self._step_on_face(working[active], curvature[active], w, h, q, tol)
         return w, self.design.change_of_margins(working, w - point.w, self.loss.intercept)
 
     def _descend_on_gram(self, support: Columns, w: Vector, h: Vector, q: Vector, tol: float) -> None:
@@ -81,6 +89,45 @@ class ElasticNetModel:
         if self.loss.intercept:
             move_intercept(coordinates[-1] - w[-1], h, q)
             w[-1] = coordinates[-1]
+
+    def _step_on_face(
+        self, support: Columns, curvature: Vector, w: Vector, h: Vector, q: Vector, tol: float
+    ) -> None:
+        """A Newton step of the weights that are not 0, and of the intercept: none changes its sign, but stops at 0.
+
+        Descent needs the more passes the more these weights hold each other; conjugate gradients see them all at once.
+        """
+        from spinney.optim.solvers.coordinate._face_kernels import (
+            face_margins,
+            face_slopes,
+            newton_direction,
+        )
+
+        place, free = (*self.design.arrays, support), int(self.loss.intercept)
+        l1, l2 = np.append(self.l1[support], np.zeros(free)), np.append(self.l2[support], np.zeros(free))
+        old, sign = np.append(w[support], w[len(w) - free :]), np.append(np.sign(w[support]), np.zeros(free))
+        gradient = np.empty(len(old))
+        face_slopes(*place, q, gradient)
+        gradient += l2 * old + l1 * sign
+        gradient[: len(support)] += self.tilt[support]
+        diagonal = np.maximum(np.append(curvature, np.full(free, h.sum())), 1e-300)
+        direction = newton_direction(*place, h, l2, diagonal, gradient, tol, PRODUCTS)
+        kinked, margins = l1 > 0, np.empty(len(h))
+        # Weights that stop may turn a step uphill; one that ends where the first of them stops cannot.
+        stops = kinked & (old * direction < 0)
+        room = float(np.min(-old[stops] / direction[stops], initial=1.0))
+        for size in (*0.5 ** np.arange(HALVINGS), room):
+            new = old + size * direction
+            new[kinked & (new * old <= 0)] = 0.0
+            change = new - old
+            face_margins(*place, change, margins)
+            slope = float(gradient @ change)
+            # On its face the penalty is a parabola, so that the model is one, too.
+            if slope + 0.5 * float(h @ margins**2) + 0.5 * float(l2 @ change**2) <= 1e-4 * slope <= 0.0:
+                w[support] = new[: len(support)]
+                w[len(w) - free :] = new[len(support) :]
+                q += h * margins
+                return
 
 
 def _newton_on_face(G: Vector, slope: Vector, w: Vector, l1: Vector, l2: Vector) -> None:

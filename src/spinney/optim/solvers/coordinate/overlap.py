@@ -1,4 +1,5 @@
-"""Overlapping groups: models of losses with one margin per example (squared, logistic) and of the multinomial loss.
+"""Overlapping groups: models of losses with one margin per example (squared, logistic), of the multinomial loss, and of
+squared hinges of several classes.
 
 Coordinate descent alone may stand still where it should not: no single coordinate can leave a group that is zero,
 though several together could. The smallest subgradient (the residual) shows which, and a step along it frees them.
@@ -12,8 +13,9 @@ import numpy as np
 import scipy
 
 from spinney.optim.base import Vector
-from spinney.optim.losses import LinearLoss, MultinomialLoss
+from spinney.optim.losses import LinearLoss, MultinomialLoss, OneVsRestLoss
 from spinney.optim.penalties import OverlappingGroups
+from spinney.optim.penalties.elastic import soft_threshold
 from spinney.optim.problem import Monitor, Problem
 from spinney.optim.solvers.coordinate.columns import ColumnDesign, Columns
 from spinney.optim.solvers.coordinate.model import Point, support_and_violators
@@ -22,6 +24,11 @@ from spinney.optim.solvers.coordinate.support_newton import SupportModel
 
 # Rounds of a model: a pass over the working set, then passes over its support, few where a Newton step follows.
 ROUNDS, PASSES, FEW_PASSES = 2, 2, 5
+ROW_ROUNDS, ROW_PASSES = (
+    3,
+    5,
+)  # where whole rows move: a pass over the working set, and passes over what is not calm
+LEAP = 0.05  # how far the first model is solved, as a share of the steepest slope
 NEWTON_STEPS = 2  # after which a model is left: the loss has another one by then
 VANISHING = (
     1e-10  # weights under this share of the largest are too near to the corner of a norm for its curvature
@@ -33,7 +40,7 @@ ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolera
 
 
 class OverlapModel:
-    """What the two kinds of loss share: the groups of each feature and their norms. Units are coordinates."""
+    """What the kinds of loss share: the groups of each feature and their norms. Units are coordinates."""
 
     def __init__(self, penalty: OverlappingGroups, loss: LinearLoss) -> None:
         self.loss, self.penalty = loss, penalty
@@ -72,7 +79,7 @@ class OverlapModel:
         self.stuck = violators[stuck]
         self.push = -residual[self.stuck]
         if np.count_nonzero(~stuck) <= FEW * np.count_nonzero(w):
-            return np.union1d(np.flatnonzero(w), violators)
+            return np.flatnonzero((w != 0) | (residual != 0))
         violations = np.abs(residual)
         violations[self.stuck] = 0.0
         self.stuck, self.push = self.stuck[:0], self.push[:0]
@@ -198,3 +205,48 @@ class MultinomialOverlapModel(OverlapModel):
                 break
             descend(working[w[working] != 0], PASSES)
         return w, D.T
+
+
+class RowOverlapModel(OverlapModel):
+    """K margins per example whose curvatures do not mix: the weights of a feature for all outputs move at once."""
+
+    def __init__(self, penalty: OverlappingGroups, loss: OneVsRestLoss) -> None:
+        super().__init__(penalty, loss)
+
+    def leap(self, problem: Problem, point: Point) -> Point:
+        """Where one model leads from an empty one if everything may move; the point itself if that is no better.
+
+        The smallest subgradient, which says what should leave 0, is nowhere as expensive as where all groups are zero.
+        """
+        k = problem.n_penalised
+        grad = self.loss.pull_back(point.r)
+        push = -soft_threshold(grad[:k], self.l1)
+        self.stuck = np.flatnonzero(push)
+        self.push = push[self.stuck]
+        if not len(self.stuck):
+            return point
+        w, _ = self.minimise(point, grad, self.stuck, LEAP * float(np.max(np.abs(self.push))))
+        found = Point.at(self.loss, w)
+        before, after = problem.penalty.value(point.w), problem.penalty.value(w)
+        return found if found.value + after < point.value + before else point
+
+    def minimise(self, point: Point, grad: Vector, working: Columns, tol: float) -> tuple[Vector, Vector]:
+        from spinney.optim.solvers.coordinate._row_kernels import row_curvatures
+        from spinney.optim.solvers.coordinate._row_overlap_kernels import row_overlap_passes
+
+        loss, K = self.loss, self.loss.n_outputs
+        h = np.ascontiguousarray(loss.curvature(point.margins))
+        w = self._freed(point)
+        q = np.ascontiguousarray(point.r + h * (loss.margins(w) - point.margins))
+        W = w.reshape(-1, K)
+        touched = np.zeros(loss.p, np.bool_)
+        touched[working // K] = True
+        features = np.flatnonzero(touched)
+        curvature = row_curvatures(*self.design.arrays, features, h)
+        free = np.maximum(h.sum(axis=0), 1e-12) if loss.intercept else np.empty(0)
+        groups = (self.groups, self.held_ptr, self.held_by)
+        for _ in range(ROW_ROUNDS):
+            model = (features, curvature, W, h, q, self.l1, self.l2, *groups, free)
+            if row_overlap_passes(*self.design.arrays, *model, tol, ROW_PASSES) <= tol:
+                break
+        return w, loss.margins(w) - point.margins
