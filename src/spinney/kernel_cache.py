@@ -27,7 +27,8 @@ def cached_njit(*signatures: Any, cache: bool = True, **options: Any) -> Callabl
     """``numba.njit`` with this cache."""
 
     def compiled(function: Any) -> Any:
-        kernel = njit(**options)(function)
+        # Kernels are called from Python or by each other, never as C callbacks: a wrapper less to compile for each.
+        kernel = njit(**{"no_cfunc_wrapper": True, **options})(function)
         if cache and hasattr(kernel, "_cache"):  # not where NUMBA_DISABLE_JIT is set
             kernel._cache = _cache_of(function) or kernel._cache
         if signatures and hasattr(kernel, "_cache"):  # as Numba's decorator does

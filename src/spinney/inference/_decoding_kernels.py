@@ -197,7 +197,9 @@ def forward(a, b, potentials, scores, kinds, starts, moves, alpha, sums):
         if has_low(potentials[t], scores[t]):
             return False
         if t == a:
-            alpha[t] = starts[kinds[t]]
+            # Not `alpha[t] = …`, which would compile its complaint about shapes, for a second.
+            for y in range(alpha.shape[1]):
+                alpha[t, y] = starts[kinds[t], y]
         else:
             step(alpha[t - 1], moves[kinds[t]], alpha[t])
         for y in range(alpha.shape[1]):

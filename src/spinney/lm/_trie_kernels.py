@@ -53,7 +53,10 @@ def number_keys(keys, n_bits):
             distinct += 1
         number[place[j]] = distinct - 1
     begin[distinct] = n
-    return number, first[:distinct].copy(), np.diff(begin[: distinct + 1])
+    times = np.empty(distinct, np.int64)  # `np.diff` would take two seconds to compile
+    for k in range(distinct):
+        times[k] = begin[k + 1] - begin[k]
+    return number, first[:distinct].copy(), times
 
 
 @njit(cache=True, nogil=True)

@@ -236,9 +236,12 @@ class Solving(Settings):
         str, OneOf(["auto", "lbfgs", "owlqn", "fista"]), "Solver; auto chooses by the penalty."
     ] = "auto"
     solver_options: Annotated[tuple[Any, ...], Repeated, "Option of the solver, such as kappa2=1.2."] = ()
-    tol: Annotated[float, AtLeast(0), AMOUNT, "Distance from the optimum at which to stop (0.01: 1 %)."] = (
-        1e-3
-    )
+    tol: Annotated[
+        float | None,
+        AtLeast(0),
+        AMOUNT,
+        "Distance from the optimum at which to stop (default: 0.01 for sparse penalties, else 0.001).",
+    ] = None
     max_iter: Annotated[int | None, AtLeast(1), ROUNDS, "Maximum number of iterations (default: 500)."] = None
 
     def check(self) -> None:
@@ -513,7 +516,13 @@ class Path(SolvingCrf, Penalised, Support, Bigrams, Training, Spread):
         int | None, AtLeast(2), AtMost(10_000), "Number of strengths in the grid (default: 10)."
     ] = None
     ratio: Annotated[
-        float | None, Above(0), Below(1), "Last strength as a fraction of the first (default: 0.01)."
+        float | None,
+        Above(0),
+        Below(1),
+        "Last strength as a fraction of the first (default: 0.01, or what leads down to 0.5).",
+        Above(0),
+        Below(1),
+        "Last strength as a fraction of the first (default: 0.01, and lower if that is above 0.5).",
     ] = None
     dev: Annotated[Any | None, File, "Sentences to score each model on."] = None
 

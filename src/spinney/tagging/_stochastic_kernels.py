@@ -60,9 +60,11 @@ def sgd_pass(
                         l1, due, scale, received_L, bids[e],
                     )  # fmt: skip
         if simple and len(L):
-            _descend_pairs(L[0], pairs[0], open_L[0], step, False, start, l1, due, scale, received_L, 0)
-            if start:
-                _descend_pairs(L[0], pairs[0], open_L[0], step, True, start, l1, due, scale, received_L, 0)
+            first_row = np.int32(0)  # and no literal, for which Numba compiles a kernel by itself
+            for at_start in (False, True):
+                _descend_pairs(
+                    L[0], pairs[0], open_L[0], step, at_start, start, l1, due, scale, received_L, first_row
+                )
         k += 1.0
         if scale < 1e-6:
             W *= scale
@@ -217,6 +219,18 @@ def _edges(first, end, ptr, ids, values, L, scale, simple, M):
 
 
 @njit(cache=True, nogil=True)
+def _highest(matrix):
+    """``matrix.max()``, NaN where one is inside; a loop, since Numba takes long to compile that."""
+    highest = -np.inf
+    for z in range(matrix.shape[0]):
+        for y in range(matrix.shape[1]):
+            if np.isnan(matrix[z, y]):
+                return matrix[z, y]
+            highest = max(highest, matrix[z, y])
+    return highest
+
+
+@njit(cache=True, nogil=True)
 def residuals(first, end, labels, sets, weight, psi, M, simple, pairs, alpha, beta, kinds):
     """Turn scores into expected minus seen: ``psi[t]`` for labels, ``pairs`` for pairs of labels; both weighted.
 
@@ -225,14 +239,14 @@ def residuals(first, end, labels, sets, weight, psi, M, simple, pairs, alpha, be
     Y, T = psi.shape[1], end - first
     unsure = False
     for t in range(T):
-        highest = psi[t].max()
+        highest = _highest(psi[t : t + 1])
         for y in range(Y):
             psi[t, y] = np.exp(psi[t, y] - highest)
         kinds[t] = 0 if simple else t
         unsure = unsure or labels[first + t] < 0
     used = 1 if simple else T
     for k in range(used):
-        highest = M[k].max()
+        highest = _highest(M[k])
         for z in range(Y + 1):
             for y in range(Y):
                 M[k, z, y] = np.exp(M[k, z, y] - highest)

@@ -63,13 +63,24 @@ def plan_of(s: Any) -> Plan:
     """The training plan of the settings."""
     return Plan(
         s.solver,
-        s.tol,
+        tolerance_of(s),
         s.max_iter or 500,
         getattr(s, "passes", None) or 10,
         getattr(s, "step", None),
         s.seed,
         options_of(s.solver_options),
     )
+
+
+def tolerance_of(s: Any) -> float:
+    """The given tolerance; by default a proof to 0.1 % with a smooth penalty, and to 1 % with a sparse one.
+
+    Without curvature of the penalty the proof comes long after the weights: on 1,500 sentences of CoNLL-2000 under ℓ1
+    with λ = 1, the objective is within 3e-6 of the optimum when 1 % is proven, and 0.1 % takes five times as long.
+    """
+    if s.tol is not None:
+        return float(s.tol)
+    return 1e-3 if s.penalty in ("l2", "none") or hasattr(s.penalty, "grad") else 1e-2
 
 
 def ends_by_itself(s: Any) -> bool:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from spinney.tagging.problem import Problem
     from spinney.tagging.tagger import Tagger
 
+WEAK = 0.5  # a strength at which CRFs of a few thousand sentences are about as good as they get
 _STRONGEST = 1000  # weights of a point that may be among the largest of the path
 
 
@@ -60,7 +61,12 @@ class PathPoint:
 
 
 def path_points(
-    tagger: Tagger, columns: Columns, lams: Sequence[float] | None, dev: Columns | None, n: int, ratio: float
+    tagger: Tagger,
+    columns: Columns,
+    lams: Sequence[float] | None,
+    dev: Columns | None,
+    n: int,
+    ratio: float | None,
 ) -> Iterator[PathPoint]:
     """See :meth:`spinney.tagging.Tagger.path`."""
     s: Any = tagger.checked()
@@ -68,7 +74,8 @@ def path_points(
         raise OptionError(f"the method {s.method} has no penalty, so it has no path")
     problem = tagger.problem(columns, s)
     if lams is None:
-        lams = lambda_grid(lambda_max(problem.loss, problem.penalty), n, ratio).tolist()
+        largest = lambda_max(problem.loss, problem.penalty)
+        lams = lambda_grid(largest, n, _ratio(largest) if ratio is None else ratio).tolist()
     w: Vector = np.zeros(problem.loss.n_params)
     for lam in sorted(map(float, lams), reverse=True):
         point, solution = path_point(tagger, problem, lam, w, dev)
@@ -76,6 +83,11 @@ def path_points(
         yield point
         if solution.interrupted:
             return
+
+
+def _ratio(largest: float) -> float:
+    """How far a path goes by default: down to a hundredth of the largest strength, or to ``WEAK`` if that is less."""
+    return min(1e-2, WEAK / largest) if largest > 0 else 1e-2
 
 
 def path_point(

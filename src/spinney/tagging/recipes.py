@@ -113,7 +113,7 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> TaggerPa
     dev = None if s.dev is None else labelled_data(s.dev, s, like=columns)
     points = []
     with about(_named(train)):
-        for point in tagger.path(columns, s.lams, dev=dev, n=s.points or 10, ratio=s.ratio or 1e-2):
+        for point in tagger.path(columns, s.lams, dev=dev, n=s.points or 10, ratio=s.ratio):
             point.tagger.facts_ |= _trained_on(train)
             points.append(point)
     return TaggerPath(points, columns, s.penalty)

@@ -19,6 +19,7 @@ from spinney.optim import lambda_max
 from spinney.optim.base import Vector
 from spinney.parallel import Kept, Pure, Visit, in_order
 from spinney.tagging.columns import Columns
+from spinney.tagging.methods import tolerance_of
 from spinney.tagging.paths import path_point
 from spinney.tagging.problem import Problem
 from spinney.tagging.tagger import Tagger
@@ -153,7 +154,7 @@ def _points(tagger: Tagger, folds: list[_Fold], lams: list[float], task: Any) ->
     """The strengths one by one, with the error and the loss over the tokens of all folds."""
     alone: dict[str, Any] = {"patience": None, "criterion": None, "criterion_strength": None}
     if tagger.penalty in ("l1", "elasticnet"):
-        alone["tol"] = max(tagger.tol, ROUGHLY)
+        alone["tol"] = max(tolerance_of(tagger), ROUGHLY)
     own = Tagger(**tagger.get_params(deep=False) | alone)
     kept = [Kept((own, own.problem(fold.train), fold.test)) for fold in folds]
     weights = [np.zeros(one.value[1].loss.n_params) for one in kept]

@@ -25,7 +25,7 @@ from spinney.tagging.carrying import carried_over
 from spinney.tagging.columns import Columns, Sentence
 from spinney.tagging.counting import taught_by
 from spinney.tagging.decoding import Labelling
-from spinney.tagging.methods import METHODS, ends_by_itself, plan_of
+from spinney.tagging.methods import METHODS, ends_by_itself, plan_of, tolerance_of
 from spinney.tagging.paths import PathPoint, path_points
 from spinney.tagging.problem import Problem, stated
 from spinney.tagging.pruning import pruned
@@ -67,9 +67,9 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
         ``"fista"``, ``"perceptron"`` or ``"pa"`` (passive-aggressive; these two take no penalty).
     solver_options : mapping
         Additional options of the solver, such as ``{"kappa2": 1.2}`` for ``"sbcd"``.
-    tol : float
-        Stop when the objective is proven to be within this of the optimum, relative to the objective (0.01: 1 %); where
-        no bound is known, when the optimality conditions are violated by no more than this times λ
+    tol : float, optional
+        Stop when the objective is proven to be within this of the optimum, relative to the objective (0.01: 1 %, the
+        default for penalties that make weights zero; 0.001 for others); where no bound is known, when the optimality conditions are violated by no more than this times λ
         (:func:`spinney.optim.solve`).
     max_iter, passes : int, optional
         Maximum number of iterations (500 by default); passes of stochastic solvers (10 by default), or of the EM of the
@@ -211,7 +211,7 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
         if solution.interrupted or (less is not None and less.interrupted):
             raise KeyboardInterrupt
         if ends_by_itself(s) and not (watch and watch.stopped):
-            warn_unless_converged(solution, s.tol)
+            warn_unless_converged(solution, tolerance_of(s))
         return self
 
     def checked(self, **data: Any) -> Settings:
@@ -253,9 +253,12 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
         *,
         dev: Columns | None = None,
         n: int = 10,
-        ratio: float = 1e-2,
+        ratio: float | None = None,
     ) -> Iterator[PathPoint]:
         """Models along a decreasing grid of ``lam``, each started from the one before, and scored on ``dev`` if given.
+
+        The grid has ``n`` strengths, down to ``ratio`` times the first; by default to a hundredth of it, or to 0.5 if
+        that is less: the strongest λ grows with the text, and the best hardly does.
 
         During the iteration, the tagger itself is the model of the current point: it can be saved or used.
         """
