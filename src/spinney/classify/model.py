@@ -383,7 +383,9 @@ class TextModel(Model):
 def _strongest(row: Any, names: Sequence[str], k: int, signed: bool = True) -> list[tuple[str, float]]:
     """The features with the ``k`` largest weights, those above 0; with ``signed=False``, by magnitude."""
     size = row if signed else np.abs(row)
-    order = np.argsort(-size, kind="stable")[:k]
+    # Words of one document alone have equal weights, but for the rounding of the solver: they keep their own order.
+    alike = np.round(size / max(float(np.max(np.abs(row), initial=0.0)), 1e-300), 4)
+    order = np.argsort(-alike, kind="stable")[:k]
     return [(names[j], float(row[j])) for j in order if size[j] > 0]
 
 
