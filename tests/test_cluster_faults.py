@@ -282,7 +282,7 @@ def test_tls(corpus, tmp_path, capsys):
         with process(
             "-m", "spinney", *fit, str(tmp_path / "there.spinney"), "--cluster", made, environment=tls
         ) as there:
-            assert there.wait(60) == 0
+            assert there.wait(180) == 0
         assert run([*fit, str(tmp_path / "here.spinney")]) == 0
         models = [spinney.load(tmp_path / f"{name}.spinney") for name in ("here", "there")]
         assert same_model(*models, tmp_path)

@@ -78,4 +78,6 @@ def test_overlapping_groups_with_squared_hinges(as_sparse, intercept, share, l1,
     assert found.converged  # a proof; fista may take longer than it is given
     assert found.objective <= other.objective * (1 + 1e-7)
     assert found.objective == pytest.approx(other.objective, rel=1e-5)
-    np.testing.assert_allclose(found.w, other.w, atol=1e-2)
+    # No group holds the last features, and without a ridge the minimum is flat along them.
+    held = 36 * 4 if l2 == 0.0 else loss.n_params
+    np.testing.assert_allclose(found.w[:held], other.w[:held], atol=1e-2)

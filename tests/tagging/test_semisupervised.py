@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from spinney.errors import InputError, OptionError
+from spinney.evaluate.significance import clearly_best
 from spinney.inference.strata import effective_sample, flattened
 from spinney.optim import L2
 from spinney.tagging import Tagger, semisupervised
@@ -16,7 +17,6 @@ from spinney.tagging.semisupervised import (
     STRENGTHS,
     SUPERVISED,
     chosen_use,
-    clearly_best,
     criterion_weights,
     train_with_unlabelled,
 )

@@ -20,6 +20,7 @@ from spinney.classify.choice import ROUGH, split
 from spinney.classify.documents import Data
 from spinney.classify.semisupervised import STRENGTHS as DEFAULTS
 from spinney.classify.semisupervised import SemiSupervisedClassifier
+from spinney.evaluate.significance import clearly_best
 
 SUPERVISED = "supervised"
 #: The strengths to try of each criterion.
@@ -80,22 +81,6 @@ def fitted(
         estimator, use.criterion, strength=use.strength, n_clusters=n, random_state=seed
     )
     return model.fit(X, y, unlabelled)
-
-
-def clearly_best(errors: NDArray[np.bool_]) -> int:
-    """The row with the fewest errors (columns: documents), or row 0 unless that one is better by a standard error.
-
-    Examples
-    --------
-    >>> clearly_best(np.array([[1, 1, 1, 1], [1, 0, 0, 0]]))
-    1
-    >>> clearly_best(np.array([[1, 0, 0, 1], [0, 1, 0, 0]]))
-    0
-    """
-    gains = errors[0].astype(float) - errors
-    n = errors.shape[1]
-    spread = gains.std(axis=1, ddof=1) * np.sqrt(n) if n > 1 else np.full(len(errors), np.inf)
-    return int(np.argmax(np.where(gains.sum(axis=1) > spread, gains.sum(axis=1), 0.0)))
 
 
 def facts_of(use: Use, tried: Sequence[Use], n: int) -> dict[str, Any]:

@@ -289,6 +289,34 @@ def mcnemar(baseline: ArrayLike, system: ArrayLike) -> McNemarResult:
     return McNemarResult(only_a, only_b, p_value)
 
 
+def clearly_fewer(errors: NDArray[Any], than: int) -> NDArray[np.bool_]:
+    """Which rows of errors (columns: documents, sentences) have fewer than that row, by more than a standard error.
+
+    Examples
+    --------
+    >>> clearly_fewer(np.array([[1, 1, 1, 1], [1, 0, 0, 0], [0, 1, 1, 1]]), 0)
+    array([False,  True, False])
+    """
+    gains = errors[than].astype(float) - errors
+    n = errors.shape[1]
+    spread = gains.std(axis=1, ddof=1) * np.sqrt(n) if n > 1 else np.full(len(errors), np.inf)
+    return np.asarray(gains.sum(axis=1) > spread)
+
+
+def clearly_best(errors: NDArray[Any]) -> int:
+    """The row with the fewest errors, or row 0 unless that one is better by a standard error.
+
+    Examples
+    --------
+    >>> clearly_best(np.array([[2, 2, 1, 3], [2, 1, 1, 3], [1, 1, 0, 2]]))
+    2
+    >>> clearly_best(np.array([[2, 2, 1, 3], [5, 0, 0, 2]]))
+    0
+    """
+    totals = errors.sum(axis=1)
+    return int(np.argmin(np.where(clearly_fewer(errors, 0), totals, totals[0])))
+
+
 def error_reduction(baseline: float, system: float, perfect: float = 1.0) -> float:
     """The share of the baseline's errors that the system does not make; negative if it makes more.
 

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney import progress
+from spinney.evaluate.significance import clearly_best
 from spinney.inference.decoding import viterbi
 from spinney.tagging.hmm import HMM, Expected, counts_of, shares
-from spinney.tagging.semisupervised import ENOUGH, PARTS, SUPERVISED, clearly_best
+from spinney.tagging.semisupervised import ENOUGH, PARTS, SUPERVISED
 from spinney.tagging.sequences import Sequences
 
 SMOOTHING = 0.1  # as for counts alone

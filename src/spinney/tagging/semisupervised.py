@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from spinney import progress
 from spinney.errors import unknown_choice
+from spinney.evaluate.significance import clearly_best
 from spinney.inference.decoding import marginals, viterbi
 from spinney.inference.strata import effective_sample, flattened
 from spinney.optim import Solution, choose_solver, solve
@@ -155,23 +156,6 @@ def chosen_use(
     described = _described(ways, loss.data, unlabelled, plan.seed, clusters)
     tried = [replace(use, error=float(rate)) for use, rate in zip(described, rates)]
     return tried[clearly_best(errors)], tried
-
-
-def clearly_best(errors: NDArray[np.int64]) -> int:
-    """The row with the fewest errors (columns: sentences), or row 0 unless that one is better by a standard error.
-
-    Examples
-    --------
-    >>> clearly_best(np.array([[2, 2, 1, 3], [2, 1, 1, 3], [1, 1, 0, 2]]))
-    2
-    >>> clearly_best(np.array([[2, 2, 1, 3], [5, 0, 0, 2]]))
-    0
-    """
-    gains = errors[0] - errors
-    n = errors.shape[1]
-    spread = gains.std(axis=1, ddof=1) * np.sqrt(n) if n > 1 else np.full(len(errors), np.inf)
-    total = np.where(gains.sum(axis=1) > spread, gains.sum(axis=1), 0)
-    return int(np.argmax(total))
 
 
 def facts_of(use: Use, tried: Sequence[Use]) -> dict[str, Any]:

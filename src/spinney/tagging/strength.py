@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from spinney import progress
 from spinney.errors import SettingError
+from spinney.evaluate.significance import clearly_fewer
 from spinney.inference.decoding import marginals
 from spinney.optim import lambda_max
 from spinney.optim.base import Vector
@@ -27,15 +29,16 @@ from spinney.tagging.tagger import Tagger
 FALL = 10**-0.5  # from one strength to the next
 RIDGE = 10.0  # the first strength of a ridge,
 SHARE = 0.03  # and that of other penalties, as a share of the one for which the model is empty
-WORSE = 2  # strengths in a row without a lower error before the search ends
+WORSE = 2  # strengths in a row that are not chosen before the search ends
 MOST = 12  # strengths tried
 HELD_OUT = 0.1  # of the sentences
 #: Of fewer sentences, a tenth says too little: all of them are held out in turn, in so many parts.
 FEW, FOLDS = 100, 5
 LEAST = 1e-10  # a probability counts as no less than this
 LEARN_FROM, TEST_ON = 2000, 1000  # sentences at most
-#: How well a sparse model is solved for its score: proven to 20 %, its objective is some 0.01 % above the optimum.
-ROUGHLY = 0.2
+#: How well a model is solved for its score: proven to 20 %, the objective of a sparse one is some 0.01 % above the
+#: optimum; a ridge proves what it has.
+ROUGHLY = {"l1": 0.2, "elasticnet": 0.2, "l2": 0.05}
 
 
 class Choice(NamedTuple):
@@ -66,6 +69,13 @@ class _Fold(NamedTuple):
     test: Columns
 
 
+class _Row(NamedTuple):
+    """A strength that was tried: what there is to tell of it, and the number of errors in each sentence."""
+
+    told: dict[str, Any]
+    errors: NDArray[np.int64]
+
+
 def choose_strength(
     tagger: Tagger,
     columns: Columns,
@@ -75,12 +85,15 @@ def choose_strength(
     lam: float | None = None,
     l2s: Sequence[float] = (),
 ) -> Choice | None:
-    """The strength with the lowest token error on held-out sentences; of equals, the lowest loss. None for too few.
+    """The strength with the lowest token error on held-out sentences; None for too few sentences.
 
-    Strengths fall by half powers of ten until the error has not fallen twice in a row; where the first is the best,
-    they rise. Sentences that are held out are those of ``dev`` or, in turn, each of ``cv`` parts. By default, a tenth
-    is held out once; fewer than 100 sentences are cross-validated in five parts. At most 2,000 sentences are learned
-    from: with a loss summed over sentences, the best strength hardly depends on their number.
+    Of those that err about as often, it is the one with the lowest loss. About as often is within a standard error of
+    the difference: a few tokens more or less are chance, and weak strengths take long.
+
+    Strengths fall by half powers of ten until two in a row have no lower error, or are not chosen; where the first is
+    the best, they rise. Sentences that are held out are those of ``dev`` or, in turn, each of ``cv`` parts. By default,
+    a tenth is held out once; fewer than 100 sentences are cross-validated in five parts. At most 2,000 sentences are
+    learned from: with a loss summed over sentences, the best strength hardly depends on their number.
 
     With ``l2s``, this is done for each of these strengths of the ridge, and the best pair is taken (Sokolovska's ρ₁ and
     ρ₂ are ``lam`` and ``l2``); a ``lam`` that is given stays as it is.
@@ -95,21 +108,22 @@ def choose_strength(
     folds = _folds(columns, dev, cv)
     if not folds:
         return None
-    tried: list[dict[str, Any]] = []
+    tried: list[_Row] = []
     with progress.task("choosing the strength", MOST * max(len(l2s), 1)) as task:
         for l2 in l2s or (None,):
             one = tagger if l2 is None else Tagger(**tagger.get_params(deep=False) | {"l2": l2})
             rows = _searched(one, folds, lam, task)
-            tried += rows if l2 is None else [row | {"l2": l2} for row in rows]
+            tried += rows if l2 is None else [_Row(row.told | {"l2": l2}, row.errors) for row in rows]
     if not tried:
         return None
-    best = tried[_best(tried)]
+    best = tried[_best(tried)].told
     lam = float(f"{best['lam']:.3g}") if lam is None else lam  # a number that can be read, and given again
     tested = sum(len(fold.test) for fold in folds)
-    return Choice(lam, tried, len(folds[0].train), tested, len(folds), best["l2"] if l2s else None)
+    told = [row.told for row in tried]
+    return Choice(lam, told, len(folds[0].train), tested, len(folds), best["l2"] if l2s else None)
 
 
-def _searched(tagger: Tagger, folds: list[_Fold], lam: float | None, task: Any) -> list[dict[str, Any]]:
+def _searched(tagger: Tagger, folds: list[_Fold], lam: float | None, task: Any) -> list[_Row]:
     """The strengths that were tried, the largest first; nothing if even the weakest penalty empties the model."""
     if lam is not None:
         return list(_points(tagger, folds, [lam], task))
@@ -119,13 +133,14 @@ def _searched(tagger: Tagger, folds: list[_Fold], lam: float | None, task: Any) 
         first = SHARE * lambda_max(problem.loss, problem.penalty)
         if not first > 0:
             return []
-    tried: list[dict[str, Any]] = []
+    tried: list[_Row] = []
     for row in _points(tagger, folds, [first * FALL**k for k in range(MOST)], task):
         tried.append(row)
-        if len(tried) > WORSE and _lowest(tried[:-WORSE]) <= _lowest(tried[-WORSE:]):
+        before = len(tried) - WORSE
+        if before > 0 and (_best(tried) < before or _lowest(tried[:before]) <= _lowest(tried[before:])):
             break
     while _best(tried) == 0 and len(tried) < MOST:
-        (row,) = _points(tagger, folds, [tried[0]["lam"] / FALL], task)
+        (row,) = _points(tagger, folds, [tried[0].told["lam"] / FALL], task)
         tried.insert(0, row)
     return tried
 
@@ -150,11 +165,11 @@ def _folds(columns: Columns, dev: Columns | None, cv: int | None) -> list[_Fold]
     return folds
 
 
-def _points(tagger: Tagger, folds: list[_Fold], lams: list[float], task: Any) -> Iterator[dict[str, Any]]:
+def _points(tagger: Tagger, folds: list[_Fold], lams: list[float], task: Any) -> Iterator[_Row]:
     """The strengths one by one, with the error and the loss over the tokens of all folds."""
     alone: dict[str, Any] = {"patience": None, "criterion": None, "criterion_strength": None}
-    if tagger.penalty in ("l1", "elasticnet"):
-        alone["tol"] = max(tolerance_of(tagger), ROUGHLY)
+    if isinstance(tagger.penalty, str) and tagger.penalty in ROUGHLY:
+        alone["tol"] = max(tolerance_of(tagger), ROUGHLY[tagger.penalty])
     own = Tagger(**tagger.get_params(deep=False) | alone)
     kept = [Kept((own, own.problem(fold.train), fold.test)) for fold in folds]
     weights = [np.zeros(one.value[1].loss.n_params) for one in kept]
@@ -165,12 +180,13 @@ def _points(tagger: Tagger, folds: list[_Fold], lams: list[float], task: Any) ->
         # The work of one fit by itself is shared in other ways, on a cluster, too.
         found = list(in_order(step, visits, 1) if len(folds) > 1 else map(step, visits))
         task.update(1)
-        rows, weights = [one.row for one in found], [one.w for one in found]
+        rows, weights = [one.row.told for one in found], [one.w for one in found]
+        errors = np.concatenate([one.row.errors for one in found])
         over_tokens = {
             name: float(n_tokens @ [row[name] for row in rows] / n_tokens.sum())
             for name in ("token_error", "loss")
         }
-        yield rows[0] | over_tokens if len(folds) > 1 else rows[0]
+        yield _Row(rows[0] | over_tokens if len(folds) > 1 else rows[0], errors)
         if any(one.interrupted for one in found):
             return
 
@@ -178,7 +194,7 @@ def _points(tagger: Tagger, folds: list[_Fold], lams: list[float], task: Any) ->
 class _Tried(NamedTuple):
     """A fold at one strength: its row, and where the next strength starts."""
 
-    row: dict[str, Any]
+    row: _Row
     w: Vector
     interrupted: bool
 
@@ -188,16 +204,40 @@ def _step(lam: float, fold: tuple[Tagger, Problem, Columns], w: Vector) -> _Trie
     tagger, problem, test = fold
     point, solution = path_point(copy.copy(tagger), problem, lam, w, test)
     row = point.row() | {"loss": token_loss(point.tagger, test)}
-    return _Tried(row, solution.w, solution.interrupted)
+    return _Tried(_Row(row, sentence_errors(point.tagger, test)), solution.w, solution.interrupted)
 
 
-def _best(tried: list[dict[str, Any]]) -> int:
-    """The number of the lowest token error; of equals, the lowest loss."""
-    return min(range(len(tried)), key=lambda i: (tried[i]["token_error"], tried[i]["loss"]))
+def _best(tried: list[_Row]) -> int:
+    """The number of the lowest loss among the strengths that err about as seldom as the best."""
+    errors = np.array([row.errors for row in tried])
+    fewest = int(np.argmin(errors.sum(axis=1)))
+    good = [i for i in range(len(tried)) if not clearly_fewer(errors, i)[fewest]]
+    return min(good, key=lambda i: (tried[i].told["loss"], tried[i].told["token_error"]))
 
 
-def _lowest(tried: list[dict[str, Any]]) -> float:
-    return min(float(row["token_error"]) for row in tried)
+def _lowest(tried: list[_Row]) -> float:
+    return min(float(row.told["token_error"]) for row in tried)
+
+
+def sentence_errors(tagger: Tagger, columns: Columns) -> NDArray[np.int64]:
+    """The number of wrong labels in each sentence.
+
+    Examples
+    --------
+    >>> rows = [[("the", "D"), ("dog", "N")], [("a", "D"), ("cat", "V")]]
+    >>> tagger = Tagger("U:%x[0,0]\\nB").fit([[("the",), ("dog",), ("cat",)]], [["D", "N", "N"]])
+    >>> sentence_errors(tagger, Columns.from_sentences(rows)).tolist()
+    [0, 1]
+    """
+    texts = np.array(list(columns.pool), dtype=object)
+    gold = texts[columns.symbols[-1]]
+    found = tagger.in_scheme_of(columns, tagger.label_columns(columns.without_last()))
+    bounds = columns.offsets.tolist()
+    wrong = (
+        np.count_nonzero(gold[a:b] != np.array(labels, dtype=object))
+        for (a, b), labels in zip(pairwise(bounds), found)
+    )
+    return np.fromiter(wrong, np.int64, len(columns))
 
 
 def token_loss(tagger: Tagger, columns: Columns) -> float:

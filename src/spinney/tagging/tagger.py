@@ -69,8 +69,8 @@ class Tagger(ShownEstimator, Labelling, Model, Parametrised):
         Additional options of the solver, such as ``{"kappa2": 1.2}`` for ``"sbcd"``.
     tol : float, optional
         Stop when the objective is proven to be within this of the optimum, relative to the objective (0.01: 1 %, the
-        default for penalties that make weights zero; 0.001 for others); where no bound is known, when the optimality conditions are violated by no more than this times λ
-        (:func:`spinney.optim.solve`).
+        default for penalties that make weights zero; 0.001 for others); where no bound is known, when the optimality
+        conditions are violated by no more than this times λ (:func:`spinney.optim.solve`).
     max_iter, passes : int, optional
         Maximum number of iterations (500 by default); passes of stochastic solvers (10 by default), or of the EM of the
         method ``"hmm"`` over unlabelled sentences (by default chosen on labelled sentences that are held out).
