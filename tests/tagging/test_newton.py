@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from chunked_sentences import make_sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spinney.optim import L1, ElasticNet, solve
-from spinney.tagging import active, quasinewton
+from spinney.tagging import Tagger, active, quasinewton
 from spinney.tagging.active import active_set
 from spinney.tagging.loss import CRFLoss
 from spinney.tagging.merging import leaders
@@ -230,3 +231,12 @@ def test_an_interrupt_of_quasi_newton_steps_keeps_what_was_reached(monkeypatch):
     assert found.interrupted
     assert not found.converged
     assert np.any(found.w)
+
+
+@pytest.mark.parametrize("lam", [1e-3, 1e-5])
+def test_weights_that_want_to_be_infinite(lam):
+    """Of what can be told without an error, the curvature is next to nothing: steps of the model overflow."""
+    X, Y = make_sentences(60, 1)
+    tagger = Tagger("U0:%x[0,0]\nB", penalty="l1", lam=lam).fit(X, Y)
+    assert tagger.facts["gap"] <= 1e-2
+    assert tagger.predict(X) == Y

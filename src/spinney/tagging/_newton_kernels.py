@@ -206,7 +206,7 @@ def _extrapolate(points, slopes, g, w, l1, l2, damping, new, q):
     trace = 0.0
     for i in range(n):
         trace += products[i, i]
-    if trace == 0.0:
+    if trace == 0.0 or not np.isfinite(trace):
         return
     for i in range(n):
         products[i, i] += 1e-10 * trace
