@@ -164,8 +164,8 @@ def _sparse_race(corpus_name: str, train: list[Sentence]) -> tuple[str, list[Com
         there = reached if reached is not None else ended
         cut = "+" if ended > LONGEST * peer_seconds else ""
         rows.append(
-            f"| {lam:g} | {peer_seconds:.1f} | {theirs:.2f} | {there:.1f} | {peer_seconds / there:.1f} | {ended:.1f}{cut} | "
-            f"{solution.objective:.2f} | {solution.gap:.1e} |"
+            f"| {lam:g} | {peer_seconds:.1f} | {theirs:.2f} | {there:.1f} | {peer_seconds / there:.1f} "
+            f"| {ended:.1f}{cut} | {solution.objective:.2f} | {solution.gap:.1e} |"
         )
         verdict: Verdict = "same" if reached is not None else "worse"
         quality = (
