@@ -535,7 +535,7 @@ MISTAKES = {
     "no option of the method": (["--method", "pcfg", "--states", 3], "--states is a setting of the methods"),
     "polish": (
         ["--method", "em", "--polish", 3],
-        "--polish is a setting of the methods clustering and pivots",
+        "--polish is a setting of the methods clustering, spectral and pivots",
     ),
     "a product": (["--method", "em+pcfg", "--polish", 3], "--polish is not a setting of the methods em+pcfg"),
     "column": (["--column", "xpos"], "--column is a setting of the methods automata"),

@@ -20,7 +20,7 @@ from spinney.errors import OptionError
 from spinney.parsing.binarising import to_phrase
 from spinney.parsing.headrules import COLLINS, HeadRules
 from spinney.parsing.treearrays import TreeArrays
-from spinney.parsing.unknown import signature
+from spinney.corpus.signatures import signature
 
 Ints = NDArray[np.int64]
 

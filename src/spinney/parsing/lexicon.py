@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.parsing.treearrays import TreeArrays
-from spinney.parsing.unknown import signature
+from spinney.corpus.signatures import signature
 
 #: The row of an unknown word whose signature no rare word had.
 ANY = "UNK*"
