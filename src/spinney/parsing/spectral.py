@@ -116,7 +116,8 @@ def proper_grammar(grammar: Grammar) -> Grammar:
     >>> bool(proper.lexical.min() >= 0), proper.signed, float(proper.root.sum().round(6))
     (True, False, 1.0)
     """
-    root, *rules = (np.abs(one) for one in (grammar.root, grammar.binary, grammar.unary, grammar.lexical))
+    root = np.abs(grammar.root)
+    rules = np.abs(grammar.binary), np.abs(grammar.unary), np.abs(grammar.lexical)
     return normalised(Grammar(grammar.layout, root / root.sum(), *rules))
 
 

@@ -289,6 +289,21 @@ class AnyAutomata(_HeldOut, Spread):
     column: Annotated[Literal["upos", "xpos"], "Column of CoNLL-U that holds the tags."] = "upos"
     smoothing: Annotated[float, AtLeast(0), AMOUNT, "Weight of statistics pooled over all heads."] = 10.0
     single_root: Annotated[bool, "Give every sentence exactly one root."] = True
+    rerank: Annotated[
+        int,
+        AtLeast(0),
+        AtMost(1000),
+        "Choose among this many trees by latent states of whole trees (0: do not).",
+    ] = 0
+    rerank_states: Annotated[int, AtLeast(1), AtMost(256), "Latent states of words in them."] = 8
+    rerank_weight: Annotated[float, Above(0), AMOUNT, "Weight of their log-probability."] = 0.5
+
+    def check(self) -> None:
+        super().check()
+        if not self.rerank:
+            self.no_effect("rerank_states", "rerank_weight", when="without {rerank}")
+        elif not self.single_root:
+            raise SettingError("{rerank} is for trees with one root: leave out {single_root}")
 
 
 @dataclass(frozen=True, kw_only=True)
