@@ -12,7 +12,7 @@ import copy
 import math
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +26,7 @@ from spinney.parsing.automata_learning import Automata, bigram, deterministic, e
 from spinney.parsing.choosing import Attempt, choose_each
 from spinney.parsing.close_trees import close_trees
 from spinney.parsing.eisner import Heads, eisner, is_projective
-from spinney.parsing.latent_trees import LatentTrees
+from spinney.parsing.latent_trees import LatentTrees, Method
 from spinney.parsing.modifiers import (
     LEFT,
     Column,
@@ -126,7 +126,7 @@ class HeadAutomata(Model):
             self.latent_ = None
             self.automata_ = self._learn(sequences, dev)
         if self.settings.rerank:
-            by: Literal["em", "spectral"] = "em" if self.settings.method == "automata-em" else "spectral"
+            by: Method = "em" if self.settings.method == "automata-em" else "spectral"
             how = {"column": self.column, "random_state": self.settings.seed}
             self.latent_ = LatentTrees(self.settings.rerank_states, by, **how).fit(trees)
         latent = () if self.latent_ is None else self.latent_.operators_

@@ -295,7 +295,7 @@ class AnyAutomata(_HeldOut, Spread):
         AtMost(1000),
         "Choose among this many trees by latent states of whole trees (0: do not).",
     ] = 0
-    rerank_states: Annotated[int, AtLeast(1), AtMost(256), "Latent states of words in them."] = 8
+    rerank_states: Annotated[int, AtLeast(1), AtMost(64), "Latent states of words in them."] = 8
     rerank_weight: Annotated[float, Above(0), AMOUNT, "Weight of their log-probability."] = 0.5
 
     def check(self) -> None:

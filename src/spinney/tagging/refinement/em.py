@@ -66,7 +66,16 @@ def fit_em(
     smoothing
         C: what is added to the counts of each refinement, shared out as the law of its label says.
     watch
-        Called with the log-likelihood before each iteration.
+        Called after each iteration with the log-likelihood before it.
+
+    Examples
+    --------
+    >>> from spinney.tagging.refinement.places import numbered
+    >>> text = [("the dog barks".split(), "D N V".split()), ("a cat sleeps".split(), "D N V".split())]
+    >>> places, symbols, labels = numbered(text, 0)
+    >>> found = fit_em(places, len(symbols), 2, iterations=3)
+    >>> [labels[a] for a in found.marginals(symbols.encode(["a", "dog", "sleeps"]), "abs").argmax(axis=1)]
+    ['D', 'N', 'V']
     """
     A, pairs = int(places.label.max()) + 1, _pairs(places)
     of_label = _label_laws(places, pairs, A, smoothing)
@@ -77,9 +86,9 @@ def fit_em(
         try:
             for _ in range(iterations):
                 found = expected(places, pairs, laws)
-                watch(found.log_likelihood)
                 laws = _smoothed(found, of_label, pairs, smoothing)
                 done += 1
+                watch(found.log_likelihood)
                 work.update(1)
                 log.debug("EM iteration %d: log-likelihood %.1f", done, found.log_likelihood)
         except KeyboardInterrupt:
