@@ -86,6 +86,9 @@ MAKERS = {
     "parsing/HeadAutomata": lambda f: parsing.fit(str(f / "trees.conllu"), method="automata-bigram"),
     "parsing/TreeCRF": lambda f: parsing.fit(str(f / "trees.conllu"), method="tree-crf", solver="adagrad"),
     "tagging/MorphTagger": lambda f: tagging.fit(str(f / "trees.conllu"), method="morph"),
+    "tagging/RefinementTagger": lambda f: tagging.fit(
+        str(f / "trees.conllu"), method="refinement", format="conllu", states=2
+    ),
     "pipeline/Pipeline": lambda f: pipeline.fit(str(f / "trees.conllu"), jackknife=2),
     "trend/TrendModel": lambda f: trend.fit(str(f / "dated.csv"), method="ridge-ts"),
     "trend/TimeSeriesRegressor": lambda f: _series(trend.TimeSeriesRegressor("ridge-ts")),

@@ -12,6 +12,7 @@ from spinney.settings import choose
 KINDS = {
     "tagging/Tagger": "spinney.tagging:Tagger",
     "tagging/MorphTagger": "spinney.tagging.morphology:MorphTagger",
+    "tagging/RefinementTagger": "spinney.tagging.refinement:RefinementTagger",
     **dict.fromkeys(
         ["classify/LinearClassifier", "classify/LinearRegressor", "classify/TreeClassifier"],
         "spinney.classify:TextModel",

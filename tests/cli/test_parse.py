@@ -501,6 +501,7 @@ def test_head_automata_keep_the_rest_of_a_sentence(spinney, refused, data, tmp_p
     assert (code, [line.split("\t")[6] for line in out.splitlines()[1:6]]) == (0, ["0", "1", "1", "1", "1"])
     assert "1 sentence is longer than max_length=4" in err
     assert "--prune is not for head automata" in refused(*command[:3], "--prune", 0.1)
+    assert "--nbest is not for head automata" in refused(*command[:3], "--nbest", 2)
 
 
 def test_head_automata_on_tagged_words(facts, data, monkeypatch):
@@ -508,6 +509,13 @@ def test_head_automata_on_tagged_words(facts, data, monkeypatch):
     found = facts("apply", data / "spectral-automata", "--format", "tagged")
     assert found["sentences"][0]["heads"] == [2, 3, 0, 3, 3]
     assert found["sentences"][1]["heads"] == []
+
+
+def test_latent_trees_choose_among_trees_of_head_automata(facts, data, tmp_path):
+    train, model = data / "train.conllu", tmp_path / "m.spinney"
+    options = ["--method", "automata", "--column", "xpos", "--states", 2, "--rerank", 5, "--rerank-states", 3]
+    assert facts("fit", train, *options, "--model", model)["rerank"] == 5
+    assert facts("eval", model, train)["uas"] > 0.5
 
 
 def test_facts_of_head_automata(facts, data, tmp_path):
@@ -535,7 +543,7 @@ MISTAKES = {
     "no option of the method": (["--method", "pcfg", "--states", 3], "--states is a setting of the methods"),
     "polish": (
         ["--method", "em", "--polish", 3],
-        "--polish is a setting of the methods clustering and pivots",
+        "--polish is a setting of the methods clustering, spectral and pivots",
     ),
     "a product": (["--method", "em+pcfg", "--polish", 3], "--polish is not a setting of the methods em+pcfg"),
     "column": (["--column", "xpos"], "--column is a setting of the methods automata"),

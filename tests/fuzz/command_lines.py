@@ -554,7 +554,8 @@ FITS = {
     "pipeline": {"whole": "pipeline fit trees.conllu --jackknife 1 --lam 0.1"},
     "tag": {"crf": "tag fit tagged.col --preset chunk --lam 1",
         "hmm": "tag fit tagged.col --method hmm --patterns patterns.txt",
-        "morph": "tag fit trees.conllu --method morph --passes 2"},
+        "morph": "tag fit trees.conllu --method morph --passes 2",
+        "refinement": "tag fit tagged.col --method refinement --states 2"},
     "trend": {"ridge": "trend fit dated.csv --method ridge-ts --lam 1 --alpha 1 --value value"},
 }  # fmt: skip
 FITS["others"] = {"lm": FITS["lm"]["additive"], "linear": FITS["classify"]["linear"]}

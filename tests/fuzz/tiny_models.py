@@ -147,6 +147,12 @@ def _morphology(f: Path) -> Any:
     return fit(str(f / "all.conllu"), method="morph", passes=3)
 
 
+def _refinement(f: Path) -> Any:
+    from spinney.tagging.recipes import fit
+
+    return fit(str(f / "all.conllu"), method="refinement", format="conllu", states=2, rare=0)
+
+
 def _tree_crf(f: Path) -> Any:
     from spinney.parsing.recipes import fit
 
@@ -209,6 +215,7 @@ def _vectors(f: Path) -> Any:
 MODELS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "tagging/Tagger": (_tagger, ".col"),
     "tagging/MorphTagger": (_morphology, ".conllu"),
+    "tagging/RefinementTagger": (_refinement, ".conllu"),
     "classify/LinearClassifier": (_classify(penalty="l1", lam=0.1), ".csv"),
     "classify/LinearRegressor": (_classify(".numbers.csv", regression=True, penalty="l2"), ".numbers.csv"),
     "classify/TreeClassifier": (_classify(method="tree", class_tree="balanced", penalty="l2"), ".csv"),

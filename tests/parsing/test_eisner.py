@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from methods.close_trees import close_trees
 
 from spinney.errors import InputError
+from spinney.parsing.close_trees import close_trees
 from spinney.parsing.eisner import eisner, is_projective
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from spinney.corpus import Tree
+from spinney.corpus.signatures import signature
 from spinney.errors import OptionError
 from spinney.parsing.binarising import to_phrase
 from spinney.parsing.features import FEATURE_SETS, INSIDE, OUTSIDE, FeatureSet, node_features
 from spinney.parsing.headrules import COLLINS, HeadRules
 from spinney.parsing.treearrays import TreeArrays
-from spinney.parsing.unknown import signature
 
 LABELS = ("NP", "VP", "@NP|NN", "S+VP", "PP")
 TAGS = ("NN", "VB", "IN", "NP")

@@ -6,7 +6,10 @@ import pytest
 import spinney
 from spinney.cli.main import run
 from spinney.corpus import Tree, write_conllu, write_trees
+from spinney.errors import SettingError
 from spinney.parsing import HeadAutomata, Parser, fit, to_dependencies
+from spinney.parsing.binarising import Binarisation
+from spinney.parsing.methods import TrainingTrees, learn
 from spinney.settings.parse import Product
 from spinney.views import as_json
 
@@ -103,6 +106,53 @@ def test_held_out_trees_choose_the_strengths_of_moments_that_are_left_open(bank)
     again = fit(TREES, **how, **free.facts["chosen"])  # the same grammar without held-out trees
     assert again.facts["chosen"] is None
     np.testing.assert_array_equal(again.grammars_[0].lexical, free.grammars_[0].lexical)
+
+
+def test_held_out_trees_choose_the_number_of_states_of_each_label(bank, monkeypatch):
+    monkeypatch.setattr("spinney.parsing.methods._LABELS", 2)
+    held_out, how = (str(bank / "train.mrg"),), {"method": "spectral", "rare": 0}
+    strengths = {"rule_smoothing": 10.0, "word_smoothing": 2.0, "cutoff": 1e-6}
+    parser = fit(TREES, dev=held_out, states="auto", **how, **strengths)
+    chosen, trials = parser.facts["chosen"], parser.facts["learning"][0]["trace"]
+    assert set(chosen) <= {"states", "states of NP", "states of NN"}
+    assert len(trials) == 3 + 2 * 2  # all labels, then two of them twice as many or half as many
+    assert parser.facts["dev_f1"] == max(trial["score"] for trial in trials)
+    n_states = dict(zip(parser.rules_.labels, parser.grammars_[0].layout.n_states.tolist()))
+    for label, n in n_states.items():
+        assert n <= chosen.get(f"states of {label}", chosen["states"])
+    with pytest.raises(SettingError, match="states auto chooses on held-out trees"):
+        fit(TREES, states="auto", **how)
+    with pytest.raises(SettingError, match="states"):
+        fit(TREES, dev=held_out, states="auto", method="clustering")
+
+
+def test_each_label_has_the_number_of_states_that_a_judge_prefers():
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, 40, (600, 3)).tolist()
+    trees = [Tree.parse(f"(S (P{p} (N w{n}) (V w{v})))") for p, n, v in drawn]
+    training = TrainingTrees.of(trees, Binarisation(), rare=0)
+    noun, verb = map(training.rules.labels.index, "NV")
+
+    def judge(grammar):
+        return -abs(int(grammar.layout.n_states[noun]) - 32) - abs(int(grammar.layout.n_states[verb]) - 8)
+
+    settings = Parser("spectral", states="auto", rule_smoothing=1.0, word_smoothing=1.0).settings
+    grammar, facts = learn(training, "spectral", settings, judge=judge)
+    assert grammar.layout.n_states[[noun, verb]].tolist() == [32, 8]
+    assert facts["chosen"] == {"states": 16.0, "cutoff": 1e-6, "states of N": 32.0, "states of V": 8.0}
+
+
+def test_em_after_moments(bank):
+    how = {"method": "spectral", "states": 2, "rare": 0}
+    moments, polished = fit(TREES, **how), fit(TREES, polish=3, **how)
+    assert moments.grammars_[0].signed
+    assert not polished.grammars_[0].signed
+    assert polished.facts["learning"][0]["iterations"] == 3
+    judged = fit(TREES, dev=(str(bank / "train.mrg"),), polish=5, **how)
+    steps = [row["f1"] for row in judged.facts["learning"][0]["trace"] if "step" in row]
+    assert len(steps) == 2  # the moments themselves, and EM
+    assert judged.facts["dev_f1"] == max(steps)
+    assert judged.grammars_[0].signed == (steps[0] >= steps[1])
 
 
 def test_held_out_trees_choose_the_shrinkage_of_head_automata(bank):

@@ -14,7 +14,7 @@ TAGGED = "the/D dog/N sees/V a/D rose/N"
 APPLIED = [
     "Tagger", "LinearClassifier", "LinearRegressor", "TreeClassifier", "Clustering", "HiddenMarkov", "Embedding",
     "SpectralHMM", "MomentTopics", "BackoffModel", "LinearMixture", "Parser", "HeadAutomata",
-    "TrendModel", "MorphTagger", "TreeCRF", "Pipeline",
+    "TrendModel", "MorphTagger", "RefinementTagger", "TreeCRF", "Pipeline",
 ]  # fmt: skip
 TASK = {"Tagger": "tag", "LinearClassifier": "classify", "Clustering": "classes", "BackoffModel": "lm"}
 TASK |= {"Parser": "parse", "Embedding": "embed", "TrendModel": "trend", "Pipeline": "pipeline"}

@@ -122,6 +122,8 @@ def apply_automata(model: HeadAutomata, data: Any, s: Apply) -> Applied:
     _choice("what", s.what, ("conllu",))
     _refuse_proba(s)
     refuse_for_automata(s)
+    if s.nbest > 1:
+        raise SettingError("{nbest} is not for head automata, which give one tree per sentence: leave it out")
     tags = _Tags(frozenset(model.tags_))
 
     def one(sentence: Sentence) -> Sentence:

@@ -24,7 +24,9 @@ from spinney.model import Applied, Contents, Model
 from spinney.parallel import Kept, Pure, one_blas_thread
 from spinney.parsing.automata_learning import Automata, bigram, deterministic, em, spectral
 from spinney.parsing.choosing import Attempt, choose_each
+from spinney.parsing.close_trees import close_trees
 from spinney.parsing.eisner import Heads, eisner, is_projective
+from spinney.parsing.latent_trees import LatentTrees, Method
 from spinney.parsing.modifiers import (
     LEFT,
     Column,
@@ -72,6 +74,8 @@ class HeadAutomata(Model):
         Two for each tag, two for unknown tags, and one for the root (see `automaton_of`).
     fallback_ : Automata
         Automata with one state, for sentences whose total is not a positive number.
+    latent_ : LatentTrees or None
+        What chooses among the best trees, with ``rerank``.
     facts : dict
         Sizes, seconds, and how many trees were not projective: these are used as well, since the
         modifiers on either side of a head have an order in any tree.
@@ -87,6 +91,7 @@ class HeadAutomata(Model):
 
     kind = "parsing/HeadAutomata"
     settings: Any
+    latent_: LatentTrees | None = None
 
     def __init__(self, method: str = "spectral", *, settings: Settings | None = None, **given: Any) -> None:
         full = "automata" if method == "spectral" else f"automata-{method}"
@@ -118,11 +123,18 @@ class HeadAutomata(Model):
         self.unigram_: Floats = np.append(sequences.frequencies, 1.0) / (sequences.frequencies.sum() + 1.0)
         with one_blas_thread():
             self.fallback_ = deterministic(sequences, max(self.settings.smoothing, 1.0), floor=1e-6)
+            self.latent_ = None
             self.automata_ = self._learn(sequences, dev)
+        if self.settings.rerank:
+            by: Method = "em" if self.settings.method == "automata-em" else "spectral"
+            how = {"column": self.column, "random_state": self.settings.seed}
+            self.latent_ = LatentTrees(self.settings.rerank_states, by, **how).fit(trees)
+        latent = () if self.latent_ is None else self.latent_.operators_
         seconds = time.perf_counter() - started
         self.facts |= {
             "states": self.automata_.start.shape[1],
-            "parameters": sum(part.size for part in self.automata_),
+            "parameters": sum(part.size for part in (*self.automata_, *latent)),
+            "rerank": self.settings.rerank or None,
             "seconds": seconds,
             "tokens_per_second": self.facts["tokens"] / max(seconds, 1e-9),
         }
@@ -166,8 +178,21 @@ class HeadAutomata(Model):
     # -- parsing --------------------------------------------------------------------------------------
 
     def predict(self, sentences: Iterable[Sentence | Sequence[str]]) -> list[Heads]:
-        """The heads of each sentence, given as tags or as CoNLL-U: the tree with the largest sum of marginals."""
-        return [eisner(self.edge_marginals(one), single_root=self.settings.single_root) for one in sentences]
+        """The heads of each sentence, given as tags or as CoNLL-U: the tree with the largest sum of marginals.
+
+        With ``rerank``, the best of several trees by the product of its marginals and its probability in latent trees.
+        """
+        return [self._best(one) for one in sentences]
+
+    def _best(self, sentence: Sentence | Sequence[str]) -> Heads:
+        mu, s = self.edge_marginals(sentence), self.settings
+        if self.latent_ is None or len(mu) < 3:  # one word has one tree
+            return eisner(mu, single_root=s.single_root)
+        # Dhillon et al. 2012: a law of whole trees chooses among the best trees of a parser.
+        scores = np.log(np.maximum(np.abs(mu), 1e-12))
+        trees = close_trees(scores, s.rerank)
+        own = [sum(scores[head, i] for i, head in enumerate(tree, start=1)) for tree in trees]
+        return self.latent_.rerank(self._tags(sentence), trees, own, weight=s.rerank_weight)
 
     def edge_marginals(self, tags: Sentence | Sequence[str]) -> Floats:
         """``[head, modifier]``: the share of each edge in all projective trees, after ``signs``; 0 is the root.
@@ -263,7 +288,8 @@ class HeadAutomata(Model):
         tensors = {"unigram": self.unigram_}
         for prefix, automata in (("", self.automata_), ("fallback_", self.fallback_)):
             tensors |= {prefix + name: array for name, array in automata._asdict().items()}
-        return Contents({"facts": self.facts}, tensors, {"tags": self.tags_})
+        parts = {} if self.latent_ is None else {"latent": self.latent_.parts()}
+        return Contents({"facts": self.facts}, tensors, {"tags": self.tags_}, parts)
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
@@ -279,6 +305,7 @@ class HeadAutomata(Model):
         model.unigram_ = np.array(file.tensor("unigram", np.float64))
         if model.unigram_.shape != (V + 1,) or not np.all((model.unigram_ > 0) & (model.unigram_ <= 1)):
             raise file.error("damaged: its distribution of tags is not a distribution")
+        model.latent_ = LatentTrees.from_part(file.part("latent")) if model.settings.rerank else None
         return model
 
     def summary(self) -> Views:

@@ -36,7 +36,7 @@ def choose_each(
     Parameters
     ----------
     start
-        All values, with which the search begins.
+        The values with which the search begins; a name without one has none until a value of it is better.
     grid
         The values to try for the names that are open, one or more, in the order in which they are chosen.
     attempt
@@ -53,7 +53,7 @@ def choose_each(
     values, trace = dict(start), list[dict[str, float]]()
     best: Attempt[Fitted] | None = None
     for name, candidates in grid.items():
-        trials = [{**values, name: value} for value in candidates if value != values[name]]
+        trials = [{**values, name: value} for value in candidates if value != values.get(name)]
         if best is None:
             trials.insert(0, values)
         for trial, found in zip(trials, in_order(attempt, trials, 1)):

@@ -179,10 +179,10 @@ def grammar_of_states(
     key = trees.label.astype(np.int64) * inside.shape[1] + state
     share = np.bincount(key)[key] / np.bincount(trees.label)[trees.label]
     found = Projection(n_states, inside, inside / share[:, None], np.ones((len(n_states), inside.shape[1])))
-    return _normalised(grammar_of_moments(sample, found, backoff))
+    return normalised(grammar_of_moments(sample, found, backoff))
 
 
-def _normalised(grammar: Grammar) -> Grammar:
+def normalised(grammar: Grammar) -> Grammar:
     """The law of each state divided by its sum, which smoothing rule by rule leaves near 1."""
     from spinney.parsing._grammar_kernels import scale_rows
 

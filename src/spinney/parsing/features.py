@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.corpus.signatures import signature
 from spinney.errors import OptionError
 from spinney.parsing.binarising import to_phrase
 from spinney.parsing.headrules import COLLINS, HeadRules
 from spinney.parsing.treearrays import TreeArrays
-from spinney.parsing.unknown import signature
 
 Ints = NDArray[np.int64]
 

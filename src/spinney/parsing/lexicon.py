@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.corpus.signatures import signature
 from spinney.parsing.treearrays import TreeArrays
-from spinney.parsing.unknown import signature
 
 #: The row of an unknown word whose signature no rare word had.
 ANY = "UNK*"

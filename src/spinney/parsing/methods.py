@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spinney.corpus.brackets import Tree
-from spinney.errors import InputError
+from spinney.errors import InputError, SettingError
 from spinney.parallel import Kept, Pure
 from spinney.parsing.binarising import Binarisation
 from spinney.parsing.choosing import Attempt, choose_each
@@ -35,6 +36,10 @@ _TRIED = {
     "word_smoothing": (0.5, 2.0, 8.0),
     "cutoff": (1e-6, 0.01, 0.05),
 }
+
+#: With ``states`` auto, the number of states is chosen for all labels, then doubled or halved for each of the most
+#: frequent labels where that is better (Narayan and Cohen 2016 search for the numbers of all labels).
+_LABELS, _FACTOR = 12, ", times"
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,8 @@ def learn(
         Seed.
     judge
         The F1 of a grammar on held-out trees: EM keeps the best of every fifth iteration and split-merge the best
-        cycle; otherwise they keep the last. Spectral learning chooses by it the strengths that settings leave open.
+        cycle; otherwise they keep the last. Spectral learning chooses by it the strengths that settings leave open, and
+        with ``states`` auto the numbers of states.
     """
     learner = {
         "pcfg": _pcfg,
@@ -149,13 +155,16 @@ def _polished(
     judge_start: bool = True,
 ) -> tuple[Grammar, dict[str, Any]]:
     """EM from a grammar, which is kept if held-out trees find it better; an interrupt ends EM early."""
+    from spinney.parsing.spectral import proper_grammar
+
     if not iterations:
         return start, {}
     best, facts = Best(judge, every=min(5, iterations), patience=3, grammar=start), dict[str, Any]()
     if judge is not None and judge_start:
         best.watch(0, start)
     try:
-        run_em(training.sample, start, iterations, Smoothing(), threads=s.threads, watch=best.watch)
+        first = proper_grammar(start) if start.signed else start
+        run_em(training.sample, first, iterations, Smoothing(), threads=s.threads, watch=best.watch)
     except KeyboardInterrupt:
         facts["interrupted"] = True
     assert best.grammar is not None
@@ -190,19 +199,54 @@ def _split_merge(
 def _spectral(
     training: TrainingTrees, s: Any, seed: int, judge: Judge | None
 ) -> tuple[Grammar, dict[str, Any]]:
+    found, facts = _moments(training, s, seed, judge)
+    polished, more = _polished(training, found, s, s.polish or 0, judge)
+    return polished, {**facts, **more, "trace": facts.get("trace", []) + more.get("trace", [])}
+
+
+def _moments(
+    training: TrainingTrees, s: Any, seed: int, judge: Judge | None
+) -> tuple[Grammar, dict[str, Any]]:
+    """A spectral grammar; what settings leave open is chosen by the judge, if there is one."""
+    if s.states == "auto" and judge is None:
+        raise SettingError("{states} auto chooses on held-out trees: give {dev}")
     given = {name: getattr(s, name) for name in _STRENGTHS}
     values = {name: default if given[name] is None else given[name] for name, default in _STRENGTHS.items()}
-    opened = {name: _TRIED[name] for name in values if judge is not None and given[name] is None}
+    opened: dict[str, tuple[float, ...]] = {}
+    opened |= {name: _TRIED[name] for name in values if judge is not None and given[name] is None}
+    if s.states == "auto":
+        labels = _frequent_labels(training)
+        values = {"states": 16.0, **values}
+        opened = {"states": (8.0, 16.0, 32.0), **opened, **dict.fromkeys(labels, (0.5, 2.0))}
     if not opened or judge is None:
         only = _spectral_fit(training, s, seed, values)
         return only.grammar, {"seconds_by_step": only.seconds}
     attempt: Pure[Attempt[_Learned]] = Pure(_spectral_attempt, Kept(_Choosing(training, s, seed, judge)))
     chosen = choose_each(values, opened, attempt)
-    facts = {name: chosen.values[name] for name in opened}
+    facts = {name: value for name, value in chosen.values.items() if name in opened}
+    for name in [name for name in facts if name.endswith(_FACTOR)]:
+        facts[name.removesuffix(_FACTOR)] = facts["states"] * facts.pop(name)
     found = chosen.model.grammar  # which may come from another process, with rules of its own
     return replace(found, layout=Layout(training.rules, found.layout.n_states)), {
         "seconds_by_step": chosen.model.seconds, "chosen": facts, "trace": chosen.trace,
     }  # fmt: skip
+
+
+def _frequent_labels(training: TrainingTrees) -> list[str]:
+    """What to choose for the labels with most nodes: by how much to multiply their number of states."""
+    labels, trees = training.rules.labels, training.sample.trees
+    order = np.argsort(-np.bincount(trees.label, minlength=len(labels)), kind="stable")
+    return [_factor_of(labels[a]) for a in order[:_LABELS].tolist()]
+
+
+def _factor_of(label: str) -> str:
+    return f"states of {label}{_FACTOR}"
+
+
+def _states_of(training: TrainingTrees, values: dict[str, float]) -> NDArray[np.int64]:
+    """The number of states of each label."""
+    factors = [values.get(_factor_of(label), 1.0) for label in training.rules.labels]
+    return np.maximum(np.round(values["states"] * np.array(factors)), 1).astype(np.int64)
 
 
 class _Learned(NamedTuple):
@@ -217,7 +261,8 @@ def _spectral_fit(training: TrainingTrees, s: Any, seed: int, values: dict[str, 
 
     backoff = Backoff(values["rule_smoothing"], values["word_smoothing"])
     how = {**_of_nodes(training, s, seed), "backoff": backoff, "cutoff": values["cutoff"]}
-    found = fit_spectral(training.sample.trees, training.rules, s.states, **how)
+    states = _states_of(training, values) if s.states == "auto" else s.states
+    found = fit_spectral(training.sample.trees, training.rules, states, **how)
     return _Learned(found.grammar, found.seconds)
 
 

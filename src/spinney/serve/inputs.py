@@ -292,6 +292,7 @@ def _by_text(model: Any, one: Given) -> list[list[Any]]:
 MAKERS: dict[str, Callable[[Any, Given], Any]] = {
     "tagging": _cells,
     "tagging/MorphTagger": _plain,
+    "tagging/RefinementTagger": _plain,
     "classify": _documents,
     "trend": _dated,
     "embed/MomentTopics": _bags,

@@ -34,6 +34,7 @@ from spinney.settings.text import Decoding
 Signs = Literal["abs", "raw", "normalise", "clip"]
 Decoder = Literal["max-rule", "mbr", "free", "viterbi"]
 METHOD = "Method, or several grammars joined by plus signs."
+STATES = "Maximum number of latent states per label; spectral: auto is what is best for each on dev."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +103,7 @@ class _States(_Grammar):
     """What all grammars with latent states share."""
 
     panel = TRAINING
-    states: Annotated[int, AtLeast(1), AtMost(4096), "Maximum number of latent states per label."] = 16
+    states: Annotated[int, AtLeast(1), AtMost(4096), STATES] = 16
     grammars: Annotated[
         int,
         AtLeast(1),
@@ -177,7 +178,7 @@ class _Polished(Settings):
         int | None,
         AtLeast(0),
         ROUNDS,
-        "Number of EM iterations afterwards (default: 5; clustering of fewer than 3000 trees without dev: 0).",
+        "EM iterations afterwards (default: 5; spectral, and clustering of under 3000 trees without dev: 0).",
     ] = None
 
 
@@ -206,11 +207,12 @@ class Em(_Iterated, _States, Spread):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spectral(_Moments, _Cutoff, _Signed, _States, Spread):
-    """Spectral moments, without iterations."""
+class Spectral(_Moments, _Cutoff, _Signed, _Polished, _States, Spread):
+    """Spectral moments, without iterations unless EM is asked for."""
 
     panel = TRAINING
     method: Annotated[Literal["spectral"], METHOD] = "spectral"
+    states: Annotated[int | Literal["auto"], AtLeast(1), AtMost(4096), STATES] = 16  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,6 +289,21 @@ class AnyAutomata(_HeldOut, Spread):
     column: Annotated[Literal["upos", "xpos"], "Column of CoNLL-U that holds the tags."] = "upos"
     smoothing: Annotated[float, AtLeast(0), AMOUNT, "Weight of statistics pooled over all heads."] = 10.0
     single_root: Annotated[bool, "Give every sentence exactly one root."] = True
+    rerank: Annotated[
+        int,
+        AtLeast(0),
+        AtMost(1000),
+        "Choose among this many trees by latent states of whole trees (0: do not).",
+    ] = 0
+    rerank_states: Annotated[int, AtLeast(1), AtMost(64), "Latent states of words in them."] = 8
+    rerank_weight: Annotated[float, Above(0), AMOUNT, "Weight of their log-probability."] = 0.5
+
+    def check(self) -> None:
+        super().check()
+        if not self.rerank:
+            self.no_effect("rerank_states", "rerank_weight", when="without {rerank}")
+        elif not self.single_root:
+            raise SettingError("{rerank} is for trees with one root: leave out {single_root}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -387,7 +387,48 @@ class Morph(Decoding, Kind, Spread):
             raise SettingError("{l1} and {dev} each determine the strength: give only one of them")
 
 
-FIT = methods(Crf, Memm, Hmm, Morph)
+@dataclass(frozen=True, kw_only=True)
+class _Refined(Labelled, Kind, Spread):
+    """Hidden Markov models whose labels have hidden states."""
+
+    panel = TRAINING
+    states: Annotated[int, AtLeast(1), AtMost(256), "Maximum number of hidden states per label."] = 8
+    rare: Annotated[int, AtLeast(0), COUNT, "Words with at most this many tokens model unknown words."] = 1
+    smoothing: Annotated[
+        float,
+        AtLeast(0),
+        AMOUNT,
+        "Count at which half of a statistic comes from the label without its states.",
+    ] = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refinement(_Refined):
+    """Refinement hidden Markov models, from spectral moments."""
+
+    panel = TRAINING
+    method: Annotated[Literal["refinement"], KIND] = "refinement"
+    kappa: Annotated[float, AtLeast(0), AMOUNT, "Pseudo-count in the scaling of features before the SVD."] = (
+        5.0
+    )
+    cutoff: Annotated[
+        float, AtLeast(0), Below(1), "Drop singular values up to this fraction of the largest."
+    ] = 1e-3
+    signs: Annotated[Literal["clip", "abs", "normalise"], "How to handle negative marginals."] = "clip"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefinementEm(_Refined):
+    """Refinement hidden Markov models, by EM."""
+
+    panel = TRAINING
+    method: Annotated[Literal["refinement-em"], KIND] = "refinement-em"
+    max_iter: Annotated[int, AtLeast(1), ROUNDS, "Number of EM iterations."] = 20
+
+
+#: The methods of refinement models.
+REFINEMENTS = methods(Refinement, RefinementEm)
+FIT = methods(Crf, Memm, Hmm, Morph) | REFINEMENTS
 
 
 @dataclass(frozen=True, kw_only=True)

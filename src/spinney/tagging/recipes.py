@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from spinney.cluster import spread
@@ -13,7 +14,7 @@ from spinney.errors import InputError, OptionError, SettingError, about
 from spinney.kinds import load_task
 from spinney.optim import warn_if_empty
 from spinney.settings import Settings, choose, settings_or
-from spinney.settings.tag import FIT, Export, Import, Path
+from spinney.settings.tag import FIT, REFINEMENTS, Export, Import, Path
 from spinney.tagging.columns import Columns
 from spinney.tagging.foreign import read_foreign, write_crfsuite_model
 from spinney.tagging.methods import ends_by_itself
@@ -39,6 +40,8 @@ _BY_FORMAT = {
 def fit(train: Any, settings: Settings | None = None, **given: Any) -> Any:
     """Train a tagger: a :class:`~spinney.tagging.tagger.Tagger`, or with the method ``morph`` one for morphology.
 
+    With ``refinement`` and ``refinement-em`` it is a :class:`~spinney.tagging.refinement.RefinementTagger`.
+
     Parameters
     ----------
     train
@@ -61,6 +64,8 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Any:
         from spinney.tagging.morphology.recipe import fit_morphology
 
         return fit_morphology(train, s)
+    if s.method in REFINEMENTS:
+        return _refined(train, s)
     tagger = _tagger(s, train)
     report = ReadReport()
     columns = labelled_data(train, s, report)
@@ -91,6 +96,19 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> Any:
         tagger.facts_ |= {"chosen": str(choice), "tried": choice.tried}
     warn_if_empty(tagger.facts_["active"], "lower lam")
     tagger.settings = settings
+    return tagger
+
+
+def _refined(train: Any, s: Any) -> Any:
+    """A tagger whose labels have hidden states; words are in the first column."""
+    from spinney.tagging.refinement import RefinementTagger
+
+    report = ReadReport()
+    columns = labelled_data(train, s, report)
+    words, labels, bounds = columns.strings(0), columns.strings(-1), list(pairwise(columns.offsets.tolist()))
+    with about(_named(train)):
+        tagger = RefinementTagger.train([(words[a:b], labels[a:b]) for a, b in bounds], s)
+    tagger.facts |= {"skipped": report.skipped} | _trained_on(train)
     return tagger
 
 

@@ -44,7 +44,11 @@ def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
     Everything else that the file has is kept: blank lines and ``-DOCSTART-`` lines of columns, so that lines of the
     output match those of the input, and all of CoNLL-U but the universal part of speech, which is the label.
     """
-    tagger = _set(tagger, s)
+    return labelled_by(_set(tagger, s), data, s)
+
+
+def labelled_by(tagger: Any, data: Any, s: Any) -> Applied:
+    """The same with a tagger that is set already: anything that has its ``answers``."""
     if s.phrases:
         return _phrase_table(tagger, data, s)
     report = ReadReport()
@@ -56,7 +60,7 @@ def applied(tagger: Tagger, data: Any, s: Any) -> Applied:
             yield from _conllu_records(tagger, data, s, report)
         else:
             lines: list[str] = []  # before the next sentence
-            for columns in _batches(tagger, data, s, report):
+            for columns in batches_of(tagger, data, s, report):
                 lines += [_beside(line, tagger, s) for line in (columns.between or [[]])[0]]
                 if len(columns):
                     yield from _records(tagger, columns, s, lines)
@@ -87,7 +91,7 @@ def _phrase_table(tagger: Tagger, data: Any, s: Any) -> Applied:
 
     def records() -> Iterator[dict[str, Any]]:
         before = 0
-        for columns in _batches(tagger, data, s, report):
+        for columns in batches_of(tagger, data, s, report):
             words, offsets = columns.strings(0), columns.offsets.tolist()
             inputs, allowed = _forced(tagger, columns, s)
             found = tagger.answers(inputs, allowed, phrases=True, threshold=s.threshold or 0.0)
@@ -177,7 +181,8 @@ def _set(tagger: Tagger, s: Any) -> Tagger:
     return changed
 
 
-def _batches(tagger: Tagger, data: Any, s: Any, report: ReadReport) -> Iterable[Columns]:
+def batches_of(tagger: Any, data: Any, s: Any, report: ReadReport) -> Iterable[Columns]:
+    """The sentences of a file in batches, or sentences in memory."""
     if is_frame(data):
         return [tagger.columns(frame_tokens(data))]
     if not isinstance(data, str):
@@ -249,7 +254,11 @@ def confusion(tagger: Tagger, data: Any, s: Any) -> HeatMap:
 
 def evaluated(tagger: Tagger, data: Any, s: Any) -> list[View]:
     """Errors of tokens and sentences, and precision and recall of phrases."""
-    tagger = _set(tagger, s)
+    return judged_by(_set(tagger, s), data, s)
+
+
+def judged_by(tagger: Any, data: Any, s: Any) -> list[View]:
+    """The same with a tagger that is set already: anything that has its ``answers``."""
     report = ReadReport()
     columns = tagger.columns(*data) if is_pair(data) else labelled_data(data, s, report)
     scores, bins = _judged(tagger, columns, s)

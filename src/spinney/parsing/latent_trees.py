@@ -1,4 +1,4 @@
-"""Dependency trees whose words have hidden states, learnt from moments (after Dhillon et al. 2012) or by EM.
+"""Dependency trees whose words have hidden states, learned from moments (after Dhillon et al. 2012) or by EM.
 
 Every word has a state h. It draws its *symbol*, the tag together with how many modifiers it has on the left and on the
 right, and each modifier draws its state given that of its head and the side:
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.corpus.conllu import Sentence
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
-from spinney.files import FilePath, read_model, write_model
+from spinney.files import ModelFile, Parts
 from spinney.inference.forests import TokenForest
 from spinney.inference.hidden import Laws, sum_product
 from spinney.linalg import truncated_svd
@@ -34,8 +34,6 @@ from spinney.progress import task
 
 Method = Literal["spectral", "em"]
 Ints = NDArray[np.int64]
-
-KIND = "parsing/latent_trees"
 
 
 class TreeOperators(NamedTuple):
@@ -204,10 +202,10 @@ class LatentTrees:
     # -- learning -------------------------------------------------------------------------------------
 
     def fit(self, sentences: Iterable[Sentence]) -> Self:
-        """Learn from trees with one root each."""
+        """Learn from trees; those without exactly one root are left out."""
         started = time.perf_counter()
         self._check_options()
-        trees = list(sentences)
+        trees = [one for one in sentences if np.count_nonzero(np.asarray(one.heads) == 0) == 1]
         known = sorted({tag for sentence in trees for tag in tags_of(sentence, self.column)})
         if not known:
             raise InputError("no words to learn from")
@@ -300,7 +298,7 @@ class LatentTrees:
     def score(self, tags: Sentence | Sequence[str], heads: ArrayLike | None = None) -> Signed:
         """p(tags, tree); ``heads`` may be left out if a sentence of CoNLL-U has them. The tree has one root."""
         if not hasattr(self, "operators_"):
-            raise NotFittedError("this model has learnt nothing yet: call fit")
+            raise NotFittedError("this model has learned nothing yet: call fit")
         if isinstance(tags, Sentence):
             heads = tags.heads if heads is None else heads
             tags = tags_of(tags, self.column)
@@ -370,18 +368,15 @@ class LatentTrees:
 
     # -- files ----------------------------------------------------------------------------------------
 
-    def save(self, path: FilePath) -> None:
-        """Write a model file."""
-        if not hasattr(self, "operators_"):
-            raise NotFittedError("this model has learnt nothing yet: call fit")
-        header = {"settings": {name: getattr(self, name) for name in _SETTINGS}, "facts": self.facts_}
+    def parts(self) -> Parts:
+        """What the file of a parser keeps of it."""
+        header = {name: getattr(self, name) for name in _SETTINGS}
         tensors = {**self.operators_._asdict(), "more": self.more_}
-        write_model(path, KIND, header, tensors, {"tags": self.tags_})
+        return Parts({"settings": header, "facts": self.facts_}, tensors, {"tags": self.tags_})
 
     @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read what `save` wrote."""
-        file = read_model(path, KIND)
+    def from_part(cls, file: ModelFile) -> Self:
+        """What :meth:`parts` gave, checked."""
         model = cls(**file.settings(_SETTINGS))
         with file.checked():
             model._check_options()
@@ -396,8 +391,6 @@ class LatentTrees:
         model.more_, m = file.tensor("more", np.float64), len(root)
         if (symbols.shape, modifiers.shape) != ((model._S, m), (2, m, m, m)) or model.more_.shape != (2,):
             raise file.error("damaged: its arrays do not fit together")
-        if not all(np.isfinite(array).all() for array in (symbols, modifiers, root)):
-            raise file.error("damaged: some of its numbers are not finite")
         if not np.all((model.more_ > 0) & (model.more_ < 1)):
             raise file.error("damaged: its law of further modifiers is none")
         model.operators_ = TreeOperators(symbols, modifiers, root)

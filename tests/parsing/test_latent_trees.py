@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from methods.latent_trees import KIND, LatentTrees, Observations, TreeOperators, tree_operators
 
+import spinney
 from spinney.corpus.conllu import Sentence
-from spinney.errors import InputError, ModelFileError, NotFittedError, OptionError
-from spinney.files import read_model, write_model
+from spinney.errors import InputError, ModelFileError, NotFittedError, OptionError, SettingError
+from spinney.parsing import HeadAutomata, fit
+from spinney.parsing.close_trees import close_trees
+from spinney.parsing.latent_trees import LatentTrees, Observations, TreeOperators, tree_operators
 
 TREES = [[0], [2, 0], [0, 1, 1], [2, 3, 0], [3, 3, 0, 3], [2, 0, 4, 2, 4], [2, 0, 2, 2, 2], [3, 4, 0, 3]]
 
@@ -190,32 +192,57 @@ def test_em_gains_and_its_operators_score_as_its_states():
     assert total - tails == pytest.approx(models[1].trace_[6])
 
 
-def test_files(tmp_path):
-    model = LatentTrees(2).fit(sentences(30, 0))
-    path = tmp_path / "m.spinney"
-    model.save(path)
-    again = LatentTrees.load(path)
-    assert again.score(["D", "N", "V"], [2, 3, 0]) == model.score(["D", "N", "V"], [2, 3, 0])
-    assert again.facts_ == model.facts_
-    file = read_model(path, KIND)
-    good = {name: np.array(array) for name, array in file.tensors.items() if ":" not in name}
-    tags = model.tags_
-    for header, tensors, names, message in [
-        (file.header, good | {"root": good["root"] * np.nan}, tags, "not finite"),
-        (file.header, good | {"root": good["root"][:-1]}, tags, "fit together"),
-        (file.header, good | {"more": good["more"] + 2}, tags, "further modifiers"),
-        (file.header, good, ["D", "D", "V", "x"], "different"),
-        (file.header | {"settings": file.header["settings"] | {"valence": -1}}, good, tags, "valence"),
-        (file.header | {"settings": {}}, good, tags, "settings"),
-    ]:
-        write_model(path, KIND, header, tensors, {"tags": names})
-        with pytest.raises(ModelFileError, match=message):
-            LatentTrees.load(path)
+@pytest.mark.parametrize("method", ["automata", "automata-em", "automata-bigram"])
+def test_head_automata_whose_trees_are_re_ranked(method, tmp_path):
+    """The tree is the best of the close ones by both scores, whatever its place among them."""
+    text = sentences(60, 0)
+    model = fit(text, method=method, rerank=5, rerank_states=2, rerank_weight=0.7)
+    plain = fit(text, method=method)
+    assert plain.latent_ is None
+    for sentence in sentences(20, 1):
+        tags = sentence.upos
+        scores = np.log(np.maximum(np.abs(plain.edge_marginals(tags)), 1e-12))
+        both = {}
+        for heads in close_trees(scores, 5):
+            own = sum(scores[h, i] for i, h in enumerate(heads, start=1))
+            both[tuple(heads)] = own + 0.7 * model.latent_.score(tags, heads).log_magnitude
+        found = tuple(model.predict([tags])[0])
+        assert both[found] == pytest.approx(max(both.values()))
+    model.save(tmp_path / "m.spinney")
+    again = spinney.load(tmp_path / "m.spinney")
+    for sentence in sentences(10, 2):
+        np.testing.assert_array_equal(again.predict([sentence])[0], model.predict([sentence])[0])
+    assert model.latent_.method == ("em" if method == "automata-em" else "spectral")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"root": lambda v: v[:-1]}, "fit together"),
+        ({"more": lambda v: v + 2}, "further modifiers"),
+        ({"symbols": lambda v: np.full_like(v, np.inf)}, "symbols"),
+    ],
+)
+def test_damaged_files_are_refused(change, message, tmp_path):
+    model = HeadAutomata(rerank=3, rerank_states=2).fit(sentences(30, 0))
+    latent = model.latent_
+    for name, way in change.items():
+        if name == "more":
+            latent.more_ = way(latent.more_)
+        else:
+            latent.operators_ = latent.operators_._replace(**{name: way(getattr(latent.operators_, name))})
+    model.save(tmp_path / "m.spinney")
+    with pytest.raises(ModelFileError, match=message):
+        spinney.load(tmp_path / "m.spinney")
 
 
 def test_what_is_refused():
     with pytest.raises(NotFittedError):
         LatentTrees().score(["A"], [0])
+    with pytest.raises(SettingError, match="rerank_weight"):
+        HeadAutomata(rerank_weight=1.0)
+    with pytest.raises(SettingError, match="one root"):
+        HeadAutomata(rerank=3, single_root=False)
     with pytest.raises(InputError, match="no words"):
         LatentTrees().fit([])
     model = LatentTrees(2).fit(sentences(5, 0))

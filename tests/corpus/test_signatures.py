@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinney.parsing.unknown import signature
+from spinney.corpus.signatures import signature
 
 
 @pytest.mark.parametrize(
