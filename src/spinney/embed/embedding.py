@@ -17,6 +17,7 @@ from spinney.embed.counts import ContextCounts, Window, count_contexts, count_ng
 from spinney.embed.eigenwords import (
     Decomposition,
     Learned,
+    Places,
     one_step_cca,
     plain_svd,
     pmi_svd,
@@ -26,6 +27,7 @@ from spinney.embed.eigenwords import (
 from spinney.embed.lrmvl import lrmvl
 from spinney.embed.model import EmbedModel, Said, rows_of_tokens
 from spinney.embed.states import SmoothedStates, WindowStates
+from spinney.embed.trees import TreeContexts, TreeStates, count_trees, frequent_relations
 from spinney.embed.weighting import pmi
 from spinney.errors import NotFittedError, OptionError
 from spinney.files import ModelFile, csr_tensors
@@ -39,6 +41,7 @@ from spinney.views import Views
 
 METHODS = tuple(VECTORS)
 _CODES = ("sparse", "lasso")
+_States = WindowStates | TreeStates | SmoothedStates
 _RUNNING = ("tscca", "lrmvl")  # methods that see more of a text than pairs of words
 
 
@@ -59,7 +62,8 @@ class Embedding(EmbedModel):
     **how
         The other settings of the method, which :data:`spinney.settings.embed.VECTORS` describes. They are those of
         :func:`~spinney.embed.counts.window` and :func:`~spinney.embed.counts.count_contexts` (``window``,
-        ``weighting``, ``positional``, ``edges``, ``contexts``), of :func:`~spinney.embed.eigenwords.one_step_cca`
+        ``weighting``, ``positional``, ``edges``, ``contexts``), of :func:`~spinney.embed.trees.count_trees` (``tree``,
+        ``typed``), of :func:`~spinney.embed.eigenwords.one_step_cca`
         (``transform``, ``pseudo``, ``context_exponent``, ``center``), of :func:`~spinney.embed.weighting.pmi`
         (``floor``, ``shift``, ``min_pair``), of :func:`~spinney.embed.lrmvl.lrmvl` (``variant``, ``rates``,
         ``passes``), of :func:`spinney.linalg.truncated_svd` (``svd``, ``power``), and of
@@ -95,7 +99,7 @@ class Embedding(EmbedModel):
     vectors_: Any
     singular_values_: NDArray[np.float64]
     parent_: NDArray[np.int32] | None
-    states_: tuple[WindowStates | SmoothedStates, ...]
+    states_: tuple[_States, ...]
 
     kind = "embed/Embedding"
 
@@ -143,6 +147,7 @@ class Embedding(EmbedModel):
             "words": len(text.vocabulary),
             "tokens": text.n_tokens,
             "ngrams" if isinstance(text, NgramCounts) else "sentences": len(text),
+            **({"contexts": "heads and dependents"} if getattr(self.how, "tree", False) else {}),
             "reading": dict(reading or {}),
         }
         if self.method in _CODES:
@@ -160,15 +165,21 @@ class Embedding(EmbedModel):
         what = "{dimensions} {size} with {words} words"
         check_memory(24.0 * words * size, what, "ask for fewer {dimensions}", size=size, words=f"{words:,}")
 
-    def _places(self) -> Window:
+    def _places(self, text: TokenArrays | NgramCounts) -> Places:
         how = self.how
-        positional = getattr(how, "positional", False)
-        return window(*how.sides, positional=positional, weighting=how.weighting)
+        if getattr(how, "tree", False):
+            if isinstance(text, NgramCounts):
+                raise OptionError("n-grams have no trees: give text with heads")
+            return TreeContexts(how.positional, frequent_relations(text, how.typed))
+        return window(*how.sides, positional=how.positional, weighting=how.weighting)
 
-    def _counts(self, text: TokenArrays | NgramCounts, places: Window) -> ContextCounts:
+    def _counts(self, text: TokenArrays | NgramCounts, places: Places) -> ContextCounts:
         started = time.perf_counter()
         which = {"n_contexts": self.how.contexts, "edges": self.how.edges}
-        if isinstance(text, NgramCounts):
+        if isinstance(places, TreeContexts):
+            assert isinstance(text, TokenArrays)
+            counts = count_trees(text, places, **which, threads=self.threads)
+        elif isinstance(text, NgramCounts):
             counts = count_ngrams(text, places, **which)
         else:
             counts = count_contexts(text, places, **which, threads=self.threads)
@@ -200,9 +211,10 @@ class Embedding(EmbedModel):
             min(how.dimensions, len(text.vocabulary)), how.svd, power=how.power,
             random_state=self.random_state, threads=self.threads,
         )  # fmt: skip
-        places = self._places()
+        places = self._places(text)
         if self.method == "tscca":
             assert isinstance(text, TokenArrays)
+            assert isinstance(places, Window)
             return two_step_cca(
                 text, places, decomposition, transform=how.transform, pseudo=how.pseudo,
                 whitening=how.whitening, n_contexts=how.contexts, threads=self.threads,
@@ -236,7 +248,7 @@ class Embedding(EmbedModel):
         from spinney.embed.stochastic_coding import StochasticCoding
 
         how = self.how
-        X = pmi(self._counts(text, self._places()).matrix, **self._pmi())
+        X = pmi(self._counts(text, self._places(text)).matrix, **self._pmi())
         penalty: Literal["forest", "lasso"] = "forest" if self.method == "sparse" else "lasso"
         common: dict[str, Any] = {"threads": self.threads, "random_state": self.random_state}
         if self.method == "sparse":
@@ -373,7 +385,7 @@ class Embedding(EmbedModel):
         return embedding
 
 
-def _describe(states: WindowStates | SmoothedStates) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _describe(states: _States) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """States as facts and arrays for a file."""
     if isinstance(states, SmoothedStates):
         arrays = {
@@ -383,12 +395,17 @@ def _describe(states: WindowStates | SmoothedStates) -> tuple[dict[str, Any], di
             "right": states.right,
         }
         return {"kind": "smoothed"}, arrays
+    if isinstance(states, TreeStates):
+        contexts = states.contexts
+        described = {"kind": "tree", "directed": contexts.directed, "relations": list(contexts.relations)}
+        described |= {"n_contexts": states.n_contexts, "edges": states.edges}
+        return described, {"projection": states.projection}
     facts = {"kind": "window", "n_contexts": states.n_contexts, "edges": states.edges}
     offsets, blocks, weights = states.window
     return facts, {"offsets": offsets, "blocks": blocks, "weights": weights, "projection": states.projection}
 
 
-def _states(model: ModelFile, number: int, facts: Any, n_words: int) -> WindowStates | SmoothedStates:
+def _states(model: ModelFile, number: int, facts: Any, n_words: int) -> _States:
     """States out of a file, checked: kernels trust them."""
 
     def tensor(name: str, dtype: Any, ndim: int = 1) -> NDArray[Any]:
@@ -402,12 +419,26 @@ def _states(model: ModelFile, number: int, facts: Any, n_words: int) -> WindowSt
         if len(dictionary) != n_words or {len(left), len(right)} != {len(rates) * dictionary.shape[1]}:
             raise model.error("damaged: the arrays of its smoothed states do not match")
         return SmoothedStates(dictionary, rates, left, right)
-    n_contexts, edges = (facts.get("n_contexts"), facts.get("edges")) if kind == "window" else (None, None)
+    known = kind in ("window", "tree")
+    n_contexts, edges = (facts.get("n_contexts"), facts.get("edges")) if known else (None, None)
     if not isinstance(n_contexts, int) or not isinstance(edges, bool) or not 1 <= n_contexts <= n_words:
         raise model.error("damaged: its states are of an unknown kind")
+    if kind == "tree":
+        contexts, projection = _tree_contexts(model, facts), tensor("projection", np.float32, 2)
+        if len(projection) != contexts.n_blocks * (n_contexts + edges):
+            raise model.error("damaged: the arrays of its contexts do not match")
+        return TreeStates(contexts, projection, n_contexts, edges)
     window = Window(tensor("offsets", np.int64), tensor("blocks", np.int64), tensor("weights", np.float64))
     projection = tensor("projection", np.float32, 2)
     same = len(window.offsets) == len(window.blocks) == len(window.weights) > 0
     if not same or window.blocks.min() < 0 or len(projection) != window.n_blocks * (n_contexts + edges):
         raise model.error("damaged: the arrays of its windows do not match")
     return WindowStates(window, projection, n_contexts, edges)
+
+
+def _tree_contexts(model: ModelFile, facts: dict[str, Any]) -> TreeContexts:
+    directed, relations = facts.get("directed"), facts.get("relations")
+    names = relations if isinstance(relations, list) and all(isinstance(r, str) for r in relations) else None
+    if not isinstance(directed, bool) or names is None or len(set(names)) < len(names):
+        raise model.error("damaged: its states are of an unknown kind")
+    return TreeContexts(directed, tuple(names))

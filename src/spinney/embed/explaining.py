@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def explained_words(model: EmbedModel, data: Any, s: Explain) -> list[View]:
     """A table for each sentence: the words whose vectors are nearest to that of each token."""
-    reading, vectors = model.reading(s.words, s.parser), model.vectors()
+    reading, vectors = model.reading_of_words(s), model.vectors()
     sentences = [one.words for one in first_sentences(data, s, reading, s.documents) if one.words]
     if not sentences:
         raise InputError("no sentences to explain")
