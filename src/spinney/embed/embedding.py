@@ -24,6 +24,7 @@ from spinney.embed.eigenwords import (
     rescaled_svd,
     two_step_cca,
 )
+from spinney.embed.letters import learn_subwords
 from spinney.embed.lrmvl import lrmvl
 from spinney.embed.model import EmbedModel, Said, rows_of_tokens
 from spinney.embed.states import SmoothedStates, WindowStates
@@ -37,6 +38,7 @@ from spinney.settings import Settings, choose, settings_class, settings_of, sett
 from spinney.settings.embed import VECTORS
 from spinney.settings.report import Report
 from spinney.structure import WordVectors
+from spinney.structure.subwords import Subwords
 from spinney.views import Views
 
 METHODS = tuple(VECTORS)
@@ -66,7 +68,8 @@ class Embedding(EmbedModel):
         ``typed``), of :func:`~spinney.embed.eigenwords.one_step_cca`
         (``transform``, ``pseudo``, ``context_exponent``, ``center``), of :func:`~spinney.embed.weighting.pmi`
         (``floor``, ``shift``, ``min_pair``), of :func:`~spinney.embed.lrmvl.lrmvl` (``variant``, ``rates``,
-        ``passes``), of :func:`spinney.linalg.truncated_svd` (``svd``, ``power``), and of
+        ``passes``), of :func:`spinney.linalg.truncated_svd` (``svd``, ``power``), of
+        :func:`~spinney.embed.letters.learn_subwords` (``subwords``), and of
         :class:`~spinney.embed.sparse_coding.SparseCoding` or, with ``coding="stochastic"``,
         :class:`~spinney.embed.stochastic_coding.StochasticCoding` (``lam``, ``branching``, ``passes``,
         ``zeros``, ``bias``). The vectors
@@ -79,6 +82,8 @@ class Embedding(EmbedModel):
     vocabulary_ : Vocabulary
     singular_values_ : array [dimensions]
         Canonical correlations in the methods of that family, if counts are raw and flat; empty for sparse codes.
+    subwords_ : Subwords, or None
+        What gives vectors to other words, by their letters, if asked for (``subwords``).
     parent_ : array of int32 [dimensions], or None
         sparse: the forest of the dimensions, as the parent of each; -1 for a root.
     facts : dict
@@ -99,6 +104,7 @@ class Embedding(EmbedModel):
     vectors_: Any
     singular_values_: NDArray[np.float64]
     parent_: NDArray[np.int32] | None
+    subwords_: Subwords | None
     states_: tuple[_States, ...]
 
     kind = "embed/Embedding"
@@ -142,6 +148,7 @@ class Embedding(EmbedModel):
         self._check_size(len(text.vocabulary))
         self.vocabulary_ = text.vocabulary
         self.singular_values_, self.parent_, self.states_ = np.empty(0), None, ()
+        self.subwords_ = None
         self.facts: dict[str, Any] = {
             "method": self.method,
             "words": len(text.vocabulary),
@@ -164,6 +171,10 @@ class Embedding(EmbedModel):
         size = self.how.dimensions if many else min(self.how.dimensions, words)
         what = "{dimensions} {size} with {words} words"
         check_memory(24.0 * words * size, what, "ask for fewer {dimensions}", size=size, words=f"{words:,}")
+        rows = getattr(self.how, "subwords", None)
+        if rows is not None:
+            what = "{subwords} {rows} with {dimensions} {size}"
+            check_memory(20.0 * rows * size, what, "ask for fewer {subwords}", rows=f"{rows:,}", size=size)
 
     def _places(self, text: TokenArrays | NgramCounts) -> Places:
         how = self.how
@@ -204,6 +215,16 @@ class Embedding(EmbedModel):
             learned = self._decomposed(text)
         self.vectors_ = learned.vectors(how.rows, how.exponent)
         self.singular_values_, self.states_ = np.asarray(learned.s, np.float64), learned.states
+        if how.subwords is not None:
+            self._fit_subwords(how.subwords)
+
+    def _fit_subwords(self, rows: int) -> None:
+        """Learn what the letters of words say of their vectors."""
+        known = [i for i, word in enumerate(self.vocabulary_) if word != self.vocabulary_.unknown]
+        words = [self.vocabulary_.words[i] for i in known]
+        found = learn_subwords(words, self.vectors_[known], rows, random_state=self.random_state)
+        self.subwords_ = found.subwords
+        self.facts |= {"subword_cosine": found.cosine, "subword_nearer": found.nearer}
 
     def _decomposed(self, text: TokenArrays | NgramCounts) -> Learned:
         how = self.how
@@ -282,10 +303,14 @@ class Embedding(EmbedModel):
         """The vectors of word types, as other models take them."""
         self._check_fitted()
         lowercase = self.facts["reading"].get("lowercase") is True
-        return WordVectors(self.vocabulary_.words, self.vectors_, lowercase=lowercase)
+        words = self.vocabulary_.words
+        return WordVectors(words, self.vectors_, lowercase=lowercase, subwords=self.subwords_)
 
     def token_vectors(self, text: TokenArrays) -> NDArray[np.float32]:
-        """``[token, dimensions]``: the vector of each token's word, whatever its context."""
+        """``[token, dimensions]``: the vector of each token's word, whatever its context.
+
+        Numbers do not tell unknown words apart: for vectors by letters, ask :meth:`word_vectors`.
+        """
         self._check_fitted()
         rows = self.vectors_[self._ids(text)]
         return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
@@ -316,6 +341,9 @@ class Embedding(EmbedModel):
         states = what == "states"
         if states and not self.states_:
             raise OptionError(f"states: {self.method} gives vectors of words, but no states of tokens")
+        if self.subwords_ is not None and not states:
+            vectors = self.word_vectors()
+            return "vectors", lambda batch: (vectors.rows(tokens.words) for tokens in batch)
         numbers = self.token_states if states else self.token_vectors
         return "states" if states else "vectors", rows_of_tokens(numbers, self.vocabulary_, reading)
 
@@ -348,6 +376,10 @@ class Embedding(EmbedModel):
         }
         if self.parent_ is not None:
             tensors["parent"] = self.parent_
+        if self.subwords_ is not None:
+            grams = self.subwords_.parts()
+            header["subwords"] = dict(grams.header)
+            tensors |= grams.tensors
         if hasattr(self.vectors_, "indptr"):
             tensors |= csr_tensors("vectors", self.vectors_)
         else:
@@ -374,7 +406,9 @@ class Embedding(EmbedModel):
                 if "vectors.indptr" in model.tensors
                 else model.tensor("vectors", np.float32, ndim=2)
             )
-            WordVectors(words, embedding.vectors_)
+            grams = model.header.get("subwords")
+            embedding.subwords_ = Subwords.from_parts(model, grams) if isinstance(grams, dict) else None
+            WordVectors(words, embedding.vectors_, subwords=embedding.subwords_)
         embedding.singular_values_ = model.tensor("singular_values", np.float64)
         embedding.parent_ = model.tensor("parent", np.int32) if "parent" in model.tensors else None
         embedding.facts = model.fact("facts", dict)

@@ -29,7 +29,8 @@ def explained_words(model: EmbedModel, data: Any, s: Explain) -> list[View]:
     found = []
     for number, words in enumerate(sentences, start=1):
         near = {
-            word: vectors.neighbours(word, s.top) if word in vectors else [] for word in dict.fromkeys(words)
+            word: vectors.neighbours(word, s.top) if vectors.gives(word) else []
+            for word in dict.fromkeys(words)
         }
         shown = [
             [word, " · ".join(f"{other} {value:.3f}" for other, value in near[word]) or "(unknown)"]

@@ -29,6 +29,8 @@ NAMES = {
     "parameters": "parameters",
     "lam": "λ", "objective": "objective", "gap": "duality gap", "held_out_error": "error on held-out pairs",
     "nonzero_share": "non-zero numbers",
+    "subword_cosine": "cosine of held-out words and their letters",
+    "subword_nearer": "letters nearer to their word than to another",
     "passes": "EM passes", "seconds_counting": "seconds for counting", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "unknown_share": "unknown words",
     "skipped": "bad sentences or documents skipped",

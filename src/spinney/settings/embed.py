@@ -158,6 +158,12 @@ class _Spectral(_Vectors):
     rows: Annotated[
         Literal["unit", "canonical", "plain"], "Scaling of the vectors: to unit length, canonical, or none."
     ] = "unit"
+    subwords: Annotated[
+        int | None,
+        AtLeast(1),
+        COUNT,
+        "Learn vectors of letter n-grams, in this many rows, for words that are unknown (default: none).",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
