@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from spinney.embed.features import TopicFeatures, VectorFeatures
     from spinney.embed.model import EmbedModel
     from spinney.embed.recipes import fit
+    from spinney.embed.recovery import HMMParameters, recover_parameters
     from spinney.embed.sparse_coding import SparseCoding
     from spinney.embed.spectral_hmm import SpectralHMM
     from spinney.embed.stochastic_coding import StochasticCoding
+    from spinney.embed.three_views import hidden_markov, three_views, word_triples
     from spinney.embed.topics import MomentTopics
     from spinney.embed.weighting import correlations, pmi
 
@@ -27,6 +29,7 @@ __all__ = [
     "ContextCounts",
     "EmbedModel",
     "Embedding",
+    "HMMParameters",
     "MomentTopics",
     "SparseCoding",
     "SpectralHMM",
@@ -36,8 +39,12 @@ __all__ = [
     "correlations",
     "count_contexts",
     "fit",
+    "hidden_markov",
     "pmi",
+    "recover_parameters",
+    "three_views",
     "window",
+    "word_triples",
 ]
 
 #: Where the names are that are imported only when they are used.
@@ -48,9 +55,11 @@ _EXPORTS = {
     "spinney.embed.features": ("TopicFeatures", "VectorFeatures"),
     "spinney.embed.model": ("EmbedModel",),
     "spinney.embed.recipes": ("fit",),
+    "spinney.embed.recovery": ("HMMParameters", "recover_parameters"),
     "spinney.embed.sparse_coding": ("SparseCoding",),
     "spinney.embed.spectral_hmm": ("SpectralHMM",),
     "spinney.embed.stochastic_coding": ("StochasticCoding",),
+    "spinney.embed.three_views": ("hidden_markov", "three_views", "word_triples"),
     "spinney.embed.topics": ("MomentTopics",),
     "spinney.embed.weighting": ("correlations", "pmi"),
 }

@@ -396,6 +396,10 @@ class SpectralSettings(Settings):
     ] = 1e-8
     ridge: Annotated[float, AtLeast(0), AMOUNT, "Ridge added when singular values are inverted."] = 0.0
     power: Annotated[int, AtLeast(1), AtMost(1000), "Passes of the randomized SVD."] = 5
+    recover: Annotated[
+        Literal["operators", "tensor"] | None,
+        "Recover the probabilities of states and words, from eigenvectors of the operators or three views.",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
