@@ -3,6 +3,7 @@
 :func:`fit` learns from text by any method. Below it, :class:`Embedding` learns
 :class:`~spinney.structure.WordVectors`: eigenwords and their kin, or sparse codes.
 :class:`SpectralHMM` and :class:`MomentTopics` learn latent-variable models from moments, without iterations.
+:class:`CCA` and :class:`CanonicalRegression` take any two views of the same examples, as matrices.
 """
 
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from spinney.embed.model import EmbedModel
     from spinney.embed.recipes import fit
     from spinney.embed.recovery import HMMParameters, recover_parameters
+    from spinney.embed.regression import CanonicalRegression, PrincipalRegression
     from spinney.embed.sparse_coding import SparseCoding
     from spinney.embed.spectral_hmm import SpectralHMM
     from spinney.embed.stochastic_coding import StochasticCoding
@@ -26,11 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CCA",
+    "CanonicalRegression",
     "ContextCounts",
     "EmbedModel",
     "Embedding",
     "HMMParameters",
     "MomentTopics",
+    "PrincipalRegression",
     "SparseCoding",
     "SpectralHMM",
     "StochasticCoding",
@@ -56,6 +60,7 @@ _EXPORTS = {
     "spinney.embed.model": ("EmbedModel",),
     "spinney.embed.recipes": ("fit",),
     "spinney.embed.recovery": ("HMMParameters", "recover_parameters"),
+    "spinney.embed.regression": ("CanonicalRegression", "PrincipalRegression"),
     "spinney.embed.sparse_coding": ("SparseCoding",),
     "spinney.embed.spectral_hmm": ("SpectralHMM",),
     "spinney.embed.stochastic_coding": ("StochasticCoding",),

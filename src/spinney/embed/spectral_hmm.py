@@ -524,7 +524,8 @@ class SpectralHMM(EmbedModel):
             if [law.shape for law in laws] != [(k,), (k, k), (n, k)] or not k or not whole:
                 raise file.error("damaged: its recovered probabilities are none")
             clipped = self.facts.get("clipped")
-            self.parameters_ = HMMParameters(*laws, clipped if isinstance(clipped, float) else None)
+            clipped = clipped if isinstance(clipped, float) else None
+            self.parameters_ = HMMParameters(laws[0], laws[1], laws[2], clipped)
         self.operators_ = Operators(**found, coordinates=coordinates, end=end)
         self.basis_, self.singular_values_, self.unigram_ = basis, s, unigram
 
