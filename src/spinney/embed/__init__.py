@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from spinney.embed.sparse_coding import SparseCoding
     from spinney.embed.spectral_hmm import SpectralHMM
     from spinney.embed.stochastic_coding import StochasticCoding
-    from spinney.embed.three_views import hidden_markov, three_views, word_triples
     from spinney.embed.topics import MomentTopics
+    from spinney.embed.triples import hidden_markov, three_views, word_triples
     from spinney.embed.weighting import correlations, pmi
 
 __all__ = [
@@ -64,7 +64,7 @@ _EXPORTS = {
     "spinney.embed.sparse_coding": ("SparseCoding",),
     "spinney.embed.spectral_hmm": ("SpectralHMM",),
     "spinney.embed.stochastic_coding": ("StochasticCoding",),
-    "spinney.embed.three_views": ("hidden_markov", "three_views", "word_triples"),
+    "spinney.embed.triples": ("hidden_markov", "three_views", "word_triples"),
     "spinney.embed.topics": ("MomentTopics",),
     "spinney.embed.weighting": ("correlations", "pmi"),
 }

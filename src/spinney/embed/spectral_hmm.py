@@ -22,8 +22,8 @@ from spinney.corpus.text import Reading, Source, Tokens, batch_arrays, warn_of_u
 from spinney.embed.model import EmbedModel, Said, rows_of_tokens, text_facts
 from spinney.embed.operators import TINY, Floats, Operators, SignedLikelihood, steps, with_ends
 from spinney.embed.recovery import HMMParameters, recover_parameters
-from spinney.embed.three_views import hidden_markov, three_views, word_triples
 from spinney.embed.trigrams import Trigrams, operator_sums
+from spinney.embed.triples import hidden_markov, three_views, word_triples
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.files import ModelFile
 from spinney.linalg import inverse_values, truncated_svd
@@ -77,7 +77,7 @@ class SpectralHMM(EmbedModel):
         How :attr:`parameters_` are found, the probabilities of hidden states and of words in them: ``"operators"``,
         from the eigenvectors that the operators share (:func:`~spinney.embed.recovery.recover_parameters`);
         ``"tensor"``, from the moments of three words, views of the state of the second
-        (:func:`~spinney.embed.three_views.three_views`). By default they are not.
+        (:func:`~spinney.embed.three_views`). By default they are not.
 
     Attributes
     ----------
