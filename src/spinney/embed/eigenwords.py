@@ -21,8 +21,8 @@ from spinney.errors import OptionError, unknown_choice
 from spinney.linalg import SVD, Method, inverse_sqrt, truncated_svd
 from spinney.parallel import map_reduce, one_blas_thread
 
-PIECE = 1 << 15  # tokens whose states are held at a time
 Places = Window | TreeContexts  # where contexts stand
+PIECE = 1 << 15  # tokens whose states are held at a time
 SAMPLE = 1 << 22  # tokens that the second moments of states are taken from
 
 

@@ -406,8 +406,9 @@ class Embedding(EmbedModel):
                 if "vectors.indptr" in model.tensors
                 else model.tensor("vectors", np.float32, ndim=2)
             )
-            grams = model.header.get("subwords")
-            embedding.subwords_ = Subwords.from_parts(model, grams) if isinstance(grams, dict) else None
+            embedding.subwords_ = None
+            if "subwords" in model.tensors:
+                embedding.subwords_ = Subwords.from_parts(model, model.fact("subwords", dict))
             WordVectors(words, embedding.vectors_, subwords=embedding.subwords_)
         embedding.singular_values_ = model.tensor("singular_values", np.float64)
         embedding.parent_ = model.tensor("parent", np.int32) if "parent" in model.tensors else None
