@@ -50,10 +50,10 @@ def test_a_word_may_have_several_classes():
 
 def test_likelihood_is_that_of_the_definition(model):
     text = sentence_arrays([["the", "dog", "sleeps"], ["dog", "a"]], vocabulary=model.vocabulary)
-    unigram = (model.words.counts + 0.5) / (model.words.counts + 0.5).sum()
+    unigram = (model.vocabulary_.counts + 0.5) / (model.vocabulary_.counts + 0.5).sum()
     expected = 0.0
     for sentence in text:
-        before = len(model.words)
+        before = len(model.vocabulary_)
         for word in sentence:
             law = model.following[before] @ model.emission[word]
             share = model.interpolation if model.following[before].any() else 1.0
@@ -62,7 +62,7 @@ def test_likelihood_is_that_of_the_definition(model):
     assert model.held_out(text)["log_likelihood"] == pytest.approx(expected)
     # What fit reports is the training text without interpolation.
     whole = sentence_arrays(TEXT, vocabulary=model.vocabulary)
-    plain = PairClasses(model.words, model.following, model.emission, model.shares, 0.0, model.facts)
+    plain = PairClasses(model.vocabulary_, model.following, model.emission, model.shares, 0.0, model.facts)
     value = plain.held_out(whole)["log_likelihood"] / whole.n_tokens
     assert model.facts["log_likelihood"] == pytest.approx(value)
 

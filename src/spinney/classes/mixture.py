@@ -30,7 +30,7 @@ class PairClasses(WordClassModel):
 
     Attributes
     ----------
-    words : Vocabulary
+    vocabulary_ : Vocabulary
     following : array [words + 1, classes]
         p(h | word before); the last row is that after the start. Zeros where nothing ever follows a word.
     emission : array [words, classes]
@@ -49,7 +49,7 @@ class PairClasses(WordClassModel):
     [['a', 'the'], ['cat', 'dog']]
     """
 
-    words: Vocabulary
+    vocabulary_: Vocabulary
     following: Floats
     emission: Floats
     shares: Floats
@@ -59,7 +59,7 @@ class PairClasses(WordClassModel):
     kind = "classes/PairClasses"
 
     def __repr__(self) -> str:
-        return f"PairClasses({len(self.words):,} words, {len(self.shares)} classes)"
+        return f"PairClasses({len(self.vocabulary_):,} words, {len(self.shares)} classes)"
 
     def posteriors(self) -> Floats:
         """``[words, classes]``: p(h | word), whatever the word before."""
@@ -68,7 +68,7 @@ class PairClasses(WordClassModel):
 
     def word_classes(self) -> WordClasses:
         """The likeliest class of each word."""
-        known, ids = self.words, self.posteriors().argmax(axis=1)
+        known, ids = self.vocabulary_, self.posteriors().argmax(axis=1)
         place = None if known.unknown is None else known[known.unknown]
         unknown = None if place is None or not known.counts[place] else int(ids[place])
         return WordClasses(
@@ -78,8 +78,8 @@ class PairClasses(WordClassModel):
 
     def word_vectors(self) -> WordVectors:
         """p(h | word), for each word that was seen."""
-        seen = [word for word, n in zip(self.words.words, self.words.counts.tolist()) if n]
-        rows = self.posteriors()[self.words.counts > 0].astype(np.float32)
+        seen = [word for word, n in zip(self.vocabulary_.words, self.vocabulary_.counts.tolist()) if n]
+        rows = self.posteriors()[self.vocabulary_.counts > 0].astype(np.float32)
         return WordVectors(seen, rows, lowercase=self._lowercase)
 
     @property
@@ -98,7 +98,7 @@ class PairClasses(WordClassModel):
     @property
     def vocabulary(self) -> Vocabulary:
         """The words that it knows, with how often each was seen."""
-        return self.words
+        return self.vocabulary_
 
     def class_shares(self) -> Floats:
         """p(h)."""
@@ -107,11 +107,13 @@ class PairClasses(WordClassModel):
     def class_words(self, numbers: Sequence[int], top: int) -> list[list[tuple[str, float]]]:
         """The likeliest words of each of some classes, p(word | h)."""
         columns = [np.ascontiguousarray(self.emission[:, h]) for h in numbers]
-        return [[(self.words.words[i], float(p[i])) for i in largest(p, top) if p[i] > 0] for p in columns]
+        return [
+            [(self.vocabulary_.words[i], float(p[i])) for i in largest(p, top) if p[i] > 0] for p in columns
+        ]
 
     def classes_of_word(self, word: str, least: float = 0.01) -> list[tuple[int, float]]:
         """The classes of a word with the share of each in its tokens, largest first."""
-        row = self.posteriors()[self.words[word]]
+        row = self.posteriors()[self.vocabulary_[word]]
         order = largest(row, len(row))
         return [(h, float(row[h])) for h in order if row[h] >= least or h == order[0]]
 
@@ -128,7 +130,7 @@ class PairClasses(WordClassModel):
 
         counts = with_start(pair_counts(text, tree=self.is_tree, threads=threads)).tocoo()
         joint = np.einsum("ij,ij->i", self.following[counts.row], self.emission[counts.col])
-        seen = self.words.counts + 0.5
+        seen = self.vocabulary_.counts + 0.5
         share = np.where(self.following.any(axis=1), self.interpolation, 1.0)[counts.row]
         law = (1 - share) * joint + share * (seen / seen.sum())[counts.col]
         with np.errstate(divide="ignore"):
@@ -138,16 +140,16 @@ class PairClasses(WordClassModel):
         """What the model keeps in its file."""
         header = {
             "facts": self.facts,
-            "unknown": self.words.unknown,
+            "unknown": self.vocabulary_.unknown,
             "interpolation": self.interpolation,
         }
         tensors: dict[str, NDArray[Any]] = {
-            "counts": self.words.counts,
+            "counts": self.vocabulary_.counts,
             "following": self.following.astype(np.float32),
             "emission": self.emission.astype(np.float32),
             "shares": self.shares,
         }
-        return Contents(header, tensors, {"words": self.words.words})
+        return Contents(header, tensors, {"words": self.vocabulary_.words})
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
