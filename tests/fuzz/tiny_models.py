@@ -216,7 +216,10 @@ MODELS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "classes/HiddenMarkov": (_of_text("classes", classes=3, method="hmm", passes=1), ".txt"),
     "classes/PairClasses": (_of_text("classes", classes=3, method="pairs", passes=3), ".txt"),
     "embed/Embedding": (_of_text("embed", dimensions=2, min_count=1, subwords=9), ".txt"),
-    "embed/SpectralHMM": (_of_text("embed", method="hmm", states=2, min_count=1, recover="operators"), ".txt"),
+    "embed/SpectralHMM": (
+        _of_text("embed", method="hmm", states=2, min_count=1, recover="operators"),
+        ".txt",
+    ),
     "embed/MomentTopics": (_topics, ".csv"),
     "lm/BackoffModel": (_lm("mkn"), ".txt"),
     "lm/FlatModel": (_lm("additive"), ".txt"),
