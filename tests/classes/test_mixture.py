@@ -90,6 +90,8 @@ def test_command_and_files(model, tmp_path, capsys):
     )
     assert model.report_views(TEXT[:2])
     assert next(iter(model.apply([["the", "dog", "zzz"]])))["class"][2] == "_"
+    noun = model.word_classes()["dog"]
+    assert next(iter(model.apply([["dog"]], what="type", top=1)))["type"] == [f"{noun}:1"]
 
 
 def test_trees(tmp_path):

@@ -10,9 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney.classes.model import WordClassModel
+from spinney.classes.model import Cells, WordClassModel
 from spinney.classes.pairs import PairCounts
+from spinney.classes.representations import cell
 from spinney.corpus import TokenArrays, Vocabulary
+from spinney.corpus.text import Reading, Tokens, batch_arrays
 from spinney.files import ModelFile
 from spinney.inference.pair_mixture import fit_pairs
 from spinney.model import Contents, Structures
@@ -116,6 +118,18 @@ class PairClasses(WordClassModel):
         row = self.posteriors()[self.vocabulary_[word]]
         order = largest(row, len(row))
         return [(h, float(row[h])) for h in order if row[h] >= least or h == order[0]]
+
+    def cells(self, what: str, top: int, reading: Reading, roots: bool = False) -> Cells:
+        """What writes the likeliest class of each word, or with ``type`` the probabilities of several."""
+        if what != "type":
+            return super().cells(what, top, reading)
+        rows, known = self.posteriors(), self.vocabulary_
+
+        def of_words(batch: Sequence[Tokens]) -> list[str]:
+            ids = batch_arrays(batch, known, reading).ids
+            return [cell(row, top, roots=roots) for row in rows[ids]]
+
+        return of_words
 
     def transitions(self) -> Floats:
         """``[child, parent]``: how likely each class is after (in a tree: below) a word of each other."""
