@@ -165,11 +165,12 @@ def _polished(text: Any, ended: Any, test: Any) -> list[tuple[str, float, float]
 
 def _recovered(text: Any, ended: Any) -> Any:
     """A hidden Markov model with the parameters that the moments give, as expected counts."""
-    from replication.methods.recovery import recover_parameters
     from spinney.classes import HiddenMarkov
     from spinney.classes.statistics import Statistics
+    from spinney.embed.recovery import recover_parameters
 
-    found = recover_parameters(_learn(text, "full", pseudo=100.0, shrinkage=0.0), floor=1e-3)
+    spectral = _learn(text, "full", pseudo=100.0, shrinkage=0.0)
+    found = recover_parameters(spectral.operators_, spectral.basis_, floor=1e-3)
     share = np.linalg.matrix_power(found.transition, 64) @ found.start
     omega = (found.emission[_rows(text, ended)] * share * ended.n_tokens).astype(np.float32)
     model = HiddenMarkov(STATES, passes=1, finish=False).fit(ended.part(0, 20))

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from grave_common import section, verdict
-from methods.canonical_regression import CanonicalRegression, PrincipalRegression
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer
@@ -18,7 +17,7 @@ from sklearn.linear_model import LinearRegression, RidgeCV
 from spectral_common import Setting
 from spectral_text import posts
 
-from spinney.embed import CCA
+from spinney.embed import CCA, CanonicalRegression, PrincipalRegression
 
 Predict = Callable[[Any, Any, Any], NDArray[np.float64]]
 

@@ -67,6 +67,7 @@ MAKERS = {
     "classify/TreeClassifier": lambda f: classify.fit((TEXTS, LABELS), method="tree", class_tree="huffman"),
     "classes/Clustering": lambda f: classes.fit(str(f / "text.txt"), classes=3),
     "classes/HiddenMarkov": lambda f: classes.fit(str(f / "text.txt"), method="hmm", classes=3, passes=1),
+    "classes/PairClasses": lambda f: classes.fit(str(f / "text.txt"), method="pairs", classes=3, passes=9),
     "embed/Embedding": lambda f: embed.fit(str(f / "text.txt"), dimensions=2),
     "embed/SpectralHMM": lambda f: embed.fit(str(f / "text.txt"), method="hmm", states=2),
     "embed/MomentTopics": lambda f: embed.fit(SENTENCES, method="topics", topics=2, stop_words=0),

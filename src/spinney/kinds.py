@@ -19,6 +19,7 @@ KINDS = {
     ),
     "classes/Clustering": "spinney.classes:Clustering",
     "classes/HiddenMarkov": "spinney.classes:HiddenMarkov",
+    "classes/PairClasses": "spinney.classes:PairClasses",
     "embed/Embedding": "spinney.embed:Embedding",
     "embed/SpectralHMM": "spinney.embed:SpectralHMM",
     "embed/MomentTopics": "spinney.embed:MomentTopics",

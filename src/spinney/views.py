@@ -74,7 +74,7 @@ class Share(float):
 
 #: Facts that people see only if something happened, and those that are shares.
 _EVENTS = ("skipped", "long", "joined", "revived", "dropped", "interrupted")
-_SHARES = ("unknown_share", "nonzero_share")
+_SHARES = ("unknown_share", "nonzero_share", "clipped")
 
 
 @dataclass(frozen=True)

@@ -656,7 +656,7 @@ def test_options_that_do_not_fit(refused, data, tmp_path):
         (["fit", text, *model, "--gamma", "0.6"], "--gamma is a setting of the method hmm, not of brown"),
         (
             ["fit", text, *model, "--passes", 3],
-            "--passes is a setting of the methods exchange and hmm, not of brown",
+            "--passes is a setting of the methods exchange, hmm and pairs, not of brown",
         ),
         (["fit", text, *model, "--init", "random"], "--init is a setting of the methods exchange and hmm"),
         (["fit", text, *model, "--method", "exchange", "--refine", 1], "--refine is a setting of"),

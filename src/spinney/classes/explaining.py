@@ -19,9 +19,7 @@ _HIDDEN = (
     "The most probable class of each token against its rival, the next: the log-odds are the sum of what the word says "
     "(how much oftener one class gives it) and what the words around it say."
 )
-_FIXED = (
-    "Each word has one class, whatever its context: the words beside it in the class are those most like it."
-)
+_FIXED = "The class of a word, whatever its context: the words beside it in the class are those most like it."
 
 
 class TokenClass(NamedTuple):

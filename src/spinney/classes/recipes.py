@@ -13,6 +13,7 @@ from spinney.classes.brown import brown
 from spinney.classes.clustering import Clustering
 from spinney.classes.exchange import exchange
 from spinney.classes.hidden import HiddenMarkov
+from spinney.classes.mixture import PairClasses, learn_pairs
 from spinney.classes.model import WordClassModel
 from spinney.classes.pairs import pair_counts
 from spinney.classes.placing import place as place_words
@@ -172,6 +173,18 @@ def _noted(found: Clustering, arrays: TokenArrays, reading: Reading) -> Clusteri
     found.facts["parameters"] = C * C + V
     found.facts["tokens_per_second"] = arrays.n_tokens / max(found.facts["seconds"], 1e-9)
     return found
+
+
+def fit_mixture(arrays: TokenArrays, s: Any, reading: Reading, origin: Any = None) -> PairClasses:
+    """Soft classes of pairs of words."""
+    pairs = pair_counts(arrays, tree=s.tree, threads=s.threads)
+    model = learn_pairs(
+        pairs, arrays.vocabulary, s.classes or number_of_classes(arrays), passes=s.passes, tol=s.tol,
+        restarts=s.restarts, interpolation=s.interpolation, reading=reading.facts(), threads=s.threads,
+        random_state=s.seed,
+    )  # fmt: skip
+    model.facts["tokens_per_second"] = arrays.n_tokens / max(model.facts["seconds"], 1e-9)
+    return model
 
 
 def fit_hidden(arrays: TokenArrays, s: Any, reading: Reading, origin: Any = None) -> HiddenMarkov:

@@ -30,6 +30,7 @@ _ORDERED = 512  # classes at most that are ordered by what follows them
 _ABOUT = {
     "hmm": "A hidden Markov model of word classes: the class of a token depends on the class {}, and emits the word.",
     "brown": "Brown clusters: every word belongs to one class, chosen so that classes predict what comes {}.",
+    "pairs": "A mixture of pairs of words: a word chooses a class, which chooses what comes {}.",
     "exchange": "Clusters by exchange: every word belongs to one class, chosen such that classes predict what "
     "comes {}.",
 }

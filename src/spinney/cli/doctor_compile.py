@@ -121,6 +121,7 @@ _COMMANDS: Final = """
     classify fit numbers.csv --model x --min-count 3 --max-iter 5 --regression --label y --groups sentence
     classes fit text.txt --model brown.spinney --classes 6
     classes place brown.spinney few.txt --model x
+    classes fit text.txt --model x --classes 6 --method pairs --passes 2 --restarts 1
     classes fit text.txt --model x --classes 6 --method exchange --passes 2
     classes fit text.txt --model x --classes 6 --method exchange --passes 2 --variant predictive
     classes fit text.txt --model hmm.spinney --classes 6 --method hmm --passes 2

@@ -101,7 +101,7 @@ _LABELLED = "Labelled documents: a folder, a table, trees or numbers."
 _TAGGED = Argument("train", "Files of labelled sentences.", several=True)
 TASKS: dict[str, Task] = {
     "classes": Task(
-        "Word classes: Brown and exchange clustering, hidden Markov chains and trees.",
+        "Word classes: Brown and exchange clustering, mixtures of pairs, hidden Markov chains and trees.",
         {
             "fit": fit("Learn word classes from text.", _CLASSES.FIT, "spinney.classes.recipes:fit"),
             "apply": apply(

@@ -67,6 +67,10 @@ class Reading:
         """Whether more than forms is wanted: trees, relations, lemmas, tags."""
         return self.tree or self.relations or self.words != "form"
 
+    def without_trees(self) -> Self:
+        """The same words, for those who need nothing of the trees that the training text had."""
+        return replace(self, tree=False, relations=False)
+
     def check_parser(self) -> None:
         """Refuse a parser that would have nothing to do."""
         if self.parser is not None and not self.wants_more:

@@ -95,7 +95,7 @@ class CCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, ensure_min_samples=2)
         Y = _checked_view(Y)
         check_consistent_length(X, Y)
-        x, y = _view(X, self.center), _view(Y, self.center)
+        x, y = view_of(X, self.center), view_of(Y, self.center)
         Wx, Wy = (
             _whitening(view, ridge, self.covariance, name) for view, ridge, name in zip((x, y), ridges, "XY")
         )
@@ -163,7 +163,7 @@ class _View(NamedTuple):
     left: NDArray[np.float64]  # [d]
 
 
-def _view(X: Any, center: bool) -> _View:
+def view_of(X: Any, center: bool) -> _View:
     zeros = np.zeros(X.shape[1])
     if not center:
         return _View(X, zeros, zeros)
@@ -171,7 +171,7 @@ def _view(X: Any, center: bool) -> _View:
     return _View(X, mean, mean) if sparse.issparse(X) else _View(X - mean, mean, zeros)
 
 
-def _centred(x: _View) -> Any:
+def centred(x: _View) -> Any:
     """The examples less their mean, dense or as an operator."""
     if not sparse.issparse(x.matrix):
         return x.matrix

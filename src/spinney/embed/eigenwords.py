@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from spinney.corpus import TokenArrays
 from spinney.embed.counts import ContextCounts, Window, count_contexts
 from spinney.embed.states import SmoothedStates, WindowStates
+from spinney.embed.trees import TreeContexts, TreeStates
 from spinney.embed.weighting import Transform, correlations, inverse_root, like, margins, pmi, transformed
 from spinney.errors import OptionError, unknown_choice
 from spinney.linalg import SVD, Method, inverse_sqrt, truncated_svd
 from spinney.parallel import map_reduce, one_blas_thread
 
+Places = Window | TreeContexts  # where contexts stand
 PIECE = 1 << 15  # tokens whose states are held at a time
 SAMPLE = 1 << 22  # tokens that the second moments of states are taken from
 
@@ -43,7 +45,7 @@ class Learned:
     U: NDArray[Any]
     s: NDArray[Any]
     whitening: NDArray[Any]
-    states: tuple[WindowStates | SmoothedStates, ...]
+    states: tuple[WindowStates | TreeStates | SmoothedStates, ...]
 
     def vectors(
         self, rows: Literal["unit", "canonical", "plain"] = "unit", exponent: float = 0.0
@@ -79,7 +81,7 @@ class Decomposition:
 
 
 def plain_svd(
-    counts: ContextCounts, window: Window, svd: Decomposition, *, transform: Transform = "raw"
+    counts: ContextCounts, places: Places, svd: Decomposition, *, transform: Transform = "raw"
 ) -> Learned:
     """Singular vectors of the counts as they are, or of a function of them.
 
@@ -87,12 +89,12 @@ def plain_svd(
     """
     rows, columns = (np.ones(size) for size in counts.matrix.shape)
     matrix = like(counts.matrix, transformed(counts.matrix.data, transform))
-    return _learned(svd(matrix), rows, columns, counts, window)
+    return _learned(svd(matrix), rows, columns, counts, places)
 
 
 def rescaled_svd(
     counts: ContextCounts,
-    window: Window,
+    places: Places,
     svd: Decomposition,
     *,
     transform: Transform = "raw",
@@ -104,21 +106,21 @@ def rescaled_svd(
     only occur together have the largest value that there is, 1, and the first singular vectors are such pairs.
     """
     matrix, rows, columns = correlations(counts.matrix, transform=transform, pseudo=pseudo)
-    return _learned(svd(matrix), rows, columns, counts, window)
+    return _learned(svd(matrix), rows, columns, counts, places)
 
 
-def pmi_svd(counts: ContextCounts, window: Window, svd: Decomposition, **options: Any) -> Learned:
+def pmi_svd(counts: ContextCounts, places: Places, svd: Decomposition, **options: Any) -> Learned:
     """Singular vectors of pointwise mutual information: principal components of it, uncentred.
 
     ``options`` are those of :func:`spinney.embed.weighting.pmi`.
     """
     matrix = pmi(counts.matrix, **options)
-    return _learned(svd(matrix), np.ones(matrix.shape[0]), np.ones(matrix.shape[1]), counts, window)
+    return _learned(svd(matrix), np.ones(matrix.shape[0]), np.ones(matrix.shape[1]), counts, places)
 
 
 def one_step_cca(
     counts: ContextCounts,
-    window: Window,
+    places: Places,
     svd: Decomposition,
     *,
     transform: Transform = "sqrt",
@@ -150,7 +152,7 @@ def one_step_cca(
     if center:
         r, c = margins(like(counts.matrix, transformed(counts.matrix.data, transform)))
         operator = _deflated(matrix, rows * r, columns * c / max(r.sum(), 1e-300))
-    return _learned(svd(operator), rows, columns, counts, window)
+    return _learned(svd(operator), rows, columns, counts, places)
 
 
 def two_step_cca(
@@ -203,10 +205,12 @@ def two_step_cca(
 
 
 def _learned(
-    svd: SVD, rows: NDArray[Any], columns: NDArray[Any], counts: ContextCounts, window: Window
+    svd: SVD, rows: NDArray[Any], columns: NDArray[Any], counts: ContextCounts, places: Places
 ) -> Learned:
     projection = (svd.V * columns[:, None]).astype(np.float32)
-    return Learned(svd.U, svd.s, rows, (WindowStates(window, projection, counts.n_contexts, counts.edges),))
+    kept = (projection, counts.n_contexts, counts.edges)
+    states = WindowStates(places, *kept) if isinstance(places, Window) else TreeStates(places, *kept)
+    return Learned(svd.U, svd.s, rows, (states,))
 
 
 def _deflated(matrix: Any, u: NDArray[Any], v: NDArray[Any]) -> Any:

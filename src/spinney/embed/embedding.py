@@ -17,15 +17,18 @@ from spinney.embed.counts import ContextCounts, Window, count_contexts, count_ng
 from spinney.embed.eigenwords import (
     Decomposition,
     Learned,
+    Places,
     one_step_cca,
     plain_svd,
     pmi_svd,
     rescaled_svd,
     two_step_cca,
 )
+from spinney.embed.letters import learn_subwords
 from spinney.embed.lrmvl import lrmvl
 from spinney.embed.model import EmbedModel, Said, rows_of_tokens
 from spinney.embed.states import SmoothedStates, WindowStates
+from spinney.embed.trees import TreeContexts, TreeStates, count_trees, frequent_relations
 from spinney.embed.weighting import pmi
 from spinney.errors import NotFittedError, OptionError
 from spinney.files import ModelFile, csr_tensors
@@ -35,10 +38,12 @@ from spinney.settings import Settings, choose, settings_class, settings_of, sett
 from spinney.settings.embed import VECTORS
 from spinney.settings.report import Report
 from spinney.structure import WordVectors
+from spinney.structure.subwords import Subwords
 from spinney.views import Views
 
 METHODS = tuple(VECTORS)
 _CODES = ("sparse", "lasso")
+_States = WindowStates | TreeStates | SmoothedStates
 _RUNNING = ("tscca", "lrmvl")  # methods that see more of a text than pairs of words
 
 
@@ -59,10 +64,12 @@ class Embedding(EmbedModel):
     **how
         The other settings of the method, which :data:`spinney.settings.embed.VECTORS` describes. They are those of
         :func:`~spinney.embed.counts.window` and :func:`~spinney.embed.counts.count_contexts` (``window``,
-        ``weighting``, ``positional``, ``edges``, ``contexts``), of :func:`~spinney.embed.eigenwords.one_step_cca`
+        ``weighting``, ``positional``, ``edges``, ``contexts``), of :func:`~spinney.embed.trees.count_trees` (``tree``,
+        ``typed``), of :func:`~spinney.embed.eigenwords.one_step_cca`
         (``transform``, ``pseudo``, ``context_exponent``, ``center``), of :func:`~spinney.embed.weighting.pmi`
         (``floor``, ``shift``, ``min_pair``), of :func:`~spinney.embed.lrmvl.lrmvl` (``variant``, ``rates``,
-        ``passes``), of :func:`spinney.linalg.truncated_svd` (``svd``, ``power``), and of
+        ``passes``), of :func:`spinney.linalg.truncated_svd` (``svd``, ``power``), of
+        :func:`~spinney.embed.letters.learn_subwords` (``subwords``), and of
         :class:`~spinney.embed.sparse_coding.SparseCoding` or, with ``coding="stochastic"``,
         :class:`~spinney.embed.stochastic_coding.StochasticCoding` (``lam``, ``branching``, ``passes``,
         ``zeros``, ``bias``). The vectors
@@ -75,6 +82,8 @@ class Embedding(EmbedModel):
     vocabulary_ : Vocabulary
     singular_values_ : array [dimensions]
         Canonical correlations in the methods of that family, if counts are raw and flat; empty for sparse codes.
+    subwords_ : Subwords, or None
+        What gives vectors to other words, by their letters, if asked for (``subwords``).
     parent_ : array of int32 [dimensions], or None
         sparse: the forest of the dimensions, as the parent of each; -1 for a root.
     facts : dict
@@ -95,7 +104,8 @@ class Embedding(EmbedModel):
     vectors_: Any
     singular_values_: NDArray[np.float64]
     parent_: NDArray[np.int32] | None
-    states_: tuple[WindowStates | SmoothedStates, ...]
+    subwords_: Subwords | None
+    states_: tuple[_States, ...]
 
     kind = "embed/Embedding"
 
@@ -138,11 +148,13 @@ class Embedding(EmbedModel):
         self._check_size(len(text.vocabulary))
         self.vocabulary_ = text.vocabulary
         self.singular_values_, self.parent_, self.states_ = np.empty(0), None, ()
+        self.subwords_ = None
         self.facts: dict[str, Any] = {
             "method": self.method,
             "words": len(text.vocabulary),
             "tokens": text.n_tokens,
             "ngrams" if isinstance(text, NgramCounts) else "sentences": len(text),
+            **({"contexts": "heads and dependents"} if getattr(self.how, "tree", False) else {}),
             "reading": dict(reading or {}),
         }
         if self.method in _CODES:
@@ -159,16 +171,26 @@ class Embedding(EmbedModel):
         size = self.how.dimensions if many else min(self.how.dimensions, words)
         what = "{dimensions} {size} with {words} words"
         check_memory(24.0 * words * size, what, "ask for fewer {dimensions}", size=size, words=f"{words:,}")
+        rows = getattr(self.how, "subwords", None)
+        if rows is not None:
+            what = "{subwords} {rows} with {dimensions} {size}"
+            check_memory(20.0 * rows * size, what, "ask for fewer {subwords}", rows=f"{rows:,}", size=size)
 
-    def _places(self) -> Window:
+    def _places(self, text: TokenArrays | NgramCounts) -> Places:
         how = self.how
-        positional = getattr(how, "positional", False)
-        return window(*how.sides, positional=positional, weighting=how.weighting)
+        if getattr(how, "tree", False):
+            if isinstance(text, NgramCounts):
+                raise OptionError("n-grams have no trees: give text with heads")
+            return TreeContexts(how.positional, frequent_relations(text, how.typed))
+        return window(*how.sides, positional=how.positional, weighting=how.weighting)
 
-    def _counts(self, text: TokenArrays | NgramCounts, places: Window) -> ContextCounts:
+    def _counts(self, text: TokenArrays | NgramCounts, places: Places) -> ContextCounts:
         started = time.perf_counter()
         which = {"n_contexts": self.how.contexts, "edges": self.how.edges}
-        if isinstance(text, NgramCounts):
+        if isinstance(places, TreeContexts):
+            assert isinstance(text, TokenArrays)
+            counts = count_trees(text, places, **which, threads=self.threads)
+        elif isinstance(text, NgramCounts):
             counts = count_ngrams(text, places, **which)
         else:
             counts = count_contexts(text, places, **which, threads=self.threads)
@@ -193,6 +215,16 @@ class Embedding(EmbedModel):
             learned = self._decomposed(text)
         self.vectors_ = learned.vectors(how.rows, how.exponent)
         self.singular_values_, self.states_ = np.asarray(learned.s, np.float64), learned.states
+        if how.subwords is not None:
+            self._fit_subwords(how.subwords)
+
+    def _fit_subwords(self, rows: int) -> None:
+        """Learn what the letters of words say of their vectors."""
+        known = [i for i, word in enumerate(self.vocabulary_) if word != self.vocabulary_.unknown]
+        words = [self.vocabulary_.words[i] for i in known]
+        found = learn_subwords(words, self.vectors_[known], rows, random_state=self.random_state)
+        self.subwords_ = found.subwords
+        self.facts |= {"subword_cosine": found.cosine, "subword_nearer": found.nearer}
 
     def _decomposed(self, text: TokenArrays | NgramCounts) -> Learned:
         how = self.how
@@ -200,9 +232,10 @@ class Embedding(EmbedModel):
             min(how.dimensions, len(text.vocabulary)), how.svd, power=how.power,
             random_state=self.random_state, threads=self.threads,
         )  # fmt: skip
-        places = self._places()
+        places = self._places(text)
         if self.method == "tscca":
             assert isinstance(text, TokenArrays)
+            assert isinstance(places, Window)
             return two_step_cca(
                 text, places, decomposition, transform=how.transform, pseudo=how.pseudo,
                 whitening=how.whitening, n_contexts=how.contexts, threads=self.threads,
@@ -236,7 +269,7 @@ class Embedding(EmbedModel):
         from spinney.embed.stochastic_coding import StochasticCoding
 
         how = self.how
-        X = pmi(self._counts(text, self._places()).matrix, **self._pmi())
+        X = pmi(self._counts(text, self._places(text)).matrix, **self._pmi())
         penalty: Literal["forest", "lasso"] = "forest" if self.method == "sparse" else "lasso"
         common: dict[str, Any] = {"threads": self.threads, "random_state": self.random_state}
         if self.method == "sparse":
@@ -270,10 +303,14 @@ class Embedding(EmbedModel):
         """The vectors of word types, as other models take them."""
         self._check_fitted()
         lowercase = self.facts["reading"].get("lowercase") is True
-        return WordVectors(self.vocabulary_.words, self.vectors_, lowercase=lowercase)
+        words = self.vocabulary_.words
+        return WordVectors(words, self.vectors_, lowercase=lowercase, subwords=self.subwords_)
 
     def token_vectors(self, text: TokenArrays) -> NDArray[np.float32]:
-        """``[token, dimensions]``: the vector of each token's word, whatever its context."""
+        """``[token, dimensions]``: the vector of each token's word, whatever its context.
+
+        Numbers do not tell unknown words apart: for vectors by letters, ask :meth:`word_vectors`.
+        """
         self._check_fitted()
         rows = self.vectors_[self._ids(text)]
         return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
@@ -304,6 +341,9 @@ class Embedding(EmbedModel):
         states = what == "states"
         if states and not self.states_:
             raise OptionError(f"states: {self.method} gives vectors of words, but no states of tokens")
+        if self.subwords_ is not None and not states:
+            vectors = self.word_vectors()
+            return "vectors", lambda batch: (vectors.rows(tokens.words) for tokens in batch)
         numbers = self.token_states if states else self.token_vectors
         return "states" if states else "vectors", rows_of_tokens(numbers, self.vocabulary_, reading)
 
@@ -336,6 +376,10 @@ class Embedding(EmbedModel):
         }
         if self.parent_ is not None:
             tensors["parent"] = self.parent_
+        if self.subwords_ is not None:
+            grams = self.subwords_.parts()
+            header["subwords"] = dict(grams.header)
+            tensors |= grams.tensors
         if hasattr(self.vectors_, "indptr"):
             tensors |= csr_tensors("vectors", self.vectors_)
         else:
@@ -362,7 +406,10 @@ class Embedding(EmbedModel):
                 if "vectors.indptr" in model.tensors
                 else model.tensor("vectors", np.float32, ndim=2)
             )
-            WordVectors(words, embedding.vectors_)
+            embedding.subwords_ = None
+            if "subwords" in model.tensors:
+                embedding.subwords_ = Subwords.from_parts(model, model.fact("subwords", dict))
+            WordVectors(words, embedding.vectors_, subwords=embedding.subwords_)
         embedding.singular_values_ = model.tensor("singular_values", np.float64)
         embedding.parent_ = model.tensor("parent", np.int32) if "parent" in model.tensors else None
         embedding.facts = model.fact("facts", dict)
@@ -373,7 +420,7 @@ class Embedding(EmbedModel):
         return embedding
 
 
-def _describe(states: WindowStates | SmoothedStates) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _describe(states: _States) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """States as facts and arrays for a file."""
     if isinstance(states, SmoothedStates):
         arrays = {
@@ -383,12 +430,17 @@ def _describe(states: WindowStates | SmoothedStates) -> tuple[dict[str, Any], di
             "right": states.right,
         }
         return {"kind": "smoothed"}, arrays
+    if isinstance(states, TreeStates):
+        contexts = states.contexts
+        described = {"kind": "tree", "directed": contexts.directed, "relations": list(contexts.relations)}
+        described |= {"n_contexts": states.n_contexts, "edges": states.edges}
+        return described, {"projection": states.projection}
     facts = {"kind": "window", "n_contexts": states.n_contexts, "edges": states.edges}
     offsets, blocks, weights = states.window
     return facts, {"offsets": offsets, "blocks": blocks, "weights": weights, "projection": states.projection}
 
 
-def _states(model: ModelFile, number: int, facts: Any, n_words: int) -> WindowStates | SmoothedStates:
+def _states(model: ModelFile, number: int, facts: Any, n_words: int) -> _States:
     """States out of a file, checked: kernels trust them."""
 
     def tensor(name: str, dtype: Any, ndim: int = 1) -> NDArray[Any]:
@@ -402,12 +454,26 @@ def _states(model: ModelFile, number: int, facts: Any, n_words: int) -> WindowSt
         if len(dictionary) != n_words or {len(left), len(right)} != {len(rates) * dictionary.shape[1]}:
             raise model.error("damaged: the arrays of its smoothed states do not match")
         return SmoothedStates(dictionary, rates, left, right)
-    n_contexts, edges = (facts.get("n_contexts"), facts.get("edges")) if kind == "window" else (None, None)
+    known = kind in ("window", "tree")
+    n_contexts, edges = (facts.get("n_contexts"), facts.get("edges")) if known else (None, None)
     if not isinstance(n_contexts, int) or not isinstance(edges, bool) or not 1 <= n_contexts <= n_words:
         raise model.error("damaged: its states are of an unknown kind")
+    if kind == "tree":
+        contexts, projection = _tree_contexts(model, facts), tensor("projection", np.float32, 2)
+        if len(projection) != contexts.n_blocks * (n_contexts + edges):
+            raise model.error("damaged: the arrays of its contexts do not match")
+        return TreeStates(contexts, projection, n_contexts, edges)
     window = Window(tensor("offsets", np.int64), tensor("blocks", np.int64), tensor("weights", np.float64))
     projection = tensor("projection", np.float32, 2)
     same = len(window.offsets) == len(window.blocks) == len(window.weights) > 0
     if not same or window.blocks.min() < 0 or len(projection) != window.n_blocks * (n_contexts + edges):
         raise model.error("damaged: the arrays of its windows do not match")
     return WindowStates(window, projection, n_contexts, edges)
+
+
+def _tree_contexts(model: ModelFile, facts: dict[str, Any]) -> TreeContexts:
+    directed, relations = facts.get("directed"), facts.get("relations")
+    names = relations if isinstance(relations, list) and all(isinstance(r, str) for r in relations) else None
+    if not isinstance(directed, bool) or names is None or len(set(names)) < len(names):
+        raise model.error("damaged: its states are of an unknown kind")
+    return TreeContexts(directed, tuple(names))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def explained_words(model: EmbedModel, data: Any, s: Explain) -> list[View]:
     """A table for each sentence: the words whose vectors are nearest to that of each token."""
-    reading, vectors = model.reading(s.words, s.parser), model.vectors()
+    reading, vectors = model.reading_of_words(s), model.vectors()
     sentences = [one.words for one in first_sentences(data, s, reading, s.documents) if one.words]
     if not sentences:
         raise InputError("no sentences to explain")
@@ -29,7 +29,8 @@ def explained_words(model: EmbedModel, data: Any, s: Explain) -> list[View]:
     found = []
     for number, words in enumerate(sentences, start=1):
         near = {
-            word: vectors.neighbours(word, s.top) if word in vectors else [] for word in dict.fromkeys(words)
+            word: vectors.neighbours(word, s.top) if vectors.gives(word) else []
+            for word in dict.fromkeys(words)
         }
         shown = [
             [word, " · ".join(f"{other} {value:.3f}" for other, value in near[word]) or "(unknown)"]

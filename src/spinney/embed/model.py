@@ -37,6 +37,13 @@ class EmbedModel(Model):
         """How text is read for it."""
         return Reading.of(self.facts, words, parser)
 
+    def reading_of_words(self, s: Any) -> Reading:
+        """How text is read where only its words count: the vector of a word is the same in any tree."""
+        reading = self.reading(s.words, s.parser).without_trees()
+        if s.parser is not None:
+            reading.check_parser()
+        return reading
+
     def said(self, what: str, reading: Reading) -> tuple[str, Said]:
         """What ``apply`` computes for sentences (see :class:`spinney.settings.embed.Apply`), and its name."""
         raise NotImplementedError

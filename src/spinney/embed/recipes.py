@@ -61,9 +61,11 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> EmbedMode
 
 
 def _of_words(train: Any, s: Any, report: ReadReport) -> EmbedModel:
+    tree = getattr(s, "tree", False)
     reading = Reading(
-        s.words, s.lowercase, s.unknown or None, max_length=s.max_length, parser=s.parser, tokens=s.tokens
-    )
+        s.words, s.lowercase, s.unknown or None, tree, tree and s.typed > 0, max_length=s.max_length,
+        parser=s.parser, head_rules=getattr(s, "head_rules", None), tokens=s.tokens,
+    )  # fmt: skip
     reading.check_parser()
     common = {"random_state": s.seed, "threads": s.threads}
     model: Embedding | SpectralHMM

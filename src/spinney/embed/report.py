@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.corpus import ReadReport
 from spinney.embed.documents import first_documents, table_of
-from spinney.embed.views import facts, level_shares, spectrum
+from spinney.embed.views import facts, level_shares, recovered, spectrum
 from spinney.errors import InputError, about
 from spinney.structure import WordVectors
 from spinney.structure.maps import by_count
@@ -77,9 +77,19 @@ def states_report(model: SpectralHMM, s: Any) -> list[View]:
         facts(model),
         *_next_words(model, ends),
         *map_sections(vectors, vocabulary.counts, vocabulary.unknown),
+        *_hidden_states(model, s.top),
         *dimension_sections(vectors, ends, "States in words", _STATES),
         *_spectrum("Singular values", model.singular_values_),
     ]
+
+
+def _hidden_states(model: SpectralHMM, top: int) -> list[View]:
+    """The states whose probabilities were recovered."""
+    if model.parameters_ is None:
+        return []
+    said = "States of a hidden Markov model, recovered from the moments: noisy, and no part of predictions."
+    states = len(model.parameters_.start)
+    return [Section("Hidden states", [Note(said), *recovered(model, states, top)])]
 
 
 _STATES = (

@@ -37,7 +37,8 @@ from spinney.views import Extra, Facts, Table, View
 def applied(model: Any, data: Any, s: Apply) -> Applied:
     """A record for each sentence: the numbers of its tokens, or its own."""
     model.threads = s.threads
-    reading, report = model.reading(s.words, s.parser), ReadReport()
+    states, report = s.what == "states", ReadReport()
+    reading = model.reading(s.words, s.parser) if states else model.reading_of_words(s)
     key, said = model.said(s.what, reading)
     facts: dict[str, Any] = {}
     batches = sentence_batches(data, s, reading, report)

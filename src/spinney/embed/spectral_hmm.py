@@ -21,7 +21,9 @@ from spinney.corpus.arrays import checked_text
 from spinney.corpus.text import Reading, Source, Tokens, batch_arrays, warn_of_unknown
 from spinney.embed.model import EmbedModel, Said, rows_of_tokens, text_facts
 from spinney.embed.operators import TINY, Floats, Operators, SignedLikelihood, steps, with_ends
+from spinney.embed.recovery import HMMParameters, recover_parameters
 from spinney.embed.trigrams import Trigrams, operator_sums
+from spinney.embed.triples import hidden_markov, three_views, word_triples
 from spinney.errors import InputError, NotFittedError, OptionError, unknown_choice
 from spinney.files import ModelFile
 from spinney.linalg import inverse_values, truncated_svd
@@ -31,8 +33,8 @@ from spinney.progress import task
 from spinney.settings import Settings, settings_of, settings_or
 from spinney.settings.embed import SpectralSettings
 from spinney.settings.report import Report
-from spinney.structure import WordVectors
-from spinney.views import Views
+from spinney.structure import WordClasses, WordVectors
+from spinney.views import View, Views
 
 Variant = Literal["full", "reduced"]
 Scaling = Literal["none", "sqrt"]
@@ -71,6 +73,11 @@ class SpectralHMM(EmbedModel):
         Singular values at most ``cutoff`` times the largest are left out; others are inverted as s / (s² + ridge s₁²).
     power
         Passes of the randomized SVD.
+    recover
+        How :attr:`parameters_` are found, the probabilities of hidden states and of words in them: ``"operators"``,
+        from the eigenvectors that the operators share (:func:`~spinney.embed.recovery.recover_parameters`);
+        ``"tensor"``, from the moments of three words, views of the state of the second
+        (:func:`~spinney.embed.three_views`). By default they are not.
 
     Attributes
     ----------
@@ -81,6 +88,8 @@ class SpectralHMM(EmbedModel):
         U: the state is ``Uᵀ`` times the law of the next word.
     unigram_ : array [n]
         The law of words that predictions are interpolated with: counts plus a half; the end mark last.
+    parameters_ : HMMParameters, or None
+        π, T and O, if recovered; they describe the model, and have no part in its predictions.
 
     Examples
     --------
@@ -95,6 +104,7 @@ class SpectralHMM(EmbedModel):
     """
 
     kind = "embed/SpectralHMM"
+    parameters_: HMMParameters | None
 
     def __init__(
         self,
@@ -134,6 +144,8 @@ class SpectralHMM(EmbedModel):
             "seconds": time.perf_counter() - started,
             "reading": dict(reading or {}),
         }
+        if self.parameters_ is not None and self.parameters_.clipped is not None:
+            self.facts["clipped"] = self.parameters_.clipped
         return self
 
     def _learn(self, grams: Trigrams) -> None:
@@ -144,11 +156,10 @@ class SpectralHMM(EmbedModel):
         P21 = grams.bigrams() / N
         basis = self._basis(P21, (counts + self.how.pseudo) / N, (counts + self.how.pseudo) / N)
         starts = grams.starts()
+        self.parameters_ = None
         sums = operator_sums(grams, basis.U, basis.V / N, basis.W, self.threads or default_threads())
         stationary = basis.U.T @ (counts / N)
         readout = P21 @ basis.V
-        if basis.W is None:
-            _shrink(sums, stationary, readout, counts, self.how.shrinkage)
         self.operators_ = Operators(
             basis.U.T @ (starts / starts.sum()),
             np.asarray(P21.sum(axis=0)) @ basis.V,
@@ -159,7 +170,25 @@ class SpectralHMM(EmbedModel):
             end,
         )
         self.basis_, self.singular_values_ = basis.U, basis.s
+        if (
+            self.how.recover is not None
+        ):  # before rare words are shrunk, whose operators then share no eigenvectors
+            self.parameters_ = self._recovered(grams)
+        if basis.W is None:
+            _shrink(sums, stationary, readout, counts, self.how.shrinkage)
         self.unigram_ = (counts + 0.5) / (N + 0.5 * n)
+
+    def _recovered(self, grams: Trigrams) -> HMMParameters:
+        if self.how.recover == "operators":
+            return recover_parameters(self.operators_, self.basis_, random_state=self.random_state)
+        views = three_views(
+            *word_triples(grams.triples(), grams.n_words), len(self.singular_values_),
+            random_state=self.random_state,
+        )  # fmt: skip
+        chain = hidden_markov(views)
+        # Sentences begin after an end mark: the state there is that of the end mark, one step later.
+        after = chain.transition @ (views.weights * chain.emission[-1])
+        return chain._replace(start=after / after.sum()) if after.sum() > 0 else chain
 
     @classmethod
     def from_moments(
@@ -213,7 +242,7 @@ class SpectralHMM(EmbedModel):
         b0 = basis.U.T @ first
         b_inf, readout = pairs.sum(axis=0) @ basis.V, pairs @ basis.V
         model.operators_ = Operators(b0, b_inf, b0, readout, matrices, basis.coordinates)
-        model.basis_, model.singular_values_ = basis.U, basis.s
+        model.basis_, model.singular_values_, model.parameters_ = basis.U, basis.s, None
         model.unigram_ = np.maximum(first, 0.0) / np.maximum(first, 0.0).sum()
         model.vocabulary_ = Vocabulary(tuple(map(str, range(n))), np.zeros(n, np.int64))
         model.facts = {"method": "hmm", "states": len(basis.s), "words": n}
@@ -370,14 +399,32 @@ class SpectralHMM(EmbedModel):
     # -- files ----------------------------------------------------------------------------------------
 
     def structures(self) -> Structures:
-        """What other models can use: as the vector of a word, the state after it, averaged over what came before."""
+        """What other models can use: as the vector of a word, the state after it, averaged over what came before.
+
+        If probabilities were recovered, also classes: the likeliest state of each word.
+        """
 
         def vectors() -> WordVectors:
             states = self.word_vectors("state")
             lowercase = self.facts.get("reading", {}).get("lowercase") is True
             return WordVectors(states.words, states.matrix, lowercase=lowercase)
 
-        return Structures(vectors=vectors)
+        laws = self.parameters_
+        if laws is None:
+            return Structures(vectors=vectors)
+
+        def classes() -> WordClasses:
+            ids = (laws.emission[: len(self.vocabulary_)] * laws.shares).argmax(axis=1)
+            lowercase = self.facts.get("reading", {}).get("lowercase") is True
+            return WordClasses(self.vocabulary_.words, ids, n_classes=len(laws.start), lowercase=lowercase)
+
+        return Structures(vectors=vectors, classes=classes)
+
+    def strongest(self, n: int, words: int) -> list[View]:
+        """The strongest words of the first dimensions, and the recovered states in words."""
+        from spinney.embed.views import recovered
+
+        return [*super().strongest(n, words), *recovered(self, n, words)]
 
     def said(self, what: str, reading: Reading) -> tuple[str, Said]:
         """The state after each token of some sentences, or the log-probability of each sentence."""
@@ -421,6 +468,8 @@ class SpectralHMM(EmbedModel):
         tensors = {name: getattr(ops, name) for name in _ARRAYS}
         if ops.coordinates is not None:
             tensors["coordinates"] = ops.coordinates
+        if self.parameters_ is not None:
+            tensors |= {f"recovered.{name}": getattr(self.parameters_, name) for name in _LAWS}
         tensors |= {
             "basis": self.basis_,
             "singular_values": self.singular_values_,
@@ -465,10 +514,23 @@ class SpectralHMM(EmbedModel):
             raise file.error("damaged: the shapes of its arrays do not match")
         if not unigram.size or unigram.min() < 0 or abs(unigram.sum() - 1) > 1e-6:
             raise file.error("damaged: its unigram probabilities are not a distribution")
+        self.parameters_ = None
+        if "recovered.start" in file.tensors:
+            laws = [
+                file.tensor(f"recovered.{name}", np.float64, ndim, low=0.0) for name, ndim in _LAWS.items()
+            ]
+            k = len(laws[0])
+            whole = all(np.allclose(law.sum(axis=0), 1.0, atol=1e-6) for law in laws)
+            if [law.shape for law in laws] != [(k,), (k, k), (n, k)] or not k or not whole:
+                raise file.error("damaged: its recovered probabilities are none")
+            clipped = self.facts.get("clipped")
+            clipped = clipped if isinstance(clipped, float) else None
+            self.parameters_ = HMMParameters(laws[0], laws[1], laws[2], clipped)
         self.operators_ = Operators(**found, coordinates=coordinates, end=end)
         self.basis_, self.singular_values_, self.unigram_ = basis, s, unigram
 
 
+_LAWS = {"start": 1, "transition": 2, "emission": 2}
 _ARRAYS = {"b0": 1, "b_inf": 1, "stationary": 1, "readout": 2, "matrices": 3}
 
 

@@ -248,7 +248,7 @@ class MomentTopics(
 
     def _expected(self, X: Any, theta: Matrix) -> tuple[float, Matrix, Matrix]:
         """Σ c log Σ_k θ_dk φ_kw, how many words of each topic each document has, and how often each word is of each."""
-        from spinney.embed._topics_kernels import expected_counts
+        from spinney.inference._pair_kernels import expected_counts
 
         topics = np.ascontiguousarray(self.components_.T)
         in_documents = np.empty_like(theta)

@@ -58,6 +58,12 @@ class Trigrams(NamedTuple):
         data = np.diff(self.run_ptr).astype(float)
         return csr_array((data, self.previous, self.word_ptr), shape=(self.n_words, self.n_words))
 
+    def triples(self) -> NDArray[np.int32]:
+        """``[tokens, 3]``: the three words of each trigram, in the order in which they stand."""
+        previous = np.repeat(self.previous, np.diff(self.run_ptr))
+        middle = np.repeat(np.arange(self.n_words, dtype=np.int32), self.counts)
+        return np.column_stack([previous, middle, self.following])
+
     def starts(self) -> Floats:
         """How often each word, or the end mark of an empty sentence, begins a sentence."""
         return np.asarray(self.bigrams()[:, [self.n_words - 1]].toarray()[:, 0])

@@ -13,10 +13,11 @@ from spinney.settings.embed import Neighbours
 from spinney.structure import WordVectors
 from spinney.structure._forest import depths
 from spinney.structure.vectorviews import dimension_table, dimension_views
-from spinney.structure.words import known_word, short
+from spinney.structure.words import known_word, largest, short
 from spinney.views import Extra, Facts, Series, Table, View
 
 if TYPE_CHECKING:
+    from spinney.embed.spectral_hmm import SpectralHMM
     from spinney.embed.topics import MomentTopics
 
 #: What people see of the facts of a fit, in this order, and by what name.
@@ -24,10 +25,14 @@ NAMES = {
     "method": "method", "documents": "documents", "dropped": "documents of fewer than 3 words (left out)",
     "sentences": "sentences", "ngrams": "lines of n-grams",
     "tokens": "tokens", "words": "words", "stop_words": "stop words left out",
-    "pairs": "word-context pairs", "dimensions": "dimensions", "states": "states", "topics": "topics",
+    "contexts": "contexts", "pairs": "word-context pairs",
+    "dimensions": "dimensions", "states": "states", "topics": "topics",
     "parameters": "parameters",
+    "clipped": "negative probabilities set to 0",
     "lam": "λ", "objective": "objective", "gap": "duality gap", "held_out_error": "error on held-out pairs",
     "nonzero_share": "non-zero numbers",
+    "subword_cosine": "cosine of held-out words and their letters",
+    "subword_nearer": "letters nearer to their word than to another",
     "passes": "EM passes", "seconds_counting": "seconds for counting", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "unknown_share": "unknown words",
     "skipped": "bad sentences or documents skipped",
@@ -51,6 +56,37 @@ def dimensions(model: Any, n: int, words: int) -> list[View]:
         views += [Table("", "Levels of the forest (0: roots)", header, rows), Extra("levels", "", levels)]
     views.append(dimension_table(shown, vectors.dimension))
     return [*views, Extra("strongest", "", [view.as_dict() for view in shown])]
+
+
+def recovered(model: SpectralHMM, n: int, words: int) -> list[View]:
+    """The hidden states of recovered parameters: the words of each, and the states that follow; the commonest first."""
+    laws = model.parameters_
+    if laws is None:
+        return []
+    names = [*model.vocabulary_.words, *(["(end)"] if model.operators_.end >= 0 else [])]
+    shares = laws.shares
+    order = np.argsort(-shares, kind="stable").tolist()
+    found = [
+        {
+            "state": h,
+            "share": float(shares[h]),
+            "start": float(laws.start[h]),
+            "words": [(names[i], float(laws.emission[i, h])) for i in largest(laws.emission[:, h], words)],
+            "next": [(i, float(laws.transition[i, h])) for i in largest(laws.transition[:, h], 3)],
+        }
+        for h in order
+    ]
+    rows = [
+        [
+            one["state"], f"{one['share']:.1%}", f"{one['start']:.1%}",
+            ", ".join(f"{short(word)} {p:.2g}" for word, p in one["words"] if p > 0),
+            ", ".join(f"{i} {p:.2g}" for i, p in one["next"] if p > 0),
+        ]
+        for one in found[:n]
+    ]  # fmt: skip
+    title = f"The {len(rows)} commonest of {len(order)} hidden states, with probabilities of words and next states"
+    header = ["state", "share", "first", "words", "next states"]
+    return [Table("", title, header, rows), Extra("hidden_states", "", found)]
 
 
 def topic_views(model: MomentTopics, n: int, words: int) -> list[View]:

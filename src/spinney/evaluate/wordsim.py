@@ -89,7 +89,9 @@ def lookup(vectors: WordVectors, pos: str | Sequence[str] | None = None) -> Find
             if known:
                 return min(known)[1]
         stem, _, letter = word.rpartition("-")
-        return lookup(vectors, POS_LETTERS[letter])(stem) if stem and letter in POS_LETTERS else None
+        if stem and letter in POS_LETTERS:
+            return lookup(vectors, POS_LETTERS[letter])(stem)
+        return word if vectors.gives(word) else None  # by its letters
 
     return find
 

@@ -90,6 +90,26 @@ class Exchange(Clusters, Spread):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pairs(Words, Spread):
+    """Soft classes: a mixture of pairs of words, by EM (aggregate bigrams)."""
+
+    panel = TRAINING
+    recipe = "spinney.classes.recipes:fit_mixture"
+    method: Annotated[Literal["pairs"], "How classes are learned."] = "pairs"
+    classes: Annotated[
+        int | None, AtLeast(2), COUNT, "Number of classes (default: by the size of the text, at most 256)."
+    ] = None
+    passes: Annotated[int, AtLeast(1), ROUNDS, "Maximum number of passes from each start."] = 100
+    tol: Annotated[
+        float, AtLeast(0), Below(1), "Stop if a pass raises the log-likelihood by less than this share."
+    ] = 1e-5
+    restarts: Annotated[int, AtLeast(1), ROUNDS, "Random starts, of which the best is kept."] = 3
+    interpolation: Annotated[
+        float, AtLeast(0), Below(1), "Weight of word frequencies in the probability of text."
+    ] = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
 class HiddenMarkovSettings(Settings):
     """How a :class:`spinney.classes.HiddenMarkov` model learns."""
 
@@ -213,7 +233,7 @@ class Hidden(HiddenMarkovSettings, Words, Spread):
 
 
 #: The methods. To add one, write a settings class whose ``recipe`` names the function that learns, and list it here.
-FIT = methods(Brown, Exchange, Hidden)
+FIT = methods(Brown, Exchange, Hidden, Pairs)
 
 
 @dataclass(frozen=True, kw_only=True)

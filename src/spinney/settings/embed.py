@@ -19,6 +19,7 @@ from spinney.settings import (
     Below,
     Common,
     File,
+    Hidden,
     Settings,
     Spread,
     methods,
@@ -48,14 +49,17 @@ class Counted(Words):
     ngrams: Annotated[
         bool, "The files hold n-grams with their counts, as Google publishes them: N-GRAM TAB COUNT."
     ] = False
+    head_rules: Annotated[str | None, File, Hidden, "Head rules for a parser of parse fit."] = None
 
     def check(self) -> None:
         super().check()
         if self.ngrams:
             self.no_effect(
-                "format", "text", "header", "words", "tokens", "max_length", "parser", "cache",
+                "format", "text", "header", "words", "tokens", "max_length", "parser", "cache", "tree", "head_rules",
                 when="with {ngrams}, which are no text",
             )  # fmt: skip
+        if self.head_rules is not None and self.parser is None:
+            raise SettingError("{head_rules} needs a model of parse fit: give {parser}")
 
 
 # ----------------------------------------------------------------------------------------- word vectors
@@ -93,7 +97,9 @@ class _Positions(_Window):
     """Whether it matters where in the window a word is."""
 
     panel = FEATURES
-    positional: Annotated[bool, "Give each position in the window its own contexts."] = False
+    positional: Annotated[
+        bool, "Give each position in the window (in trees: heads and dependents) its own contexts."
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +107,20 @@ class _Places(_Positions):
     """What else makes a context."""
 
     panel = FEATURES
-    edges: Annotated[bool, "Use the start and the end of a sentence as contexts."] = False
+    edges: Annotated[bool, "Use the start and the end of a sentence, or its root, as contexts."] = False
+    tree: Annotated[bool, "The context of a word is its head and its dependents, not a window (CoNLL-U)."] = (
+        False
+    )
+    typed: Annotated[
+        int, AtLeast(0), COUNT, "In trees: separate contexts for each of this many frequent relations."
+    ] = 0
+
+    def check(self) -> None:
+        super().check()
+        if self.tree:
+            self.no_effect("window", "weighting", when="with {tree}, where contexts have no distance")
+        elif self.typed:
+            raise SettingError("{typed} is for trees: give {tree}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +158,12 @@ class _Spectral(_Vectors):
     rows: Annotated[
         Literal["unit", "canonical", "plain"], "Scaling of the vectors: to unit length, canonical, or none."
     ] = "unit"
+    subwords: Annotated[
+        int | None,
+        AtLeast(1),
+        COUNT,
+        "Learn vectors of letter n-grams, in this many rows, for words that are unknown (default: none).",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -371,6 +396,10 @@ class SpectralSettings(Settings):
     ] = 1e-8
     ridge: Annotated[float, AtLeast(0), AMOUNT, "Ridge added when singular values are inverted."] = 0.0
     power: Annotated[int, AtLeast(1), AtMost(1000), "Passes of the randomized SVD."] = 5
+    recover: Annotated[
+        Literal["operators", "tensor"] | None,
+        "Recover the probabilities of states and words, from eigenvectors of the operators or three views.",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,8 @@ _LETTERS_AT_ONCE = 1 << 20
 class Subwords:
     """The vectors of letter n-grams, as fastText hashes them into a number of rows.
 
+    A file of fastText has some; :func:`spinney.embed.letters.learn_subwords` learns them from vectors of words.
+
     Parameters
     ----------
     matrix

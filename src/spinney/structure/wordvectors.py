@@ -40,7 +40,7 @@ class WordVectors(OfWords):
     lowercase
         Whether a word that has no vector is looked up in lower case: for vectors of lower-cased text.
     subwords
-        What gives vectors to other words, by their letters: that of fastText.
+        What gives vectors to other words, by their letters: that of fastText, or of ``embed fit --subwords``.
 
     Examples
     --------
@@ -83,8 +83,12 @@ class WordVectors(OfWords):
         if place is None:
             if self.subwords is None:
                 raise KeyError(word)
-            return np.asarray(self.subwords.vectors([word])[0])
+            return self._by_letters([word])[0]  # type: ignore[no-any-return]
         return self._dense_row(place)
+
+    def _by_letters(self, words: Sequence[str]) -> NDArray[Any]:
+        assert self.subwords is not None
+        return self.subwords.vectors([word.lower() for word in words] if self.lowercase else words)
 
     def gives(self, word: str) -> bool:
         """Whether ``word`` has a vector: its own, or one by its letters."""
@@ -112,7 +116,7 @@ class WordVectors(OfWords):
         rows = np.zeros((len(places), self.dimension), dtype=self.matrix.dtype)
         rows[known] = self.matrix[places[known]]
         if self.subwords is not None and not known.all():
-            rows[~known] = self.subwords.vectors([token for token, has in zip(tokens, known) if not has])
+            rows[~known] = self._by_letters([token for token, has in zip(tokens, known) if not has])
         return rows
 
     def normalised(self, rows: slice | NDArray[np.integer[Any]] = slice(None)) -> Any:

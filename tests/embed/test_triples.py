@@ -5,8 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from methods.three_views import hidden_markov, three_views, word_triples
 
+from spinney.embed.triples import hidden_markov, three_views, word_triples
 from spinney.errors import OptionError
 
 
@@ -71,7 +71,7 @@ def test_error_falls_with_the_sample():
 
 
 def test_triples_of_words_are_those_of_the_dense_table(monkeypatch):
-    monkeypatch.setattr("methods.three_views._CHUNK", 40)
+    monkeypatch.setattr("spinney.embed.triples._CHUNK", 40)
     rng = np.random.default_rng(0)
     words = rng.integers(0, 6, (50, 3))
     P = np.zeros((6, 6, 6))

@@ -1,4 +1,4 @@
-"""Regression on what one view tells of another, and on principal components, to compare with."""
+"""Regression on what one view tells of another, and on principal components, to compare with (the tutorial of 2013)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spinney.embed.cca import _centred, _view
+from spinney.checking import seed, whole
+from spinney.embed.cca import centred, view_of
 from spinney.errors import OptionError
 from spinney.linalg import truncated_svd
 
@@ -18,9 +19,9 @@ from spinney.linalg import truncated_svd
 class CanonicalRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Linear regression with canonical shrinkage: what the views do not agree on is shrunk.
 
-    In the projections x_i of the first view, white and correlated λ_i with the second, βᵢ = λᵢ · mean(xᵢ z)
+    In the projections x_i of the first view, white and correlated λ_i with the second, βᵢ = λᵢ · mean(xᵢ y)
     (Kakade and Foster 2007). That is the least squares fit under the penalty Σ ((1 - λᵢ)/λᵢ) βᵢ². If either view is
-    enough to predict z, little is lost, and few labels are needed.
+    enough to predict y, little is lost, and few labels are needed.
 
     Parameters
     ----------
@@ -40,17 +41,17 @@ class CanonicalRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> from spinney.embed import CCA
     >>> rng = np.random.default_rng(0)
-    >>> z = rng.standard_normal(1000)
-    >>> X, Y = (z[:, None] + rng.standard_normal((1000, 5)) for _ in range(2))
-    >>> model = CanonicalRegression(CCA(5)).fit(X[:20], z[:20], X_unlabelled=X, Y_unlabelled=Y)
-    >>> model.coef_.shape, round(model.score(X[20:], z[20:]), 1)
+    >>> y = rng.standard_normal(1000)
+    >>> X, Y = (y[:, None] + rng.standard_normal((1000, 5)) for _ in range(2))
+    >>> model = CanonicalRegression(CCA(5)).fit(X[:20], y[:20], X_unlabelled=X, Y_unlabelled=Y)
+    >>> model.coef_.shape, round(model.score(X[20:], y[20:]), 1)
     ((5,), 0.8)
     """
 
     def __init__(self, cca: Any) -> None:
         self.cca = cca
 
-    def fit(self, X: Any, z: Any, *, X_unlabelled: Any = None, Y_unlabelled: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, X_unlabelled: Any = None, Y_unlabelled: Any = None) -> Self:
         """Fit the weights to labelled examples, and the views to unlabelled ones, unless they are fitted."""
         if (X_unlabelled is None) != (Y_unlabelled is None):
             raise OptionError("X_unlabelled and Y_unlabelled are two views of the same examples: give both")
@@ -60,17 +61,17 @@ class CanonicalRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self.cca_ = self.cca
         else:
             raise OptionError("the CCA is not fitted: fit it, or give X_unlabelled and Y_unlabelled")
-        X, z = validate_data(self, X, z, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True)
-        x, z = self.cca_.transform(X), np.asarray(z, float)
-        z_mean, x_mean = (z.mean(), x.mean(axis=0)) if self.cca_.center else (0.0, np.zeros(x.shape[1]))
+        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True)
+        x, y = self.cca_.transform(X), np.asarray(y, float)
+        y_mean, x_mean = (y.mean(), x.mean(axis=0)) if self.cca_.center else (0.0, np.zeros(x.shape[1]))
         lam = np.minimum(self.cca_.correlations_, 1.0)
-        self.shrunk_ = lam * ((z - z_mean) @ x) / len(z)
+        self.shrunk_ = lam * ((y - y_mean) @ x) / len(y)  # Kakade and Foster 2007
         self.coef_ = self.cca_.x_weights_ @ self.shrunk_
-        self.intercept_ = float(z_mean - x_mean @ self.shrunk_ - self.cca_.x_mean_ @ self.coef_)
+        self.intercept_ = float(y_mean - x_mean @ self.shrunk_ - self.cca_.x_mean_ @ self.coef_)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The expected z of each example."""
+        """The expected y of each example."""
         return _predicted(self, X)
 
     def __sklearn_tags__(self) -> Any:
@@ -109,26 +110,26 @@ class PrincipalRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X: Any, z: Any, *, X_unlabelled: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, X_unlabelled: Any = None) -> Self:
         """Fit the weights to labelled examples; the components, to unlabelled ones if there are any."""
-        if self.n_components < 1:
-            raise OptionError(f"n_components must be at least 1, not {self.n_components}")
-        X, z = validate_data(
-            self, X, z, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True, ensure_min_samples=2
+        whole("n_components", self.n_components, 1)
+        seed(self.random_state)
+        X, y = validate_data(
+            self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True, ensure_min_samples=2
         )
         source = X
         if X_unlabelled is not None:
             source = validate_data(
                 self, X_unlabelled, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False
             )
-        centred = _centred(_view(source, center=True))
-        V = truncated_svd(centred, self.n_components, random_state=self.random_state).V
-        regression = LinearRegression().fit(X @ V, z)
+        examples = centred(view_of(source, center=True))
+        V = truncated_svd(examples, self.n_components, random_state=self.random_state).V
+        regression = LinearRegression().fit(X @ V, y)
         self.coef_, self.intercept_ = V @ regression.coef_, float(regression.intercept_)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The expected z of each example."""
+        """The expected y of each example."""
         return _predicted(self, X)
 
     def __sklearn_tags__(self) -> Any:

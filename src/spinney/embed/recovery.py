@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spinney.embed.operators import Floats, Operators
-from spinney.embed.spectral_hmm import SpectralHMM
-from spinney.errors import NotFittedError, OptionError
+from spinney.errors import OptionError
 
 
 class HMMParameters(NamedTuple):
@@ -27,20 +26,36 @@ class HMMParameters(NamedTuple):
         ``T[i, j]``: from state j to state i; columns sum to 1.
     emission : array [n, m]
         ``O[x, j]``: word x in state j; columns sum to 1.
-    clipped : float
-        The share of the laws' mass that was negative before it was clipped; a mean over the three.
+    clipped : float, or None
+        The share of the laws' mass that was negative before it was clipped; a mean over the three. None if not known.
     """
 
     start: Floats
     transition: Floats
     emission: Floats
-    clipped: float
+    clipped: float | None = None
+
+    @property
+    def shares(self) -> Floats:
+        """How often the chain is in each state, in the long run.
+
+        Examples
+        --------
+        >>> HMMParameters(np.array([1.0, 0.0]), np.array([[0.9, 0.3], [0.1, 0.7]]), np.eye(2)).shares.round(6)
+        array([0.75, 0.25])
+        """
+        law = np.full(len(self.start), 1.0 / len(self.start))
+        step = (np.eye(len(law)) + self.transition) / 2  # the same law, and no periods
+        for _ in range(60):  # 2⁶⁰ steps
+            step = step @ step
+            step /= step.sum(axis=0)
+        return np.asarray(step @ law)
 
 
 def recover_parameters(
-    model: SpectralHMM, *, tries: int = 30, floor: float = 0.0, random_state: int = 0
+    operators: Operators, basis: Floats, *, tries: int = 30, floor: float = 0.0, random_state: int = 0
 ) -> HMMParameters:
-    """π, T and O, up to the order of the states.
+    """π, T and O of the operators of a :class:`~spinney.embed.SpectralHMM`, up to the order of the states.
 
     With exact moments they are exact. With counts they are noisy, and what is negative is set to 0: a point for EM to
     begin at rather than a model. Eigenvalues of noisy operators may be complex; of ``tries`` random combinations of
@@ -48,26 +63,28 @@ def recover_parameters(
 
     Parameters
     ----------
+    operators, basis
+        ``operators_`` and ``basis_`` of the model.
     floor
         The share of each law that is given to the uniform one: EM never leaves a zero.
 
     Examples
     --------
+    >>> from spinney.embed import SpectralHMM
     >>> T, O, pi = np.array([[0.9, 0.2], [0.1, 0.8]]), np.array([[0.7, 0.1], [0.2, 0.1], [0.1, 0.8]]), [0.6, 0.4]
     >>> pairs = O @ T @ np.diag(pi) @ O.T
     >>> triples = np.stack([O @ T @ np.diag(o) @ T @ np.diag(pi) @ O.T for o in O])
-    >>> found = recover_parameters(SpectralHMM.from_moments(O @ pi, pairs, triples, 2))
+    >>> model = SpectralHMM.from_moments(O @ pi, pairs, triples, 2)
+    >>> found = recover_parameters(model.operators_, model.basis_)
     >>> order = np.argsort(-found.start)
     >>> found.start[order].round(6), found.emission[:, order].round(6)
     (array([0.6, 0.4]), array([[0.7, 0.1], [0.2, 0.1], [0.1, 0.8]]))
     """
-    if not hasattr(model, "operators_"):
-        raise NotFittedError("this model has learnt nothing yet: call fit")
     if tries < 1 or not 0 <= floor < 1:
         raise OptionError("tries is at least 1, floor at least 0 and below 1")
-    ops = model.operators_
+    ops = operators
     step = ops.total
-    G = _state_basis(ops, model.basis_, step, tries, np.random.default_rng(random_state))
+    G = _state_basis(ops, basis, step, tries, np.random.default_rng(random_state))
     inverse = np.linalg.pinv(G)
     start, transition, emission = inverse @ ops.b0, inverse @ step @ G, ops.readout @ G
     laws = [_as_laws(law, floor) for law in (start, transition, emission)]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spinney.embed.recovery import HMMParameters
 from spinney.embed.tensors import Matrix, symmetrised, tensor_power, to_simplex, whitening
 from spinney.errors import OptionError
 from spinney.linalg import truncated_svd
@@ -22,19 +23,11 @@ _CHUNK = 1 << 22  # numbers in a block of products of pairs
 Triple = Callable[[Matrix, Matrix, Matrix], Matrix]
 
 
-class Views(NamedTuple):
+class Mixture(NamedTuple):
     """A mixture of ``k`` classes, seen from three sides that are independent given the class."""
 
     weights: Matrix  # [k]: p(class), falling
     means: tuple[Matrix, Matrix, Matrix]  # each [d, k]: E[view | class]
-
-
-class Chain(NamedTuple):
-    """A hidden Markov chain, as three neighbouring words tell it; columns sum to 1."""
-
-    start: Matrix  # [class], of the first of the three
-    transition: Matrix  # [next class, class]
-    emission: Matrix  # [word, class]
 
 
 def three_views(
@@ -48,7 +41,7 @@ def three_views(
     restarts: int = 30,
     iterations: int = 30,
     random_state: int = 0,
-) -> Views:
+) -> Mixture:
     """A mixture of classes from the pair and triple moments of three views (Anandkumar et al. 2014, section 4.3).
 
     Views 1 and 2 are mapped into the space of view 3, where all three have the same conditional means; there the
@@ -69,8 +62,8 @@ def three_views(
     >>> A, B, C = np.random.default_rng(0).dirichlet(np.ones(4), (3, 2)).transpose(0, 2, 1)
     >>> pair = lambda X, Y: X * w @ Y.T
     >>> T = np.einsum("h,ah,bh,ch", w, A, B, C)
-    >>> views = three_views(pair(A, B), pair(A, C), pair(B, C), T, 2)
-    >>> views.weights.round(8), bool(np.allclose(views.means, [A, B, C]))
+    >>> mixture = three_views(pair(A, B), pair(A, C), pair(B, C), T, 2)
+    >>> mixture.weights.round(8), bool(np.allclose(mixture.means, [A, B, C]))
     (array([0.6, 0.4]), True)
     """
     U1, s, U2 = truncated_svd(P12, k, random_state=random_state)
@@ -97,7 +90,7 @@ def three_views(
         to_simplex(M[:, order].T).T if probabilities else M[:, order]
         for M in (P13_U3 @ others, P23_U3 @ others, U3 @ third)
     )
-    return Views(weights[order] / weights.sum(), (first, second, third))
+    return Mixture(weights[order] / weights.sum(), (first, second, third))
 
 
 def _mapped(T: Matrix, F1: Matrix, F2: Matrix, F3: Matrix) -> Matrix:
@@ -158,11 +151,12 @@ def word_triples(words: ArrayLike, n_words: int) -> WordTriples:
     return WordTriples(pair(x1, x2), pair(x1, x3), pair(x2, x3), triple)
 
 
-def hidden_markov(views: Views) -> Chain:
+def hidden_markov(mixture: Mixture) -> HMMParameters:
     """The chain behind three neighbouring words, given the class of the second (Anandkumar, Hsu and Kakade 2012).
 
     The means of the views are ``O P(h1 | h2)``, ``O`` and ``O T``: with words fewer than classes, or emissions that
-    depend on each other, there is no way back, and the chain is not determined.
+    depend on each other, there is no way back, and the chain is not determined. The start is the law of the first of
+    the three.
 
     Examples
     --------
@@ -173,7 +167,7 @@ def hidden_markov(views: Views) -> Chain:
     >>> chain.transition[np.ix_(order, order)].round(8), chain.start[order].round(8)
     (array([[0.7, 0.4], [0.3, 0.6]]), array([0.2, 0.8]))
     """
-    first, emission, third = views.means
+    first, emission, third = mixture.means
     inverse = np.linalg.pinv(emission)
-    start = to_simplex((inverse @ first @ views.weights)[None])[0]
-    return Chain(start, to_simplex((inverse @ third).T).T, emission)
+    start = to_simplex((inverse @ first @ mixture.weights)[None])[0]
+    return HMMParameters(start, to_simplex((inverse @ third).T).T, emission)
