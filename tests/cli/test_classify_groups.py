@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from spinney.classify import TextModel
@@ -111,6 +112,22 @@ def test_admm_finds_what_coordinate_descent_finds(fit):
     assert told["iterations"] <= 5
 
 
+def test_admm_as_in_the_thesis(fit, facts, spinney):
+    """Its stopping rule, and groups that are selected by their copies v_g: stored, and shown by inspect."""
+    how = ["--groups", "lda:4,sentence", "--lam", 0.2, "--l1", 0.1, "--l2", 0, "--solver", "admm"]
+    told, path = fit(*how, "--rho", 0.1, "--max-iter", 30)
+    early = fit(*how, "--rho", 0.1, "--max-iter", 30, "--change-tol", 0.3)[0]
+    assert early["iterations"] < told["iterations"] == 30
+    model = TextModel.load(path)
+    copies, weights = model.copy_norms, [np.any(model.coef[:, list(g)]) for g in model.estimator.groups]
+    found = facts("inspect", path, "--top", 2)["groups"]
+    assert found["n_selected"] == np.count_nonzero(copies) != sum(weights) == found["n_weighty"]
+    assert found["selected"][0]["copy_norm"] in copies
+    out = spinney("inspect", path)[1]
+    assert f"{found['n_removed']} removed, by the copies v_g of ADMM; {sum(weights)} groups have" in out
+    assert "‖v_g‖" in out
+
+
 def test_path_takes_groups(facts, manual):
     how = ["--min-count", 3, "--features", "counts", "--points", 4, "--tol", 1e-2]
     rows = facts("path", manual, *how, "--groups", "lda:4", "--dev", 0.3)["points"]
@@ -188,6 +205,10 @@ def test_mistakes(refused, manual, tmp_path):
     assert "--keep needs --groups parse" in fails("--groups", "lda:2", "--keep", "NP")
     assert "--neighbours needs" in fails("--groups", "lda:2", "--neighbours", 3)
     assert "rho is only for the solver" in fails("--groups", "lda:2", "--rho", 1)
+    assert "change_tol is only for the solver" in fails("--groups", "lda:2", "--change-tol", 0.1)
+    assert "--change-tol cannot be combined with --cv" in fails(
+        "--groups", "lda:2", "--cv", 2, "--solver", "admm", "--change-tol", 0.1
+    )
     numbers = tmp_path / "n.svm"
     numbers.write_text("0 1:1\n1 2:1\n")
     line = refused("fit", numbers, "--model", tmp_path / "n.spinney", "--groups", "sentence")

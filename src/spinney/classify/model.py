@@ -121,7 +121,7 @@ class TextModel(Model):
             self.facts |= {name: getattr(self.estimator, attribute) for name, attribute in FACTS.items()}
             self.facts["penalty"] = self.estimator.penalty_.describe()
         if isinstance(self.estimator.groups, Groups):
-            self.facts["groups"] = _counted(self.estimator.groups, self.coef)
+            self.facts["groups"] = _counted(self.estimator.groups, self.coef, self.copy_norms)
 
     def _start_from(self, init: TextModel, width: int, targets: Sequence[Any]) -> None:
         """Carry over the weights of all features and classes that the two models share, by their names."""
@@ -185,6 +185,11 @@ class TextModel(Model):
     def coef(self) -> Any:
         """Weights, with one row per output; along a tree, see :attr:`TreeClassifier.coef_`."""
         return np.atleast_2d(self.estimator.coef_)
+
+    @property
+    def copy_norms(self) -> Any:
+        """The norms of the copies v_g of each group, of a model that was fitted by ADMM; else None."""
+        return getattr(self.estimator, "copy_norms_", None)
 
     @property
     def names(self) -> Sequence[str]:
@@ -266,10 +271,11 @@ class TextModel(Model):
         parameters["penalty"] = PenaltySpec.stored(estimator.penalty)
         if isinstance(estimator.class_weight, Mapping):
             parameters["class_weight"] = {str(key): float(of) for key, of in estimator.class_weight.items()}
-        facts, groups = self.facts, estimator.groups
+        facts, groups, copy_norms = self.facts, estimator.groups, self.copy_norms
         if isinstance(groups, Groups) and len(groups.members) > MOST_MEMBERSHIPS:
-            counts = facts.get("groups") or _counted(groups, self.coef)
-            groups = _foremost(groups, self.coef)
+            counts = facts.get("groups") or _counted(groups, self.coef, copy_norms)
+            kept = _foremost(groups, self.coef, copy_norms)
+            groups, copy_norms = groups.subset(kept), None if copy_norms is None else copy_norms[kept]
             facts = {**facts, "groups": {**counts, "stored": len(groups)}}
         header = {"parameters": parameters, "facts": facts, "text": self.features is not None}
         tensors = {
@@ -286,6 +292,7 @@ class TextModel(Model):
         parts = {"features": self.features.parts()} if self.features else {}
         if isinstance(groups, Groups):
             parts["groups"] = groups.parts()
+            tensors |= {} if copy_norms is None else {"copy_norms": copy_norms}
         if isinstance(estimator, TreeClassifier):
             tensors["lams"] = estimator.lams_
             parts["tree"] = estimator.tree_.parts()
@@ -310,6 +317,11 @@ class TextModel(Model):
             if groups.n_features != width:
                 raise file.error(f"damaged: groups over {groups.n_features} features, but {width} weights")
             model.estimator.set_params(groups=groups)
+            if "copy_norms" in file.tensors:
+                norms = np.array(file.tensor("copy_norms", np.float64, low=0.0))
+                if len(norms) != len(groups):
+                    raise file.error("damaged: the number of copies does not match the groups")
+                model.estimator.copy_norms_ = norms
         return model
 
     # -- the contract of models -----------------------------------------------------------------------
@@ -412,26 +424,31 @@ def _tree_facts(estimator: TreeClassifier, X: Any) -> dict[str, Any]:
     }
 
 
-def _counted(groups: Groups, coef: Any) -> dict[str, Any]:
-    """The numbers of groups and members, and for each family how many groups are selected and removed."""
-    kept = selection(coef, groups).kept
-    selected = int(kept.sum())
+def _counted(groups: Groups, coef: Any, copy_norms: Any) -> dict[str, Any]:
+    """The numbers of groups and members, and for each family how many groups are selected and removed.
+
+    Where the copies of ADMM decide, also how many groups have a weight.
+    """
+    found = selection(coef, groups, copy_norms)
+    kept, selected = found.kept, int(found.kept.sum())
+    weighty = {} if copy_norms is None else {"n_weighty": int(np.count_nonzero(found.active))}
     families = {family: list(pair) for family, pair in family_counts(groups.names or (), kept).items()}
     return {
         "total": len(groups),
         "memberships": len(groups.members),
         "n_selected": selected,
         "n_removed": len(groups) - selected,
+        **weighty,
         "families": families,
     }
 
 
-def _foremost(groups: Groups, coef: Any) -> Groups:
-    """The groups that a file stores if there are too many."""
-    first, last = foremost(groups, selection(coef, groups), MOST_GROUPS)
+def _foremost(groups: Groups, coef: Any, copy_norms: Any) -> Any:
+    """Which groups a file stores if there are too many."""
+    first, last = foremost(groups, selection(coef, groups, copy_norms), MOST_GROUPS)
     kept = np.zeros(len(groups), dtype=bool)
     kept[first + last] = True
-    return groups.subset(kept)
+    return kept
 
 
 def _checked_facts(file: ModelFile) -> dict[str, Any]:
@@ -445,7 +462,7 @@ def _checked_facts(file: ModelFile) -> dict[str, Any]:
 
 def _are_counts(counts: dict[str, Any]) -> bool:
     names = ("total", "memberships", "n_selected", "n_removed")
-    numbers = [counts.get("stored", 0), *(counts.get(name) for name in names)]
+    numbers = [counts.get("stored", 0), counts.get("n_weighty", 0), *(counts.get(name) for name in names)]
     families = counts.get("families")
     if not isinstance(families, dict):
         return False

@@ -187,7 +187,7 @@ def _estimator(
 ) -> Any:
     parameters = _parameters(s, kind, data, given, tied, threads)
     kind_of = LinearRegressor if s.regression else LinearClassifier
-    return kind_of(**parameters, rho=s.rho, loss=s.loss)
+    return kind_of(**parameters, rho=s.rho, change_tol=s.change_tol, loss=s.loss)
 
 
 # ------------------------------------------------------------------------------------------- trees of classes

@@ -200,6 +200,9 @@ class _Linear(_Weighted):
     loss: Annotated[Literal["log", "squared-hinge"] | None, "Loss of a classifier (default: log)."] = None
     regression: Annotated[bool, "Labels are numbers: fit a regressor."] = False
     rho: Annotated[float | None, Above(0), AMOUNT, "For admm: penalty parameter (default: adapted)."] = None
+    change_tol: Annotated[
+        float | None, Above(0), Below(1), "For admm: also stop when w changes by less than this share."
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,8 +236,9 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
             self.no_effect("lam", "lam_ratio", "cv", "l1", "l2", when="with {penalty} none")
         if self.dev is not None and self.init is not None:
             raise SettingError("{init} cannot be combined with {dev}, which fits every trial from scratch")
-        if self.cv is not None and self.rho is not None:
-            raise SettingError("{rho} cannot be combined with {cv}: choose λ with {dev}")
+        for name in ("rho", "change_tol"):
+            if self.cv is not None and getattr(self, name) is not None:
+                raise SettingError(f"{{{name}}} cannot be combined with {{cv}}: choose λ with {{dev}}")
         if self.regression and self.loss is not None:
             raise SettingError("{regression} has the squared loss: leave out {loss}")
         if self.regression and self.class_weight is not None:
