@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
+from spinney.classify.group_features import extended, group_column_names
 from spinney.classify.group_rules import groups_in_fit
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor
@@ -61,6 +62,8 @@ class TextModel(Model):
     estimator : LinearClassifier, LinearRegressor (or their CV forms) or TreeClassifier
     features : TextFeatures, optional
         None for data that are already a matrix (svmlight files).
+    added : Groups, optional
+        Groups of these features that are features, too: see :mod:`spinney.classify.group_features`.
 
     Examples
     --------
@@ -72,9 +75,12 @@ class TextModel(Model):
     {'+': [('fun', ...)], '-': [('dull', ...)]}
     """
 
-    def __init__(self, estimator: Estimator, features: TextFeatures | None = None) -> None:
+    def __init__(
+        self, estimator: Estimator, features: TextFeatures | None = None, added: Groups | None = None
+    ) -> None:
         self.estimator = estimator
         self.features = features
+        self.added = added
         self.facts: dict[str, Any] = {}
         #: The trials of a search for strengths; not stored in files.
         self.tuned: Tuned | None = None
@@ -91,7 +97,7 @@ class TextModel(Model):
     def fit(self, inputs: Any, targets: Sequence[Any]) -> Self:
         """Learn from texts (or a matrix, without ``features``) and their labels or numbers."""
         X = self.features.fit_sparse(inputs) if self.features else inputs
-        return self.fit_matrix(X, targets)
+        return self.fit_matrix(extended(X, self.features, self.added), targets)
 
     def fit_matrix(self, X: Any, targets: Sequence[Any], init: TextModel | None = None) -> Self:
         """Learn from a feature matrix, starting from the weights of ``init`` if given.
@@ -144,11 +150,11 @@ class TextModel(Model):
     def matrix(self, inputs: Any) -> Any:
         """The feature matrix of texts; a matrix is returned as it is if its width matches."""
         if self.features:
-            return self.features.sparse(inputs)
-        width = self.coef.shape[1]
+            return extended(self.features.sparse(inputs), self.features, self.added)
+        width = self.coef.shape[1] - (0 if self.added is None else len(self.added))
         if inputs.shape[1] != width:
             raise InputError(f"{inputs.shape[1]} features, but the model has {width}")
-        return inputs
+        return extended(inputs, None, self.added)
 
     def predict(self, inputs: Any) -> Any:
         """Labels or numbers."""
@@ -197,8 +203,10 @@ class TextModel(Model):
         return self.names_of(self.coef.shape[1])
 
     def names_of(self, width: int) -> Sequence[str]:
-        """The names of the columns of a matrix of this width: words, or numbers from 1 as in svmlight files."""
-        return self.features.names if self.features else [str(j + 1) for j in range(width)]
+        """The names of the columns of a matrix of this width: words, or numbers from 1 as in svmlight files; groups."""
+        more = [] if self.added is None else group_column_names(self.added)
+        names = self.features.names if self.features else [str(j + 1) for j in range(width - len(more))]
+        return [*names, *more] if more else names
 
     @property
     def outputs(self) -> list[str]:
@@ -293,6 +301,8 @@ class TextModel(Model):
         if isinstance(groups, Groups):
             parts["groups"] = groups.parts()
             tensors |= {} if copy_norms is None else {"copy_norms": copy_norms}
+        if self.added is not None:
+            parts["added"] = self.added.parts()
         if isinstance(estimator, TreeClassifier):
             tensors["lams"] = estimator.lams_
             parts["tree"] = estimator.tree_.parts()
@@ -307,9 +317,11 @@ class TextModel(Model):
     def from_file(cls, file: ModelFile) -> Self:
         """The model that a file holds."""
         features = TextFeatures.from_parts(file.part("features")) if file.fact("text", bool) else None
-        model = cls(_rebuilt_estimator(file), features)
+        added = Groups.from_parts(file.part("added")) if "added" in file.part_headers else None
+        model = cls(_rebuilt_estimator(file), features, added)
         width = model.coef.shape[1]
-        if features and len(features.names) != width:
+        own = width if added is None else width - len(added)
+        if (features and len(features.names) != own) or (added is not None and added.n_features != own):
             raise file.error("damaged: the number of weights does not match the features")
         model.facts = _checked_facts(file)
         if "groups" in file.part_headers:

@@ -79,9 +79,18 @@ class Grouping(Settings):
         OneOf(FAMILIES, open=True, shown=_FAMILIES),
         "Groups of words (lda:50,brown:FILE), or a JSON file.",
     ] = None
-    group_weights: Annotated[Literal["sqrt", "unit"] | None, "Group weights (default: sqrt of the size)."] = (
-        None
-    )
+    group_features: Annotated[
+        str | Any | None,
+        OneOf(FAMILIES, open=True, shown=_FAMILIES),
+        Hidden,
+        "A further feature for each group of words, instead of groups.",
+    ] = None
+    most_words: Annotated[
+        int | None, AtLeast(2), Hidden, COUNT, "For group_features: drop larger groups (default: 49 for brown)."
+    ] = None
+    group_weights: Annotated[
+        Literal["sqrt", "unit"] | None, Hidden, "Group weights (default: sqrt of the size)."
+    ] = None
     strengths: Annotated[str | None, "Factors per family of groups: sentence=1,brown=0.5."] = None
     neighbours: Annotated[int | None, AtLeast(1), COUNT, "Size of a group of neighbours (default: 10)."] = (
         None
@@ -92,16 +101,28 @@ class Grouping(Settings):
 
     def check(self) -> None:
         super().check()
-        parts = self.groups.split(",") if isinstance(self.groups, str) else []
-        kinds = {part.strip().partition(":")[0] for part in parts}
+        if self.groups is not None and self.group_features is not None:
+            raise SettingError(
+                "{groups} and {group_features} use the same structure in two ways: give only one of them"
+            )
+        if self.most_words is not None and self.group_features is None:
+            raise SettingError("{most_words} needs {group_features}")
+        kinds = _kinds(self.groups)
+        either = kinds | _kinds(self.group_features)
         for name, kind in _NEEDS.items():
-            if getattr(self, name) is not None and kind not in kinds:
+            if getattr(self, name) is not None and kind not in either:
                 raise SettingError(f"{{{name}}} needs {{groups}} {kind}")
         for name in ("group_weights", "strengths"):
             if getattr(self, name) is not None and not kinds:
                 raise SettingError(f"{{{name}}} needs {{groups}} made from the text")
         if self.parses is not None and self.parser is not None:
             raise SettingError("{parses} and {parser} both provide the trees: give only one of them")
+
+
+def _kinds(families: Any) -> set[str]:
+    """The families that a setting names."""
+    parts = families.split(",") if isinstance(families, str) else []
+    return {part.strip().partition(":")[0] for part in parts}
 
 
 _NEEDS = {"neighbours": "neighbours", "keep": "parse", "parses": "parse", "parser": "parse"}
@@ -201,7 +222,7 @@ class _Linear(_Weighted):
     regression: Annotated[bool, "Labels are numbers: fit a regressor."] = False
     rho: Annotated[float | None, Above(0), AMOUNT, "For admm: penalty parameter (default: adapted)."] = None
     change_tol: Annotated[
-        float | None, Above(0), Below(1), "For admm: also stop when w changes by less than this share."
+        float | None, Above(0), Below(1), Hidden, "For admm: also stop when w changes by less than this share."
     ] = None
 
 
