@@ -1,5 +1,7 @@
 """Groups of words as features: against plain sums, and from the command line's settings to a file and back."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -19,9 +21,9 @@ WORDS = ["good", "fun", "great", "dull", "bad"]
 def own(tmp_path):
     """A file of two groups."""
     path = tmp_path / "own.json"
-    path.write_text(
-        '{"groups": [{"name": "joy", "members": ["good", "fun", "great"]}, {"name": "bore", "members": ["dull", "bad"]}]}'
-    )
+    named = {"joy": ["good", "fun", "great"], "bore": ["dull", "bad"]}
+    groups = [{"name": name, "members": members} for name, members in named.items()]
+    path.write_text(json.dumps({"groups": groups}))
     return str(path)
 
 

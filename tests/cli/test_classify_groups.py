@@ -102,6 +102,16 @@ def test_penalties_by_default(fit):
     assert "λ = 0.02, ℓ1 = 0.2" in said
 
 
+def test_composite_penalties_by_name(fit, tmp_path):
+    own = tmp_path / "own.json"
+    lists = [["object", "objects"], ["statement", "value", "name"]]
+    own.write_text(json.dumps({"groups": [{"name": words[0], "members": words} for words in lists]}))
+    for name, said in {"l2/l1": "ℓ2/ℓ1", "l1.5/linf": "ℓ1.5/ℓ∞", "l1/l2": "ℓ1/ℓ2"}.items():
+        told = fit("--groups", own, "--penalty", name)[0]  # λ is chosen
+        assert told["penalty"].startswith(f"composite {said}, 2 groups, λ = ")
+        assert told["converged"]
+
+
 def test_admm_finds_what_coordinate_descent_finds(fit):
     strength = ["--groups", "lda:4", "--lam", 0.05, "--l1", 0.5, "--l2", 1]
     by_descent = fit(*strength)[0]

@@ -11,7 +11,7 @@ import numpy as np
 from spinney.classify.documents import Data
 from spinney.classify.tuning import Tuned, tune
 from spinney.errors import SettingError
-from spinney.optim import PENALTIES
+from spinney.optim.vocabulary import kind_named
 from spinney.structure import Groups
 
 _TRIALS = 30
@@ -84,7 +84,7 @@ def default_space(
 ) -> dict[str, Sequence[float]]:
     """The search space: the values of a grid or, for the other searches, the range that they span."""
     space: dict[str, Sequence[float]] = {}
-    for name in PENALTIES[penalty].knobs:
+    for name in _knobs(penalty):
         if name not in _VALUES:
             continue
         values = _VALUES[name]
@@ -97,7 +97,8 @@ def default_space(
 
 
 def _knobs(penalty: Any) -> tuple[str, ...]:
-    return PENALTIES[penalty].knobs if isinstance(penalty, str) and penalty in PENALTIES else ()
+    kind = kind_named(penalty) if isinstance(penalty, str) else None
+    return () if kind is None else kind.knobs
 
 
 def _rounded(value: float) -> float:

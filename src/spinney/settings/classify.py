@@ -86,7 +86,11 @@ class Grouping(Settings):
         "A further feature for each group of words, instead of groups.",
     ] = None
     most_words: Annotated[
-        int | None, AtLeast(2), Hidden, COUNT, "For group_features: drop larger groups (default: 49 for brown)."
+        int | None,
+        AtLeast(2),
+        Hidden,
+        COUNT,
+        "For group_features: drop larger groups (default: 49 for brown).",
     ] = None
     group_weights: Annotated[
         Literal["sqrt", "unit"] | None, Hidden, "Group weights (default: sqrt of the size)."
@@ -222,7 +226,11 @@ class _Linear(_Weighted):
     regression: Annotated[bool, "Labels are numbers: fit a regressor."] = False
     rho: Annotated[float | None, Above(0), AMOUNT, "For admm: penalty parameter (default: adapted)."] = None
     change_tol: Annotated[
-        float | None, Above(0), Below(1), Hidden, "For admm: also stop when w changes by less than this share."
+        float | None,
+        Above(0),
+        Below(1),
+        Hidden,
+        "For admm: also stop when w changes by less than this share.",
     ] = None
 
 
