@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,8 @@ from spinney.structure import Groups
 class Data:
     """A matrix and its targets, optionally with groups of columns and a development set.
 
-    ``added`` are the groups of words whose columns follow those of the features.
+    ``added`` are the groups of words whose columns follow those of the features. Where a search is to choose among
+    groups, ``alternatives`` has them by name, and ``groups`` are the first.
     """
 
     read: Inputs
@@ -42,6 +43,7 @@ class Data:
     dev_X: Any = None
     dev_y: Any = None
     added: Groups | None = None
+    alternatives: Mapping[str, Groups] = field(default_factory=dict)
 
     def matrix(self, read: Inputs) -> Any:
         """The columns of other documents."""
@@ -117,20 +119,23 @@ def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
     Only the scores of models depend on the documents that are held out (``s.dev``).
     """
     how, families, adding = reading(s), GroupSpec.of(s), GroupSpec.of(s, "group_features")
+    choices = {asked: GroupSpec.made(s, asked, "space") for asked in s.alternatives}
     read = read_documents(training_data(train), how, need_labels=True)
-    for asked in (families, adding):
+    for asked in (families, adding, *choices.values()):
         if asked is not None:
             asked.check_trees(given=read.trees is not None)
     read, held_out = _held_out(read, getattr(s, "dev", None), how, regression, s.seed)
     made = _features(read, s)
     X = made.fit_sparse(read.inputs) if made else read.inputs
 
-    def built(asked: GroupSpec | None) -> Groups | None:
-        return None if asked is None else built_groups(asked, read, how, made, X.shape[1], threads, s.seed)
+    def built(asked: GroupSpec) -> Groups:
+        return built_groups(asked, read, how, made, X.shape[1], threads, s.seed)
 
-    groups, added = built(families), built(adding)
+    alternatives = {name: built(asked) for name, asked in choices.items()}
+    groups = next(iter(alternatives.values()), None) if families is None else built(families)
+    added = None if adding is None else built(adding)
     y = _targets(read, regression, named(train))
-    data = Data(read, made, extended(X, made, added), y, groups, added=added)
+    data = Data(read, made, extended(X, made, added), y, groups, added=added, alternatives=alternatives)
     if held_out is None:
         return data
     path = named(s.dev)

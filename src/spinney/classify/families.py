@@ -65,8 +65,11 @@ class GroupSpec:
     def of(cls, s: Any, setting: str = "groups") -> Self | None:
         """The groups that a setting asks for, checked before any data are read; None without groups."""
         asked = getattr(s, setting)
-        if asked is None:
-            return None
+        return None if asked is None else cls.made(s, asked, setting)
+
+    @classmethod
+    def made(cls, s: Any, asked: Any, setting: str) -> Self:
+        """The groups that are asked for by a setting, with the options of other settings."""
         given = asked if not isinstance(asked, str | os.PathLike) else None
         families = () if given is not None else _families(os.fspath(asked), setting)
         return cls(
@@ -183,7 +186,7 @@ def built_groups(
 def _small(groups: Groups, family: Family, asked: GroupSpec) -> Groups:
     """The groups that may become features: large clusters of Brown would be like constants."""
     most = asked.most_words or (_LARGEST_CLUSTER if family.kind == "brown" else None)
-    if asked.setting == "groups" or most is None or not len(groups):
+    if asked.setting != "group_features" or most is None or not len(groups):
         return groups
     if groups.sizes.min() > most:
         what = "{most_words}: the family {name} has no group of at most {most} words"

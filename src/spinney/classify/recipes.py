@@ -156,9 +156,10 @@ def _start(init: Any) -> TextModel | None:
 
 def _checked_penalty(s: Any) -> Any:
     """The penalty of the settings, checked before any data are read."""
-    kind = s.penalty or default_penalty(s.groups)
+    grouped = s.groups is not None or bool(s.alternatives)
+    kind = s.penalty or default_penalty(grouped)
     if not isinstance(kind, Penalty):
-        offers = {"design", "matrix", "order", *(() if s.groups is None else ("groups", "tree"))}
+        offers = {"design", "matrix", "order", *(("groups", "tree") if grouped else ())}
         check_penalty(kind, offers, "a linear model", remedies=REMEDIES)
     if isinstance(kind, str):
         check_strengths(kind, s.l1, s.l2)

@@ -103,15 +103,23 @@ class Grouping(Settings):
     parses: Annotated[str | Any | None, File, "For groups parse: bracketed trees of the sentences."] = None
     parser: Annotated[str | Any | None, File, "For groups parse: a model of parse or pipeline fit."] = None
 
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """The groups among which a search is to choose."""
+        return group_alternatives(getattr(self, "space", None))
+
     def check(self) -> None:
         super().check()
+        for name in ("groups", "group_features", "strengths") if self.alternatives else ():
+            if getattr(self, name) is not None:
+                raise SettingError(f"{{space}} chooses among groups: leave out {{{name}}}")
         if self.groups is not None and self.group_features is not None:
             raise SettingError(
                 "{groups} and {group_features} use the same structure in two ways: give only one of them"
             )
         if self.most_words is not None and self.group_features is None:
             raise SettingError("{most_words} needs {group_features}")
-        kinds = _kinds(self.groups)
+        kinds = _kinds(self.groups).union(*map(_kinds, self.alternatives))
         either = kinds | _kinds(self.group_features)
         for name, kind in _NEEDS.items():
             if getattr(self, name) is not None and kind not in either:
@@ -121,6 +129,21 @@ class Grouping(Settings):
                 raise SettingError(f"{{{name}}} needs {{groups}} made from the text")
         if self.parses is not None and self.parser is not None:
             raise SettingError("{parses} and {parser} both provide the trees: give only one of them")
+
+
+def group_alternatives(space: str | None) -> tuple[str, ...]:
+    """The families of groups among which a search space lets a search choose.
+
+    Examples
+    --------
+    >>> group_alternatives("groups=sentence|lda:50,brown; lam=0.1,1")
+    ('sentence', 'lda:50,brown')
+    """
+    for part in (space or "").split(";"):
+        name, _, values = part.partition("=")
+        if name.strip() == "groups":
+            return tuple(value.strip() for value in values.split("|"))
+    return ()
 
 
 def _kinds(families: Any) -> set[str]:

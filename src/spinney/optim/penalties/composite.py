@@ -112,7 +112,7 @@ class Composite(Penalty):
         w[groups.members] = np.copysign(found, inside) + 0.0  # no negative zeros
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
-        """At 0 the prox tells it; elsewhere the outer norm has a slope for each group, by which its inner norm counts."""
+        """At 0 the prox tells it; elsewhere the inner norm of each group counts by a slope of the outer norm."""
         groups, inside = self.groups, w[self.groups.members]
         norms, norm = self._by_group(inside, self.q), self._norm(inside)
         if norm == 0.0:
