@@ -266,6 +266,23 @@ def test_everything_beside_a_baseline(spinney, facts, data, tmp_path):
     assert "baseline" in out
 
 
+def test_sentence_completion(facts, spinney, refused, data, tmp_path):
+    gaps = tmp_path / "gaps.tsv"
+    gaps.write_text("the ___ and the cat\tdog\tthe\nthe ___\tox\tcat\n")
+    command = ["eval", data / "cca", "--completion", gaps, "--against", data / "svd"]
+    found = facts(*command)
+    assert (
+        found["completion"]["sentences"],
+        found["completion"]["known"],
+        found["completion"]["chance"],
+    ) == (2, 1, 0.5)
+    assert found["completion"]["accuracy"] in (0, 1)
+    assert found["significance"]["completion"]["n"] == 1
+    assert "Sentence completion" in spinney(*command)[1]
+    gaps.write_text("the ___\tox\tyak\n")
+    assert "no sentence has vectors" in refused("eval", data / "cca", "--completion", gaps)
+
+
 def test_a_model_beside_itself_is_no_better(facts, data):
     found = facts("eval", data / "pmi", "--similarity", data / "pairs.txt", "--against", data / "pmi")
     assert found["significance"]["similarity"]["pairs"]["difference"] == 0

@@ -492,6 +492,9 @@ class Evaluate(WordTests, WordsOf, Spread):
         str | None, File, "Questions of the form a is to b as c is to d (questions-words.txt, or CSV)."
     ] = None
     method: Annotated[Literal["3cosadd", "3cosmul"], "How analogies are answered."] = "3cosadd"
+    completion: Annotated[
+        str | None, File, "Sentences with ___, the right word and other candidates, separated by tabs."
+    ] = None
     sentiment: Annotated[
         tuple[str, ...], File, "Three files of labelled sentences, for training, tuning and testing."
     ] = ()
