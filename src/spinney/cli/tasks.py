@@ -211,8 +211,8 @@ TASKS: dict[str, Task] = {
                 "embed",
             ),
             "eval": show(
-                "Evaluate word similarity, analogies, categories, sentence completion, sentiment, and the perplexity of "
-                "text.",
+                "Evaluate word similarity, analogies, categories, sentence completion, sentiment, and the "
+                "perplexity of text.",
                 _EMBED.Evaluate,
                 "spinney.embed.recipes:evaluate",
                 _VECTORS,

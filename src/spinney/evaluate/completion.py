@@ -66,14 +66,16 @@ def read_completions(path: FilePath, encoding: str = "utf-8") -> list[Completion
     found = []
     for line, text in read_lines(path, encoding):
         sentence, *candidates = (part.strip() for part in text.split("\t"))
-        where = {"path": os.fspath(path), "line": line}
-        remedy = "a line has a sentence with ___, the right word and the other candidates, separated by tabs"
+        wrong = ""
         if sentence.count(GAP) != 1:
-            raise InputError(f"a sentence with {sentence.count(GAP)} gaps, not one", **where, remedy=remedy)
-        if len(candidates) < 2 or not all(candidates):
-            raise InputError("fewer than two candidates, or an empty one", **where, remedy=remedy)
-        if len(set(candidates)) < len(candidates):
-            raise InputError("a candidate stands twice", **where, remedy=remedy)
+            wrong = f"a sentence with {sentence.count(GAP)} gaps, not one"
+        elif len(candidates) < 2 or not all(candidates):
+            wrong = "fewer than two candidates, or an empty one"
+        elif len(set(candidates)) < len(candidates):
+            wrong = "a candidate stands twice"
+        if wrong:
+            remedy = "a line has a sentence with ___, the right word and other candidates, separated by tabs"
+            raise InputError(wrong, path=os.fspath(path), line=line, remedy=remedy)
         before, _, after = sentence.partition(GAP)
         found.append(Completion([*tokenize(before), *tokenize(after)], candidates[0], candidates[1:]))
     if not found:
