@@ -301,6 +301,27 @@ def test_perplexity_of_held_out_text(spinney, facts, data):
     assert "perplexity" in spinney("eval", data / "hmm", data / "dev.txt", "--against", data / "hmm")[1]
 
 
+# --------------------------------------------------------------------------------------- pictures
+
+
+def test_maps_by_tsne_and_heat_maps(facts, refused, data, tmp_path):
+    rows = facts("plot", data / "cca", tmp_path / "m.tsv", "--words", "dog,cat,the,sees", "--runs", 2)
+    assert [word for word, _, _ in rows["map"]] == ["dog", "cat", "the", "sees"]
+    assert len((tmp_path / "m.tsv").read_text().splitlines()) == 4
+    again = facts("plot", data / "cca", tmp_path / "m.tsv", "--words", "dog,cat,the,sees", "--runs", 4)
+    assert 0 <= again["divergence"] <= rows["divergence"]
+    assert "three words" in refused("plot", data / "cca", tmp_path / "m.tsv", "--words", "dog")
+    assert "--runs has no effect" in refused(
+        "plot", data / "cca", tmp_path / "m.png", "--what", "heatmap", "--runs", 2
+    )
+    pytest.importorskip("matplotlib")
+    for name, what in (("cca", "tsne"), ("sparse", "tsne"), ("sparse", "heatmap")):
+        target = tmp_path / f"{name}-{what}.png"
+        facts("plot", data / name, target, "--what", what, *(["--runs", 1] if what == "tsne" else []))
+        assert target.stat().st_size > 5000
+    assert "must be a .png" in refused("plot", data / "cca", tmp_path / "m.jpeg", "--what", "heatmap")
+
+
 # ------------------------------------------------------------------------- inspect and neighbours
 
 

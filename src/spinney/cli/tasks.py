@@ -235,6 +235,13 @@ TASKS: dict[str, Task] = {
                 _VECTORS,
                 Argument("words", "Words to look up.", several=True),
             ),
+            "plot": show(
+                "Draw words in the plane by t-SNE, or their numbers as a heat map.",
+                _EMBED.Plot,
+                "spinney.embed.plots:plot",
+                _VECTORS,
+                Argument("output", "A .png, .svg or .pdf file; .tsv for places in the plane."),
+            ),
             "export": show(
                 "Write vectors in word2vec text format, or topics as a table of topic, word and probability.",
                 Common,

@@ -532,6 +532,21 @@ class Neighbours(Common):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Plot(Common):
+    """``plot``: words in the plane, or their numbers as a heat map, as a picture."""
+
+    panel = OUTPUT
+    what: Annotated[Literal["tsne", "heatmap"], "What to draw."] = "tsne"
+    words: Annotated[tuple[str, ...] | None, "Words to draw (default: the first 60)."] = None
+    runs: Annotated[int, AtLeast(1), AtMost(1000), "Runs of t-SNE, of which the best is drawn."] = 10
+
+    def check(self) -> None:
+        super().check()
+        if self.what != "tsne":
+            self.no_effect("runs", when="unless {what} is tsne")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cluster(Common):
     """``cluster``: group words into classes by k-means."""
 
