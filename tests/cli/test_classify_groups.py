@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from spinney.classify import TextModel
+from spinney.classify import families as families_module
 from spinney.classify import model as model_module
 from spinney.corpus import sample_documents
 from spinney.structure import WordClasses, WordVectors
@@ -93,6 +94,26 @@ def test_families_from_files(fit, tmp_path):
     own.write_text(json.dumps({"groups": [{"name": "things", "members": ["object", "objects"]}]}))
     assert fit("--groups", own)[0]["groups"]["families"] == {}
     assert set(fit("--groups", f"{own},topics:{topics}")[0]["groups"]["families"]) == {"own", "topics"}
+
+
+def test_options_of_topics(fit, monkeypatch):
+    """Topics run to convergence, or for some passes; of few words or many, with function words or without."""
+    passes = []
+    learn = families_module.lda_topics
+    monkeypatch.setattr(
+        families_module, "lda_topics", lambda *a, **how: passes.append(how["iterations"]) or learn(*a, **how)
+    )
+    plain = ["--groups", "lda:4", "--lam", 0.05]
+    usual = fit(*plain)[0]["groups"]
+    few, path = fit(*plain, "--topic-words", 3, "--topic-passes", 2)
+    assert passes == [None, 2]
+    assert few["groups"]["memberships"] <= 3 * few["groups"]["total"] < usual["memberships"]
+    model = TextModel.load(path)
+    grouped = {model.names[j] for g in model.estimator.groups for j in g}
+    assert not grouped & {"the", "of", "is", "to"}
+    fit(*plain, "--topic-words", 200, "--function-words")
+    model = TextModel.load(path)
+    assert {model.names[j] for g in model.estimator.groups for j in g} & {"the", "of", "is", "to"}
 
 
 def test_penalties_by_default(fit):
@@ -213,6 +234,10 @@ def test_mistakes(refused, manual, tmp_path):
     assert "'brown' is not one of the families lda" in fails("--groups", "lda:2", "--strengths", "brown=1")
     assert "'lda=x' must be FAMILY=NUMBER" in fails("--groups", "lda:2", "--strengths", "lda=x")
     assert "--keep needs --groups parse" in fails("--groups", "lda:2", "--keep", "NP")
+    assert "--topic-passes needs --groups of topics: lda or tomotopy" in fails(
+        "--groups", "moments:2", "--topic-passes", 2
+    )
+    assert "--function-words needs --groups of topics" in fails("--groups", "sentence", "--function-words")
     assert "--neighbours needs" in fails("--groups", "lda:2", "--neighbours", 3)
     assert "rho is only for the solver" in fails("--groups", "lda:2", "--rho", 1)
     assert "change_tol is only for the solver" in fails("--groups", "lda:2", "--change-tol", 0.1)

@@ -56,6 +56,9 @@ class GroupSpec:
     weights: str
     strengths: dict[str, float]
     neighbours: int
+    topic_words: int
+    topic_passes: int | None
+    function_words: bool
     most_words: int | None
     keep: frozenset[str] | None
     parses: Any
@@ -79,6 +82,9 @@ class GroupSpec:
             s.group_weights or "sqrt",
             _strengths(s.strengths, [family.name for family in families]),
             s.neighbours or 10,
+            s.topic_words or 10,
+            s.topic_passes,
+            s.function_words,
             s.most_words,
             None if s.keep is None else frozenset(s.keep),
             s.parses,
@@ -271,7 +277,8 @@ class _Builder:
     def _topics(self, features: TextFeatures, family: Family) -> Groups:
         n = family.number or _NUMBERED[family.kind]
         counts = features.occurrences(self.read.inputs)
-        some = np.flatnonzero(topical(counts, features.names))
+        every = np.arange(counts.shape[1])
+        some = every if self.options.function_words else every[topical(counts, features.names)]
         counts, words = counts[:, some], [features.names[j] for j in some]
         if family.kind == "moments":
             from spinney.embed import MomentTopics
@@ -279,17 +286,18 @@ class _Builder:
             learned = MomentTopics(n, polish=20, threads=self.threads, random_state=self.seed)
             found = learned.fit(counts, words=words).components_
         elif family.kind == "tomotopy":  # on one thread, so that the same seed gives the same topics
-            found = lda_topics(counts, n, method="tomotopy", random_state=self.seed)
+            passes = self.options.topic_passes
+            found = lda_topics(counts, n, method="tomotopy", iterations=passes, random_state=self.seed)
         else:
-            found = lda_topics(counts, n, random_state=self.seed)
-        every = topic_groups(distinctive(found, counts), words, features, merge=False, **self._how)
-        every = every if len(every) else topic_groups(found, words, features, merge=False, **self._how)
-        groups = every.merged()
+            found = lda_topics(counts, n, iterations=self.options.topic_passes, random_state=self.seed)
+        how = {**self._how, "top": self.options.topic_words, "merge": False}
+        all_groups = topic_groups(distinctive(found, counts), words, features, **how)
+        all_groups = all_groups if len(all_groups) else topic_groups(found, words, features, **how)
+        groups = all_groups.merged()
         told = f"{family.name}: {len(groups)} groups of {n} topics"
         if len(groups) < n:
-            told += (
-                f" ({len(every) - len(groups)} merged with one of the same words, {n - len(every)} dropped)"
-            )
+            merged, dropped = len(all_groups) - len(groups), n - len(all_groups)
+            told += f" ({merged} merged with one of the same words, {dropped} dropped)"
         common = len(features.names) - len(some)
         progress.log.info(
             "%s; %d function words and words in more than a tenth of the documents left out", told, common
@@ -298,7 +306,7 @@ class _Builder:
 
     def _topics_of_file(self, features: TextFeatures, family: Family) -> Groups:
         found = topics(str(family.file))
-        return topic_groups(found.weights, found.words, features, **self._how)
+        return topic_groups(found.weights, found.words, features, top=self.options.topic_words, **self._how)
 
     def _neighbours(self, features: TextFeatures, family: Family) -> Groups:
         vectors = word_vectors(str(family.file))

@@ -96,9 +96,22 @@ class Grouping(Settings):
         Literal["sqrt", "unit"] | None, Hidden, "Group weights (default: sqrt of the size)."
     ] = None
     strengths: Annotated[str | None, "Factors per family of groups: sentence=1,brown=0.5."] = None
-    neighbours: Annotated[int | None, AtLeast(1), COUNT, "Size of a group of neighbours (default: 10)."] = (
-        None
-    )
+    neighbours: Annotated[
+        int | None, AtLeast(1), Hidden, COUNT, "Size of a group of neighbours (default: 10)."
+    ] = None
+    topic_words: Annotated[
+        int | None, AtLeast(2), Hidden, COUNT, "For groups of topics: words of a group (default: 10)."
+    ] = None
+    topic_passes: Annotated[
+        int | None,
+        AtLeast(1),
+        Hidden,
+        ROUNDS,
+        "For groups lda and tomotopy: passes (default: to convergence, 100).",
+    ] = None
+    function_words: Annotated[
+        bool, Hidden, "For groups of topics: leave function words and very common words in."
+    ] = False
     keep: Annotated[tuple[str, ...] | None, "For groups parse: keep constituents with these labels."] = None
     parses: Annotated[str | Any | None, File, "For groups parse: bracketed trees of the sentences."] = None
     parser: Annotated[str | Any | None, File, "For groups parse: a model of parse or pipeline fit."] = None
@@ -124,6 +137,9 @@ class Grouping(Settings):
         for name, kind in _NEEDS.items():
             if getattr(self, name) is not None and kind not in either:
                 raise SettingError(f"{{{name}}} needs {{groups}} {kind}")
+        for name, of in _TOPICS.items():
+            if getattr(self, name) not in (None, False) and not either & set(of):
+                raise SettingError(f"{{{name}}} needs {{groups}} of topics: {listed(of, 'or')}")
         for name in ("group_weights", "strengths"):
             if getattr(self, name) is not None and not kinds:
                 raise SettingError(f"{{{name}}} needs {{groups}} made from the text")
@@ -152,6 +168,12 @@ def _kinds(families: Any) -> set[str]:
     return {part.strip().partition(":")[0] for part in parts}
 
 
+#: Settings of topics, and the families that they are for.
+_TOPICS = {
+    "topic_words": ("lda", "tomotopy", "moments", "topics"),
+    "topic_passes": ("lda", "tomotopy"),
+    "function_words": ("lda", "tomotopy", "moments"),
+}
 _NEEDS = {"neighbours": "neighbours", "keep": "parse", "parses": "parse", "parser": "parse"}
 
 
