@@ -95,7 +95,7 @@ class Grouping(Settings):
     group_weights: Annotated[
         Literal["sqrt", "unit"] | None, Hidden, "Group weights (default: sqrt of the size)."
     ] = None
-    strengths: Annotated[str | None, "Factors per family of groups: sentence=1,brown=0.5."] = None
+    strengths: Annotated[str | None, Hidden, "Factors per family of groups: sentence=1,brown=0.5."] = None
     neighbours: Annotated[
         int | None, AtLeast(1), Hidden, COUNT, "Size of a group of neighbours (default: 10)."
     ] = None
