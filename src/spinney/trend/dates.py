@@ -57,7 +57,7 @@ def binned(times: Sequence[Time], every: Every = None) -> NDArray[Any]:
     [178, 179, 180]
     >>> dates = [date(2014, 12, 31), date(2015, 1, 1)]
     >>> [binned(dates, every).tolist() for every in ("month", "week", "year")]
-    [[24179, 24180], [105094, 105094], [2014, 2015]]
+    [[24179, 24180], [105085, 105085], [2014, 2015]]
     """
     dated = [isinstance(time, date) for time in times]
     if any(dated) and not all(dated):
@@ -100,7 +100,7 @@ def bin_label(step: Any, every: Every) -> str:
     --------
     >>> bin_label(179, 10), bin_label(24179, "month"), bin_label("2014-05-03", None)
     ('1790', '2014-12', '2014-05-03')
-    >>> bin_label(8059, "quarter"), bin_label(105094, "week")
+    >>> bin_label(8059, "quarter"), bin_label(105085, "week")
     ('2014-Q4', '2014-12-29')
     """
     if every == "week":

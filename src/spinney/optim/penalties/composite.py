@@ -52,7 +52,7 @@ class Composite(Penalty):
     5.0
     >>> penalty.prox(w, step=1.0)
     >>> w.round(3).tolist()
-    [2.325, 0.325, 3.249, 0.0]
+    [2.357, 0.357, 3.234, 0.0]
     """
 
     name: ClassVar[str] = "composite"
