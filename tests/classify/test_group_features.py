@@ -80,6 +80,8 @@ def test_numbers_have_groups_as_features_too(tmp_path):
     X, y = csr_array([[1.0, 0, 1], [0, 1, 1], [0, 0, 1], [0, 0, 2]]), ["a", "a", "b", "b"]
     model = fit((X, y), group_features=groups, lam=0.1)
     assert model.names == ["1", "2", "3", "both"]
+    several = Groups.from_lists([[0, 1], [0, 1, 2]], 3)
+    assert len(fit((X, y), group_features=several, most_words=2, lam=0.1).added) == 1
     model.save(tmp_path / "m.spinney")
     assert TextModel.load(tmp_path / "m.spinney").predict(X).tolist() == y
 

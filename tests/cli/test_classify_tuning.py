@@ -185,6 +185,7 @@ def test_mistakes(refused, manual, tmp_path):
     assert "lam is a range" in fails("--dev", 0.2, "--space", "lam=1..10")
     assert "contains lam twice" in fails("--dev", 0.2, "--space", "lam=1;lam=2")
     assert "did you mean sentence?" in fails("--dev", 0.2, "--space", "groups=lda:2|sentences")
+    assert "contains groups twice" in fails("--dev", 0.2, "--space", "groups=lda:2;groups=brown")
     assert "families separated by |" in fails("--dev", 0.2, "--space", "groups=lda:2|")
     assert "chooses among groups: leave out --groups" in fails(
         "--dev", 0.2, "--space", "groups=lda:2|brown", "--groups", "sentence"

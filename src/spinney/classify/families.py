@@ -177,10 +177,13 @@ def built_groups(
     The name of a group is prefixed with that of its family; the groups of a single file keep their names.
     """
     if families.given is not None:
-        return families.given
+        return _small(families.given, families, "given", families.most_words)
     names = features.names if features else [str(j + 1) for j in range(width)]
     builder = _Builder(families, read, how, features, names, threads, seed)
-    built = {family.name: _small(builder.built(family), family, families) for family in families.families}
+    built = {}
+    for family in families.families:
+        most = families.most_words or (_LARGEST_CLUSTER if family.kind == "brown" else None)
+        built[family.name] = _small(builder.built(family), families, family.name, most)
     for name, groups in built.items():
         if not len(groups):
             raise InputError(f"the family {name} has no groups: none of them has two words that are features")
@@ -189,14 +192,13 @@ def built_groups(
     return combined(built, strengths=families.strengths).groups
 
 
-def _small(groups: Groups, family: Family, asked: GroupSpec) -> Groups:
-    """The groups that may become features: large clusters of Brown would be like constants."""
-    most = asked.most_words or (_LARGEST_CLUSTER if family.kind == "brown" else None)
+def _small(groups: Groups, asked: GroupSpec, name: str, most: int | None) -> Groups:
+    """The groups that may become features: those of very many words would be like constants."""
     if asked.setting != "group_features" or most is None or not len(groups):
         return groups
     if groups.sizes.min() > most:
         what = "{most_words}: the family {name} has no group of at most {most} words"
-        raise SettingError(what, name=family.name, most=most)
+        raise SettingError(what, name=name, most=most)
     return groups.subset(groups.sizes <= most)
 
 

@@ -203,7 +203,7 @@ class TextModel(Model):
         return self.names_of(self.coef.shape[1])
 
     def names_of(self, width: int) -> Sequence[str]:
-        """The names of the columns of a matrix of this width: words, or numbers from 1 as in svmlight files; groups."""
+        """The names of the columns of a matrix of this width: words (or numbers, as in svmlight files), and groups."""
         more = [] if self.added is None else group_column_names(self.added)
         names = self.features.names if self.features else [str(j + 1) for j in range(width - len(more))]
         return [*names, *more] if more else names

@@ -117,10 +117,14 @@ def parsed_space(spec: str) -> dict[str, Sequence[float]]:
     {'lam': [0.01, 0.1], 'l2': (1.0, 10.0)}
     """
     space: dict[str, Sequence[float]] = {}
+    names: set[str] = set()
     for part in spec.split(";"):
         name, equals, values = (piece.strip() for piece in part.partition("="))
+        if name in names:
+            raise SettingError("{space} contains {name} twice", name=name)
+        names.add(name)
         if name == "groups" and equals:
-            if spec.count("groups") > 1 or not all(group_alternatives(spec)):
+            if not all(group_alternatives(spec)):
                 raise SettingError(
                     "{space}: groups must be families separated by |, as in groups=sentence|lda:50"
                 )
@@ -128,8 +132,6 @@ def parsed_space(spec: str) -> dict[str, Sequence[float]]:
         if name not in ("lam", "lam_ratio", "l1", "l2", "rho") or not equals:
             what = "{space}: {part} must be NAME=VALUES, where NAME is lam, lam_ratio, l1, l2, rho or groups"
             raise SettingError(what, part=repr(part.strip()))
-        if name in space:
-            raise SettingError("{space} contains {name} twice", name=name)
         ranged = ".." in values
         try:
             numbers = [float(value) for value in values.split(".." if ranged else ",")]

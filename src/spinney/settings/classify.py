@@ -219,7 +219,7 @@ class Choosing(Strength):
     trials: Annotated[
         int | None, AtLeast(1), ROUNDS, "Number of trials of random and optuna (default: 30)."
     ] = None
-    space: Annotated[str | None, 'Search space: "lam=0.01,0.1;l2=1", or "lam=0.01..1".'] = None
+    space: Annotated[str | None, 'Search space: "lam=0.1,1;l2=0.1..1;groups=lda|brown".'] = None
 
     def as_dict(self) -> dict[str, Any]:
         found = super().as_dict()
