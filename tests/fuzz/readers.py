@@ -880,7 +880,7 @@ def _specs(folder: Path) -> Attempt:
     specs: list[tuple[Callable[[str], Any], list[bytes]]] = [
         (_families, [b"parse,topics:20,sentences", b"brown:8,x.json"]),
         (lambda spec: _strengths(spec, ["parse", "topics"]), [b"parse=0.5,topics=1e-3"]),
-        (parsed_space, [b"lam=0.01,0.1;l2=1..10"]),
+        (parsed_space, [b"lam=0.01,0.1;l2=1..10", b"groups=lda:2|sentence;lam=1"]),
         (renaming, [b"0=neg,4=pos,2="]),
         (column_number, [b"12", b"text"]),
         (lambda spec: named_columns("covariates", spec), [b"a=x,b=y", b"one,two"]),

@@ -101,7 +101,7 @@ class GroupSpec:
             )
 
 
-def _families(spec: str, setting: str) -> tuple[Family, ...]:
+def _families(spec: str, setting: str = "groups") -> tuple[Family, ...]:
     if os.path.isfile(spec):  # even if its name contains commas or colons
         return (Family("file", Path(spec).stem, file=spec),)
     families = tuple(_family(item.strip(), f"{{{setting}}}") for item in spec.split(","))
