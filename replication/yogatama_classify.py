@@ -15,10 +15,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
 from grave_common import LOST, section, table, verdict
 from grave_semcor import data_folder
-from scipy.sparse import csr_array, hstack
 from spectral_common import Setting
 from studies import run_studies
 from yogatama_accuracy import PARSE, PUBLISHED, PUBLISHED_SIZE, accuracy, best
@@ -49,6 +47,7 @@ from yogatama_methods import (
 )
 
 from spinney.classify import LinearClassifier, TextModel, group_status, sentence_log_odds, tune
+from spinney.classify.group_features import with_group_columns
 from spinney.structure import Groups
 
 #: With what a topic or a cluster says as a feature more: LDA on all pairs, Brown on science (the others are lost).
@@ -166,8 +165,8 @@ def _on_the_way(setting: Setting) -> str:
 @cache
 def with_features(setting: Setting, name: str, kind: str, method: str) -> Outcome:
     """A method without groups, on the words and on one more count for each topic or small cluster."""
-    data, words = task(setting, name), feature_words(setting, name, kind)
-    X, X_dev, X_test = (hstack([M, M @ words]).tocsc() for M in (data.X, data.X_dev, data.X_test))
+    data, groups = task(setting, name), feature_groups(setting, name, kind)
+    X, X_dev, X_test = (with_group_columns(M, groups).tocsc() for M in (data.X, data.X_dev, data.X_test))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tuned = tune(
@@ -177,19 +176,12 @@ def with_features(setting: Setting, name: str, kind: str, method: str) -> Outcom
     return outcome(data, tuned, (X_dev.tocsr(), X_test.tocsr()))
 
 
-def feature_words(setting: Setting, name: str, kind: str) -> Any:
-    """The words of each new feature, a matrix (words, features) of zeros and ones."""
-    features = task(setting, name).features
+def feature_groups(setting: Setting, name: str, kind: str) -> Groups:
+    """The words of each new feature."""
     if kind == LDA:
-        groups = family(setting, name, LDA)
-    else:
-        groups = Groups.from_labels(clusters(setting, name).classes.encode(features.names))
-        groups = groups.subset(groups.sizes < LARGEST_CLUSTER)
-    sizes = np.diff(groups.ptr)
-    columns = np.repeat(np.arange(len(sizes)), sizes)
-    return csr_array(
-        (np.ones(len(columns)), (groups.members, columns)), shape=(len(features.names), len(sizes))
-    )
+        return family(setting, name, LDA)
+    groups = Groups.from_labels(clusters(setting, name).classes.encode(task(setting, name).features.names))
+    return groups.subset(groups.sizes < LARGEST_CLUSTER)
 
 
 def features(setting: Setting) -> str:
@@ -201,7 +193,7 @@ def features(setting: Setting) -> str:
             ours = {method: with_features(setting, name, kind, method) for method in PLAIN}
             thesis: Sequence[object] = PUBLISHED_FEATURES[kind].get(name, (LOST,) * 3)
             groups = [structured(setting, name, kind, ridge) for ridge in (False, True)]
-            rows.append([f"{name}, {kind}", feature_words(setting, name, kind).shape[1]])
+            rows.append([f"{name}, {kind}", len(feature_groups(setting, name, kind))])
             for method, published in zip(PLAIN, thesis):
                 rows[-1] += [f"{ours[method].test:.2f}", published]
             rows[-1] += [f"{one.test:.2f}" for one in groups] + [PUBLISHED[name][kind]]

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from spinney.classify import LinearClassifier, TextFeatures, TextModel
+from spinney.classify import model as model_module
 from spinney.classify.readout import model_groups
 from spinney.classify.selection import foremost, selection
 from spinney.errors import ModelFileError, OptionError
@@ -53,6 +55,23 @@ def test_groups_come_back(model, tmp_path):
     assert back.facts == model.facts
     assert model_groups(back) == model_groups(model)
     assert back.facts["groups"]["families"]["a"] == list(model_groups(model).families["a"])
+
+
+def test_copies_of_admm_come_back(model, tmp_path, monkeypatch):
+    model.estimator.copy_norms_ = np.array([0.0, 2.0])
+    model.note_facts(csr_array(model.matrix(TEXTS)))
+    for most in (10, 0):  # all groups are stored, or only the foremost
+        monkeypatch.setattr(model_module, "MOST_MEMBERSHIPS", most)
+        model.save(tmp_path / "m.spinney")
+        back = TextModel.load(tmp_path / "m.spinney")
+        assert model_groups(back) == model_groups(model)
+        assert model_groups(back).n_removed == 1
+    monkeypatch.setattr(model_module, "MOST_MEMBERSHIPS", 10)
+    for wrong, said in ((np.ones(3), "number of copies"), (np.array([-1.0, 1.0]), "copy_norms")):
+        model.estimator.copy_norms_ = wrong
+        model.save(tmp_path / "m.spinney")
+        with pytest.raises(ModelFileError, match=said):
+            TextModel.load(tmp_path / "m.spinney")
 
 
 def test_groups_over_other_features_are_damage(model, tmp_path):

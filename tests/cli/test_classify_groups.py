@@ -2,9 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from spinney.classify import TextModel
+from spinney.classify import families as families_module
 from spinney.classify import model as model_module
 from spinney.corpus import sample_documents
 from spinney.structure import WordClasses, WordVectors
@@ -94,11 +96,41 @@ def test_families_from_files(fit, tmp_path):
     assert set(fit("--groups", f"{own},topics:{topics}")[0]["groups"]["families"]) == {"own", "topics"}
 
 
+def test_options_of_topics(fit, monkeypatch):
+    """Topics run to convergence, or for some passes; of few words or many, with function words or without."""
+    passes = []
+    learn = families_module.lda_topics
+    monkeypatch.setattr(
+        families_module, "lda_topics", lambda *a, **how: passes.append(how["iterations"]) or learn(*a, **how)
+    )
+    plain = ["--groups", "lda:4", "--lam", 0.05]
+    usual = fit(*plain)[0]["groups"]
+    few, path = fit(*plain, "--topic-words", 3, "--topic-passes", 2)
+    assert passes == [None, 2]
+    assert few["groups"]["memberships"] <= 3 * few["groups"]["total"] < usual["memberships"]
+    model = TextModel.load(path)
+    grouped = {model.names[j] for g in model.estimator.groups for j in g}
+    assert not grouped & {"the", "of", "is", "to"}
+    fit(*plain, "--topic-words", 200, "--function-words")
+    model = TextModel.load(path)
+    assert {model.names[j] for g in model.estimator.groups for j in g} & {"the", "of", "is", "to"}
+
+
 def test_penalties_by_default(fit):
     assert fit()[0]["penalty"].startswith("elastic net")
     assert fit("--groups", "lda:3", "--penalty", "latent")[0]["penalty"].startswith("latent")
     said = fit("--groups", "sentence", "--lam", 0.02, "--l1", 0.2, "--l2", 0)[0]["penalty"]
     assert "λ = 0.02, ℓ1 = 0.2" in said
+
+
+def test_composite_penalties_by_name(fit, tmp_path):
+    own = tmp_path / "own.json"
+    lists = [["object", "objects"], ["statement", "value", "name"]]
+    own.write_text(json.dumps({"groups": [{"name": words[0], "members": words} for words in lists]}))
+    for name, said in {"l2/l1": "ℓ2/ℓ1", "l1.5/linf": "ℓ1.5/ℓ∞", "l1/l2": "ℓ1/ℓ2"}.items():
+        told = fit("--groups", own, "--penalty", name)[0]  # λ is chosen
+        assert told["penalty"].startswith(f"composite {said}, 2 groups, λ = ")
+        assert told["converged"]
 
 
 def test_admm_finds_what_coordinate_descent_finds(fit):
@@ -109,6 +141,22 @@ def test_admm_finds_what_coordinate_descent_finds(fit):
     assert by_admm["objective"] == pytest.approx(by_descent["objective"], rel=1e-3)
     told = fit(*strength, "--solver", "admm", "--rho", 1, "--max-iter", 5)[0]
     assert told["iterations"] <= 5
+
+
+def test_admm_as_in_the_thesis(fit, facts, spinney):
+    """Its stopping rule, and groups that are selected by their copies v_g: stored, and shown by inspect."""
+    how = ["--groups", "lda:4,sentence", "--lam", 0.2, "--l1", 0.1, "--l2", 0, "--solver", "admm"]
+    early = fit(*how, "--rho", 0.1, "--max-iter", 30, "--change-tol", 0.3)[0]
+    told, path = fit(*how, "--rho", 0.1, "--max-iter", 30)
+    assert early["iterations"] < told["iterations"] == 30
+    model = TextModel.load(path)
+    copies, weights = model.copy_norms, [np.any(model.coef[:, list(g)]) for g in model.estimator.groups]
+    found = facts("inspect", path, "--top", 2)["groups"]
+    assert found["n_selected"] == np.count_nonzero(copies) != sum(weights) == found["n_weighty"]
+    assert found["selected"][0]["copy_norm"] in copies
+    out = spinney("inspect", path)[1]
+    assert f"{found['n_removed']} removed, by the copies v_g of ADMM; {sum(weights)} groups have" in out
+    assert "‖v_g‖" in out
 
 
 def test_path_takes_groups(facts, manual):
@@ -186,8 +234,16 @@ def test_mistakes(refused, manual, tmp_path):
     assert "'brown' is not one of the families lda" in fails("--groups", "lda:2", "--strengths", "brown=1")
     assert "'lda=x' must be FAMILY=NUMBER" in fails("--groups", "lda:2", "--strengths", "lda=x")
     assert "--keep needs --groups parse" in fails("--groups", "lda:2", "--keep", "NP")
+    assert "--topic-passes needs --groups of topics: lda or tomotopy" in fails(
+        "--groups", "moments:2", "--topic-passes", 2
+    )
+    assert "--function-words needs --groups of topics" in fails("--groups", "sentence", "--function-words")
     assert "--neighbours needs" in fails("--groups", "lda:2", "--neighbours", 3)
     assert "rho is only for the solver" in fails("--groups", "lda:2", "--rho", 1)
+    assert "change_tol is only for the solver" in fails("--groups", "lda:2", "--change-tol", 0.1)
+    assert "--change-tol cannot be combined with --cv" in fails(
+        "--groups", "lda:2", "--cv", 2, "--solver", "admm", "--change-tol", 0.1
+    )
     numbers = tmp_path / "n.svm"
     numbers.write_text("0 1:1\n1 2:1\n")
     line = refused("fit", numbers, "--model", tmp_path / "n.spinney", "--groups", "sentence")

@@ -80,6 +80,44 @@ def test_optuna(fit):
     assert told["tuning"]["trials"] == 5
 
 
+def test_families_of_groups_are_chosen_too(fit, spinney, manual, tmp_path):
+    choices = ["sentence", "lda:3,document", "brown:8"]
+    space = f"groups={'|'.join(choices)};lam_ratio=0.3,0.1;l1=0.1"
+    told = fit("--dev", 0.3, "--space", space)
+    tried = [(trial["params"]["groups"], trial["params"]["lam_ratio"]) for trial in told["trials"]]
+    assert sorted(tried) == sorted((name, ratio) for name in choices for ratio in (0.3, 0.1))
+    chosen = told["tuning"]["chosen"]["groups"]
+    best = max(told["trials"], key=lambda trial: (trial["score"], -trial["active"]))
+    assert chosen == best["params"]["groups"]
+    assert set(told["groups"]["families"]) == {part.partition(":")[0] for part in chosen.split(",")}
+    # Alone, the chosen family gives the same model.
+    alone = fit("--dev", 0.3, "--groups", chosen, "--space", "lam_ratio=0.3,0.1;l1=0.1")
+    assert alone["objective"] == pytest.approx(told["objective"], rel=1e-3)
+    told = fit("--dev", 0.3, "--tune", "random", "--trials", 4, "--space", "groups=sentence|lda:3")
+    assert set(told["tuning"]["chosen"]) == {"groups", "lam_ratio", "l1", "l2"}
+    how = ["--model", tmp_path / "m.spinney", "--dev", manual / "dev.tsv"]
+    out = spinney("fit", manual / "train.tsv", *how, "--space", "groups=sentence|lda:3;lam_ratio=0.1;l1=0.1")[
+        1
+    ]
+    assert "tuning · chosen · groups" in out
+
+
+def test_families_by_optuna(fit):
+    pytest.importorskip("optuna")
+    told = fit(
+        "--dev",
+        0.3,
+        "--tune",
+        "optuna",
+        "--trials",
+        5,
+        "--space",
+        "groups=sentence|lda:3;lam_ratio=0.05..0.5",
+    )
+    assert told["tuning"]["chosen"]["groups"] in ("sentence", "lda:3")
+    assert {trial["params"]["groups"] for trial in told["trials"]} <= {"sentence", "lda:3"}
+
+
 def test_threads_do_not_change_the_choice(fit):
     how = ["--penalty", "elasticnet", "--dev", 0.3]
     one, two = fit(*how, "--threads", 1), fit(*how, "--threads", 2)
@@ -146,6 +184,15 @@ def test_mistakes(refused, manual, tmp_path):
     assert "both set lam" in fails("--dev", 0.2, "--space", "lam=1", "--lam", 1)
     assert "lam is a range" in fails("--dev", 0.2, "--space", "lam=1..10")
     assert "contains lam twice" in fails("--dev", 0.2, "--space", "lam=1;lam=2")
+    assert "did you mean sentence?" in fails("--dev", 0.2, "--space", "groups=lda:2|sentences")
+    assert "contains groups twice" in fails("--dev", 0.2, "--space", "groups=lda:2;groups=brown")
+    assert "families separated by |" in fails("--dev", 0.2, "--space", "groups=lda:2|")
+    assert "chooses among groups: leave out --groups" in fails(
+        "--dev", 0.2, "--space", "groups=lda:2|brown", "--groups", "sentence"
+    )
+    assert "--keep needs --groups parse" in fails(
+        "--dev", 0.2, "--space", "groups=lda:2|brown", "--keep", "NP"
+    )
     unseen = tmp_path / "unseen.tsv"
     unseen.write_text("text\tlabel\nwords\tother\n")
     assert "'other' (1 documents) was never seen" in fails("--dev", unseen)

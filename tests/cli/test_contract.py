@@ -55,6 +55,7 @@ embed eval embed.spinney --similarity pairs.csv  | similarity
 embed inspect embed.spinney  | dimensions
 embed explain embed.spinney few.txt  | explained
 embed neighbours embed.spinney the  | neighbours
+embed plot embed.spinney places.tsv --runs 1  | map, divergence
 lm fit few.txt --model lm.spinney  | tokens, parameters, seconds
 lm apply lm.spinney few.txt                                             |
 lm eval lm.spinney few.txt  | perplexity
@@ -102,7 +103,7 @@ MORE = {
     "tag": ["path", "prune", "import", "export"],
     "classify": ["path"],
     "classes": ["neighbours"],
-    "embed": ["neighbours"],
+    "embed": ["neighbours", "plot"],
     "lm": ["sample", "export"],
     "pipeline": ["import"],
     "trend": ["compare"],

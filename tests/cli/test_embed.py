@@ -266,6 +266,23 @@ def test_everything_beside_a_baseline(spinney, facts, data, tmp_path):
     assert "baseline" in out
 
 
+def test_sentence_completion(facts, spinney, refused, data, tmp_path):
+    gaps = tmp_path / "gaps.tsv"
+    gaps.write_text("the ___ and the cat\tdog\tthe\nthe ___\tox\tcat\n")
+    command = ["eval", data / "cca", "--completion", gaps, "--against", data / "svd"]
+    found = facts(*command)
+    assert (
+        found["completion"]["sentences"],
+        found["completion"]["known"],
+        found["completion"]["chance"],
+    ) == (2, 1, 0.5)
+    assert found["completion"]["accuracy"] in (0, 1)
+    assert found["significance"]["completion"]["n"] == 1
+    assert "Sentence completion" in spinney(*command)[1]
+    gaps.write_text("the ___\tox\tyak\n")
+    assert "no sentence has vectors" in refused("eval", data / "cca", "--completion", gaps)
+
+
 def test_a_model_beside_itself_is_no_better(facts, data):
     found = facts("eval", data / "pmi", "--similarity", data / "pairs.txt", "--against", data / "pmi")
     assert found["significance"]["similarity"]["pairs"]["difference"] == 0
@@ -282,6 +299,27 @@ def test_perplexity_of_held_out_text(spinney, facts, data):
     assert topics["perplexity"] < 7  # six words a topic
     assert topics["baseline"]["perplexity"] == topics["perplexity"]
     assert "perplexity" in spinney("eval", data / "hmm", data / "dev.txt", "--against", data / "hmm")[1]
+
+
+# --------------------------------------------------------------------------------------- pictures
+
+
+def test_maps_by_tsne_and_heat_maps(facts, refused, data, tmp_path):
+    rows = facts("plot", data / "cca", tmp_path / "m.tsv", "--words", "dog,cat,the,sees", "--runs", 2)
+    assert [word for word, _, _ in rows["map"]] == ["dog", "cat", "the", "sees"]
+    assert len((tmp_path / "m.tsv").read_text().splitlines()) == 4
+    again = facts("plot", data / "cca", tmp_path / "m.tsv", "--words", "dog,cat,the,sees", "--runs", 4)
+    assert 0 <= again["divergence"] <= rows["divergence"]
+    assert "three words" in refused("plot", data / "cca", tmp_path / "m.tsv", "--words", "dog")
+    assert "--runs has no effect" in refused(
+        "plot", data / "cca", tmp_path / "m.png", "--what", "heatmap", "--runs", 2
+    )
+    pytest.importorskip("matplotlib")
+    for name, what in (("cca", "tsne"), ("sparse", "tsne"), ("sparse", "heatmap")):
+        target = tmp_path / f"{name}-{what}.png"
+        facts("plot", data / name, target, "--what", what, *(["--runs", 1] if what == "tsne" else []))
+        assert target.stat().st_size > 5000
+    assert "must be a .png" in refused("plot", data / "cca", tmp_path / "m.jpeg", "--what", "heatmap")
 
 
 # ------------------------------------------------------------------------- inspect and neighbours

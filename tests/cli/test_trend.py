@@ -171,6 +171,11 @@ def test_dates_and_standard_input(facts, refused, tmp_path, monkeypatch):
     how = ["--model", tmp_path / "m", "--format", "csv", "--method", "ridge-ts", "--min-count", 1]
     facts("fit", "-", *how, "--every", "month")
     assert facts("inspect", tmp_path / "m")["labels"] == ["2014-01", "2014-02", "2014-03"]
+    weeks = ["2013-12-30", "2014-01-06", "2014-02-24"]  # Mondays
+    for unit, labels in {"week": weeks, "quarter": ["2014-Q1"], "year": ["2014"]}.items():
+        piped("\n".join([*lines, "2015-03-05,war"]) + "\n")
+        facts("fit", "-", *how, "--every", unit)
+        assert set(labels) <= set(facts("inspect", tmp_path / "m")["labels"])
     piped("\n".join(lines) + "\n")
     assert facts("fit", "-", *how)["times"] == 4
     piped("\n".join([*lines, "soon,war"]) + "\n")
@@ -284,7 +289,7 @@ def test_mistakes(refused, facts, table, tmp_path):
     assert "needs counts" in fit("--features", "tfidf")
     assert "--method must be one of adaptive" in fit("--method", "magic")
     assert "tau" in fit("--tau", -1)
-    assert "--every must be month or a whole number" in fit("--every", "week")
+    assert "--every must be week, month, quarter, year or a whole number" in fit("--every", "day")
     assert "cannot be binned by month" in fit("--every", "month")
     assert "NAME=COLUMN" in fit("--covariates", "party,,")
     assert "lower skip_top" in fit("--skip-top", 99)

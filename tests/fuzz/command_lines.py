@@ -513,7 +513,7 @@ def tiny_files(data: Path) -> dict[str, list[str]]:
         "vectors": [*named("vectors.txt"), f"v={data / 'vectors.txt'}"],
         "groups": [*named("groups.json"), "sentence", "neighbours:3", "brown:2", "lda:2"],
         "relation_groups": named("relations.json"),
-        "space": [*named("space.json"), "lam=0.1,1", "lam=0.01..1"],
+        "space": [*named("space.json"), "lam=0.1,1", "lam=0.01..1", "groups=lda:2|sentence"],
         "patterns": named("patterns.txt"),
         "vocabulary": named("words.txt"),
         "tree": [*named("tree.nwk"), "huffman"],

@@ -644,6 +644,7 @@ _PHRASES = [
     b"p1 verbobjects 2 tax pay law use 7\n"
 ]
 _DEVIANCE = [b"adjective noun class\nblind numbness acceptable\nacademic-j_bladder-n deviant\n"]
+_COMPLETIONS = [b"They drank ___ with milk.\ttea\tsand\nA ___ barks\tdog\tcat\tpen\n"]
 _LABELLED = [b"1 a joy .\n0 a bore .\n"]
 _DATED = [
     b"text,date,n\nA joy,2001-05-03,1\nA bore,2002-01-01,2.5\nso so,2003-07,3\n",
@@ -721,6 +722,7 @@ def _readers() -> dict[str, Reader]:
         "composition": Reader(_COMPOSITION, _evaluation("read_composition")),
         "phrase-pairs": Reader(_PHRASES, _evaluation("read_comparisons")),
         "deviance": Reader(_DEVIANCE, _evaluation("read_deviance")),
+        "completions": Reader(_COMPLETIONS, _evaluation("read_completions")),
         "labelled-sentences": Reader(_LABELLED, _evaluation("read_labelled_sentences")),
         "sentiment-trees": Reader(_TREES, _evaluation("read_sentiment_trees")),
     }
@@ -878,7 +880,7 @@ def _specs(folder: Path) -> Attempt:
     specs: list[tuple[Callable[[str], Any], list[bytes]]] = [
         (_families, [b"parse,topics:20,sentences", b"brown:8,x.json"]),
         (lambda spec: _strengths(spec, ["parse", "topics"]), [b"parse=0.5,topics=1e-3"]),
-        (parsed_space, [b"lam=0.01,0.1;l2=1..10"]),
+        (parsed_space, [b"lam=0.01,0.1;l2=1..10", b"groups=lda:2|sentence;lam=1"]),
         (renaming, [b"0=neg,4=pos,2="]),
         (column_number, [b"12", b"text"]),
         (lambda spec: named_columns("covariates", spec), [b"a=x,b=y", b"one,two"]),

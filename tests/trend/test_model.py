@@ -1,6 +1,6 @@
 """Text in, forecasts out: words, covariates, times, the model that bundles them, and methods compared."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from spinney.trend import (
 )
 from spinney.trend import adaptive as solvers
 from spinney.trend.covariates import Covariates
-from spinney.trend.dates import bin_label, binned, parse_time
+from spinney.trend.dates import UNITS, bin_label, binned, parse_time
 from spinney.trend.newton import Newton
 
 WORDS = ["war", "peace", "trade", "oil", "tax", "farm"]
@@ -124,8 +124,9 @@ def test_times():
     assert binned(dates, 1).tolist() == [2013, 2014, 2014]
     with pytest.raises(InputError, match="some times are dates"):
         binned([2013, date(2014, 1, 1)])
-    with pytest.raises(OptionError, match="cannot be binned by month"):
-        binned([2013], "month")
+    for unit in UNITS:
+        with pytest.raises(OptionError, match=f"cannot be binned by {unit}"):
+            binned([2013], unit)
 
 
 @given(st.integers(-3000, 3000), st.integers(1, 100))
@@ -137,6 +138,18 @@ def test_a_bin_is_called_by_its_first_year(year, every):
 @given(st.dates())
 def test_months(day):
     assert bin_label(binned([day], "month")[0], "month").zfill(7) == day.isoformat()[:7]
+
+
+@given(st.dates())
+def test_weeks_quarters_and_years(day):
+    labels = {unit: bin_label(binned([day], unit)[0], unit) for unit in UNITS}
+    monday = date.fromisoformat(labels["week"])
+    assert monday.isocalendar()[:2] == day.isocalendar()[:2]
+    assert monday.weekday() == 0
+    assert labels["quarter"] == f"{day.year}-Q{(day.month + 2) // 3}"
+    assert int(labels["year"]) == day.year
+    after = day + timedelta(days=7) if day < date.max - timedelta(days=7) else day
+    assert binned([after], "week")[0] - binned([day], "week")[0] == (after > day)
 
 
 # -------------------------------------------------------------------------------------------- the model
@@ -188,7 +201,7 @@ def test_files(models, name, tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [{"task": "poetry"}, {"every": 0}, {"every": "week"}, {"every": "month"}, {"facts": 3}, {"task": "text"}],
+    [{"task": "poetry"}, {"every": 0}, {"every": "day"}, {"every": "month"}, {"facts": 3}, {"task": "text"}],
 )
 def test_damaged_files(models, tmp_path, change):
     model, _ = models["value" if "task" in change else "text"]

@@ -5,7 +5,8 @@ import pytest
 
 import spinney
 from spinney.cli.main import run
-from spinney.trend import Documents, TimeSeriesRegressor, compare_methods, fit
+from spinney.errors import SettingError
+from spinney.trend import Documents, TimeSeriesRegressor, TimeSeriesTextModel, compare_methods, fit
 from spinney.views import as_json
 
 TEXTS = ["war war peace", "war peace", "war trade peace", "trade peace", "trade trade", "trade peace tax"] * 3
@@ -48,6 +49,28 @@ def test_a_model_is_made_again_from_its_configuration(table, tmp_path):
     again = spinney.load(tmp_path / "again")
     assert again.settings == model.settings
     np.testing.assert_array_equal(model.coef, again.coef)
+
+
+@pytest.mark.parametrize("method", ["adaptive", "sparse"])
+def test_the_settings_of_the_prior(table, method):
+    how = {"method": method, "every": 10, "init": "ridge-ts", "lam": 0.1, "min_count": 1}
+    own = fit(table, **how, floor=100.0)
+    shared = fit(table, **how, floor=100.0, shared=True)
+    assert (own.series.e_alpha_.ndim, shared.series.e_alpha_.ndim) == (2, 1)
+    # A direct fit of the estimator, which tests of its own compare with finite differences, has the same series.
+    X, steps = shared.words.sparse(TEXTS), np.array(YEARS) // 10
+    alone = TimeSeriesTextModel(method, init="ridge-ts", lam=0.1, floor=100.0, shared=True, background="all")
+    alone.fit(X, np.ones((len(TEXTS), 1)), steps)
+    assert shared.series.shared
+    np.testing.assert_allclose(shared.series.e_alpha_, alone.e_alpha_, rtol=1e-3)
+    # With κ > 0, no series is nearly free: E[α] is below −C/2 where C is nearly ½.
+    stiff = fit(table, **how, floor=100.0, kappa_sign="positive").series.e_alpha_
+    assert np.all(stiff < -0.2499)
+    for wrong in ({"value": "cost"}, {"label": "cost"}):
+        with pytest.raises(SettingError, match="shared is for models of words"):
+            fit(table, shared=True, **wrong)
+    with pytest.raises(SettingError, match="these documents have targets"):
+        fit(Documents(TEXTS, np.array(YEARS) // 10, np.array(COSTS)), shared=True)
 
 
 def test_models_do_what_the_verbs_do(table):

@@ -12,13 +12,14 @@ from spinney import progress
 from spinney.classes.incontext import TokenInContext, tokens_in_context
 from spinney.classes.model import WordClassModel
 from spinney.classes.views import class_order, class_views, relation_transitions
-from spinney.corpus import writing, writing_bytes
+from spinney.corpus import writing
 from spinney.errors import OptionError, SettingError
 from spinney.kinds import load_task
 from spinney.settings import Settings, settings_or
 from spinney.settings.classes import Plot
 from spinney.structure import WordVectors
 from spinney.structure.classviews import Floats
+from spinney.structure.pictures import has_plots, new_figure, plot_words, write_figure
 from spinney.structure.words import known_word
 from spinney.views import Facts, Table, View
 
@@ -77,7 +78,7 @@ def _map(
             colours = ["C3"] * len(words) + ["C0"] * len(tokens)  # as in the thesis: red, and blue in context
         else:
             colours = _class_colours([model.classes_of_word(word)[0][0] for word in words])
-        _plot_map(target, names, places, colours)
+        plot_words(target, names, places, colours)
         return listed, tokens
     if not target.endswith(".tsv"):
         progress.log.warning(
@@ -118,11 +119,11 @@ def _dendrogram(model: WordClassModel, target: str, s: Plot) -> list[str]:
     words = _chosen(model, vectors, s.words)
     apart = distances(vectors.rows(words), measure="hellinger")
     tree = linkage(squareform(apart, checks=False), method=s.linkage)
-    figure, axes = _figure(7, max(3.0, 0.18 * len(words)))
+    figure, axes = new_figure(7, max(3.0, 0.18 * len(words)))
     plain = [word.replace("$", r"\$") for word in words]  # no mathematics
     dendrogram(tree, ax=axes, labels=plain, orientation="left", leaf_font_size=8)
     axes.set_xlabel("Hellinger distance")
-    _write(figure, target)
+    write_figure(figure, target)
     return [words[i] for i in leaves_list(tree).tolist()]
 
 
@@ -167,28 +168,9 @@ def _class_colours(classes: Sequence[int]) -> list[str]:
     return [f"C{number[c] % 10}" for c in classes]
 
 
-def _plot_map(path: str, words: Sequence[str], places: Floats, colours: Sequence[str]) -> None:
-    """Draw words where they are."""
-    figure, axes = _figure(9, 7)
-    axes.scatter(places[:, 0], places[:, 1], s=8, c=colours)
-    for word, (x, y), colour in zip(words, places.tolist(), colours):
-        axes.annotate(
-            word,
-            (x, y),
-            xytext=(3, 2),
-            textcoords="offset points",
-            color=colour,
-            fontsize=9,
-            parse_math=False,
-        )
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_axis_off()
-    _write(figure, path)
-
-
 def _plot_transitions(path: str, matrix: Floats, order: Sequence[int], tree: bool) -> None:
     """Draw a matrix of transitions as a heat map, its classes in this order."""
-    figure, axes = _figure(8, 7)
+    figure, axes = new_figure(8, 7)
     shown = axes.imshow(np.sqrt(matrix[np.ix_(order, order)]), cmap="magma_r", interpolation="nearest")
     figure.colorbar(shown, ax=axes, label="√ probability")
     axes.set_xlabel("class of the head" if tree else "class of the word before")
@@ -196,28 +178,4 @@ def _plot_transitions(path: str, matrix: Floats, order: Sequence[int], tree: boo
     ticks = range(len(order)) if len(order) <= 80 else []  # more numbers could not be read
     axes.set_xticks(ticks, [order[i] for i in ticks], rotation=90, fontsize=6)
     axes.set_yticks(ticks, [order[i] for i in ticks], fontsize=6)
-    _write(figure, path)
-
-
-def has_plots() -> bool:
-    """Whether Matplotlib is there."""
-    from importlib.util import find_spec
-
-    return find_spec("matplotlib") is not None
-
-
-def _figure(width: float, height: float) -> tuple[Any, Any]:
-    if not has_plots():
-        raise OptionError("plots need the package matplotlib: pip install 'spinney[plots]'")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
-
-
-def _write(figure: Any, path: str) -> None:
-    ending = path.rpartition(".")[2].lower()
-    if ending not in ("png", "svg", "pdf"):
-        raise OptionError(f"a plot must be a .png, .svg or .pdf file, not {path!r}")
-    with writing_bytes(path) as file:
-        figure.savefig(file, format=ending, dpi=150)
+    write_figure(figure, path)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from spinney.classify.families import GroupSpec, built_groups
+from spinney.classify.group_features import extended
 from spinney.corpus.frames import is_frame, series_list
 from spinney.corpus.labelled import (
     InputOptions,
@@ -28,7 +29,11 @@ from spinney.structure import Groups
 
 @dataclass(frozen=True)
 class Data:
-    """A matrix and its targets, optionally with groups of columns and a development set."""
+    """A matrix and its targets, optionally with groups of columns and a development set.
+
+    ``added`` are the groups of words whose columns follow those of the features. Where a search is to choose among
+    groups, ``alternatives`` has them by name, and ``groups`` are the first.
+    """
 
     read: Inputs
     features: TextFeatures | None
@@ -37,6 +42,13 @@ class Data:
     groups: Groups | None
     dev_X: Any = None
     dev_y: Any = None
+    added: Groups | None = None
+    alternatives: Mapping[str, Groups] = field(default_factory=dict)
+
+    def matrix(self, read: Inputs) -> Any:
+        """The columns of other documents."""
+        X = self.features.sparse(read.inputs) if self.features else read.inputs
+        return extended(X, self.features, self.added)
 
     @property
     def weighting(self) -> str | None:
@@ -106,24 +118,31 @@ def prepared(train: Any, s: Any, *, regression: bool, threads: int) -> Data:
 
     Only the scores of models depend on the documents that are held out (``s.dev``).
     """
-    how, families = reading(s), GroupSpec.of(s)
+    how, families, adding = reading(s), GroupSpec.of(s), GroupSpec.of(s, "group_features")
+    choices = {asked: GroupSpec.made(s, asked, "space") for asked in s.alternatives}
     read = read_documents(training_data(train), how, need_labels=True)
-    if families is not None:
-        families.check_trees(given=read.trees is not None)
+    for asked in (families, adding, *choices.values()):
+        if asked is not None:
+            asked.check_trees(given=read.trees is not None)
     read, held_out = _held_out(read, getattr(s, "dev", None), how, regression, s.seed)
     made = _features(read, s)
     X = made.fit_sparse(read.inputs) if made else read.inputs
-    groups = (
-        None if families is None else built_groups(families, read, how, made, X.shape[1], threads, s.seed)
-    )
+
+    def built(asked: GroupSpec) -> Groups:
+        return built_groups(asked, read, how, made, X.shape[1], threads, s.seed)
+
+    alternatives = {name: built(asked) for name, asked in choices.items()}
+    groups = next(iter(alternatives.values()), None) if families is None else built(families)
+    added = None if adding is None else built(adding)
     y = _targets(read, regression, named(train))
+    data = Data(read, made, extended(X, made, added), y, groups, added=added, alternatives=alternatives)
     if held_out is None:
-        return Data(read, made, X, y, groups)
+        return data
     path = named(s.dev)
-    dev_X = made.sparse(held_out.inputs) if made else held_out.inputs
-    if dev_X.shape[1] != X.shape[1]:
-        raise InputError(f"{dev_X.shape[1]} features, but the training data have {X.shape[1]}", path=path)
-    return Data(read, made, X, y, groups, dev_X, _targets(held_out, regression, path))
+    if not made and held_out.inputs.shape[1] != X.shape[1]:
+        what = f"{held_out.inputs.shape[1]} features, but the training data have {X.shape[1]}"
+        raise InputError(what, path=path)
+    return replace(data, dev_X=data.matrix(held_out), dev_y=_targets(held_out, regression, path))
 
 
 def _held_out(

@@ -34,6 +34,7 @@ from spinney.structure.reading import topics, word_classes, word_vectors
 _NUMBERED = {"brown": 500, "lda": 100, "tomotopy": 100, "moments": 50}
 _MOST = 10_000
 _FILED = ("brown", "topics", "neighbours")
+_LARGEST_CLUSTER = 49  # words in a cluster that becomes a feature (Yogatama 2015, table 5.8: fewer than 50)
 
 
 class Family(NamedTuple):
@@ -47,30 +48,44 @@ class Family(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupSpec:
-    """The requested groups: families to build, or existing groups."""
+    """The requested groups: families to build, or existing groups; ``setting`` asked for them."""
 
+    setting: str
     families: tuple[Family, ...]
     given: Groups | None
     weights: str
     strengths: dict[str, float]
     neighbours: int
+    topic_words: int
+    topic_passes: int | None
+    function_words: bool
+    most_words: int | None
     keep: frozenset[str] | None
     parses: Any
     parser: Any
 
     @classmethod
-    def of(cls, s: Any) -> Self | None:
-        """The groups of some settings, checked before any data are read; None without groups."""
-        if s.groups is None:
-            return None
-        given = s.groups if not isinstance(s.groups, str | os.PathLike) else None
-        families = () if given is not None else _families(os.fspath(s.groups))
+    def of(cls, s: Any, setting: str = "groups") -> Self | None:
+        """The groups that a setting asks for, checked before any data are read; None without groups."""
+        asked = getattr(s, setting)
+        return None if asked is None else cls.made(s, asked, setting)
+
+    @classmethod
+    def made(cls, s: Any, asked: Any, setting: str) -> Self:
+        """The groups that are asked for by a setting, with the options of other settings."""
+        given = asked if not isinstance(asked, str | os.PathLike) else None
+        families = () if given is not None else _families(os.fspath(asked), setting)
         return cls(
+            setting,
             families,
             given,
             s.group_weights or "sqrt",
             _strengths(s.strengths, [family.name for family in families]),
             s.neighbours or 10,
+            s.topic_words or 10,
+            s.topic_passes,
+            s.function_words,
+            s.most_words,
             None if s.keep is None else frozenset(s.keep),
             s.parses,
             s.parser,
@@ -81,44 +96,44 @@ class GroupSpec:
         wanted = any(family.kind == "parse" for family in self.families)
         if wanted and not given and self.parses is None and self.parser is None:
             raise SettingError(
-                "{groups} parse needs trees: give bracketed trees as the documents, their parses as {parses}, or a "
-                "model made by parse fit as {parser}"
+                f"{{{self.setting}}} parse needs trees: give bracketed trees as the documents, their parses as "
+                "{parses}, or a model made by parse fit as {parser}"
             )
 
 
-def _families(spec: str) -> tuple[Family, ...]:
+def _families(spec: str, setting: str = "groups") -> tuple[Family, ...]:
     if os.path.isfile(spec):  # even if its name contains commas or colons
         return (Family("file", Path(spec).stem, file=spec),)
-    families = tuple(_family(item.strip()) for item in spec.split(","))
+    families = tuple(_family(item.strip(), f"{{{setting}}}") for item in spec.split(","))
     names = [family.name for family in families]
     for name in names:
         if names.count(name) > 1:
-            raise SettingError("{groups} contains {name} twice", name=name)
+            raise SettingError(f"{{{setting}}} contains {{name}} twice", name=name)
     return families
 
 
-def _family(item: str) -> Family:
+def _family(item: str, setting: str) -> Family:
     kind, colon, option = item.partition(":")
     if kind not in FAMILIES:
         if os.path.isfile(item) or item.endswith(".json"):
             return Family("file", Path(item).stem, file=_existing(item))
         meant = did_you_mean(kind, FAMILIES) or f"there are {', '.join(FAMILIES)}, or a JSON file"
-        raise SettingError("{groups}: there is no family {kind} ({meant})", kind=repr(kind), meant=meant)
+        raise SettingError(setting + ": there is no family {kind} ({meant})", kind=repr(kind), meant=meant)
     if not colon and kind in _NUMBERED:
         return Family(kind, kind)
     if not option and kind in _FILED:
-        raise SettingError("{groups}: {kind} needs a file: {kind}:FILE", kind=kind)
+        raise SettingError(setting + ": {kind} needs a file: {kind}:FILE", kind=kind)
     if colon and kind in _NUMBERED and (option.isdigit() or kind not in _FILED):
         plain = option.isascii() and option.isdigit() and len(option) <= 6
         if not plain or not 2 <= int(option) <= _MOST:
-            what = "{groups}: {item} must be {kind}:N, where N is from 2 to {most}"
+            what = setting + ": {item} must be {kind}:N, where N is from 2 to {most}"
             raise SettingError(what, item=item, kind=kind, most=f"{_MOST:,}")
         return Family(kind, kind, number=int(option))
     if kind in _FILED:
         return Family(kind, kind, file=_existing(option))
     if colon:
         raise SettingError(
-            "{groups}: {kind} takes no value, so {item} is not valid", kind=kind, item=repr(item)
+            setting + ": {kind} takes no value, so {item} is not valid", kind=kind, item=repr(item)
         )
     return Family(kind, kind)
 
@@ -162,16 +177,29 @@ def built_groups(
     The name of a group is prefixed with that of its family; the groups of a single file keep their names.
     """
     if families.given is not None:
-        return families.given
+        return _small(families.given, families, "given", families.most_words)
     names = features.names if features else [str(j + 1) for j in range(width)]
     builder = _Builder(families, read, how, features, names, threads, seed)
-    built = {family.name: builder.built(family) for family in families.families}
+    built = {}
+    for family in families.families:
+        most = families.most_words or (_LARGEST_CLUSTER if family.kind == "brown" else None)
+        built[family.name] = _small(builder.built(family), families, family.name, most)
     for name, groups in built.items():
         if not len(groups):
             raise InputError(f"the family {name} has no groups: none of them has two words that are features")
     if families.families[0].kind == "file" and len(built) == 1 and not families.strengths:
         return next(iter(built.values()))
     return combined(built, strengths=families.strengths).groups
+
+
+def _small(groups: Groups, asked: GroupSpec, name: str, most: int | None) -> Groups:
+    """The groups that may become features: those of very many words would be like constants."""
+    if asked.setting != "group_features" or most is None or not len(groups):
+        return groups
+    if groups.sizes.min() > most:
+        what = "{most_words}: the family {name} has no group of at most {most} words"
+        raise SettingError(what, name=name, most=most)
+    return groups.subset(groups.sizes <= most)
 
 
 @dataclass
@@ -190,7 +218,8 @@ class _Builder:
         if family.kind == "file":
             return Groups.read_json(str(family.file), self.names)
         if self.features is None:
-            what = "{groups} {name}: groups of words need text, but these documents are numbers"
+            setting = f"{{{self.options.setting}}}"
+            what = setting + " {name}: groups of words need text, but these documents are numbers"
             raise SettingError(what, name=family.name)
         makers: dict[str, Callable[[TextFeatures, Family], Groups]] = {
             "sentence": self._sentences,
@@ -250,7 +279,8 @@ class _Builder:
     def _topics(self, features: TextFeatures, family: Family) -> Groups:
         n = family.number or _NUMBERED[family.kind]
         counts = features.occurrences(self.read.inputs)
-        some = np.flatnonzero(topical(counts, features.names))
+        every = np.arange(counts.shape[1])
+        some = every if self.options.function_words else every[topical(counts, features.names)]
         counts, words = counts[:, some], [features.names[j] for j in some]
         if family.kind == "moments":
             from spinney.embed import MomentTopics
@@ -258,17 +288,18 @@ class _Builder:
             learned = MomentTopics(n, polish=20, threads=self.threads, random_state=self.seed)
             found = learned.fit(counts, words=words).components_
         elif family.kind == "tomotopy":  # on one thread, so that the same seed gives the same topics
-            found = lda_topics(counts, n, method="tomotopy", random_state=self.seed)
+            passes = self.options.topic_passes
+            found = lda_topics(counts, n, method="tomotopy", iterations=passes, random_state=self.seed)
         else:
-            found = lda_topics(counts, n, random_state=self.seed)
-        every = topic_groups(distinctive(found, counts), words, features, merge=False, **self._how)
-        every = every if len(every) else topic_groups(found, words, features, merge=False, **self._how)
-        groups = every.merged()
+            found = lda_topics(counts, n, iterations=self.options.topic_passes, random_state=self.seed)
+        how = {**self._how, "top": self.options.topic_words, "merge": False}
+        all_groups = topic_groups(distinctive(found, counts), words, features, **how)
+        all_groups = all_groups if len(all_groups) else topic_groups(found, words, features, **how)
+        groups = all_groups.merged()
         told = f"{family.name}: {len(groups)} groups of {n} topics"
         if len(groups) < n:
-            told += (
-                f" ({len(every) - len(groups)} merged with one of the same words, {n - len(every)} dropped)"
-            )
+            merged, dropped = len(all_groups) - len(groups), n - len(all_groups)
+            told += f" ({merged} merged with one of the same words, {dropped} dropped)"
         common = len(features.names) - len(some)
         progress.log.info(
             "%s; %d function words and words in more than a tenth of the documents left out", told, common
@@ -277,7 +308,7 @@ class _Builder:
 
     def _topics_of_file(self, features: TextFeatures, family: Family) -> Groups:
         found = topics(str(family.file))
-        return topic_groups(found.weights, found.words, features, **self._how)
+        return topic_groups(found.weights, found.words, features, top=self.options.topic_words, **self._how)
 
     def _neighbours(self, features: TextFeatures, family: Family) -> Groups:
         vectors = word_vectors(str(family.file))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 from spinney.classify.crossval import LinearClassifierCV, LinearRegressorCV
+from spinney.classify.group_features import extended, group_column_names
 from spinney.classify.group_rules import groups_in_fit
 from spinney.classify.hierarchical import TreeClassifier
 from spinney.classify.linear import LinearClassifier, LinearRegressor
@@ -61,6 +62,8 @@ class TextModel(Model):
     estimator : LinearClassifier, LinearRegressor (or their CV forms) or TreeClassifier
     features : TextFeatures, optional
         None for data that are already a matrix (svmlight files).
+    added : Groups, optional
+        Groups of these features that are features, too: see :mod:`spinney.classify.group_features`.
 
     Examples
     --------
@@ -72,9 +75,12 @@ class TextModel(Model):
     {'+': [('fun', ...)], '-': [('dull', ...)]}
     """
 
-    def __init__(self, estimator: Estimator, features: TextFeatures | None = None) -> None:
+    def __init__(
+        self, estimator: Estimator, features: TextFeatures | None = None, added: Groups | None = None
+    ) -> None:
         self.estimator = estimator
         self.features = features
+        self.added = added
         self.facts: dict[str, Any] = {}
         #: The trials of a search for strengths; not stored in files.
         self.tuned: Tuned | None = None
@@ -91,7 +97,7 @@ class TextModel(Model):
     def fit(self, inputs: Any, targets: Sequence[Any]) -> Self:
         """Learn from texts (or a matrix, without ``features``) and their labels or numbers."""
         X = self.features.fit_sparse(inputs) if self.features else inputs
-        return self.fit_matrix(X, targets)
+        return self.fit_matrix(extended(X, self.features, self.added), targets)
 
     def fit_matrix(self, X: Any, targets: Sequence[Any], init: TextModel | None = None) -> Self:
         """Learn from a feature matrix, starting from the weights of ``init`` if given.
@@ -121,7 +127,7 @@ class TextModel(Model):
             self.facts |= {name: getattr(self.estimator, attribute) for name, attribute in FACTS.items()}
             self.facts["penalty"] = self.estimator.penalty_.describe()
         if isinstance(self.estimator.groups, Groups):
-            self.facts["groups"] = _counted(self.estimator.groups, self.coef)
+            self.facts["groups"] = _counted(self.estimator.groups, self.coef, self.copy_norms)
 
     def _start_from(self, init: TextModel, width: int, targets: Sequence[Any]) -> None:
         """Carry over the weights of all features and classes that the two models share, by their names."""
@@ -144,11 +150,11 @@ class TextModel(Model):
     def matrix(self, inputs: Any) -> Any:
         """The feature matrix of texts; a matrix is returned as it is if its width matches."""
         if self.features:
-            return self.features.sparse(inputs)
-        width = self.coef.shape[1]
+            return extended(self.features.sparse(inputs), self.features, self.added)
+        width = self.coef.shape[1] - (0 if self.added is None else len(self.added))
         if inputs.shape[1] != width:
             raise InputError(f"{inputs.shape[1]} features, but the model has {width}")
-        return inputs
+        return extended(inputs, None, self.added)
 
     def predict(self, inputs: Any) -> Any:
         """Labels or numbers."""
@@ -187,13 +193,20 @@ class TextModel(Model):
         return np.atleast_2d(self.estimator.coef_)
 
     @property
+    def copy_norms(self) -> Any:
+        """The norms of the copies v_g of each group, of a model that was fitted by ADMM; else None."""
+        return getattr(self.estimator, "copy_norms_", None)
+
+    @property
     def names(self) -> Sequence[str]:
         """The names of the columns."""
         return self.names_of(self.coef.shape[1])
 
     def names_of(self, width: int) -> Sequence[str]:
-        """The names of the columns of a matrix of this width: words, or numbers from 1 as in svmlight files."""
-        return self.features.names if self.features else [str(j + 1) for j in range(width)]
+        """The names of the columns of a matrix of this width: words (or numbers, as in svmlight files), and groups."""
+        more = [] if self.added is None else group_column_names(self.added)
+        names = self.features.names if self.features else [str(j + 1) for j in range(width - len(more))]
+        return [*names, *more] if more else names
 
     @property
     def outputs(self) -> list[str]:
@@ -266,10 +279,11 @@ class TextModel(Model):
         parameters["penalty"] = PenaltySpec.stored(estimator.penalty)
         if isinstance(estimator.class_weight, Mapping):
             parameters["class_weight"] = {str(key): float(of) for key, of in estimator.class_weight.items()}
-        facts, groups = self.facts, estimator.groups
+        facts, groups, copy_norms = self.facts, estimator.groups, self.copy_norms
         if isinstance(groups, Groups) and len(groups.members) > MOST_MEMBERSHIPS:
-            counts = facts.get("groups") or _counted(groups, self.coef)
-            groups = _foremost(groups, self.coef)
+            counts = facts.get("groups") or _counted(groups, self.coef, copy_norms)
+            kept = _foremost(groups, self.coef, copy_norms)
+            groups, copy_norms = groups.subset(kept), None if copy_norms is None else copy_norms[kept]
             facts = {**facts, "groups": {**counts, "stored": len(groups)}}
         header = {"parameters": parameters, "facts": facts, "text": self.features is not None}
         tensors = {
@@ -286,6 +300,9 @@ class TextModel(Model):
         parts = {"features": self.features.parts()} if self.features else {}
         if isinstance(groups, Groups):
             parts["groups"] = groups.parts()
+            tensors |= {} if copy_norms is None else {"copy_norms": copy_norms}
+        if self.added is not None:
+            parts["added"] = self.added.parts()
         if isinstance(estimator, TreeClassifier):
             tensors["lams"] = estimator.lams_
             parts["tree"] = estimator.tree_.parts()
@@ -300,9 +317,11 @@ class TextModel(Model):
     def from_file(cls, file: ModelFile) -> Self:
         """The model that a file holds."""
         features = TextFeatures.from_parts(file.part("features")) if file.fact("text", bool) else None
-        model = cls(_rebuilt_estimator(file), features)
+        added = Groups.from_parts(file.part("added")) if "added" in file.part_headers else None
+        model = cls(_rebuilt_estimator(file), features, added)
         width = model.coef.shape[1]
-        if features and len(features.names) != width:
+        own = width if added is None else width - len(added)
+        if (features and len(features.names) != own) or (added is not None and added.n_features != own):
             raise file.error("damaged: the number of weights does not match the features")
         model.facts = _checked_facts(file)
         if "groups" in file.part_headers:
@@ -310,6 +329,11 @@ class TextModel(Model):
             if groups.n_features != width:
                 raise file.error(f"damaged: groups over {groups.n_features} features, but {width} weights")
             model.estimator.set_params(groups=groups)
+            if "copy_norms" in file.tensors:
+                norms = np.array(file.tensor("copy_norms", np.float64, low=0.0))
+                if len(norms) != len(groups):
+                    raise file.error("damaged: the number of copies does not match the groups")
+                model.estimator.copy_norms_ = norms
         return model
 
     # -- the contract of models -----------------------------------------------------------------------
@@ -412,26 +436,31 @@ def _tree_facts(estimator: TreeClassifier, X: Any) -> dict[str, Any]:
     }
 
 
-def _counted(groups: Groups, coef: Any) -> dict[str, Any]:
-    """The numbers of groups and members, and for each family how many groups are selected and removed."""
-    kept = selection(coef, groups).kept
-    selected = int(kept.sum())
+def _counted(groups: Groups, coef: Any, copy_norms: Any) -> dict[str, Any]:
+    """The numbers of groups and members, and for each family how many groups are selected and removed.
+
+    Where the copies of ADMM decide, also how many groups have a weight.
+    """
+    found = selection(coef, groups, copy_norms)
+    kept, selected = found.kept, int(found.kept.sum())
+    weighty = {} if copy_norms is None else {"n_weighty": int(np.count_nonzero(found.active))}
     families = {family: list(pair) for family, pair in family_counts(groups.names or (), kept).items()}
     return {
         "total": len(groups),
         "memberships": len(groups.members),
         "n_selected": selected,
         "n_removed": len(groups) - selected,
+        **weighty,
         "families": families,
     }
 
 
-def _foremost(groups: Groups, coef: Any) -> Groups:
-    """The groups that a file stores if there are too many."""
-    first, last = foremost(groups, selection(coef, groups), MOST_GROUPS)
+def _foremost(groups: Groups, coef: Any, copy_norms: Any) -> Any:
+    """Which groups a file stores if there are too many."""
+    first, last = foremost(groups, selection(coef, groups, copy_norms), MOST_GROUPS)
     kept = np.zeros(len(groups), dtype=bool)
     kept[first + last] = True
-    return groups.subset(kept)
+    return kept
 
 
 def _checked_facts(file: ModelFile) -> dict[str, Any]:
@@ -445,7 +474,7 @@ def _checked_facts(file: ModelFile) -> dict[str, Any]:
 
 def _are_counts(counts: dict[str, Any]) -> bool:
     names = ("total", "memberships", "n_selected", "n_removed")
-    numbers = [counts.get("stored", 0), *(counts.get(name) for name in names)]
+    numbers = [counts.get("stored", 0), counts.get("n_weighty", 0), *(counts.get(name) for name in names)]
     families = counts.get("families")
     if not isinstance(families, dict):
         return False

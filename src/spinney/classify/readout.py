@@ -109,7 +109,10 @@ def _rows(model: TextModel) -> Floats:
 
 @dataclass(frozen=True)
 class GroupView:
-    """A group: the norm of its weights, how many of its members have a non-zero weight, and its strongest words."""
+    """A group: the norm of its weights, how many of its members have a non-zero weight, and its strongest words.
+
+    ``copy_norm`` is ‖v_g‖ of a model that was fitted by ADMM.
+    """
 
     name: str
     size: int
@@ -117,17 +120,22 @@ class GroupView:
     norm: float
     active: int
     words: list[Word]
+    copy_norm: float | None = None
 
 
 @dataclass(frozen=True)
 class GroupStatus:
-    """How many groups a model selected and removed, in total and by family, and the first of both."""
+    """How many groups a model selected and removed, in total and by family, and the first of both.
+
+    Where the copies v_g of ADMM decide, ``weighty`` is the number of groups with a non-zero weight.
+    """
 
     n_selected: int
     n_removed: int
     families: dict[str, tuple[int, int]]
     selected: list[GroupView]
     removed: list[GroupView]
+    weighty: int | None = None
 
 
 def group_status(
@@ -168,11 +176,7 @@ def group_status(
     ({'topic': (1, 1)}, [Word(word='fun', weight=3.0, label='+'), Word(word='plot', weight=0.0, label='-')],
      'topic: law')
     """
-    found = selection(coef, groups)
-    if copy_norms is not None:
-        if len(copy_norms) != len(found.norms):
-            raise OptionError(f"{len(copy_norms)} norms of copies for {len(found.norms)} groups")
-        found = found._replace(kept=np.asarray(copy_norms) > 0)
+    found = selection(coef, groups, copy_norms)
     squares = np.einsum("ij,ij->j", coef, coef)
     called = getattr(groups, "names", None)
 
@@ -182,7 +186,8 @@ def group_status(
         name = called[g] if called else f"group {g}"
         said = _said(coef[:, best], [names[j] for j in best], outputs)
         numbers = float(groups.weights[g]), float(found.norms[g]), int(found.active[g])
-        return GroupView(name, len(members), *numbers, list(said))
+        copied = None if copy_norms is None else float(copy_norms[g])
+        return GroupView(name, len(members), *numbers, list(said), copied)
 
     selected, removed = foremost(groups, found, top)
     n_selected = int(found.kept.sum())
@@ -192,12 +197,14 @@ def group_status(
         family_counts(called or (), found.kept),
         [view(g) for g in selected],
         [view(g) for g in removed],
+        None if copy_norms is None else int(np.count_nonzero(found.active)),
     )
 
 
 def model_groups(model: TextModel, *, top: int = 20, words: int = 10) -> GroupStatus | None:
     """:func:`group_status` of the groups that a model was trained with; None without groups.
 
+    Groups of a model that was fitted by ADMM are selected and removed by their copies v_g, as in Yogatama 2015.
     A model file with very many groups stores only some of them (see :meth:`TextModel.contents`); the counts are still
     those of all groups.
 
@@ -210,12 +217,16 @@ def model_groups(model: TextModel, *, top: int = 20, words: int = 10) -> GroupSt
     groups: Any = model.estimator.groups  # a text model has made them of any rule
     if groups is None:
         return None
-    status = group_status(model.coef, groups, model.names, model.outputs, top=top, words=words)
+    status = group_status(
+        model.coef, groups, model.names, model.outputs, top=top, words=words, copy_norms=model.copy_norms
+    )
     counts = model.facts.get("groups", {})
     if "stored" not in counts:
         return status
     families = {family: (selected, removed) for family, (selected, removed) in counts["families"].items()}
-    return replace(status, n_selected=counts["n_selected"], n_removed=counts["n_removed"], families=families)
+    weighty = counts.get("n_weighty")
+    numbers = {"n_selected": counts["n_selected"], "n_removed": counts["n_removed"], "weighty": weighty}
+    return replace(status, **numbers, families=families)
 
 
 def _said(coef: Floats, names: Iterable[str], outputs: Sequence[str]) -> Iterator[Word]:

@@ -79,7 +79,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     if tied and strengths["lam_ratio"] is not None:
         _set_by_ratio(estimator, tied, data)
     begun = time.perf_counter()
-    model = TextModel(estimator, data.features)
+    model = TextModel(estimator, data.features, data.added)
     choice: Chosen | None = None
     try:
         if search is not None:
@@ -139,7 +139,7 @@ def _fit_with_unlabelled(model: TextModel, s: Any, data: Data) -> None:
         raise InputError(
             "one of text and numbers, the labelled documents the other", path=named(s.unlabelled)
         )
-    X = data.features.sparse(read.inputs) if data.features else read.inputs
+    X = data.matrix(read)
     use, tried = chosen_use(model.estimator, data, X, s.criterion, s.criterion_strength, s.seed, s.clusters)
     taught = fitted(model.estimator, use, data.X, data.y, X, s.seed, s.clusters)
     if taught.sample_weight_ is not None:
@@ -156,9 +156,10 @@ def _start(init: Any) -> TextModel | None:
 
 def _checked_penalty(s: Any) -> Any:
     """The penalty of the settings, checked before any data are read."""
-    kind = s.penalty or default_penalty(s.groups)
+    grouped = s.groups is not None or bool(s.alternatives)
+    kind = s.penalty or default_penalty(grouped)
     if not isinstance(kind, Penalty):
-        offers = {"design", "matrix", "order", *(() if s.groups is None else ("groups", "tree"))}
+        offers = {"design", "matrix", "order", *(("groups", "tree") if grouped else ())}
         check_penalty(kind, offers, "a linear model", remedies=REMEDIES)
     if isinstance(kind, str):
         check_strengths(kind, s.l1, s.l2)
@@ -187,7 +188,7 @@ def _estimator(
 ) -> Any:
     parameters = _parameters(s, kind, data, given, tied, threads)
     kind_of = LinearRegressor if s.regression else LinearClassifier
-    return kind_of(**parameters, rho=s.rho, loss=s.loss)
+    return kind_of(**parameters, rho=s.rho, change_tol=s.change_tol, loss=s.loss)
 
 
 # ------------------------------------------------------------------------------------------- trees of classes
@@ -230,7 +231,7 @@ def path(train: Any, settings: Settings | None = None, **given: Any) -> PathView
     tied = ties(kind, s.penalty is not None, data, strengths)
     estimator = _estimator(s, kind, data, strengths, tied, workers)
     points = estimator.path(data.X, data.y, n=s.points, ratio=s.ratio, tied=tied)
-    model = TextModel(estimator, data.features)
+    model = TextModel(estimator, data.features, data.added)
     measure = "accuracy" if model.is_classifier else "r2"
     scores = {}
     for of, X, y in (("dev", data.dev_X, data.dev_y), ("training", data.X, data.y)):

@@ -23,8 +23,11 @@ class Selection(NamedTuple):
     kept: NDArray[np.bool_]
 
 
-def selection(coef: Floats, groups: GroupArrays) -> Selection:
+def selection(coef: Floats, groups: GroupArrays, copy_norms: Floats | None = None) -> Selection:
     """The norms and active members of groups, which must not be empty; ``coef`` has one row per output.
+
+    A group is selected if any of its weights is not 0; with the norms of ADMM's copies v_g, if its v_g is not 0
+    (Yogatama 2015, §5.4.3), whatever its weights are.
 
     Examples
     --------
@@ -32,6 +35,8 @@ def selection(coef: Floats, groups: GroupArrays) -> Selection:
     >>> selection(np.array([[3.0, 4.0, 0.0]]), Groups.from_lists([[0, 1], [2]], 3))
     Selection(norms=array([5., 0.]), active=array([2, 0]), kept=array([ True, False]))
     """
+    if copy_norms is not None and len(copy_norms) != len(groups.ptr) - 1:
+        raise OptionError(f"{len(copy_norms)} norms of copies for {len(groups.ptr) - 1} groups")
     if groups.n_features != coef.shape[1]:
         raise OptionError(f"groups over {groups.n_features} features, but a model with {coef.shape[1]}")
     starts = groups.ptr[:-1]
@@ -42,7 +47,9 @@ def selection(coef: Floats, groups: GroupArrays) -> Selection:
     # No group is empty: reduceat would take the first member of the next one.
     norms = np.sqrt(np.add.reduceat(squares[groups.members], starts))
     active = np.add.reduceat(used[groups.members], starts, dtype=np.int64)
-    return Selection(norms, active, active > 0)  # not by norm, since the squares of tiny weights are 0
+    # Not by the norms of weights, since the squares of tiny ones are 0.
+    kept = active > 0 if copy_norms is None else np.asarray(copy_norms) > 0
+    return Selection(norms, active, kept)
 
 
 def foremost(groups: GroupArrays, found: Selection, top: int) -> tuple[list[int], list[int]]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from spinney.classify.documents import Data
-from spinney.classify.tuning import Tuned, tune
+from spinney.classify.tuning import Trial, Tuned, tune
 from spinney.errors import SettingError
-from spinney.optim import PENALTIES
+from spinney.optim.vocabulary import kind_named
+from spinney.settings.classify import group_alternatives
 from spinney.structure import Groups
 
 _TRIALS = 30
@@ -24,6 +25,8 @@ _VALUES = {
 #: For overlapping groups: targets of λ times the total weight of the groups of a word, averaged over words.
 #: For tf-idf the largest is too strong, and slow.
 _BURDENS = [0.005, 0.05, 0.5, 5.0]
+#: Where a search chooses among families of groups: λ as a share of the λ that empties the model.
+_RATIOS = [0.3, 0.1, 0.03, 0.01]
 #: Default strengths of a penalty on overlapping groups.
 _ASSUMED = {"lam": 0.05, "l1": 0.3, "l2": 1.0}
 
@@ -46,9 +49,9 @@ def _burden(groups: Groups | None) -> float:
     return float(groups.weights @ groups.sizes) / max(int((groups.overlap_counts > 0).sum()), 1) or 1.0
 
 
-def default_penalty(groups: Any) -> str:
+def default_penalty(grouped: bool) -> str:
     """The penalty where none is named: an elastic net, or overlapping groups."""
-    return "elasticnet" if groups is None else "overlap"
+    return "overlap" if grouped else "elasticnet"
 
 
 def ties(penalty: Any, named: bool, data: Data, given: Mapping[str, float | None]) -> dict[str, float]:
@@ -84,7 +87,7 @@ def default_space(
 ) -> dict[str, Sequence[float]]:
     """The search space: the values of a grid or, for the other searches, the range that they span."""
     space: dict[str, Sequence[float]] = {}
-    for name in PENALTIES[penalty].knobs:
+    for name in _knobs(penalty):
         if name not in _VALUES:
             continue
         values = _VALUES[name]
@@ -97,7 +100,8 @@ def default_space(
 
 
 def _knobs(penalty: Any) -> tuple[str, ...]:
-    return PENALTIES[penalty].knobs if isinstance(penalty, str) and penalty in PENALTIES else ()
+    kind = kind_named(penalty) if isinstance(penalty, str) else None
+    return () if kind is None else kind.knobs
 
 
 def _rounded(value: float) -> float:
@@ -105,7 +109,7 @@ def _rounded(value: float) -> float:
 
 
 def parsed_space(spec: str) -> dict[str, Sequence[float]]:
-    """The values or ranges of a text such as ``lam=0.01,0.1;l2=1..10``.
+    """The values or ranges of a text such as ``lam=0.01,0.1;l2=1..10``; groups are left out.
 
     Examples
     --------
@@ -113,13 +117,21 @@ def parsed_space(spec: str) -> dict[str, Sequence[float]]:
     {'lam': [0.01, 0.1], 'l2': (1.0, 10.0)}
     """
     space: dict[str, Sequence[float]] = {}
+    names: set[str] = set()
     for part in spec.split(";"):
         name, equals, values = (piece.strip() for piece in part.partition("="))
-        if name not in ("lam", "lam_ratio", "l1", "l2", "rho") or not equals:
-            what = "{space}: {part} must be NAME=VALUES, where NAME is lam, lam_ratio, l1, l2 or rho"
-            raise SettingError(what, part=repr(part.strip()))
-        if name in space:
+        if name in names:
             raise SettingError("{space} contains {name} twice", name=name)
+        names.add(name)
+        if name == "groups" and equals:
+            if not all(group_alternatives(spec)):
+                raise SettingError(
+                    "{space}: groups must be families separated by |, as in groups=sentence|lda:50"
+                )
+            continue
+        if name not in ("lam", "lam_ratio", "l1", "l2", "rho") or not equals:
+            what = "{space}: {part} must be NAME=VALUES, where NAME is lam, lam_ratio, l1, l2, rho or groups"
+            raise SettingError(what, part=repr(part.strip()))
         ranged = ".." in values
         try:
             numbers = [float(value) for value in values.split(".." if ranged else ",")]
@@ -136,7 +148,7 @@ def parsed_space(spec: str) -> dict[str, Sequence[float]]:
 
 @dataclass(frozen=True)
 class Search:
-    """How to choose strengths: the search method, the number of trials, and the search space."""
+    """How to choose strengths and groups: the search method, the number of trials, and the strengths to try."""
 
     method: str
     trials: int | None
@@ -151,12 +163,13 @@ class Search:
             return None
         method = s.tune or "grid"
         trials = None if method == "grid" else s.trials or _TRIALS
-        return cls(method, trials, None if s.space is None else parsed_space(s.space))
+        return cls(method, trials, (parsed_space(s.space) or None) if s.space is not None else None)
 
     def space_for(
         self, penalty: str, data: Data, given: Mapping[str, float | None]
-    ) -> dict[str, Sequence[float]]:
+    ) -> dict[str, Sequence[Any]]:
         """The search space of a penalty, without the strengths that the user gave."""
+        choices = {"groups": list(data.alternatives.values())} if data.alternatives else {}
         fixed = [name for name, value in given.items() if value is not None]
         if self.space is not None:
             for name in fixed:
@@ -164,17 +177,21 @@ class Search:
                     raise SettingError(
                         f"{{{name}}} and {{space}} both set {name}: give only one of them", name=name
                     )
-            return dict(self.space)
+            return {**choices, **self.space}
         fixed += ["lam"] if "lam_ratio" in fixed else []
         space = default_space(penalty, data.weighting, data.groups, self.method)
+        if choices:  # families differ in how many groups hold a word: λ means the same only as a share
+            lam = _RATIOS if self.method == "grid" else (_RATIOS[-1], _RATIOS[0])
+            fixed += ["lam_ratio"] if "lam" in fixed else ["lam"]
+            space = {**space, "lam_ratio": lam}
         left = {name: values for name, values in space.items() if name not in fixed}
         if not left:
             what = "the penalty {name} has no strengths left to tune: give {space}, or leave out {dev}"
             raise SettingError(what, name=penalty)
-        return left
+        return {**choices, **left}
 
     def run(
-        self, estimator: Any, space: Mapping[str, Sequence[float]], data: Data, *, threads: int, seed: int
+        self, estimator: Any, space: Mapping[str, Sequence[Any]], data: Data, *, threads: int, seed: int
     ) -> Tuned:
         """Run the search; the best fit on the development set, ties going to the sparsest.
 
@@ -198,7 +215,18 @@ class Search:
             random_state=seed,
         )
         tuned.estimator.set_params(**exact, warm_start=True)
-        return tuned
+        return _with_names(tuned, data.alternatives)
+
+
+def _with_names(tuned: Tuned, alternatives: Mapping[str, Groups]) -> Tuned:
+    """The outcome with groups by their names."""
+    called = {id(groups): name for name, groups in alternatives.items()}
+
+    def named(trial: Trial) -> Trial:
+        params = {name: called.get(id(value), value) for name, value in trial.params.items()}
+        return trial._replace(params=params)
+
+    return replace(tuned, best=named(tuned.best), trials=[named(trial) for trial in tuned.trials])
 
 
 def tuning_facts(search: Search, tuned: Tuned, data: Data) -> dict[str, Any]:

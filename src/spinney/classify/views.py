@@ -196,14 +196,22 @@ def size_text(size: ModelSize) -> str:
 def group_views(model: TextModel, status: GroupStatus) -> list[View]:
     """How many groups were selected and removed, and the first of both with their words."""
     marks = Marks(model)
-    views: list[View] = [Note(f"{status.n_selected:,} groups selected, {status.n_removed:,} removed.")]
+    by_copies = status.weighty is not None
+    said = f"{status.n_selected:,} groups selected, {status.n_removed:,} removed"
+    if by_copies:
+        said += f", by the copies v_g of ADMM; {status.weighty:,} groups have non-zero weights w"
+    views: list[View] = [Note(f"{said}.")]
     if status.families:
         counts = [[family, *pair] for family, pair in status.families.items()]
         views.append(Table("", "Families of groups", ["family", "selected", "removed"], counts))
-    selected = [[v.name, marks.group(v), v.norm, v.active, v.size] for v in status.selected]
+    copied = ["‖v_g‖"] if by_copies else []
+    selected = [
+        [v.name, marks.group(v), *([v.copy_norm] if by_copies else []), v.norm, v.active, v.size]
+        for v in status.selected
+    ]
     removed = [[v.name, marks.group(v), v.weight, v.size] for v in status.removed]
     title = f"Selected, by norm{_first_of(len(selected), status.n_selected)}"
-    views.append(Table("", title, ["group", "words", "norm", "active", "size"], selected))
+    views.append(Table("", title, ["group", "words", *copied, "norm", "active", "size"], selected))
     title = f"Removed, by weight in the penalty{_first_of(len(removed), status.n_removed)}"
     views.append(Table("", title, ["group", "words", "weight", "size"], removed))
     counts_of = model.facts.get("groups", {})
@@ -223,9 +231,12 @@ def _first_of(some: int, n: int) -> str:
 
 def _group_facts(status: GroupStatus) -> dict[str, Any]:
     def facts(view: GroupView) -> dict[str, Any]:
-        return {**asdict(view), "words": [word._asdict() for word in view.words]}
+        known = {name: value for name, value in asdict(view).items() if value is not None}
+        return {**known, "words": [word._asdict() for word in view.words]}
 
+    weighty = {} if status.weighty is None else {"n_weighty": status.weighty}
     return {
+        **weighty,
         "n_selected": status.n_selected,
         "n_removed": status.n_removed,
         "families": {family: list(pair) for family, pair in status.families.items()},

@@ -106,6 +106,7 @@ _COMMANDS: Final = """
     classify fit manual --model x --min-count 3 --max-iter 5 --penalty group --groups pairs.json
     classify fit manual --model x --min-count 3 --max-iter 5 --penalty sparse-group --groups pairs.json
     classify fit manual --model x --min-count 3 --max-iter 5 --penalty group-linf --groups pairs.json
+    classify fit manual --model x --min-count 3 --max-iter 5 --penalty l2/l1 --groups pairs.json
     classify fit manual --model x --min-count 3 --max-iter 5 --penalty tree-l2 --groups brown:4
     classify fit manual --model x --min-count 3 --max-iter 5 --penalty tree-linf --groups brown:4 --lam-ratio 0.5
     classify fit manual --model x --min-count 3 --max-iter 5 --penalty latent --groups sentence

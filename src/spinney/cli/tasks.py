@@ -211,7 +211,8 @@ TASKS: dict[str, Task] = {
                 "embed",
             ),
             "eval": show(
-                "Evaluate word similarity, analogies, categories, sentiment, and the perplexity of text.",
+                "Evaluate word similarity, analogies, categories, sentence completion, sentiment, and the "
+                "perplexity of text.",
                 _EMBED.Evaluate,
                 "spinney.embed.recipes:evaluate",
                 _VECTORS,
@@ -233,6 +234,13 @@ TASKS: dict[str, Task] = {
                 "spinney.embed.recipes:neighbours",
                 _VECTORS,
                 Argument("words", "Words to look up.", several=True),
+            ),
+            "plot": show(
+                "Draw words in the plane by t-SNE, or their numbers as a heat map.",
+                _EMBED.Plot,
+                "spinney.embed.plots:plot",
+                _VECTORS,
+                Argument("output", "A .png, .svg or .pdf file; .tsv for places in the plane."),
             ),
             "export": show(
                 "Write vectors in word2vec text format, or topics as a table of topic, word and probability.",

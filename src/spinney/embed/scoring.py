@@ -17,8 +17,10 @@ from spinney.evaluate import (
     accuracy,
     analogies,
     read_analogies,
+    read_completions,
     read_labelled_sentences,
     read_sentiment_trees,
+    sentence_completion,
     sentiment_accuracy,
     spearman_of_pairs,
 )
@@ -74,12 +76,12 @@ def load_any(path: str) -> EmbedModel | WordVectors:
 
 @spread
 def evaluated(model: EmbedModel | WordVectors, data: Any, s: Evaluate) -> list[View]:
-    """Word similarity, analogies, categories, sentiment, held-out perplexity: what is asked for."""
+    """Word similarity, analogies, categories, completion, sentiment, held-out perplexity: what is asked for."""
     pairs = [*s.similarity, *(_inside(s.similarity_folder) if s.similarity_folder else [])]
-    if data is None and not (pairs or s.analogies or s.categories or s.sentiment):
+    if data is None and not (pairs or s.analogies or s.categories or s.completion or s.sentiment):
         raise SettingError(
-            "say what to evaluate: {similarity}, {similarity_folder}, {analogies}, {categories}, {sentiment}, or "
-            "held-out text"
+            "say what to evaluate: {similarity}, {similarity_folder}, {analogies}, {categories}, {completion}, "
+            "{sentiment}, or held-out text"
         )
     tests = _Tests(s, _named(pairs), _named(s.categories), data)
     scores, items = tests.run(model)
@@ -119,7 +121,7 @@ class _Tests:
         s = self.s
         scores: dict[str, Any] = {}
         items: dict[tuple[str, ...], Any] = {}
-        if self.pairs or s.analogies or self.categories or s.sentiment:
+        if self.pairs or s.analogies or self.categories or s.completion or s.sentiment:
             vectors = model if isinstance(model, WordVectors) else model.vectors()
             if self.pairs:
                 self._similarity(vectors, scores, items)
@@ -130,6 +132,8 @@ class _Tests:
                     name: category_scores(vectors, file, self.measure, s.level, s.pos, s.linkage)
                     for name, file in self.categories.items()
                 }
+            if s.completion:
+                self._completion(vectors, scores, items, s.completion)
             if s.sentiment:
                 self._sentiment(vectors, scores, items)
         if self.data is not None:
@@ -164,6 +168,23 @@ class _Tests:
         scores["analogies"] = {"method": self.s.method, **found.as_dict()}
         answered = np.array([answer is not None for answer in found.answers])
         items["analogies",] = (answered, found.correct)
+
+    def _completion(
+        self, vectors: WordVectors, scores: dict[str, Any], items: dict[tuple[str, ...], Any], file: str
+    ) -> None:
+        sentences = read_completions(file)
+        found = sentence_completion(vectors, sentences, self.measure)
+        if not found.known.any():
+            what = "no sentence has vectors for all of its candidates and another word"
+            raise InputError(what, path=file)
+        scores["completion"] = {
+            "accuracy": found.accuracy,
+            "accuracy_of_all": found.accuracy_of_all,
+            "known": int(found.known.sum()),
+            "sentences": len(sentences),
+            "chance": float(np.mean([1 / (1 + len(one.others)) for one in sentences])),
+        }
+        items["completion",] = (found.known, found.correct)
 
     def _sentiment(
         self, vectors: WordVectors, scores: dict[str, Any], items: dict[tuple[str, ...], Any]
@@ -245,10 +266,11 @@ def _views(scores: dict[str, Any]) -> list[View]:
             for cells, row in zip(rows, other["categories"].values()):
                 cells.append(row["purity"])
         views.append(Table("", "Categorisation", ["set", *parts, *(["baseline"] if other else [])], rows))
-    if "sentiment" in scores:
-        rows = [[name.replace("_", " "), value] for name, value in scores["sentiment"].items()]
-        note = _sure(other, sure, "sentiment")
-        views.append(Table("", "Sentiment", ["", ""], rows, note=note))
+    for name in ("completion", "sentiment"):
+        if name in scores:
+            rows = [[key.replace("_", " "), value] for key, value in scores[name].items()]
+            title = {"completion": "Sentence completion", "sentiment": "Sentiment"}[name]
+            views.append(Table("", title, ["", ""], rows, note=_sure(other, sure, name)))
     plain = {key: value for key, value in scores.items() if not isinstance(value, dict)}
     if "perplexity" in scores:
         shown = plain | ({"of_baseline": other["perplexity"]} if other else {})

@@ -35,6 +35,7 @@ from spinney.evaluate.chunks import (
     tagging_scores,
 )
 from spinney.evaluate.classification import classification_scores, regression_scores
+from spinney.evaluate.completion import Completion, CompletionResult, read_completions, sentence_completion
 from spinney.evaluate.composition import (
     compose,
     composition_correlation,
@@ -101,6 +102,8 @@ __all__ = [
     "Chunk",
     "Clause",
     "ClausePair",
+    "Completion",
+    "CompletionResult",
     "Conventions",
     "JudgedPhrase",
     "LabelCounts",
@@ -164,6 +167,7 @@ __all__ = [
     "read_bless",
     "read_categories",
     "read_comparisons",
+    "read_completions",
     "read_composition",
     "read_deviance",
     "read_labelled_sentences",
@@ -172,6 +176,7 @@ __all__ = [
     "read_word_pairs",
     "regression_scores",
     "reliability",
+    "sentence_completion",
     "sentiment_accuracy",
     "similarity",
     "spearman_of_pairs",

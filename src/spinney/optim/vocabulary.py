@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from spinney.errors import OptionError, SettingError
 from spinney.optim import penalties as pen
 from spinney.optim.base import GroupArrays, Penalty, PenaltySpec, Vector
+from spinney.optim.penalties.composite import norms_of
 
 
 class Tree(NamedTuple):
@@ -145,6 +146,12 @@ def _group(spec: PenaltySpec, at: Structure) -> Penalty:
     return pen.GroupL2(spec.lam, _weight_groups(spec, at), l1=l1, l2=spec.l2)
 
 
+def _composite(spec: PenaltySpec, at: Structure) -> Penalty:
+    norms = norms_of(spec.name)
+    assert norms is not None
+    return pen.Composite(spec.lam, _weight_groups(spec, at), *norms)
+
+
 def _overlap(spec: PenaltySpec, at: Structure) -> Penalty:
     return pen.OverlappingGroups(spec.lam, _groups(spec, at), l1=spec.l1, l2=spec.l2, n_outputs=at.n_outputs)
 
@@ -208,6 +215,9 @@ PENALTIES: dict[str, Kind] = {
     "group-linf": Kind(
         lambda spec, at: pen.GroupLinf(spec.lam, _weight_groups(spec, at)), "the largest weight of each group", "groups"
     ),
+    "l2/l1": Kind(
+        _composite, "the ℓ2 norm of the ℓ1 norms of groups; so are l1/l2, l1.5/linf, … (ℓr/ℓq, q = 1, 2, inf)", "groups"
+    ),
     "tree-l2": Kind(_tree_l2, "a node of the tree is used only with its parent (ℓ2 norms)", "tree"),
     "tree-linf": Kind(_tree_linf, "a node of the tree is used only with its parent (ℓ∞ norms)", "tree"),
     "overlap": Kind(_overlap, "overlapping groups: the zero weights are a union of groups", "groups", _ALL),
@@ -225,6 +235,17 @@ PENALTIES: dict[str, Kind] = {
 }  # fmt: skip
 
 
+def kind_named(name: str) -> Kind | None:
+    """The entry of :data:`PENALTIES` for a name; every name such as ``l3/l2`` has that of ``l2/l1``.
+
+    Examples
+    --------
+    >>> kind_named("l1.5/linf").needs, kind_named("lasso") is None
+    ('groups', True)
+    """
+    return PENALTIES.get("l2/l1" if norms_of(name) else name)
+
+
 def penalty(
     spec: str | PenaltySpec | Penalty,
     structure: Structure | None = None,
@@ -238,9 +259,9 @@ def penalty(
     Parameters
     ----------
     spec
-        A name in :data:`PENALTIES`, with the strengths ``lam``, ``l1`` and ``l2``; after a colon it may say which of
-        the task's groupings is meant (``"group:pattern"``). Or a :class:`~spinney.optim.PenaltySpec`, which brings its
-        own strengths. A penalty is returned as it is.
+        A name in :data:`PENALTIES`, or ``l3/l2`` and the like, with the strengths ``lam``, ``l1`` and ``l2``; after a
+        colon it may say which of the task's groupings is meant (``"group:pattern"``). Or a
+        :class:`~spinney.optim.PenaltySpec`, which brings its own strengths. A penalty is returned as it is.
     structure
         What the task knows of its weights.
 
@@ -262,7 +283,9 @@ def penalty(
     check_penalty(spec, at.offers, at.of, groupings, at.remedies)
     if at.weights is not None and spec.name not in ("l1", "l2", "elasticnet"):
         raise OptionError(f"feature weights need the penalty l1, l2 or elasticnet, not {spec.name}")
-    made = PENALTIES[spec.name].make(spec, at)
+    kind = kind_named(spec.name)
+    assert kind is not None
+    made = kind.make(spec, at)
     return pen.NonNegative(made) if spec.nonnegative else made
 
 
@@ -277,8 +300,9 @@ def check_strengths(spec: str | PenaltySpec, l1: float | None, l2: float | None)
     spinney.errors.SettingError: l2 is not used by the penalty l1: leave it out
     """
     name = PenaltySpec.of(spec).name
+    kind = kind_named(name)
     for knob, strength in (("l1", l1), ("l2", l2)):
-        if strength and name in PENALTIES and knob not in PENALTIES[name].knobs:
+        if strength and kind is not None and knob not in kind.knobs:
             raise SettingError(f"{{{knob}}} is not used by the penalty {{name}}: leave it out", name=name)
 
 
@@ -302,7 +326,8 @@ def check_penalty(
     spinney.errors.OptionError: the penalty trace needs a design matrix, which a language model does not have
     """
     spec = PenaltySpec.of(spec)
-    if spec.name not in PENALTIES:
+    kind = kind_named(spec.name)
+    if kind is None:
         raise OptionError(
             f"there is no penalty {spec.name!r}; there are {', '.join(PENALTIES)}",
             given=spec.name,
@@ -312,7 +337,7 @@ def check_penalty(
         raise OptionError(
             f"the penalty {spec.name} was an object with its own {spec.own}, which are not stored: give it again"
         )
-    need = PENALTIES[spec.name].needs
+    need = kind.needs
     if need is not None and need not in offers:
         remedy = (remedies or {}).get(need)
         rest = f": {remedy}" if remedy else f", which {of} does not have"

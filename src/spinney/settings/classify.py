@@ -79,24 +79,67 @@ class Grouping(Settings):
         OneOf(FAMILIES, open=True, shown=_FAMILIES),
         "Groups of words (lda:50,brown:FILE), or a JSON file.",
     ] = None
-    group_weights: Annotated[Literal["sqrt", "unit"] | None, "Group weights (default: sqrt of the size)."] = (
-        None
-    )
-    strengths: Annotated[str | None, "Factors per family of groups: sentence=1,brown=0.5."] = None
-    neighbours: Annotated[int | None, AtLeast(1), COUNT, "Size of a group of neighbours (default: 10)."] = (
-        None
-    )
+    group_features: Annotated[
+        str | Any | None,
+        OneOf(FAMILIES, open=True, shown=_FAMILIES),
+        Hidden,
+        "A further feature for each group of words, instead of groups.",
+    ] = None
+    most_words: Annotated[
+        int | None,
+        AtLeast(2),
+        Hidden,
+        COUNT,
+        "For group_features: drop larger groups (default: 49 for brown).",
+    ] = None
+    group_weights: Annotated[
+        Literal["sqrt", "unit"] | None, Hidden, "Group weights (default: sqrt of the size)."
+    ] = None
+    strengths: Annotated[str | None, Hidden, "Factors per family of groups: sentence=1,brown=0.5."] = None
+    neighbours: Annotated[
+        int | None, AtLeast(1), Hidden, COUNT, "Size of a group of neighbours (default: 10)."
+    ] = None
+    topic_words: Annotated[
+        int | None, AtLeast(2), Hidden, COUNT, "For groups of topics: words of a group (default: 10)."
+    ] = None
+    topic_passes: Annotated[
+        int | None,
+        AtLeast(1),
+        Hidden,
+        ROUNDS,
+        "For groups lda and tomotopy: passes (default: to convergence, 100).",
+    ] = None
+    function_words: Annotated[
+        bool, Hidden, "For groups of topics: leave function words and very common words in."
+    ] = False
     keep: Annotated[tuple[str, ...] | None, "For groups parse: keep constituents with these labels."] = None
     parses: Annotated[str | Any | None, File, "For groups parse: bracketed trees of the sentences."] = None
     parser: Annotated[str | Any | None, File, "For groups parse: a model of parse or pipeline fit."] = None
 
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """The groups among which a search is to choose."""
+        return group_alternatives(getattr(self, "space", None))
+
     def check(self) -> None:
         super().check()
-        parts = self.groups.split(",") if isinstance(self.groups, str) else []
-        kinds = {part.strip().partition(":")[0] for part in parts}
+        for name in ("groups", "group_features", "strengths") if self.alternatives else ():
+            if getattr(self, name) is not None:
+                raise SettingError(f"{{space}} chooses among groups: leave out {{{name}}}")
+        if self.groups is not None and self.group_features is not None:
+            raise SettingError(
+                "{groups} and {group_features} use the same structure in two ways: give only one of them"
+            )
+        if self.most_words is not None and self.group_features is None:
+            raise SettingError("{most_words} needs {group_features}")
+        kinds = _kinds(self.groups).union(*map(_kinds, self.alternatives))
+        either = kinds | _kinds(self.group_features)
         for name, kind in _NEEDS.items():
-            if getattr(self, name) is not None and kind not in kinds:
+            if getattr(self, name) is not None and kind not in either:
                 raise SettingError(f"{{{name}}} needs {{groups}} {kind}")
+        for name, of in _TOPICS.items():
+            if getattr(self, name) not in (None, False) and not either & set(of):
+                raise SettingError(f"{{{name}}} needs {{groups}} of topics: {listed(of, 'or')}")
         for name in ("group_weights", "strengths"):
             if getattr(self, name) is not None and not kinds:
                 raise SettingError(f"{{{name}}} needs {{groups}} made from the text")
@@ -104,6 +147,33 @@ class Grouping(Settings):
             raise SettingError("{parses} and {parser} both provide the trees: give only one of them")
 
 
+def group_alternatives(space: str | None) -> tuple[str, ...]:
+    """The families of groups among which a search space lets a search choose.
+
+    Examples
+    --------
+    >>> group_alternatives("groups=sentence|lda:50,brown; lam=0.1,1")
+    ('sentence', 'lda:50,brown')
+    """
+    for part in (space or "").split(";"):
+        name, _, values = part.partition("=")
+        if name.strip() == "groups":
+            return tuple(value.strip() for value in values.split("|"))
+    return ()
+
+
+def _kinds(families: Any) -> set[str]:
+    """The families that a setting names."""
+    parts = families.split(",") if isinstance(families, str) else []
+    return {part.strip().partition(":")[0] for part in parts}
+
+
+#: Settings of topics, and the families that they are for.
+_TOPICS = {
+    "topic_words": ("lda", "tomotopy", "moments", "topics"),
+    "topic_passes": ("lda", "tomotopy"),
+    "function_words": ("lda", "tomotopy", "moments"),
+}
 _NEEDS = {"neighbours": "neighbours", "keep": "parse", "parses": "parse", "parser": "parse"}
 
 
@@ -149,7 +219,7 @@ class Choosing(Strength):
     trials: Annotated[
         int | None, AtLeast(1), ROUNDS, "Number of trials of random and optuna (default: 30)."
     ] = None
-    space: Annotated[str | None, 'Search space: "lam=0.01,0.1;l2=1", or "lam=0.01..1".'] = None
+    space: Annotated[str | None, 'Search space: "lam=0.1,1;l2=0.1..1;groups=lda|brown".'] = None
 
     def as_dict(self) -> dict[str, Any]:
         found = super().as_dict()
@@ -200,6 +270,13 @@ class _Linear(_Weighted):
     loss: Annotated[Literal["log", "squared-hinge"] | None, "Loss of a classifier (default: log)."] = None
     regression: Annotated[bool, "Labels are numbers: fit a regressor."] = False
     rho: Annotated[float | None, Above(0), AMOUNT, "For admm: penalty parameter (default: adapted)."] = None
+    change_tol: Annotated[
+        float | None,
+        Above(0),
+        Below(1),
+        Hidden,
+        "For admm: also stop when w changes by less than this share.",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,8 +310,9 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
             self.no_effect("lam", "lam_ratio", "cv", "l1", "l2", when="with {penalty} none")
         if self.dev is not None and self.init is not None:
             raise SettingError("{init} cannot be combined with {dev}, which fits every trial from scratch")
-        if self.cv is not None and self.rho is not None:
-            raise SettingError("{rho} cannot be combined with {cv}: choose λ with {dev}")
+        for name in ("rho", "change_tol"):
+            if self.cv is not None and getattr(self, name) is not None:
+                raise SettingError(f"{{{name}}} cannot be combined with {{cv}}: choose λ with {{dev}}")
         if self.regression and self.loss is not None:
             raise SettingError("{regression} has the squared loss: leave out {loss}")
         if self.regression and self.class_weight is not None:

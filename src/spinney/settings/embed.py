@@ -521,6 +521,9 @@ class Evaluate(WordTests, WordsOf, Spread):
         str | None, File, "Questions of the form a is to b as c is to d (questions-words.txt, or CSV)."
     ] = None
     method: Annotated[Literal["3cosadd", "3cosmul"], "How analogies are answered."] = "3cosadd"
+    completion: Annotated[
+        str | None, File, "Sentences with ___, the right word and other candidates, separated by tabs."
+    ] = None
     sentiment: Annotated[
         tuple[str, ...], File, "Three files of labelled sentences, for training, tuning and testing."
     ] = ()
@@ -555,6 +558,21 @@ class Neighbours(Common):
 
     panel = OUTPUT
     top: Annotated[int, AtLeast(1), COUNT, "Number of neighbours."] = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot(Common):
+    """``plot``: words in the plane, or their numbers as a heat map, as a picture."""
+
+    panel = OUTPUT
+    what: Annotated[Literal["tsne", "heatmap"], "What to draw."] = "tsne"
+    words: Annotated[tuple[str, ...] | None, "Words to draw (default: the first 60)."] = None
+    runs: Annotated[int, AtLeast(1), AtMost(1000), "Runs of t-SNE, of which the best is drawn."] = 10
+
+    def check(self) -> None:
+        super().check()
+        if self.what != "tsne":
+            self.no_effect("runs", when="unless {what} is tsne")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,7 +54,10 @@ class _Dated(Decoding):
     text: Annotated[str, "Column of the text; without a header, its number, counted from 0."] = "text"
     time: Annotated[str, "Column of times: whole numbers, or dates such as 2014-05-03."] = "time"
     every: Annotated[
-        int | Literal["month"] | None, AtLeast(1), COUNT, "Width of time bins: 10 turns years into decades."
+        int | Literal["week", "month", "quarter", "year"] | None,
+        AtLeast(1),
+        COUNT,
+        "Width of time bins: 10 turns years into decades.",
     ] = None
     format: Annotated[str, OneOf(("auto", *DATED)), "Format; auto chooses by the file name."] = "auto"
     header: Annotated[bool, "Whether the first line of a table names its columns."] = True
@@ -242,9 +245,12 @@ class _Noisy(_Words):
         AMOUNT,
         "Noise variance σ² (default: the squared error of the initial fit on held-out times).",
     ] = None
+    shared: Annotated[bool, "Whether all words of a covariate share a strength and a stiffness."] = False
 
     def check(self) -> None:
         super().check()
+        if self.shared and self.task != "text":
+            raise SettingError("{shared} is for models of words: leave out {value} and {label}")
         if self.noise_variance is not None and self.value is None:
             raise SettingError("{noise_variance} needs {value}: only numbers have noise")
 

@@ -12,8 +12,9 @@ import numpy as np
 from spinney.errors import InputError, SettingError, did_you_mean
 from spinney.evaluate.chunks import Scheme
 from spinney.memory import check_memory
-from spinney.optim import PENALTIES, NoPenalty
+from spinney.optim import NoPenalty
 from spinney.optim.base import Penalty, Vector
+from spinney.optim.vocabulary import kind_named
 from spinney.structure import WordClasses, WordVectors
 from spinney.structure.reading import word_classes, word_vectors
 from spinney.tagging import summary
@@ -114,7 +115,8 @@ def stated(
     loss = loss_of(data, len(names), start=start, threads=s.threads)
     chosen_by = "weights" if getattr(s, "weights", "all") == "observed" else "select"
     if chosen_by == "weights" or getattr(s, "select", None) == "mi":
-        if not isinstance(s.penalty, Penalty) and spec is not None and PENALTIES[spec.name].needs:
+        kind = None if isinstance(s.penalty, Penalty) or spec is None else kind_named(spec.name)
+        if spec is not None and kind is not None and kind.needs:
             remedy = {"weights": "use {weights} all", "select": "use {select} gain"}[chosen_by]
             raise SettingError(
                 "the penalty {name} needs the weights of all labels: " + remedy, name=spec.name

@@ -1,11 +1,11 @@
-"""Times such as 1945 or 2014-05-03 as the numbers of equal bins: years, decades, months."""
+"""Times such as 1945 or 2014-05-03 as the numbers of equal bins: decades, years, quarters, months, weeks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from datetime import date
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from spinney.errors import InputError, OptionError
 
 Time = int | date
-#: The width of a bin in units (years for dates), months of dates, or None for each time by itself.
-Every = int | Literal["month"] | None
+#: Bins of dates by name.
+Unit = Literal["week", "month", "quarter", "year"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+#: The width of a bin in units (years for dates), a bin of dates by name, or None for each time by itself.
+Every = int | Unit | None
 
 #: Times are counted in 64 bits: seconds since 1970, say, but not the digits of a card.
 _LATEST = 10**15
@@ -52,14 +55,15 @@ def binned(times: Sequence[Time], every: Every = None) -> NDArray[Any]:
     --------
     >>> binned([1789, 1790, 1805], 10).tolist()
     [178, 179, 180]
-    >>> binned([date(2014, 12, 31), date(2015, 1, 1)], "month").tolist()
-    [24179, 24180]
+    >>> dates = [date(2014, 12, 31), date(2015, 1, 1)]
+    >>> [binned(dates, every).tolist() for every in ("month", "week", "year")]
+    [[24179, 24180], [105085, 105085], [2014, 2015]]
     """
     dated = [isinstance(time, date) for time in times]
     if any(dated) and not all(dated):
         raise InputError("some times are dates, others numbers", remedy="write all of them in the same way")
-    if not all(dated) and every == "month":
-        raise OptionError("times cannot be binned by month: they are numbers, not dates")
+    if not all(dated) and every in UNITS:
+        raise OptionError(f"times cannot be binned by {every}: they are numbers, not dates")
     return np.array([_bin(time, every) for time in times])
 
 
@@ -67,21 +71,42 @@ def _bin(time: Time, every: Every) -> int | str:
     if isinstance(time, date):
         if every is None:
             return time.isoformat()
+        if every == "week":
+            return (time.toordinal() - 1) // 7  # the first day of the calendar is a Monday
         if every == "month":
             return 12 * time.year + time.month - 1
+        if every == "quarter":
+            return 4 * time.year + (time.month - 1) // 3
         time = time.year
-    assert every != "month"
-    return time // (every or 1)
+    return time // (every if isinstance(every, int) else 1)
+
+
+def are_bins(steps: NDArray[Any], every: Unit) -> bool:
+    """Whether these can be bins of dates.
+
+    Examples
+    --------
+    >>> are_bins(np.array([24179]), "month"), are_bins(np.array(["2014-05-03"]), "month")
+    (True, False)
+    """
+    last = _bin(date.max, every)
+    return steps.dtype.kind == "i" and bool(np.all((steps >= 0) & (steps <= last)))
 
 
 def bin_label(step: Any, every: Every) -> str:
-    """The name of a bin: its first year, number or month.
+    """The name of a bin: its first year or number, its month or quarter, or the Monday of its week.
 
     Examples
     --------
     >>> bin_label(179, 10), bin_label(24179, "month"), bin_label("2014-05-03", None)
     ('1790', '2014-12', '2014-05-03')
+    >>> bin_label(8059, "quarter"), bin_label(105085, "week")
+    ('2014-Q4', '2014-12-29')
     """
+    if every == "week":
+        return date.fromordinal(7 * int(step) + 1).isoformat()
+    if every == "quarter":
+        return f"{int(step) // 4}-Q{int(step) % 4 + 1}"
     if every == "month":
         return f"{int(step) // 12}-{int(step) % 12 + 1:02d}"
-    return str(step) if every is None or isinstance(step, str) else str(int(step) * every)
+    return str(int(step) * every) if isinstance(every, int) and not isinstance(step, str) else str(step)

@@ -19,7 +19,7 @@ from spinney.settings import Settings, settings_or
 from spinney.settings.report import Report
 from spinney.settings.trend import Apply, Evaluate, Explain, Inspect
 from spinney.trend.covariates import Covariates
-from spinney.trend.dates import Every, bin_label
+from spinney.trend.dates import UNITS, Every, are_bins, bin_label
 from spinney.trend.regression import TimeSeriesClassifier, TimeSeriesRegressor
 from spinney.trend.series import alpha_histogram, forecast, strongest_series
 from spinney.trend.text import TimeSeriesTextModel
@@ -103,7 +103,7 @@ class TrendModel(Model):
         The columns of the text model; without any, each word has one series, relative to its frequency at all times.
     extra : sequence of str
         The names of additional features of the other models.
-    every : int or "month", optional
+    every : int, "week", "month", "quarter" or "year", optional
         How times were binned (:mod:`spinney.trend.dates`); determines their names.
 
     Examples
@@ -334,7 +334,7 @@ class TrendModel(Model):
     def from_file(cls, file: ModelFile) -> Self:
         """The model that a file holds."""
         task, every = file.fact("task", str), file.header.get("every")
-        if task not in _CLASSES or not (every in (None, "month") or (type(every) is int and every > 0)):
+        if task not in _CLASSES or not (every in (None, *UNITS) or (type(every) is int and every > 0)):
             raise file.error("damaged: unknown task or time bins")
         series = _CLASSES[task].from_parts(file.part("series"))
         covariates = Covariates.from_parts(file.part("covariates"))
@@ -351,8 +351,8 @@ class TrendModel(Model):
         shape = (len(model.names), len(model.effects))
         if model.coef.shape[1:] != shape or len(set(model.names)) < len(model.names):
             raise file.error("damaged: its words and covariates do not match its coefficients")
-        if every == "month" and series.times_.dtype.kind != "i":
-            raise file.error("damaged: its times are not months")
+        if every in UNITS and not are_bins(series.times_, every):
+            raise file.error(f"damaged: its times are not bins by {every}")
         return model
 
     def summary(self) -> Views:

@@ -131,6 +131,8 @@ def _model(s: Any, data: Any) -> TrendModel:
     task, extra = s.task, list(Columns.of(s).extra)
     if isinstance(data, Documents) and data.targets is not None and task == "text":
         task = "regression" if data.targets.dtype.kind in "iuf" else "classification"
+    if task != "text" and getattr(s, "shared", False):
+        raise SettingError("{shared} is for models of words, but these documents have targets")
     if isinstance(data, Documents) and data.extra is not None and not extra:
         extra = [f"extra {k}" for k in range(data.extra.shape[1])]
     covariates = list(data.columns if isinstance(data, Documents) else Columns.of(s).covariates)

@@ -6,6 +6,7 @@ contract and :mod:`spinney.optim.penalties.elastic` for what more some offer (``
 
 from __future__ import annotations
 
+from spinney.optim.penalties.composite import Composite
 from spinney.optim.penalties.elastic import L0, L1, L2, ElasticNet, NoPenalty, WeightedL2
 from spinney.optim.penalties.fused import Fused
 from spinney.optim.penalties.groups import FlatGroups, GroupL2, GroupLinf
@@ -24,6 +25,7 @@ __all__ = [
     "L0",
     "L1",
     "L2",
+    "Composite",
     "ElasticNet",
     "FlatGroups",
     "Fused",
