@@ -7,9 +7,9 @@ import pytest
 
 from spinney.classes import HiddenMarkov, fit, token_rows
 from spinney.corpus import sentence_arrays
+from spinney.corpus.values import values_of
 from spinney.errors import OptionError, SettingError
 from spinney.settings.classes import Apply
-from spinney.tagging.patterns import values_of
 
 TEXT = [[a, b, c] for a in ("the", "a") for b in ("dog", "cat", "run") for c in ("run", "sleep")] * 4
 

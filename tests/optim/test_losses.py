@@ -138,3 +138,19 @@ def test_a_gap_certifies_squared_hinges():
         assert exact.converged
         assert rough.gap is not None
         assert rough.objective - exact.objective <= rough.gap * rough.objective + 1e-9
+
+
+def test_intercepts_of_many_classes_are_fitted_without_a_matrix_of_pairs(monkeypatch):
+    """By products with the Hessian as by its pseudo-inverse; also where examples weigh much."""
+    rng = np.random.default_rng(8)
+    X, y = rng.standard_normal((400, 3)), np.concatenate([np.arange(120), rng.integers(0, 120, 280)])
+    for weight in (1.0, 1000.0):
+        loss = MultinomialLoss(X, y, np.full(400, weight))
+        w = rng.standard_normal(loss.n_params)
+        fitted = loss.fit_free(w)
+        np.testing.assert_allclose(loss.value_and_grad(fitted)[1][-120:], 0.0, atol=1e-9 * weight)
+        with monkeypatch.context() as patch:
+            patch.setattr("spinney.optim.losses._DENSE", 1000)
+            dense = loss.fit_free(w)
+        one, other = (found[-120:] - found[-120:].mean() for found in (fitted, dense))
+        np.testing.assert_allclose(one, other, atol=1e-6)

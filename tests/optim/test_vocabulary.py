@@ -29,6 +29,7 @@ X = np.random.default_rng(0).standard_normal((12, 6))
 EVERYTHING = Structure(
     groups=Groups.from_lists([[0, 1], [2, 3, 4]], n_features=6),
     tree=lambda: Tree([-1, 0, 0, 1, 1, -1]),
+    output_tree=lambda: Tree([-1], [0]),
     design=X,
     n_features=6,
     ordered=True,

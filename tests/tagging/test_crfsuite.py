@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import RandomizedSearchCV, cross_val_score
 
+from spinney.corpus.values import values_of
 from spinney.errors import InputError, NotFittedError, OptionError
 from spinney.tagging import CRFClassifier
 from spinney.tagging import crfsuite as sklearn_crfsuite
 from spinney.tagging.attributes import attribute_cell, attributes
 from spinney.tagging.crfsuite import CRF, metrics, scorers
-from spinney.tagging.patterns import values_of
 
 pycrfsuite = pytest.importorskip("pycrfsuite")
 

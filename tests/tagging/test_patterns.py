@@ -9,16 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spinney.corpus.values import _any_values_of, values_of
 from spinney.errors import InputError, OptionError
 from spinney.structure import WordClasses, WordVectors
 from spinney.tagging.columns import Columns
 from spinney.tagging.extract import Extractor
 from spinney.tagging.patterns import (
-    _any_values_of,
     parse_patterns,
     read_patterns,
     shape,
-    values_of,
 )
 from spinney.tagging.presets import PRESETS, kind_of, preset
 from spinney.tagging.regex import _PREDICATES, wapiti_regex

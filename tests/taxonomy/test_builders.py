@@ -22,6 +22,7 @@ from spinney.taxonomy import (
 )
 from spinney.taxonomy.pairing import hung, obyo
 from spinney.taxonomy.proximity import Residual
+from spinney.taxonomy.splitting import by_sign, smallest_vector, spec
 
 TREES = [method for method in METHODS if method != "flat"]
 
@@ -267,3 +268,22 @@ def test_bad_options(options, message):
 def test_names():
     tree = learn_taxonomy(np.eye(3), [2, 1, 3], names=["x", "y", "z"])
     assert tree.names == ["x", "y", "z"]
+
+
+def test_spec_of_many_classes_is_that_of_the_whole_matrix():
+    rng = np.random.default_rng(4)
+    n_classes, n_dimensions = 260, 12
+    sizes = np.maximum(1.0, np.round(3000 / np.arange(1, n_classes + 1)))
+    B = rng.standard_normal((n_dimensions, n_classes)) * np.sqrt(sizes)
+    scale = np.linalg.eigvalsh((B / sizes) @ B.T)[-1]
+    for share in (0.1, 0.5, 0.99):  # of the variance of classes that the features explain
+        residual = Residual(sizes, B * np.sqrt(share / scale))
+        found = smallest_vector(residual)
+        expected = np.linalg.eigh(residual.matrix())[1][:, 0]
+        if found is not None:
+            np.testing.assert_allclose(found * np.sign(found @ expected), expected, atol=1e-8)
+    assert found is not None
+    sides = spec(residual)
+    assert tuple(by_sign(expected)) in (tuple(sides), tuple(~sides))
+    # Features that tell nothing of the rarest class: its own vector is the smallest, and the matrix has to say so.
+    assert smallest_vector(Residual(np.array([1.0, 5.0, 6.0]), np.array([[0.0, 1.0, 1.0]]))) is None

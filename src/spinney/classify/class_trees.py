@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -60,3 +61,42 @@ def class_tree_for(spec: Any, X: Any, y: Any, seed: int = 0, **learning: Any) ->
                 remedy="add it, or drop its documents with labels",
             )
     return tree
+
+
+def restricted(tree: ClassTree, names: Sequence[str]) -> ClassTree:
+    """The tree over some of its classes, in this order; nodes with a single remaining branch are removed.
+
+    Inner nodes are numbered from the root down.
+
+    Examples
+    --------
+    >>> restricted(ClassTree.from_newick("((cat,dog),(oak,elm));"), ["oak", "cat", "dog"]).to_newick()
+    '((cat,dog),oak);'
+    """
+    place = {name: leaf for leaf, name in enumerate(tree.names)}
+    for name in names:
+        if name not in place:
+            raise InputError(f"the class {name!r} is not in the tree", remedy="give a tree over all classes")
+    number = {place[name]: k for k, name in enumerate(names)}  # of kept leaves
+    alive = np.zeros(len(tree.parent) + 1, dtype=bool)
+    alive[-1] = True  # stands for the parent of the root, which is -1
+    for leaf in number:
+        v = leaf
+        while not alive[v]:
+            alive[v] = True
+            v = int(tree.parent[v])
+    ptr, nodes = tree.children()
+    parent, branch = [-1] * len(names), [0] * len(names)
+    todo = [(int(np.argmin(tree.parent)), -1, 0)]
+    for v, above, at in todo:  # grows while it is read: parents come before their children
+        while v not in number:
+            children = [int(child) for child in nodes[ptr[v] : ptr[v + 1]] if alive[child]]
+            if len(children) > 1:
+                todo += [(child, len(parent), i) for i, child in enumerate(children)]
+                parent.append(above)
+                branch.append(at)
+                break
+            v = children[0]
+        else:
+            parent[number[v]], branch[number[v]] = above, at
+    return ClassTree(names, parent, branch)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from spinney import progress
 from spinney.checking import validated
 from spinney.classify.choice import Fold, choose
-from spinney.classify.class_trees import class_tree_for
+from spinney.classify.class_trees import class_tree_for, restricted
 from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.nodes import NodeSamples, Rows, counted_samples
 from spinney.classify.penalty import Penalised
@@ -201,7 +201,7 @@ class TreeClassifier(ShownEstimator, Penalised, ClassifierMixin, BaseEstimator):
         self.groups_ = self.built_groups()
         names = [str(label) for label in classes]
         tree = ClassTree.balanced(names) if tree is None else tree
-        self.classes_, self.tree_ = classes, _restricted(tree, names)
+        self.classes_, self.tree_ = classes, restricted(tree, names)
         codes = self.tree_.paths()
         order = np.argsort(codes.nodes, kind="stable")
         ptr = np.searchsorted(codes.nodes[order], np.arange(len(codes.arity) + 1))
@@ -435,34 +435,3 @@ class _Node(NamedTuple):
     children: Rows
     cost: int
     rows: slice
-
-
-def _restricted(tree: ClassTree, names: Sequence[str]) -> ClassTree:
-    """The tree over some of its classes, in this order; nodes with a single remaining branch are removed."""
-    place = {name: leaf for leaf, name in enumerate(tree.names)}
-    for name in names:
-        if name not in place:
-            raise InputError(f"the class {name!r} is not in the tree", remedy="give a tree over all classes")
-    number = {place[name]: k for k, name in enumerate(names)}  # of kept leaves
-    alive = np.zeros(len(tree.parent) + 1, dtype=bool)
-    alive[-1] = True  # stands for the parent of the root, which is -1
-    for leaf in number:
-        v = leaf
-        while not alive[v]:
-            alive[v] = True
-            v = int(tree.parent[v])
-    ptr, nodes = tree.children()
-    parent, branch = [-1] * len(names), [0] * len(names)
-    todo = [(int(np.argmin(tree.parent)), -1, 0)]
-    for v, above, at in todo:  # grows while it is read: parents come before their children
-        while v not in number:
-            children = [int(child) for child in nodes[ptr[v] : ptr[v + 1]] if alive[child]]
-            if len(children) > 1:
-                todo += [(child, len(parent), i) for i, child in enumerate(children)]
-                parent.append(above)
-                branch.append(at)
-                break
-            v = children[0]
-        else:
-            parent[number[v]], branch[number[v]] = above, at
-    return ClassTree(names, parent, branch)

@@ -21,6 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from spinney.checking import our_errors, whole
 from spinney.classify.choice import emptying
+from spinney.classify.class_trees import class_tree_for, restricted
 from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.penalty import Penalised
 from spinney.corpus.sparse_tables import sparse_throughout
@@ -45,6 +46,7 @@ from spinney.optim import (
 )
 from spinney.optim.base import Vector, checked_strength
 from spinney.optim.losses import LinearLoss, check_numbers
+from spinney.structure import ClassTree
 from spinney.views import Views
 
 _COPIES = 6  # vectors of weights that a solver holds at a time
@@ -71,6 +73,7 @@ class LinearSettings(Penalised):
     loss: str | None = None
     feature_weights: ArrayLike | None = None
     class_weight: ClassWeight | str | None = None
+    class_tree: ClassTree | str | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -127,12 +130,19 @@ class _LinearModel(ShownEstimator, LinearSettings, BaseEstimator):  # type: igno
             checked_strength(name, getattr(self, name))
         whole("threads", getattr(self, "threads", 1) or 1, 1)
         self.groups_ = self.built_groups()
-        penalty = self.made_penalty(X, loss.n_outputs, self.lam, weights, self.groups_)
+        self.class_tree_ = self._output_tree(X, y)
+        penalty = self.made_penalty(X, loss.n_outputs, self.lam, weights, self.groups_, self.class_tree_)
         if self.lam_ratio is not None:
             if not 0 < self.lam_ratio <= 1:
                 raise OptionError(f"lam_ratio must be between 0 and 1, not {self.lam_ratio:g}")
             penalty = penalty.with_lam(self.lam_ratio * lambda_max(loss, penalty))
         return loss, penalty
+
+    def _output_tree(self, X: Any, y: Any) -> ClassTree | None:
+        """The tree of outputs, for the penalty on it; here there are no classes."""
+        if self.class_tree is not None:
+            raise OptionError("a regressor has no classes: leave out class_tree")
+        return None
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -327,6 +337,9 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     class_weight : mapping or "balanced", optional
         Of classifiers: the weight of the examples of each class, 1 if it is not named; ``"balanced"`` gives all classes
         the same total weight, as in scikit-learn. The ``sample_weight`` of :meth:`fit` is multiplied with it.
+    class_tree : ClassTree or str, optional
+        Of classifiers with the penalty ``tree-output``: the tree whose nodes group the weights of each feature, by
+        class; or a name in :data:`spinney.settings.classify.CLASS_TREES` (``"spec"``, …), or a file with a tree.
     warm_start : bool
         Start from the previous fit.
     rho : float, optional
@@ -342,7 +355,7 @@ class LinearRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     Attributes
     ----------
     coef_, intercept_ : the model.
-    groups_ : the groups, if there are any.
+    groups_, class_tree_ : the groups and the tree of classes, if there are any.
     n_features_in_, feature_names_in_ : the number of features, and their names if they were the columns of a DataFrame.
     lam_, objective_, gap_, violation_, n_iter_, n_active_, solver_, converged_ : facts about the fit.
     copy_norms_ : of the solver ``admm`` with groups: the norms of the copies v_g, 0 for a group that is removed.
@@ -440,6 +453,19 @@ class LinearClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
             return weights
         of_class: Vector = class_weights(self.class_weight, self.classes_, y, weights)[y]
         return of_class if weights is None else of_class * weights
+
+    def _output_tree(self, X: Any, y: Any) -> ClassTree | None:
+        """The tree over the classes of the data, for the penalty on it."""
+        if self.class_tree is None:
+            return None
+        name = self.penalty if isinstance(self.penalty, str) else PenaltySpec.of(self.penalty).name
+        if name != "tree-output":
+            raise OptionError(f"class_tree is only for the penalty tree-output, not {name}: leave it out")
+        if len(self.classes_) == 2:
+            raise OptionError("the penalty tree-output needs at least three classes: two share their weights")
+        tree = class_tree_for(self.class_tree, X, self.classes_[y])
+        assert tree is not None
+        return restricted(tree, [str(label) for label in self.classes_])
 
     def _scorer(self, codes: Any) -> Callable[[Vector], float]:
         """The accuracy of margins."""

@@ -188,6 +188,11 @@ class TextModel(Model):
         return self.estimator.tree_ if isinstance(self.estimator, TreeClassifier) else None
 
     @property
+    def output_tree(self) -> ClassTree | None:
+        """The tree of classes by which the penalty of a linear classifier groups the weights of each feature."""
+        return getattr(self.estimator, "class_tree_", None)
+
+    @property
     def coef(self) -> Any:
         """Weights, with one row per output; along a tree, see :attr:`TreeClassifier.coef_`."""
         return np.atleast_2d(self.estimator.coef_)
@@ -306,6 +311,8 @@ class TextModel(Model):
         if isinstance(estimator, TreeClassifier):
             tensors["lams"] = estimator.lams_
             parts["tree"] = estimator.tree_.parts()
+        elif self.output_tree is not None:
+            parts["tree"] = self.output_tree.parts()
         return Contents(header, tensors, strings, parts)
 
     @classmethod
@@ -343,8 +350,8 @@ class TextModel(Model):
         found: dict[str, Any] = {}
         if isinstance(self.estimator.groups, Groups):
             found["groups"] = lambda: self.estimator.groups
-        if self.tree is not None:
-            found["tree"] = lambda: self.tree
+        if (tree := self.tree or self.output_tree) is not None:
+            found["tree"] = lambda: tree
         return Structures(**found)
 
     def summary(self) -> Views:
@@ -500,12 +507,18 @@ def _rebuilt_estimator(file: ModelFile) -> Estimator:
     estimator_class: Any = LinearClassifier if classifier else LinearRegressor
     if "cv" in parameters:
         estimator_class = LinearClassifierCV if classifier else LinearRegressorCV
-    known = set(estimator_class._get_param_names()) - {"groups"}
+    known = set(estimator_class._get_param_names()) - {"groups", "class_tree"}
     estimator = estimator_class(**{name: value for name, value in parameters.items() if name in known})
     if classifier:
         estimator.classes_ = _labels(file)
         if len(estimator.classes_) != (2 if len(coef) == 1 else len(coef)):
             raise file.error("damaged: the number of classes does not match the weights")
+        if "tree" in file.part_headers:
+            tree = ClassTree.from_parts(file.part("tree"))
+            if tree.names != [str(label) for label in estimator.classes_]:
+                raise file.error("damaged: the tree does not match the classes")
+            estimator.set_params(class_tree=tree)
+            estimator.class_tree_ = tree
     estimator._store(coef, intercept)
     estimator.n_features_in_ = coef.shape[1]
     for name, attribute in FACTS.items():

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from spinney.classify.group_rules import GroupRule, groups_in_fit
-from spinney.optim import Penalty, PenaltySpec, Structure, penalty
+from spinney.optim import Penalty, PenaltySpec, Structure, Tree, penalty
 from spinney.optim.base import GroupArrays, Vector
+from spinney.structure import ClassTree
 
 REMEDIES = {
     "groups": "give groups",
     "tree": "give nested groups",
+    "output-tree": "give class_tree",
     "times": "use spinney.trend",
 }
 
@@ -40,10 +44,12 @@ class Penalised:
         lam: float,
         weights: Vector | None = None,
         groups: GroupArrays | None = None,
+        class_tree: ClassTree | None = None,
     ) -> Penalty:
         """The penalty over the weights of a linear model: ``X.shape[1]`` features with ``n_outputs`` weights each.
 
-        Groups are sets of features; with several outputs, a group contains all weights of its features.
+        Groups are sets of features; with several outputs, a group contains all weights of its features. The leaves of
+        ``class_tree`` are the outputs, in their order.
 
         Examples
         --------
@@ -54,6 +60,9 @@ class Penalised:
         structure = Structure(
             "a linear model",
             groups=groups,
+            output_tree=None
+            if class_tree is None
+            else lambda: Tree(class_tree.parent, np.arange(len(class_tree))),
             design=X,
             n_features=X.shape[1],
             n_outputs=n_outputs,

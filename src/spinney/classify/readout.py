@@ -371,7 +371,7 @@ def words_in(text: str, model: TextModel, active: Mapping[str, Word] | None = No
 
 def _token_spans(features: TextFeatures, text: str) -> Iterator[tuple[str, int, int]]:
     """The tokens of the features, with their positions in the text."""
-    lowered = text.lower() if features.lowercase else text
+    lowered = text.lower() if features.lowercase and features.weighting != "values" else text
     origin: Sequence[int] = range(len(text))
     if len(lowered) != len(text):  # "İ" is two characters in lower case
         origin = [i for i, character in enumerate(text) for _ in character.lower()]

@@ -65,8 +65,6 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
     settings = settings or choose(FIT, given)
     s: Any = settings
     along_tree = s.method == "tree"
-    if along_tree:
-        check_tree(s.class_tree)
     search = None if along_tree else Search.of(s)
     started = time.perf_counter()
     workers = s.threads or default_threads()
@@ -114,7 +112,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TextModel
         facts["choice"] = choice.facts
     facts |= {"skipped": data.read.skipped, "dropped": data.read.dropped, "interrupted": interrupted}
     facts |= {"labels": renaming(s.labels)} if s.labels else {}
-    if along_tree:
+    if s.class_tree is not None:
         called = s.class_tree if isinstance(s.class_tree, str) else "given"
         facts |= {"class_tree": called, "tree_seconds": begun - ready}
     facts |= {"seconds": seconds, "reading_seconds": ready - started}
@@ -155,11 +153,14 @@ def _start(init: Any) -> TextModel | None:
 
 
 def _checked_penalty(s: Any) -> Any:
-    """The penalty of the settings, checked before any data are read."""
+    """The penalty of the settings; it and the class tree are checked before any data are read."""
+    if s.class_tree is not None:
+        check_tree(s.class_tree)
     grouped = s.groups is not None or bool(s.alternatives)
     kind = s.penalty or default_penalty(grouped)
     if not isinstance(kind, Penalty):
         offers = {"design", "matrix", "order", *(("groups", "tree") if grouped else ())}
+        offers |= set() if s.class_tree is None else {"output-tree"}
         check_penalty(kind, offers, "a linear model", remedies=REMEDIES)
     if isinstance(kind, str):
         check_strengths(kind, s.l1, s.l2)
@@ -188,7 +189,8 @@ def _estimator(
 ) -> Any:
     parameters = _parameters(s, kind, data, given, tied, threads)
     kind_of = LinearRegressor if s.regression else LinearClassifier
-    return kind_of(**parameters, rho=s.rho, change_tol=s.change_tol, loss=s.loss)
+    tree = None if s.class_tree is None else class_tree_for(s.class_tree, data.X, data.y, s.seed)
+    return kind_of(**parameters, rho=s.rho, change_tol=s.change_tol, loss=s.loss, class_tree=tree)
 
 
 # ------------------------------------------------------------------------------------------- trees of classes

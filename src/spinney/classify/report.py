@@ -21,6 +21,7 @@ from spinney.classify.views import (
     branch_name,
     fact_views,
     group_views,
+    sharing_views,
     size_views,
     tree_views,
     way_table,
@@ -104,6 +105,8 @@ def page_views(model: TextModel, tried: Evidence | None, documents: int = 10, to
         status = model_groups(model, top=10 * top, words=12)
         if status is not None:
             sections.append(Section("Groups", group_views(model, status)))
+        if model.output_tree is not None:
+            sections.append(Section("Tree", sharing_views(model, model.output_tree, top)))
     if tried is not None:
         if tried.scores is not None:
             main = "accuracy" if model.is_classifier else "r2"

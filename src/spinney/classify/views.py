@@ -26,6 +26,7 @@ from spinney.classify.readout import (
     sentence_log_odds,
     words_in,
 )
+from spinney.classify.sharing import shared_features
 from spinney.classify.ways import Way, tree_ways
 from spinney.optim.paths import LINES, Path, PathViews
 from spinney.structure import ClassTree
@@ -149,6 +150,8 @@ def inspection(model: TextModel, s: Any) -> list[View]:
     status = model_groups(model, top=s.top)
     if status is not None:
         views += group_views(model, status)
+    if model.output_tree is not None:
+        views += sharing_views(model, model.output_tree, s.top)
     if read is not None:
         shown = DocumentViews(model)
         tried = [(id, shown.odds(text)) for id, text in zip(read.ids[:n], read.inputs[:n])]
@@ -328,6 +331,28 @@ def _branch_table(tree: ClassTree, by_node: Sequence[NodeWords]) -> list[View]:
     title = f"Strongest features for each branch{first}"
     nodes = [{"node": found.node, "branches": found.branches} for found in by_node]
     return [Table("", title, ["node", "branch to", "features (weight)"], rows), Extra("nodes", "", nodes)]
+
+
+def sharing_views(model: TextModel, tree: ClassTree, top: int) -> list[View]:
+    """The tree of classes that the penalty is on, and the features that belong to the classes of each node."""
+    names, inner = model.names, len(tree)
+    found = shared_features(tree, model.coef, top)
+    rows = [
+        [f"node {one.node - inner}" if one.node >= inner else "", branch_name(one.classes), one.n_features,
+         "  ".join(short(names[j]) for j in one.features)]
+        for one in found
+    ]  # fmt: skip
+    title = "Features by the smallest node with all their classes"
+    facts = [
+        {"node": max(one.node - inner, -1), "classes": one.classes, "n_features": one.n_features,
+         "features": [names[j] for j in one.features]}
+        for one in found
+    ]  # fmt: skip
+    return [
+        *tree_views(tree),
+        Table("", title, ["node", "classes", "features", "largest"], rows),
+        Extra("shared", "", facts),
+    ]
 
 
 def way_views(ids: Sequence[str], ways: Sequence[Way]) -> list[View]:

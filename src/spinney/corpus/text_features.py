@@ -16,10 +16,11 @@ from spinney.corpus.lines import fields as split_fields
 from spinney.corpus.raw import split_sentences, tokenize
 from spinney.corpus.sparse_tables import as_asked
 from spinney.corpus.tokenisers import is_spacy, spacy_tokens
-from spinney.errors import InputError, SettingError, SpinneyError, shown, unknown_choice
+from spinney.corpus.values import ValueVectoriser, values_of
+from spinney.errors import InputError, OptionError, SettingError, SpinneyError, shown, unknown_choice
 from spinney.files import ModelFile, Parts
 
-Weighting = Literal["tfidf", "counts", "binary"]
+Weighting = Literal["tfidf", "counts", "binary", "values"]
 Tokens = Literal["words", "all", "spaces"]
 
 
@@ -29,8 +30,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    weighting : {"tfidf", "counts", "binary"}
-        tf-idf with smoothed idf and rows of unit length (as scikit-learn does), plain counts, or presence.
+    weighting : {"tfidf", "counts", "binary", "values"}
+        tf-idf with smoothed idf and rows of unit length (as scikit-learn does), plain counts, or presence. With
+        ``"values"`` a document is no text but features with their values, such as ``len:5|cap``
+        (:func:`spinney.corpus.values.values_of`), and only ``min_count``, ``skip_top`` and ``max_features`` count.
     ngrams : int
         The longest n-gram.
     min_count : int
@@ -80,6 +83,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name, least in (("ngrams", 1), ("min_count", 1), ("skip_top", 0), ("max_features", 1)):
             if getattr(self, name) is not None or name != "max_features":
                 whole(name, getattr(self, name), least)
+        if self.weighting == "values":
+            for name, usual in (("ngrams", 1), ("stop_words", None), ("tokens", "words")):
+                if getattr(self, name) != usual:
+                    raise OptionError(f"{name} is for words, not for values: leave it out")
         if self.stop_words not in (None, "english"):
             raise unknown_choice("stop_words must be", self.stop_words, ("english", "nothing"))
         if self.tokens not in get_args(Tokens) and not is_spacy(self.tokens):
@@ -172,6 +179,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> TextFeatures().tokens_of("A Cat isn't a dog.")
         ['cat', 'isn', 'dog']
         """
+        if self.weighting == "values":
+            return [name for name, _ in values_of(text)]
         vectoriser = self._new_vectoriser()
         tokens: list[str] = vectoriser.build_tokenizer()(vectoriser.build_preprocessor()(text))
         return tokens
@@ -186,6 +195,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> TextFeatures(tokens="spaces").sentences_of("x = f . y\\nreturn x\\n")
         ['x = f . y', 'return x']
         """
+        if self.weighting == "values":
+            return [text]
         if self.tokens == "spaces":
             return [line for line in text.split("\n") if split_fields(line)]
         return split_sentences(text)
@@ -193,9 +204,13 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def ignored(self) -> frozenset[str]:
         """The stop words: tokens that are neither features nor parts of features."""
+        if self.weighting == "values":
+            return frozenset()
         return frozenset(self._new_vectoriser().get_stop_words() or ())
 
     def _new_vectoriser(self, vocabulary: list[str] | None = None) -> Any:
+        if self.weighting == "values":
+            return ValueVectoriser(self.min_count, vocabulary)
         from sklearn.feature_extraction.text import CountVectorizer
 
         # The tokenizer recognises abbreviations by their case, so text is lower-cased afterwards.

@@ -246,9 +246,10 @@ class LinearLoss:
         free = fitted[-self.n_outputs :]
         m = self.margins(fitted)
         value, r = self.pointwise(m, self.y, self.sample_weight)
+        weight = max(float(self.sample_weight.sum()), self.n)
         for _ in range(50):
             slope = r.sum(axis=0).reshape(-1)
-            if np.max(np.abs(slope)) <= 1e-13 * self.n:
+            if np.max(np.abs(slope)) <= 1e-13 * weight:
                 break
             move = self._newton_step(m, slope)
             step = 1.0
@@ -284,6 +285,27 @@ class LinearLoss:
                 return scale * value, scale * self.pull_back(r, rows)
 
             yield estimate
+
+
+_DENSE = 100  # outputs up to which the Hessian of the intercepts is made, and inverted
+
+
+def _step_by_products(P: Vector, weighted: Vector, total: Vector, slope: Vector) -> Vector:
+    """(Diag(total) − Pᵀ·weighted)⁻¹·slope by conjugate gradients on the matrix with a diagonal of ones.
+
+    The pseudo-inverse takes time cubic in the outputs, which some thousands of words would not bear.
+    """
+    scale = 1.0 / np.sqrt(np.maximum(total, 1e-300))
+
+    def product(v: Vector) -> Vector:
+        return np.asarray(v - scale * (weighted.T @ (P @ (scale * v))))
+
+    n = len(slope)
+    found, _ = scipy.sparse.linalg.cg(
+        scipy.sparse.linalg.LinearOperator((n, n), product, dtype=np.float64),
+        scale * slope, rtol=1e-8, maxiter=100,
+    )  # fmt: skip
+    return np.asarray(scale * found)
 
 
 Part = TypeVar("Part", bound=LinearLoss)
@@ -453,7 +475,10 @@ class MultinomialLoss(SeveralOutputs):
     def _newton_step(self, m: Vector, slope: Vector) -> Vector:
         P: Vector = scipy.special.softmax(m, axis=1)
         weighted = self.sample_weight[:, None] * P
-        H = np.diag(weighted.sum(axis=0)) - P.T @ weighted
+        total = weighted.sum(axis=0)
+        if self.n_outputs > _DENSE:
+            return _step_by_products(P, weighted, total, slope)
+        H = np.diag(total) - P.T @ weighted
         return np.asarray(
             np.linalg.pinv(H, rcond=1e-12, hermitian=True) @ slope
         )  # adding to all changes nothing

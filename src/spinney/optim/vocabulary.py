@@ -44,6 +44,8 @@ class Structure:
         Functions that make groups, by the name that follows a colon: ``group:pattern`` asks for ``"pattern"``.
     tree
         A function that makes a forest of weights. Without one, nested ``groups`` serve.
+    output_tree
+        A function that makes a tree of outputs: ``node_of`` is the node of each output.
     design
         The matrix of the data, examples × features.
     n_features, n_outputs
@@ -67,6 +69,7 @@ class Structure:
     groups: GroupArrays | None = None
     groupings: Mapping[str, Callable[[], GroupArrays]] = field(default_factory=dict)
     tree: Callable[[], Tree] | None = None
+    output_tree: Callable[[], Tree] | None = None
     design: Any = None
     n_features: int | None = None
     n_outputs: int = 1
@@ -82,6 +85,7 @@ class Structure:
         there = {
             "groups": grouped or bool(self.groupings),
             "tree": grouped or self.tree is not None,
+            "output-tree": self.output_tree is not None,
             "design": self.design is not None,
             "matrix": self.n_features is not None,
             "order": self.ordered,
@@ -94,6 +98,7 @@ class Structure:
 NEEDS = {
     "groups": "groups",
     "tree": "a tree of weights, or nested groups",
+    "output-tree": "a tree of classes",
     "design": "a design matrix",
     "matrix": "a weight matrix, features × outputs",
     "order": "ordered weights",
@@ -173,6 +178,14 @@ def _tree_linf(spec: PenaltySpec, at: Structure) -> Penalty:
     return pen.TreeLinf(spec.lam, *at.tree())
 
 
+def _tree_output(spec: PenaltySpec, at: Structure) -> Penalty:
+    assert at.output_tree is not None
+    parent, node_of, weights, _ = at.output_tree()
+    assert node_of is not None
+    assert at.n_features is not None
+    return pen.OutputTree(spec.lam, parent, node_of, weights, n_features=at.n_features)
+
+
 def _from_columns(spec: PenaltySpec, at: Structure) -> Penalty:
     """The trace Lasso and the pairwise elastic net of the columns of the design, at unit norm."""
     if at.n_outputs > 1:
@@ -220,6 +233,9 @@ PENALTIES: dict[str, Kind] = {
     ),
     "tree-l2": Kind(_tree_l2, "a node of the tree is used only with its parent (ℓ2 norms)", "tree"),
     "tree-linf": Kind(_tree_linf, "a node of the tree is used only with its parent (ℓ∞ norms)", "tree"),
+    "tree-output": Kind(
+        _tree_output, "for each feature, related classes of a tree are kept or dropped together", "output-tree"
+    ),
     "overlap": Kind(_overlap, "overlapping groups: the zero weights are a union of groups", "groups", _ALL),
     "latent": Kind(
         lambda spec, at: pen.LatentGroups(spec.lam, _weight_groups(spec, at)),

@@ -50,7 +50,11 @@ class Words(Settings):
     """Words as features."""
 
     panel = FEATURES
-    features: Annotated[Literal["tfidf", "counts", "binary"], "Weighting of words."] = "tfidf"
+    features: Annotated[
+        Literal["tfidf", "counts", "binary", "values"],
+        OneOf(("tfidf", "counts", "binary", "values"), shown=("tfidf", "counts", "values")),
+        "Weighting of words.",
+    ] = "tfidf"
     tokens: Annotated[
         str | None, OneOf(("words", "all", "spaces", "spacy:en"), open=True), "Kind of tokens."
     ] = None
@@ -61,6 +65,8 @@ class Words(Settings):
 
     def check(self) -> None:
         super().check()
+        if self.features == "values":
+            self.no_effect("tokens", "ngrams", "lowercase", "stop_words", when="with {features} values")
         known = ("words", "all", "spaces", "spacy:NAME")
         if self.tokens is not None and self.tokens not in known and not self.tokens.startswith("spacy:"):
             choices = listed(known, "or")
@@ -194,6 +200,28 @@ class Penalised(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Related(Penalised):
+    """A tree of classes, for the penalty on it."""
+
+    panel = TRAINING
+    class_tree: Annotated[
+        str | Any | None,
+        OneOf(CLASS_TREES, open=True),
+        File,
+        Hidden,
+        "For the penalty tree-output: class tree, or a file that holds one.",
+    ] = None
+
+    def check(self) -> None:
+        super().check()
+        grouped = self.penalty == "tree-output"
+        if self.class_tree is not None and not grouped:
+            raise SettingError("{class_tree} needs the penalty tree-output, or the method tree")
+        if grouped and self.class_tree is None:
+            raise SettingError("{penalty} tree-output needs a tree of classes: give {class_tree}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Strength(Penalised):
     """The strength of the penalty."""
 
@@ -280,7 +308,9 @@ class _Linear(_Weighted):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, Solving, _Method, Spread):
+class Linear(
+    Unlabelled, Related, Choosing, Grouping, Words, LabelledDocuments, _Linear, Solving, _Method, Spread
+):
     """Linear classifiers and regressors."""
 
     panel = TRAINING
@@ -315,8 +345,9 @@ class Linear(Unlabelled, Choosing, Grouping, Words, LabelledDocuments, _Linear, 
                 raise SettingError(f"{{{name}}} cannot be combined with {{cv}}: choose λ with {{dev}}")
         if self.regression and self.loss is not None:
             raise SettingError("{regression} has the squared loss: leave out {loss}")
-        if self.regression and self.class_weight is not None:
-            raise SettingError("{regression} has no classes: leave out {class_weight}")
+        for name in ("class_weight", "class_tree"):
+            if self.regression and getattr(self, name) is not None:
+                raise SettingError(f"{{regression}} has no classes: leave out {{{name}}}")
         if self.unlabelled is not None:
             for name, given in (("regression", self.regression), ("init", self.init is not None)):
                 if given:
@@ -362,6 +393,10 @@ class ClassTree(Strength, Grouping, Words, LabelledDocuments, _Weighted, Solving
             raise SettingError(f"{{dev}} chooses one λ for all nodes: leave out {{policy}} {self.policy}")
         if self.policy == "indep" and self.lam is not None:
             raise SettingError("{policy} indep chooses the λ of each node: leave out {lam}")
+        if self.penalty == "tree-output":
+            raise SettingError(
+                "{penalty} tree-output is for one model of all classes: leave out {method} tree"
+            )
         if self.policy == "gamma":
             self.no_effect("cv", when="with {policy} gamma")
         if not isinstance(self.class_tree, str) or self.class_tree not in LEARNED_TREES:
@@ -420,7 +455,7 @@ class Inspect(Documents, _Shown, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Path(Penalised, Grouping, Words, LabelledDocuments, _Linear, Solving, Spread):
+class Path(Related, Grouping, Words, LabelledDocuments, _Linear, Solving, Spread):
     """``path``: models at decreasing strengths of the penalty."""
 
     panel = TRAINING

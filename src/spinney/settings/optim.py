@@ -4,7 +4,7 @@ from __future__ import annotations
 
 PENALTIES = (
     "none", "l2", "l1", "elasticnet", "l0", "group", "sparse-group", "group-linf", "l2/l1", "tree-l2", "tree-linf",
-    "overlap", "latent", "fused", "trace", "pairwise", "nuclear", "slope",
+    "tree-output", "overlap", "latent", "fused", "trace", "pairwise", "nuclear", "slope",
 )  # fmt: skip
 SOLVERS = (
     "auto", "cd", "lbfgs", "owlqn", "cg", "newton", "fista", "ista", "admm", "irls", "lars", "sgd", "adagrad", "rda",

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney.corpus.values import values_of
 from spinney.corpus.vocabulary import Numbering
 from spinney.errors import InputError, OptionError
 from spinney.files import ModelFile, Parts
@@ -25,7 +26,6 @@ from spinney.tagging.patterns import (
     Structure,
     check_structures,
     parse_line,
-    values_of,
     viewer,
 )
 from spinney.tagging.sequences import Observations

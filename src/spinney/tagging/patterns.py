@@ -27,7 +27,6 @@ Wapiti's ``_x-1`` there.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -326,48 +325,3 @@ def _class_viewer(look: Look, classes: WordClasses) -> View:
         return str(id_) if look.view == "class" else (classes.paths or [])[id_][: look.length]
 
     return seen
-
-
-_NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?", re.ASCII)
-_PLAIN_ITEM = rf"[^|:\\]*+:{_NUMBER.pattern}"
-_PLAIN = re.compile(rf"{_PLAIN_ITEM}(?:\|{_PLAIN_ITEM})*+", re.ASCII)
-_PLAIN_PARTS = re.compile(r"([^|:]*):([^|]*)")
-_ITEM = re.compile(r"(?:[^\\|]|\\.|\\$)+")
-_NAMED = re.compile(r"((?:[^\\]|\\.|\\$)*):([^:]*)")
-
-
-def values_of(cell: str) -> list[tuple[str, float]]:
-    """The real-valued observations in a cell for ``%value``.
-
-    Several have ``|`` between them; ``\\:`` and ``\\|`` stand for the signs themselves. A name alone has the value 1;
-    a number alone is the value of the observation without a name. A cell ``|`` has none.
-
-    Examples
-    --------
-    >>> values_of("len:5|cap|ratio\\\\:x:-.5"), values_of("2.5"), values_of("|")
-    ([('len', 5.0), ('cap', 1.0), ('ratio:x', -0.5)], [('', 2.5)], [])
-    """
-    # Nearly all cells written by programs (vectors, posteriors) are plain, and there are millions of them.
-    if _PLAIN.fullmatch(cell):
-        plain = [(name, float(number)) for name, number in _PLAIN_PARTS.findall(cell)]
-        if math.isfinite(sum([value for _, value in plain])):
-            return plain
-    return _any_values_of(cell)
-
-
-def _any_values_of(cell: str) -> list[tuple[str, float]]:
-    found = []
-    for item in _ITEM.findall(cell):
-        named = _NAMED.fullmatch(item)
-        if named:
-            name, number = named.groups()
-        else:
-            name, number = ("", item) if _NUMBER.fullmatch(item) else (item, "1")
-        value = float(number) if _NUMBER.fullmatch(number) else float("inf")
-        if abs(value) == float("inf"):
-            raise InputError(
-                f"{item!r}: {number!r} is not a finite number",
-                remedy="write \\: for a colon that is part of a name",
-            )
-        found.append((re.sub(r"\\(.)", r"\1", name), value))
-    return found

@@ -97,8 +97,8 @@ def word_taxonomy(
     """A tree over words: a word is a class, its samples are the vectors of the words before it.
 
     The samples are never written out: XᵀX is a sum over the vectors, each as often as it was seen. So millions of
-    tokens cost no more than thousands, and nodes are exact. From the bottom up a K×K matrix is needed, and for
-    ``"spec"`` too; ``"diff"`` and ``"canonical"`` need none, and take ten thousand words.
+    tokens cost no more than thousands, and nodes are exact. From the bottom up a K×K matrix is needed; ``"spec"``,
+    ``"diff"`` and ``"canonical"`` need none, and take ten thousand words.
 
     Parameters
     ----------

@@ -14,6 +14,8 @@ from spinney.taxonomy.proximity import Array, Residual
 
 Sides = NDArray[np.bool_]
 _UNRELIABLE = 1e-8  # gap between eigenvalues up to which their vectors may be any mixture
+_FEW = 200  # classes up to which SPEC decomposes the K×K matrix
+_HALVINGS = 60
 _SWEEPS, _DECREASE = 200, 1e-6  # of the coordinate updates of DIFF
 
 
@@ -40,8 +42,46 @@ def spec(residual: Residual) -> Sides:
     """
     if _is_flat(residual):
         return by_sign(np.zeros(len(residual.sizes)))
+    n_rows, n_classes = residual.F.shape
+    if n_classes > max(_FEW, 2 * n_rows) and (found := smallest_vector(residual)) is not None:
+        return by_sign(found)
     _, vectors = eigh(residual.matrix(), subset_by_index=[0, 0])
     return by_sign(vectors[:, 0])
+
+
+def smallest_vector(residual: Residual) -> Array | None:
+    """The eigenvector of the smallest eigenvalue of Q = D − FᵀF, without a K×K matrix; None if F hardly matters.
+
+    Below the smallest entry of D, λ is no larger than the smallest eigenvalue if and only if F(D − λ)⁻¹Fᵀ, which has as
+    many rows as F, is at most the identity. It grows with λ, so bisection finds where it is just that.
+
+    Examples
+    --------
+    >>> residual = Residual(np.array([4.0, 5.0, 9.0]), np.array([[1.5, 2.0, 0.5]]))
+    >>> v = smallest_vector(residual)
+    >>> bool(np.allclose(np.abs(v), np.abs(np.linalg.eigh(residual.matrix())[1][:, 0])))
+    True
+    """
+    D, F = residual.sizes, residual.F
+
+    def largest(lam: float) -> tuple[float, Array]:
+        values, U = eigh((F / (D - lam)) @ F.T, subset_by_index=[len(F) - 1, len(F) - 1])
+        return float(values[0]), U[:, 0]
+
+    high = float(D.min())
+    low, width = high - 1.0, 1.0
+    while largest(low)[0] > 1.0:
+        width *= 2
+        low = high - width
+    top = high - 1e-9 * max(width, 1.0)
+    if largest(top)[0] <= 1.0:
+        return None
+    high = top
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if largest(middle)[0] <= 1.0 else (low, middle)
+    vector = (F.T @ largest(low)[1]) / (D - low)
+    return np.asarray(vector / np.linalg.norm(vector))
 
 
 def canonical(residual: Residual) -> Sides:

@@ -13,6 +13,7 @@ from spinney.optim.penalties.groups import FlatGroups, GroupL2, GroupLinf
 from spinney.optim.penalties.latent import LatentGroups
 from spinney.optim.penalties.matrix import Nuclear
 from spinney.optim.penalties.nonnegative import NonNegative
+from spinney.optim.penalties.output_tree import OutputTree
 from spinney.optim.penalties.overlap import OverlappingGroups
 from spinney.optim.penalties.pairwise import PairwiseElasticNet
 from spinney.optim.penalties.partial import Partial
@@ -35,6 +36,7 @@ __all__ = [
     "NoPenalty",
     "NonNegative",
     "Nuclear",
+    "OutputTree",
     "OverlappingGroups",
     "PairwiseElasticNet",
     "Partial",
