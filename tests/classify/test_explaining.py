@@ -87,3 +87,4 @@ def test_what_has_no_probabilities_cannot_abstain():
         with pytest.raises(InputError, match="no class probabilities"):
             model.evaluate((TEXTS[:4], truth), abstain=0.5)
     assert "brier" not in as_json(hinge.evaluate((TEXTS[:4], LABELS[:4])))
+    assert not any("probability" in getattr(view, "title", "") for view in hinge.explain(TEXTS[:1]))

@@ -387,9 +387,9 @@ class DocumentViews:
 
     def said(self, odds: SentenceLogOdds) -> str:
         """The prediction as text."""
-        if self.model.is_classifier:
+        if self.model.has_probabilities:
             return f"{odds.label}, with probability {math.exp(odds.outcome):.3f}"
-        return f"{odds.outcome:.4g}"
+        return odds.label if self.model.is_classifier else f"{odds.outcome:.4g}"
 
     def view(self, title: str, odds: SentenceLogOdds) -> ScoredLines:
         """The sentences of a document."""

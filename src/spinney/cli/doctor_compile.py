@@ -110,6 +110,7 @@ _COMMANDS: Final = """
     classify fit manual --model x --min-count 3 --max-iter 5 --penalty tree-l2 --groups brown:4
     classify fit manual --model x --min-count 3 --max-iter 5 --penalty tree-linf --groups brown:4 --lam-ratio 0.5
     classify fit manual --model x --min-count 3 --max-iter 5 --penalty latent --groups sentence
+    classify fit manual --model x --min-count 3 --max-iter 5 --penalty tree-output --class-tree spec --lam 0.1
     classify fit manual --model x --min-count 3 --max-iter 5 --groups sentence
     classify fit manual --model x --min-count 3 --max-iter 5 --groups sentence --loss squared-hinge --lam 0.01
     classify fit manual --model x --min-count 3 --max-iter 5 --groups sentence --solver admm

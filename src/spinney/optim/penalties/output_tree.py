@@ -73,7 +73,7 @@ class OutputTree(TreeL2):
 
 
 def node_weights(parent: ArrayLike) -> Vector:
-    """Weights of nodes that add up to 1 on the way from the root to any leaf, after Kim and Xing (2010), eq. 7.
+    """Weights of nodes that add up to 1 on the way from the root to any leaf, after Kim and Xing (2010).
 
     A node of height h hands the share s = h/(H + 1) down to its children, H being the height of the root, and keeps
     1 − s: the weights of leaves below a low node are penalised more as one group, those below a high node more
