@@ -125,8 +125,8 @@ class Group(click.Group):
 def command(words: Sequence[str] | None = None) -> Group:
     """The whole command line; the verb that the words name has the options of its method.
 
-    The other verbs then have no options, since building all of them takes longer than most commands run. Without
-    words, every verb has the options of all its methods.
+    The other verbs then have no options, and other tasks no verbs, since building all of them takes longer than most
+    commands run. Without words, every verb has the options of all its methods.
 
     Examples
     --------
@@ -146,8 +146,9 @@ def command(words: Sequence[str] | None = None) -> Group:
 
 
 def _task(name: str, task: Task, words: Sequence[str] | None) -> Group:
+    verbs = {} if words is _OTHER else task.verbs
     return Group(
-        name, task.help, {verb: _verb(verb, one, _after(words, verb)) for verb, one in task.verbs.items()}
+        name, task.help, {verb: _verb(verb, one, _after(words, verb)) for verb, one in verbs.items()}
     )
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg
 
 from spinney.optim.base import Vector
 from spinney.tagging.loss import CRFLoss
@@ -67,8 +67,8 @@ class Curvature:
         middle = np.block([[S.T @ scaled, lower], [lower.T, -np.diag(np.diag(products))]])
         A = np.ascontiguousarray(np.hstack([scaled, Y]))
         try:
-            return base, A, np.ascontiguousarray(linalg.solve(middle, A.T, assume_a="sym").T)
-        except linalg.LinAlgError:  # the steps say the same thing twice
+            return base, A, np.ascontiguousarray(scipy.linalg.solve(middle, A.T, assume_a="sym").T)
+        except scipy.linalg.LinAlgError:  # the steps say the same thing twice
             self.forget()
             return self.model(places, diagonal)
 
