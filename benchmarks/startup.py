@@ -7,8 +7,10 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 
 from benchmarks.comparisons import Comparison
 from benchmarks.harness import publish
@@ -33,8 +35,25 @@ joblib.dump(model, sys.argv[2])
 """
 
 
+#: The first commands that a newcomer types, on the sample texts of ``spinney demo --texts``.
+_FIRST = (
+    "tag fit code-train.col --preset pos --model tag.spinney",
+    "tag apply tag.spinney code-test.col",
+    "classify fit modules-train --model doc.spinney",
+    "classify apply doc.spinney modules-test",
+    "classes fit manual.txt --model brown.spinney",
+    "classes fit manual.txt --method hmm --classes 16 --model hmm.spinney",
+    "embed fit manual.txt --model vectors.spinney",
+    "lm fit manual.txt --model lm.spinney",
+    "lm fit few.txt --method loglinear --model loglinear.spinney",
+    "parse fit code-train.mrg --model grammar.spinney",
+    "parse apply grammar.spinney few.txt",
+    "trend fit notes --model trend.spinney",
+)
+
+
 def main(quick: bool) -> None:
-    """Run all parts and write the table; ``quick``: fewer rounds."""
+    """Run all parts and write the table; ``quick``: fewer rounds, and nothing compiled anew."""
     for peer in ("sklearn_crfsuite", "kenlm", "gensim"):
         import_module(peer)
     rounds = 3 if quick else 7
@@ -53,7 +72,34 @@ def main(quick: bool) -> None:
         *(f"| {row.what} | {row.ours:.2f} | {row.theirs:.2f} ({row.peer}) |" for row in rows),
         "",
     ]
-    publish("startup", ["\n".join(lines)], rows, quick)
+    sections = ["\n".join(lines)]
+    if not quick:
+        sections.append(_compiling())
+    publish("startup", sections, rows, quick)
+
+
+def _compiling() -> str:
+    """CPU seconds of first commands with an empty cache of kernels, and with the cache that they leave."""
+    lines = [
+        "## First compilation",
+        "",
+        "CPU seconds of a command that finds no compiled kernel at all, and of the same command again; one run each.",
+        "",
+        "| command | first | again | compiling |",
+        "|---|---:|---:|---:|",
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _seconds([sys.executable, "-m", "spinney", "demo", "--texts", name, "--quiet"], folder)
+        few = (folder / "code.txt").read_text("utf-8").splitlines(keepends=True)[:50]
+        (folder / "few.txt").write_text("".join(few), "utf-8")
+        for number, command in enumerate(_FIRST):
+            cache = {"NUMBA_CACHE_DIR": str(folder / f"cache{number}")}
+            words = [sys.executable, "-m", "spinney", *command.split(), "--quiet"]
+            first, again = (_seconds(words, folder, cache) for _ in range(2))
+            lines.append(f"| `{command}` | {first:.1f} | {again:.1f} | {first - again:.1f} |")
+            print(lines[-1], file=sys.stderr, flush=True)
+    return "\n".join([*lines, ""])
 
 
 def _tagging(rounds: int) -> Comparison:
@@ -123,10 +169,12 @@ def _in_turn(ours: list[str], theirs: list[str], folder: Path, rounds: int) -> t
     return min(one for one, _ in found), min(other for _, other in found)
 
 
-def _seconds(command: list[str], folder: Path) -> float:
+def _seconds(command: list[str], folder: Path, also: Mapping[str, str] = MappingProxyType({})) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     threads = {"OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    subprocess.run(command, cwd=folder, capture_output=True, check=True, env={**environment, **threads})
+    subprocess.run(
+        command, cwd=folder, capture_output=True, check=True, env={**environment, **threads, **also}
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
