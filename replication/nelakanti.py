@@ -64,8 +64,8 @@ DIFFERENCES = """\
 - Kneser-Ney is Spinney's own, with one discount an order, as SRILM's `-ukndiscount -interpolate` with all n-grams
   kept; the modified one is equal to KenLM's.
 - Fits begin at modified Kneser-Ney and end at a violation of 1e-4 (those that choose λ and α: 1e-3), however many
-  iterations that takes; only those of the single words of table 3.1 end after 300 iterations. The thesis begins at zero and does not say when it stops: the table of starts tells what
-  that is worth.
+  iterations that takes; only those of the single words of table 3.1 end after 300 iterations. The thesis begins at
+  zero and does not say when it stops: the table of starts tells what that is worth.
 """
 
 

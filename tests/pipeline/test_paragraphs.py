@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spinney.pipeline.paragraphs import read_paragraphs
@@ -24,6 +24,7 @@ def test_paragraphs(text, due):
     assert all(paragraph.ends for paragraph in read_paragraphs([text]))
 
 
+@example(["a", "\n   ", "\na"], 1)  # an empty line in parts
 @given(st.lists(st.text("ab \n\r", max_size=12), max_size=12), st.sampled_from([1, 3, 10, 1000]))
 def test_nothing_is_lost(pieces, long):
     text = "".join(pieces)

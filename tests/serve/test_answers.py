@@ -113,7 +113,7 @@ def test_next_words_and_neighbours(client, files):
         near = client.get(f"/models/{name}/neighbours", params={"word": "dog", "top": 2})
         assert near.status_code == 200, near.text
         assert len(near.json()["neighbours"]) in (1, 2)  # by word, or the words
-    assert client.get("/models/Embedding/neighbours", params={"word": "zzz"}).status_code == 422
+    assert client.get("/models/WordVectors/neighbours", params={"word": "zzz"}).status_code == 422
 
 
 def test_what_is_drawn(client):

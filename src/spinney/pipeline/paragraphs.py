@@ -27,16 +27,17 @@ def read_paragraphs(pieces: Iterable[str], long: int = LONG) -> Iterator[Paragra
     [Paragraph(text='One\\nand more.\\n \\n\\n', ends=True), Paragraph(text='Two.', ends=True)]
     """
     held: list[str] = []
-    size, begun, blank, line_ended = 0, False, False, True
+    size, begun, blank = 0, False, False
+    empty = True  # what was seen of the line, which may come in parts
     for line in _lines(pieces, long):
         if not line.isspace():
             if blank:
                 yield Paragraph("".join(held), True)
                 held, size, begun, blank = [], 0, False, False
-            begun = True
-        elif begun and line_ended and line.endswith("\n"):
+            begun, empty = True, False
+        elif begun and empty and line.endswith("\n"):
             blank = True
-        line_ended = line.endswith("\n")
+        empty = empty or line.endswith("\n")
         held.append(line)
         size += len(line)
         if size > long and not blank and begun:

@@ -297,7 +297,9 @@ class _Linear(_Weighted):
     panel = TRAINING
     loss: Annotated[Literal["log", "squared-hinge"] | None, "Loss of a classifier (default: log)."] = None
     regression: Annotated[bool, "Labels are numbers: fit a regressor."] = False
-    rho: Annotated[float | None, Above(0), AMOUNT, "For admm: penalty parameter (default: adapted)."] = None
+    rho: Annotated[
+        float | None, Above(0), AMOUNT, Hidden, "For admm: penalty parameter (default: adapted)."
+    ] = None
     change_tol: Annotated[
         float | None,
         Above(0),

@@ -38,7 +38,7 @@ class OutputTree(TreeL2):
     >>> penalty = OutputTree(1.0, [3, 3, 4, 4, -1], [0, 1, 2], n_features=2)
     >>> penalty.prox(w, step=1.0)
     >>> w.round(3).tolist()
-    [2.256, 3.137, 0.0, 0.0, 0.0, 1.333]
+    [2.317, 3.151, 0.0, 0.0, 0.0, 1.0]
     """
 
     name: ClassVar[str] = "tree of outputs"
