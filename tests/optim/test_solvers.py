@@ -184,7 +184,7 @@ def test_column_passes_and_gram_matrix_agree(monkeypatch):
     on_gram = solve(loss, L1(1.0), "cd", tol=1e-10)
     for passes in (0, 1, 1_000_000):
         monkeypatch.setattr(
-            ColumnDesign, "passes_worth_a_gram_matrix", lambda self, columns, passes=passes: passes
+            ColumnDesign, "passes_worth_a_gram_matrix", lambda self, columns, room, passes=passes: passes
         )
         np.testing.assert_allclose(solve(loss, L1(1.0), "cd", tol=1e-10).w, on_gram.w, atol=1e-8)
 
@@ -208,7 +208,7 @@ def test_newton_steps_on_the_face_agree_with_gram_matrices(monkeypatch, name, in
     monkeypatch.setattr(
         elastic_net.ElasticNetModel, "_step_on_face", lambda *given: steps.append(step(*given))
     )
-    monkeypatch.setattr(ColumnDesign, "passes_worth_a_gram_matrix", lambda self, columns: NEVER)
+    monkeypatch.setattr(ColumnDesign, "passes_worth_a_gram_matrix", lambda self, columns, room: NEVER)
     on_face = solve(loss, penalty, "cd", tol=1e-9)
     assert steps
     assert on_face.converged

@@ -45,22 +45,22 @@ def face_slopes(data, indices, indptr, support, q, out):
 
 
 @njit(
-    WRITE(READ, ROWS, ENDS, COLUMNS, READ, READ, READ, READ, f8, i8),
+    i8(READ, ROWS, ENDS, COLUMNS, READ, READ, READ, READ, WRITE, f8, i8),
     cache=True,
     nogil=True,
     fastmath=REASSOCIATE,
 )
-def newton_direction(data, indices, indptr, support, h, l2, diagonal, gradient, tol, max_products):
+def newton_direction(data, indices, indptr, support, h, l2, diagonal, gradient, found, tol, max_products):
     """−(X_Aᵀ·diag(h)·X_A + diag(l2))⁻¹·gradient by conjugate gradients, preconditioned by the diagonal.
 
-    They end when no entry of the residual is larger than ``tol``.
+    ``found`` must be 0. They end when no entry of the residual is larger than ``tol``. Returns the number of products.
     """
     size = gradient.size
-    found, residual, product = np.zeros(size), -gradient, np.empty(size)
+    residual, product = -gradient, np.empty(size)
     margins = np.empty(h.size)
     p = residual / diagonal
     rz = (residual * p).sum()
-    for _ in range(max_products):
+    for n in range(max_products):
         face_margins(data, indices, indptr, support, p, margins)
         margins *= h
         face_slopes(data, indices, indptr, support, margins, product)
@@ -69,7 +69,7 @@ def newton_direction(data, indices, indptr, support, h, l2, diagonal, gradient, 
             product[a] += l2[a] * p[a]
             bend += p[a] * product[a]
         if bend <= 0.0:
-            break
+            return n
         step, worst, last, rz = rz / bend, 0.0, rz, 0.0
         for a in range(size):
             found[a] += step * p[a]
@@ -77,7 +77,7 @@ def newton_direction(data, indices, indptr, support, h, l2, diagonal, gradient, 
             worst = max(worst, abs(residual[a]))
             rz += residual[a] * residual[a] / diagonal[a]
         if worst <= tol:
-            break
+            return n
         for a in range(size):
             p[a] = residual[a] / diagonal[a] + rz / last * p[a]
-    return found
+    return max_products

@@ -63,16 +63,14 @@ class ColumnDesign:
 
         return np.asarray(sparse_gram(*self.arrays, columns, h))
 
-    def passes_worth_a_gram_matrix(self, columns: Columns) -> int:
+    def passes_worth_a_gram_matrix(self, columns: Columns, room: int) -> int:
         """After how many passes over these columns it is time to compute their Gram matrix and iterate on that.
 
-        About as many as cost the same; never, where passes on the matrix would cost more than passes on the columns or
-        the matrix would need more memory than the data.
+        About as many as cost the same; never, where the matrix would have more than ``room`` times the entries of the
+        columns, or need more memory than the data.
         """
         entries = int((self.indptr[columns + 1] - self.indptr[columns]).sum())
-        # A block of a dense design is a fast matrix product; else the matrix should be smaller than its columns.
-        cheap = 8 * entries if self.dense is not None else entries
-        if len(columns) ** 2 > min(cheap, max(3 * len(self.data) // 2, 10_000)):
+        if len(columns) ** 2 > min(room * entries, max(3 * len(self.data) // 2, 10_000)):
             return NEVER
         # A sparse example adds the square of its entries, a dense block is a fast matrix product.
         worth = len(columns) // 32 if self.dense is not None else entries // (2 * self.n_rows)

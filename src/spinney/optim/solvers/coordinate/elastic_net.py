@@ -18,6 +18,9 @@ from spinney.optim.solvers.coordinate.model import (
 
 PASSES = 5  # over the support, before conjugate gradients take over
 PRODUCTS, HALVINGS = 50, 4  # of conjugate gradients, and of the step that they find
+#: How large a Gram matrix may be, in entries of its columns: of dense ones it is a fast matrix product; of sparse ones
+#: it should be small, unless conjugate gradients have come to no end.
+LARGE, SMALL = 8, 1
 TURNS = 10  # of descent on the Gram matrix and steps on the face
 NEARLY_SINGULAR = 1e-12  # of the diagonal, added where columns explain each other
 
@@ -33,6 +36,7 @@ class ElasticNetModel:
         self.loss = loss
         self.l1, self.l2, self.tilt = strengths(problem)
         self.design = ColumnDesign.of(loss)
+        self.room = SMALL if self.design.dense is None else LARGE
 
     def working_set(self, w: Vector, residual: Vector) -> Columns:
         return support_and_violators(w, np.abs(residual))
@@ -54,14 +58,15 @@ class ElasticNetModel:
                 break
             active = w[working] != 0
             support = working[active]
-            worth = self.design.passes_worth_a_gram_matrix(support)
+            worth = self.design.passes_worth_a_gram_matrix(support, self.room)
             if descend(support, curvature[active], worth if worth < NEVER else PASSES):
                 continue
             if worth < NEVER:
                 self._descend_on_gram(support, w, h, q, tol)
             else:
                 active = w[working] != 0
-                self._step_on_face(working[active], curvature[active], w, h, q, tol)
+                if not self._step_on_face(working[active], curvature[active], w, h, q, tol):
+                    self.room = LARGE
         return w, self.design.change_of_margins(working, w - point.w, self.loss.intercept)
 
     def _descend_on_gram(self, support: Columns, w: Vector, h: Vector, q: Vector, tol: float) -> None:
@@ -92,10 +97,11 @@ class ElasticNetModel:
 
     def _step_on_face(
         self, support: Columns, curvature: Vector, w: Vector, h: Vector, q: Vector, tol: float
-    ) -> None:
+    ) -> bool:
         """A Newton step of the weights that are not 0, and of the intercept: none changes its sign, but stops at 0.
 
         Descent needs the more passes the more these weights hold each other; conjugate gradients see them all at once.
+        False if they did not come to an end, as where columns nearly explain each other.
         """
         from spinney.optim.solvers.coordinate._face_kernels import (
             face_margins,
@@ -111,7 +117,8 @@ class ElasticNetModel:
         gradient += l2 * old + l1 * sign
         gradient[: len(support)] += self.tilt[support]
         diagonal = np.maximum(np.append(curvature, np.full(free, h.sum())), 1e-300)
-        direction = newton_direction(*place, h, l2, diagonal, gradient, tol, PRODUCTS)
+        direction = np.zeros(len(old))
+        products = newton_direction(*place, h, l2, diagonal, gradient, direction, tol, PRODUCTS)
         kinked, margins = l1 > 0, np.empty(len(h))
         # Weights that stop may turn a step uphill; one that ends where the first of them stops cannot.
         stops = kinked & (old * direction < 0)
@@ -127,7 +134,8 @@ class ElasticNetModel:
                 w[support] = new[: len(support)]
                 w[len(w) - free :] = new[len(support) :]
                 q += h * margins
-                return
+                break
+        return bool(products < PRODUCTS)
 
 
 def _newton_on_face(G: Vector, slope: Vector, w: Vector, l1: Vector, l2: Vector) -> None:
