@@ -227,7 +227,7 @@ CASES = (
         800_000,
         _tokens,
     ),
-    _case("parsing", f"parse {FIT}", "trees", 800, 3_200, _trees, ".mrg"),
+    _case("parsing", f"parse {FIT} --polish 5", "trees", 800, 3_200, _trees, ".mrg"),
     _case("text over time", f"trend {FIT}", "abstracts", 3_200, 12_800, _papers, ".csv"),
 )
 
