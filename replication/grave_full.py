@@ -1,13 +1,14 @@
 """Grave (2014), part I, at the thesis's sizes: up to 1,024 classes, from Brown clusters and from chance.
 
-    python replication/grave_full.py --cache FOLDER [--device cuda] [--lanes 3] [--cores 12] [--texts parsed]
+    python replication/grave_full.py --cache FOLDER [--device cuda] [--lanes 3] [--cores 12] [--only parsed-tree]
     python replication/grave_full.py --cache FOLDER --report
 
 The first line makes the pieces that the cache does not have yet (texts, Brown clusters, models, scores), several at a
 time: ``--lanes`` models on the card, ``--cores`` others. A run that was interrupted goes on. With ``--seconds`` no
 piece begins later than that. The second writes the tables (``results/grave_full.md``) from what there is; it
 needs the small files of the cache alone (``*.json``), so models may be learned on another machine. Runs with other
-seeds go to the same cache; the tables have their mean.
+seeds go to the same cache, and the tables have their mean; so do runs with other ``--passes``, which have a table of
+their own.
 """
 
 from __future__ import annotations
@@ -21,9 +22,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock, Semaphore
-from typing import get_args
 
-from grave_full_models import Full, Text
+from grave_full_models import Full
 from grave_full_tables import report
 from grave_semcor import data_folder
 from studies import keep
@@ -39,14 +39,14 @@ class Run:
     lanes: Semaphore
     cores: Semaphore
     until: float
-    texts: tuple[str, ...]
+    only: tuple[str, ...]
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(200))
     pieces: dict[tuple[str, ...], Future[bool]] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
     def everything(self) -> bool:
         """All pieces; whether they are all there now."""
-        found = [self.scored(model) for model in self.full.models if model.text in self.texts]
+        found = [self.scored(model) for model in self.full.models if str(model).startswith(self.only)]
         return all(one.result() for some in found for one in some)
 
     def scored(self, model: tuple[object, ...]) -> list[Future[bool]]:
@@ -83,6 +83,7 @@ class Run:
             full = self.full
             given = [str(full.cache), *name, "--seed", str(full.seed), "--device", full.device]
             given += ["--quick"] if full.quick else []
+            given += ["--passes", str(full.more)] if full.more else []
             script = Path(__file__).with_name("grave_full_models.py")
             done = subprocess.run(
                 [sys.executable, str(script), *given], env=environment, stdin=subprocess.DEVNULL, text=True,
@@ -105,7 +106,10 @@ def main() -> None:
     parser.add_argument("--device", default="auto", help="what passes messages: cpu, cuda, cuda:1")
     parser.add_argument("--lanes", type=int, default=1, help="models that learn at a time")
     parser.add_argument("--cores", type=int, default=1, help="other pieces at a time")
-    parser.add_argument("--texts", nargs="+", choices=get_args(Text), default=get_args(Text))
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="models by how their names begin: parsed-tree-512"
+    )
+    parser.add_argument("--passes", type=int, help="of online EM, where they are not ten")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="when to begin no more pieces")
     parser.add_argument("--report", action="store_true", help="write the tables, make nothing")
     parser.add_argument("--told", default="", help="what the report is to tell of the run")
@@ -113,12 +117,12 @@ def main() -> None:
     given = parser.parse_args()
     given.cache.mkdir(parents=True, exist_ok=True)
     try:
-        full = Full(given.quick, given.seed, data_folder(), given.cache, given.device)
+        full = Full(given.quick, given.seed, data_folder(), given.cache, given.device, given.passes)
         if given.report:
             keep(report(full, given.told), given.out)
             return
         slots = Semaphore(given.lanes), Semaphore(given.cores)
-        if not Run(full, *slots, time.time() + given.seconds, tuple(given.texts)).everything():
+        if not Run(full, *slots, time.time() + given.seconds, tuple(given.only)).everything():
             raise SystemExit("some pieces are missing: run this again")
     except SpinneyError as error:
         raise SystemExit(str(error)) from None

@@ -77,6 +77,7 @@ class Full:
     data: Path
     cache: Path
     device: str = "auto"
+    more: int | None = None  # passes, where they are to be others
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -86,7 +87,7 @@ class Full:
     @property
     def passes(self) -> int:
         """Passes of online EM over the text; one of batch EM follows."""
-        return 2 if self.quick else 10
+        return self.more or (2 if self.quick else 10)
 
     def batch_tokens(self, text: Text) -> int:
         """Tokens of a step of online EM: enough to keep a card busy."""
@@ -106,7 +107,10 @@ class Full:
 
     def file(self, kind: str, name: object) -> Path:
         """Where a piece is kept. Texts and Brown clusters are the same for all seeds."""
-        told = f"-seed{self.seed}" if self.seed and kind not in ("text", "trees", "brown") else ""
+        told = ""
+        if kind not in ("text", "trees", "brown"):
+            told += f"-passes{self.more}" if self.more else ""
+            told += f"-seed{self.seed}" if self.seed else ""
         ending = {"brown": ".spinney", "hmm": ".spinney", "trees": ".npz"}.get(kind, ".json")
         return self.cache / f"{kind}-{name}{told}{ending}"
 
@@ -291,8 +295,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--passes", type=int)
     given = parser.parse_args()
-    full = Full(given.quick, given.seed, data_folder(), given.cache, given.device)
+    full = Full(given.quick, given.seed, data_folder(), given.cache, given.device, given.passes)
     kind, name, *rest = given.piece
     if kind == "text":
         make_text(full, name)
