@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import pairwise
+from operator import getitem
 from pathlib import Path
 from typing import Any, get_args
 
@@ -66,9 +68,9 @@ class Scores:
             self._seen[kind, model] = [_read(file) for file in files if file.exists()]
         return self._seen[kind, model]
 
-    def mean(self, kind: str, model: Model, get: Callable[[Any], float]) -> float:
-        """The mean over the seeds."""
-        return float(np.mean([get(one) for one in self.all(kind, model)]))
+    def mean(self, kind: str, model: Model, *keys: Any) -> float:
+        """What stands under these keys, the mean over the seeds."""
+        return float(np.mean([reduce(getitem, keys, one) for one in self.all(kind, model)]))
 
     def models(self, kind: str, *texts: Text) -> list[Model]:
         """Those for which there is something, by text, structure, size and start."""
@@ -184,7 +186,7 @@ def _measures(scores: Scores) -> str:
         return ""
 
     def ours(model: Model, measure: str) -> float:
-        return abs(scores.mean("words", model, lambda one: one["measures"][measure]))
+        return abs(scores.mean("words", model, "measures", measure))
 
     header, rows = ["measure"], []
     for model in models:
@@ -237,14 +239,13 @@ def _judged(scores: Scores) -> str:
     for model in models:
         first = scores.all("words", model)[0]["judged"]
         cells = [
-            f"{short(scores.mean('words', model, lambda one, name=name: one['judged'][name]['spearman']))} "
-            f"({first[name]['n']:,})"
+            f"{short(scores.mean('words', model, 'judged', name, 'spearman'))} ({first[name]['n']:,})"
             for name in JUDGED
         ]
         rows.append([_named(model), *cells])
     note = "Spearman of Hellinger similarities and people's scores (pairs known). Nothing published but WordSim353."
     got = {
-        (model, name): scores.mean("words", model, lambda one, name=name: one["judged"][name]["spearman"])
+        (model, name): scores.mean("words", model, "judged", name, "spearman")
         for model in models
         for name in JUDGED
     }
@@ -278,9 +279,7 @@ def _bless(scores: Scores) -> str:
         boxes = {}
         for how, told in (("plain", ""), ("T", ", with T")):
             boxes[how] = {
-                relation: scores.mean(
-                    "words", model, lambda one, h=how, r=relation: one["bless"][h]["medians"][r]
-                )
+                relation: scores.mean("words", model, "bless", how, "medians", relation)
                 for relation in RELATIONS
             }
             rows.append([_named(model) + told, *(f"{boxes[how][relation]:+.2f}" for relation in RELATIONS)])
@@ -318,10 +317,7 @@ def _bless(scores: Scores) -> str:
     result = section("BLESS (section 3.2)", note, ["model", *RELATIONS], rows)
     every = scores.models("words", "parsed", "reviews")
     precision = {
-        model: [
-            scores.mean("words", model, lambda one, h=how: one["bless"][h]["average_precision"])
-            for how in ("plain", "T")
-        ]
+        model: [scores.mean("words", model, "bless", how, "average_precision") for how in ("plain", "T")]
         for model in every
     }
     result += "\nAverage precision, related before random:\n\n"
@@ -349,8 +345,7 @@ def _categories(scores: Scores) -> str:
 
     def both(model: Model, name: str) -> tuple[float, float]:
         purity, entropy = (
-            scores.mean("words", model, lambda one, key=key: one["categories"][name][key])
-            for key in ("purity", "entropy")
+            scores.mean("words", model, "categories", name, key) for key in ("purity", "entropy")
         )
         return purity, entropy
 
@@ -400,9 +395,7 @@ def _composition(scores: Scores) -> str:
     for model in models:
         for name in SETS:
             got = {
-                operator: scores.mean(
-                    "words", model, lambda one, n=name, o=operator: one["composition"][n][o]["pearson"]
-                )
+                operator: scores.mean("words", model, "composition", name, operator, "pearson")
                 for operator in operators
             }
             entered = scores.all("words", model)[0]["composition"][name]["baseline"]
@@ -430,10 +423,7 @@ def _senses(scores: Scores) -> str:
 
     def got(model: Model, name: str, kind: str, folding: str) -> list[float]:
         key = f"{name}, {kind}, {folding}"
-        return [
-            scores.mean("senses", model, lambda one, g=group: one[key][g])
-            for group in ("noun", "verb", "both")
-        ]
+        return [scores.mean("senses", model, key, group) for group in ("noun", "verb", "both")]
 
     header = ["", *(f"{kind}, {whose}" for kind in KINDS.values() for whose in ("thesis", *FOLDINGS))]
     rows: list[list[object]] = []
@@ -512,7 +502,7 @@ def _names(scores: Scores) -> str:
 
     def got(model: Model, name: str, kind: str) -> list[float]:
         keys = ("precision", "recall", "f1")
-        return [scores.mean("names", model, lambda one, k=key: one[f"{name}, {kind}"][k]) for key in keys]
+        return [scores.mean("names", model, f"{name}, {kind}", key) for key in keys]
 
     rows: list[list[object]] = []
     for model in models:
@@ -559,10 +549,7 @@ def _names(scores: Scores) -> str:
 def _transitions(scores: Scores) -> str:
     models = scores.models("words", "parsed", "reviews")
     got = {
-        model: [
-            scores.mean("words", model, lambda one, k=key: one["transitions"][k])
-            for key in ("classes", "diagonal")
-        ]
+        model: [scores.mean("words", model, "transitions", key) for key in ("classes", "diagonal")]
         for model in models
     }
     rows = [
@@ -596,44 +583,33 @@ def _longer(full: Full, scores: Scores) -> str:
     numbers = {
         found[1] for file in full.cache.iterdir() if (found := re.search(r"^fit-.*-passes(\d+)", file.name))
     }
-    told: dict[str, Callable[[Scores, Model], float]] = {
-        "text, batch pass": lambda some, m: some.mean(
-            "fit", m, lambda one: one["trace"][-1]["log_likelihood"]
-        ),
-        "held out": lambda some, m: some.mean("fit", m, lambda one: one["trace"][-1]["dev"]),
-        "BLESS, with T": lambda some, m: some.mean(
-            "words", m, lambda one: one["bless"]["T"]["average_precision"]
-        ),
-        "MEN": lambda some, m: some.mean("words", m, lambda one: one["judged"]["MEN"]["spearman"]),
-        "SimVerb": lambda some, m: some.mean("words", m, lambda one: one["judged"]["SimVerb"]["spearman"]),
+    told: dict[str, tuple[Any, ...]] = {
+        "text, batch pass": ("fit", "trace", -1, "log_likelihood"),
+        "held out": ("fit", "trace", -1, "dev"),
+        "BLESS, with T": ("words", "bless", "T", "average_precision"),
+        "MEN": ("words", "judged", "MEN", "spearman"),
+        "SimVerb": ("words", "judged", "SimVerb", "spearman"),
     }
     for folding in FOLDINGS:
         for kind in KINDS.values():
-            key = f"Posterior-Both, {kind}, {folding}"
-            told[f"supersenses, {kind}, {folding}"] = lambda some, m, k=key: some.mean(
-                "senses", m, lambda one: one[k]["both"]
-            )
+            told[f"supersenses, {kind}, {folding}"] = "senses", f"Posterior-Both, {kind}, {folding}", "both"
     rows: list[list[object]] = []
     claims: list[Claim] = []
     for n in sorted(map(int, numbers)):
         longer = Scores(full, n)
         models = longer.models("senses", "parsed")
-        got = {m: {name: value(longer, m) for name, value in told.items()} for m in models}
+        got = {(m, name): longer.mean(kind, m, *keys) for m in models for name, (kind, *keys) in told.items()}
         for model in models:
             for some in (scores, longer):
-                passes = len(some.all("fit", model)[0]["trace"]) - 1
-                row = [
-                    f"{value(some, model):.3f}"
-                    if abs(value(some, model)) < 10
-                    else f"{value(some, model):.1f}"
-                    for value in told.values()
-                ]
-                rows.append([_named(model), passes, len(some.all("fit", model)), *row])
+                values = [some.mean(kind, model, *keys) for kind, *keys in told.values()]
+                fits = some.all("fit", model)
+                cells = [f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}" for value in values]
+                rows.append([_named(model), len(fits[0]["trace"]) - 1, len(fits), *cells])
         claims += [
             (
                 f"Brown clusters begin better than chance ({name})",
                 f"tree {size}, {n} passes",
-                got[b][name] > got[c][name],
+                got[b, name] > got[c, name],
             )
             for name in told
             for (_, _, size), (b, c) in _pairs(models).items()
