@@ -35,7 +35,7 @@ _LARGEST = 10
 def categorisation(setting: Setting) -> str:
     """Purity and entropy of complete-linkage clusters."""
     folder = setting.data / "word_similarity" / "vecto" / "word-categorization"
-    sets = _sets(folder)
+    sets = category_sets(folder)
     models = [(structure, n) for structure in STRUCTURES for n in setting.sizes]
     results: dict[tuple[str, str, int], CategorisationResult] = {}
     rows = []
@@ -80,7 +80,8 @@ def categorisation(setting: Setting) -> str:
     return section("Categorisation (chapter 3)", note, header, rows) + verdict(claims)
 
 
-def _sets(folder: Path) -> dict[str, tuple[list[tuple[str, str]], str]]:
+def category_sets(folder: Path) -> dict[str, tuple[list[tuple[str, str]], str]]:
+    """Words with their categories, and their part of speech."""
     verbs = folder / "essli-2008.csv"
     battig = [
         (word, category)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +13,11 @@ from grave_common import STRUCTURES, Setting, Structure, section, table, verdict
 from grave_models import clustering, hidden
 from numpy.typing import NDArray
 
+from spinney.classes import HiddenMarkov
 from spinney.corpus import TokenArrays, Vocabulary, parse_dependencies
 from spinney.errors import OptionError
 from spinney.evaluate import convert
+from spinney.structure import WordClasses
 from spinney.tagging.columns import Columns, read_all
 from spinney.tagging.tagger import Tagger
 
@@ -68,6 +71,8 @@ class Split(NamedTuple):
     test: Columns
 
 
+#: Sentences of rows of cells.
+Rows = list[list[list[str]]]
 Scored = Mapping[tuple[Structure, str, bool], Scores]
 KINDS = {False: "unlexicalised", True: "lexicalised"}
 
@@ -76,7 +81,7 @@ def ner(setting: Setting) -> str:
     """Two tables: representations of one model, and models of both structures."""
     n = 128 if setting.quick else 256
     limit = 5000 if setting.quick else None
-    train, test = _sentences(setting, "eng.train", limit), _sentences(setting, "eng.testb", None)
+    train, test = (read_names(setting.data, part, most) for part, most in (("train", limit), ("testb", None)))
     heads = [heads_of(words(part)) for part in (train, test)]
     splits = {
         structure: Split(
@@ -89,9 +94,7 @@ def ner(setting: Setting) -> str:
     of_tree = list(REPRESENTATIONS) if heads[0] is not None else ["Brown", "Posterior-Type"]
     wanted: list[tuple[Structure, str]] = [("tree", name) for name in (NOTHING, *of_tree)]
     wanted += [("chain", name) for name in ("Brown", "Posterior-Type", "Posterior-Both")]
-    scores = {
-        (s, name, lexical): _scored(splits[s], name, lexical) for s, name in wanted for lexical in KINDS
-    }
+    scores = {(s, name, lexical): scored(splits[s], name, lexical) for s, name in wanted for lexical in KINDS}
     trees = "spaCy parsed its sentences as they are."
     if heads[0] is None:
         trees = "spaCy is not here to parse it, so the tree has only what needs no parse of these sentences."
@@ -164,9 +167,9 @@ def heads_of(sentences: Sequence[Sequence[str]]) -> NDArray[np.int32] | None:
     return None
 
 
-def _sentences(setting: Setting, name: str, limit: int | None) -> list[list[list[str]]]:
-    """Sentences as rows of word, part of speech, label."""
-    columns = read_all(setting.data / "conll2003" / f"{name}.xz")
+def read_names(data: Path, part: str, limit: int | None = None) -> Rows:
+    """Sentences of CoNLL-2003 as rows of word, part of speech, label."""
+    columns = read_all(data / "conll2003" / f"eng.{part}.xz")
     cells = [columns.strings(i) for i in (0, 1, columns.width - 1)]
     found = []
     for start, stop in list(pairwise(columns.offsets.tolist()))[:limit]:
@@ -181,26 +184,29 @@ def words(sentences: Iterable[Sequence[Sequence[str]]]) -> list[list[str]]:
 
 
 def _represented(
-    setting: Setting,
-    sentences: list[list[list[str]]],
-    structure: Structure,
-    n_classes: int,
+    setting: Setting, sentences: Rows, structure: Structure, n_classes: int, heads: NDArray[np.int32] | None
+) -> Columns:
+    model = hidden(setting, "form", structure, n_classes)
+    return represented(model, clustering(setting, "form", structure, n_classes).classes, sentences, heads)
+
+
+def represented(
+    model: HiddenMarkov,
+    classes: WordClasses,
+    sentences: Rows,
     heads: NDArray[np.int32] | None,
+    viterbi: bool = True,
 ) -> Columns:
     """The rows with columns for every representation between part of speech and label."""
-    model = hidden(setting, "form", structure, n_classes)
-    classes = clustering(setting, "form", structure, n_classes).classes
     arrays = _arrays(words(sentences), model.vocabulary_, heads)
     brown = map(str, classes.encode(model.vocabulary_.words)[arrays.ids].tolist())
     types = _cells(model.word_vectors().rows(model.vocabulary_.words))
     by_type = (types[word] for word in arrays.ids.tolist())
-    if structure == "tree" and heads is None:
-        empty = ["|"] * arrays.n_tokens
-        viterbi, tokens = iter(empty), empty
-    else:
-        viterbi = map(str, model.predict(arrays).tolist())
+    paths = tokens = ["|"] * arrays.n_tokens
+    if model.structure == "chain" or heads is not None:
+        paths = [str(one) for one in model.predict(arrays).tolist()] if viterbi else paths
         tokens = _cells(model.posteriors(arrays))
-    columns = zip(brown, viterbi, tokens, by_type)
+    columns = zip(brown, paths, tokens, by_type)
     rows = [[[word, pos, *next(columns), label] for word, pos, label in one] for one in sentences]
     return Columns.from_sentences(rows)
 
@@ -221,7 +227,8 @@ def _cells(matrix: NDArray[Any]) -> list[str]:
     return ["|".join(items[a:b]) or "|" for a, b in pairwise([0, *ends])]
 
 
-def _scored(split: Split, name: str, lexical: bool) -> Scores:
+def scored(split: Split, name: str, lexical: bool) -> Scores:
+    """How well a tagger finds the entities of the test set with a representation, and the word if lexical."""
     patterns = _PLAIN + ("Uw:%x[0,0]\n" if lexical else "")
     for column in _COLUMNS[name]:
         view = "value" if column > 3 else "x"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,9 @@ from methods.hellinger import HellingerClassifier
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spinney.classes import HiddenMarkov
 from spinney.corpus import TokenArrays, read_text
+from spinney.structure import WordClasses
 
 #: Accuracy of nouns, verbs and both, unlexicalised and lexicalised: a tree with 128 classes …
 REPRESENTATIONS = {
@@ -69,14 +72,14 @@ Blocks = dict[str, Any]
 
 def supersense(setting: Setting) -> str:
     """Two tables: representations of one tree model, and models of both structures."""
-    examples = _examples(setting, placed_examples(setting.data))
+    examples = read_examples(setting.data, setting.seed, placed_examples(setting.data))
     first, n = setting.sizes[0], setting.largest
     blocks = {(s, size): _blocks(setting, examples, s, size) for s in STRUCTURES for size in {first, n}}
     wanted: list[tuple[Structure, int, str]] = [("tree", first, name) for name in REPRESENTATIONS] + [
         (s, n, name) for s, name in MODELS
     ]
     every = {
-        (s, size, name, lexical, folding): _scored(examples, blocks[s, size], name, lexical, folding)
+        (s, size, name, lexical, folding): scored(examples, blocks[s, size], name, lexical, folding)
         for s, size, name in dict.fromkeys(wanted)
         for lexical in KINDS
         for folding in FOLDINGS
@@ -168,25 +171,25 @@ def _model_claims(
 
 
 def _all_documents(setting: Setting) -> str:
-    examples = _examples(setting, placed_examples(setting.data, _ALL))
+    examples = read_examples(setting.data, setting.seed, placed_examples(setting.data, _ALL))
     header = ["", *(f"{kind}, {folding}" for kind in KINDS.values() for folding in FOLDINGS)]
     rows = []
     for structure in STRUCTURES:
         blocks = _blocks(setting, examples, structure, setting.sizes[0])
         for name in ("Brown", "Posterior-Both"):
             cells = [
-                _scored(examples, blocks, name, lexical, folding) for lexical in KINDS for folding in FOLDINGS
+                scored(examples, blocks, name, lexical, folding) for lexical in KINDS for folding in FOLDINGS
             ]
             rows.append([f"{structure} {setting.sizes[0]}, {name}", *cells])
     note = f"\n### All fully tagged documents of SemCor: {len(examples.labels):,} examples\n\nNothing published.\n\n"
     return note + table(header, rows)
 
 
-def _examples(setting: Setting, placed: Sequence[PlacedExample]) -> Examples:
+def read_examples(data: Path, seed: int, placed: Sequence[PlacedExample]) -> Examples:
     """The examples that have a place, and the text up to the last of them, with all its words."""
     here = [(example, place) for example, place in placed if place is not None]
     end = max(place.sentence for _, place in here) + 1
-    brown = read_text(setting.data / "parsed" / "brown.conllu.xz", words="lemma+upos", tree=True)
+    brown = read_text(data / "parsed" / "brown.conllu.xz", words="lemma+upos", tree=True)
     text = brown.part(0, end)
     documents = sorted({example.document for example, _ in here})
     return Examples(
@@ -196,21 +199,27 @@ def _examples(setting: Setting, placed: Sequence[PlacedExample]) -> Examples:
         np.array([example.pos == "noun" for example, _ in here]),
         {
             "documents": np.array([documents.index(example.document) % _FOLDS for example, _ in here]),
-            "random": np.random.default_rng(setting.seed).permutation(len(here)) % _FOLDS,
+            "random": np.random.default_rng(seed).permutation(len(here)) % _FOLDS,
         },
     )
 
 
 def _blocks(setting: Setting, examples: Examples, structure: Structure, n_classes: int) -> Blocks:
-    """Rows for each example: one block of columns for each thing that can be known of it."""
     model = hidden(setting, "lemma+upos", structure, n_classes)
-    text, at = known_as(examples.text, model.vocabulary_), examples.tokens
     classes = clustering(setting, "lemma+upos", structure, n_classes).classes
+    return model_blocks(model, classes, examples)
+
+
+def model_blocks(
+    model: HiddenMarkov, classes: WordClasses, examples: Examples, viterbi: bool = True
+) -> Blocks:
+    """Rows for each example: one block of columns for each thing that can be known of it."""
+    text, at = known_as(examples.text, model.vocabulary_), examples.tokens
     types = model.word_vectors().rows(model.vocabulary_.words)
     word = text.ids[at]
-    return {
-        "Brown": _one_hot(classes.encode(model.vocabulary_.words)[word], n_classes),
-        "Viterbi": _one_hot(model.predict(text)[at], n_classes),
+    paths = {"Viterbi": _one_hot(model.predict(text)[at], model.n_classes)} if viterbi else {}
+    return paths | {
+        "Brown": _one_hot(classes.encode(model.vocabulary_.words)[word], classes.n_classes),
         "Posterior-Token": _kept(model.posteriors(text)[at]),
         "Posterior-Type": _kept(types[word]),
         "word": _one_hot(examples.text.ids[at], len(examples.text.vocabulary)),
@@ -225,7 +234,8 @@ def _one_hot(ids: NDArray[Any], n: int) -> Any:
     return sparse.csr_array((np.ones(len(ids)), ids, np.arange(len(ids) + 1)), shape=(len(ids), n))
 
 
-def _scored(examples: Examples, blocks: Blocks, name: str, lexical: bool, folding: str) -> Scores:
+def scored(examples: Examples, blocks: Blocks, name: str, lexical: bool, folding: str) -> Scores:
+    """How many examples a machine gets right that learns from all folds but theirs."""
     names = ["Posterior-Token", "Posterior-Type"] if name == "Posterior-Both" else [name]
     chosen = [blocks[one] for one in [*names, *(["word"] if lexical else [])]]
     X = sparse.hstack(chosen, format="csr")
