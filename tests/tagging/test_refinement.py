@@ -272,7 +272,7 @@ def test_commands(files, method, capsys):
     assert (
         "Hidden states" if method == "refinement-em" else "ends of the directions"
     ) in capsys.readouterr().out
-    assert run(["tag", "explain", model, new, "--format", "lines"]) == 0
+    assert run(["tag", "explain", model, new, "--format", "lines", "--json"]) == 0
     assert "UNK-LC-ing" in capsys.readouterr().out
     assert run(["tag", "apply", model, new, "--format", "lines", "--nbest", "2"]) == 2
     assert "--nbest is not for a refinement model" in capsys.readouterr().err

@@ -149,18 +149,20 @@ def explained(tagger: RefinementTagger, data: Any, s: Any) -> list[View]:
         raise InputError("no sentences to explain")
     views: list[View] = [
         Note(
-            "By the word alone: the label that the word has most often. Rival: the next best label in the sentence."
+            "p: probability of the label in the sentence. Rival: the next best label there. Alone: the label that the "
+            "word has most often."
         )
     ]
-    header = [
+    header = ["word", "known as", "label", "p", "rival", "its p", "alone", "p alone"]
+    keys = [
         "word",
-        "known as",
+        "known_as",
         "label",
         "probability",
         "rival",
-        "its probability",
-        "by the word alone",
-        "so probable",
+        "rival_probability",
+        "alone",
+        "alone_probability",
     ]
     names = ["(unknown word)", *tagger.symbols.words, *(f"({name})" for name in tagger.symbols.classes)]
     every = []
@@ -183,8 +185,9 @@ def explained(tagger: RefinementTagger, data: Any, s: Any) -> list[View]:
                     float(alone[usual]),
                 ]
             )
-        views.append(Table("", f"Sentence {number}", header, rows))
-        every.append([dict(zip(header, row)) for row in rows])
+        shown = [[f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row] for row in rows]
+        views.append(Table("", f"Sentence {number}", header, shown))
+        every.append([dict(zip(keys, row)) for row in rows])
     return [*views, Extra("explained", "", every)]
 
 
