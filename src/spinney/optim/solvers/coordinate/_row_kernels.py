@@ -113,6 +113,22 @@ def move_row(data, indices, start, end, change, h, q):
             q[i, k] += x * h[i, k] * change[k]
 
 
+@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+def move_intercepts(free_curvature, W, h, q):
+    """A Newton step of each intercept, in the last row of W, which no penalty holds; the steepest of their slopes."""
+    steepest = 0.0
+    for k in range(free_curvature.size):
+        total = 0.0
+        for i in range(q.shape[0]):
+            total += q[i, k]
+        delta = -total / free_curvature[k]
+        W[W.shape[0] - 1, k] += delta
+        for i in range(q.shape[0]):
+            q[i, k] += delta * h[i, k]
+        steepest = max(steepest, abs(total))
+    return steepest
+
+
 @njit(
     f8(
         READ, ROWS, ENDS, ENDS, COLUMNS, COLUMNS, ENDS, MATRIX, ENDS, MATRIX, MATRIX, MATRIX, READ, f8, f8, WRITE, f8,
@@ -198,15 +214,7 @@ def row_passes(
             worst = max(worst, farthest)
             calm[b] = farthest <= CALM * tol
             suspect[b] = left <= NEARLY * lam[g] * lam[g]
-        for k in range(free_curvature.size):
-            total = 0.0
-            for i in range(q.shape[0]):
-                total += q[i, k]
-            delta = -total / free_curvature[k]
-            W[W.shape[0] - 1, k] += delta
-            for i in range(q.shape[0]):
-                q[i, k] += delta * h[i, k]
-            worst = max(worst, abs(total))
+        worst = max(worst, move_intercepts(free_curvature, W, h, q))
         if worst <= tol:
             break
     return worst

@@ -29,7 +29,13 @@ from spinney.optim.solvers.coordinate._overlap_kernels import (
     SQUARE,
     STRENGTH,
 )
-from spinney.optim.solvers.coordinate._row_kernels import CALM, length_of_prox, move_row, row_slopes
+from spinney.optim.solvers.coordinate._row_kernels import (
+    CALM,
+    length_of_prox,
+    move_intercepts,
+    move_row,
+    row_slopes,
+)
 
 
 @njit(void(f8, f8, i8, i8, MATRIX, HOLDERS, i8, i8), cache=True, nogil=True)
@@ -111,15 +117,7 @@ def row_overlap_passes(
                 worst = max(worst, farthest)
                 move_row(data, indices, indptr[j], indptr[j + 1], change, h, q)
                 move_row_in_groups(old, new, before, after, groups, held_by, first, last)
-        for k in range(free_curvature.size):
-            total = 0.0
-            for i in range(q.shape[0]):
-                total += q[i, k]
-            delta = -total / free_curvature[k]
-            W[W.shape[0] - 1, k] += delta
-            for i in range(q.shape[0]):
-                q[i, k] += delta * h[i, k]
-            worst = max(worst, abs(total))
+        worst = max(worst, move_intercepts(free_curvature, W, h, q))
         if worst <= tol:
             break
     return worst
