@@ -1,11 +1,10 @@
 """Grave (2014), part I: word classes by hidden Markov chains and trees, replicated on the text at hand.
 
-    python replication/grave.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
+    python replication/grave.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
 Studies: corpora, optimisation, similarity, bless, categorisation, composition, ner, supersense. The data sets are
-looked for under SPINNEY_DATA. Models that several studies share are kept in the cache, a temporary folder unless one
-is named. A run of all studies is kept in ``results/grave.md``, as far as it has come; a run of some is kept only where
-``--out`` says.
+looked for under SPINNEY_DATA. Models that several studies share are kept in the cache, a temporary folder unless one is
+named. What they find is kept in ``results/grave.md``, study by study.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Nelakanti (2014), structured penalties for log-linear language models, and taxonomies, replicated.
 
-    python replication/nelakanti.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
+    python replication/nelakanti.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
 Studies: subsets, starts, orders, breakdown, examples, parameters, prox, union; of taxonomies synthetic, policies,
-splits, newsgroups, words. The data sets are looked for under SPINNEY_DATA. A run of all studies is kept in
-``results/nelakanti.md``, as far as it has come; a run of some is kept only where ``--out`` says.
+splits, newsgroups, words. The data sets are looked for under SPINNEY_DATA. What they find is kept in
+``results/nelakanti.md``, study by study.
 """
 
 from __future__ import annotations

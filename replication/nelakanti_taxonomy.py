@@ -1,6 +1,6 @@
 """Nelakanti (2014), chapter 4: taxonomies of classes and classification along them, replicated.
 
-    python replication/nelakanti_taxonomy.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
+    python replication/nelakanti_taxonomy.py [--quick] [--only NAME ...] [--seed S] [--cache DIR] [--out FILE]
 
 Studies: synthetic, policies, splits, newsgroups, words. The last two look for their data under SPINNEY_DATA. Of the
 thesis's figures only the orderings survive; they stand below each table, with whether they hold.

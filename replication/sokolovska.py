@@ -1,29 +1,23 @@
 """Sokolovska (2010): sparse conditional random fields and semi-supervised learning, replicated.
 
-    python replication/sokolovska.py [--quick] [--only NAME ...] [--seed S] [--out FILE]
+    python replication/sokolovska.py [--quick] [--only NAME ...] [--missing] [--seed S] [--out FILE]
 
 Studies: synthetic, features, blockwise, chunking, names, semisupervised, unlabelled. The data sets are looked for under
-SPINNEY_DATA. A run of all studies is kept in ``results/sokolovska.md``, as far as it has come; a run of some is kept
-only where ``--out`` says.
+SPINNEY_DATA. What they find is kept in ``results/sokolovska.md``, study by study.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 import sokolovska_conll as conll
 import sokolovska_nettalk as nettalk
 import sokolovska_semisupervised as semisupervised
+from sokolovska_common import data_folder
 from sokolovska_synthetic import synthetic
 from sokolovska_unlabelled import unlabelled
-from studies import keep
-
-from spinney.errors import SpinneyError
-
-Study = Callable[[bool, int], str]
+from spectral_common import Setting
+from studies import run_studies
 
 DIFFERENCES = """\
 ## What differs from the thesis, and why
@@ -63,45 +57,29 @@ def counts(quick: bool, seed: int) -> str:
     )
 
 
-STUDIES: dict[str, Study] = {
-    "synthetic": synthetic,
-    "features": nettalk.features,
-    "blockwise": nettalk.blockwise,
-    "chunking": lambda quick, seed: conll.sparsity(conll.chunking(), quick),
-    "names": lambda quick, seed: conll.sparsity(conll.names(), quick),
-    "semisupervised": counts,
-    "unlabelled": unlabelled,
+STUDIES: dict[str, Callable[[Setting], str]] = {
+    "synthetic": lambda run: synthetic(run.quick, run.seed),
+    "features": lambda run: nettalk.features(run.quick, run.seed),
+    "blockwise": lambda run: nettalk.blockwise(run.quick, run.seed),
+    "chunking": lambda run: conll.sparsity(conll.chunking(), run.quick),
+    "names": lambda run: conll.sparsity(conll.names(), run.quick),
+    "semisupervised": lambda run: counts(run.quick, run.seed),
+    "unlabelled": lambda run: unlabelled(run.quick, run.seed),
 }
 
 
 def main() -> None:
     """Run the studies, print and keep their tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer words, folds and samples; minutes")
-    parser.add_argument("--only", nargs="+", choices=STUDIES, metavar="NAME", help=", ".join(STUDIES))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="where to keep the tables")
-    arguments = parser.parse_args()
-    out = arguments.out
-    if out is None and arguments.only is None:
-        out = Path(__file__).parent / "results" / "sokolovska.md"
-    how = "A quick run: each table says what was cut." if arguments.quick else "The full run."
-    text = f"# Sokolovska (2010), replicated\n\n{how} Seed {arguments.seed}. Seconds are of training.\n"
-    print(text)
-    begun = time.perf_counter()
-    for name in arguments.only or STUDIES:
-        started = time.perf_counter()
-        try:
-            section = STUDIES[name](arguments.quick, arguments.seed)
-        except SpinneyError as error:
-            raise SystemExit(str(error)) from None
-        section += f"\n{time.perf_counter() - started:.0f} s for this table.\n"
-        print(section, flush=True)
-        text += "\n" + section
-        keep(text, out)
-    ending = f"\n{DIFFERENCES}\n{time.perf_counter() - begun:.0f} s in all.\n"
-    print(ending)
-    keep(text + ending, out)
+    run_studies(
+        STUDIES,
+        lambda quick, seed, cache: Setting(quick, seed, data_folder(), cache),
+        title="Sokolovska (2010), replicated",
+        told="Seconds in tables are of training.",
+        ending=DIFFERENCES,
+        name="sokolovska",
+        about=(__doc__ or "").splitlines()[0],
+        quick="fewer words, folds and samples; minutes",
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Cohen, Collins, Foster, Stratos and Ungar (2013), spectral learning of latent-variable grammars, replicated.
 
-    python replication/spectral_parsing.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
+    python replication/spectral_parsing.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
-Studies: ladder, states, features, timing, estimators, automata. The data sets are looked for under SPINNEY_DATA. A
-run of all studies is kept in ``results/spectral_parsing.md``, as far as it has come; a run of some is kept only where
-``--out`` says.
+Studies: ladder, states, features, timing, estimators, automata. The data sets are looked for under SPINNEY_DATA. What
+they find is kept in ``results/spectral_parsing.md``, study by study.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Spectral learning for NLP (tutorial, 2013): vectors of words and tokens, replicated on the text at hand.
 
-    python replication/spectral_words.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
+    python replication/spectral_words.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
 Studies: vectors, sizes, tagging, views. The data sets are looked for under SPINNEY_DATA; gensim, if it is installed, is
-compared with. Texts are kept in the cache, a temporary folder unless one is named. A run of all studies is kept in
-``results/spectral_words.md``, as far as it has come; a run of some is kept only where ``--out`` says.
+compared with. Texts are kept in the cache, a temporary folder unless one is named. What they find is kept in
+``results/spectral_words.md``, study by study.
 """
 
 from __future__ import annotations

@@ -1,19 +1,36 @@
-"""A replication is a few studies, each a section of tables: run one after the other, kept as far as they have come."""
+"""A replication is a few studies, each a section of tables, run in any order and in as many goes as it takes.
+
+A report keeps the section of each study as it was last run. So a replication that takes hours can be run in pieces
+(``--only``), goes on where it was stopped (``--missing``), and says of every section whether it is of a quick run.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import spinney
 from spinney.errors import SpinneyError
 from spinney.files import replacing
 
 Setting = TypeVar("Setting")
+
+RESULTS = Path(__file__).parent / "results"
+_MARK = re.compile(r"^<!-- (quick|full) study: (.+) -->\n", re.MULTILINE)
+_END = "<!-- end of the studies -->\n"
+
+
+class Section(NamedTuple):
+    """What a study gave, and whether that was in a quick run."""
+
+    quick: bool
+    text: str
 
 
 def run_studies(
@@ -27,7 +44,7 @@ def run_studies(
     quick: str,
     told: str = "",
 ) -> None:
-    """Read the command line, run the studies that it names, print their tables and keep them.
+    """Read the command line, run the studies that it names, print their tables and keep them in the report.
 
     Parameters
     ----------
@@ -45,44 +62,77 @@ def run_studies(
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--only", nargs="+", choices=studies, metavar="NAME", help=", ".join(studies))
+    parser.add_argument(
+        "--missing", action="store_true", help="leave out studies that the report has in full"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--cache", type=Path, help="where to keep texts and models; by default for this run only"
     )
-    parser.add_argument("--out", type=Path, help="where to keep the tables")
+    parser.add_argument("--out", type=Path, default=RESULTS / f"{name}.md", help="the report")
     parser.add_argument("--cluster", help="where its fits run: a Dask scheduler, or local[:N]")
     arguments = parser.parse_args()
-    out = arguments.out
-    if out is None and arguments.only is None:
-        out = Path(__file__).parent / "results" / f"{name}.md"
-    how = "A quick run: each table says what was cut." if arguments.quick else "The full run."
-    text = f"# {title}\n\n{how} Seed {arguments.seed}. {told}".rstrip() + "\n"
-    print(text)
-    begun = _clocks()
+    wanted = arguments.only or list(studies)
+    if arguments.missing:
+        known = sections(arguments.out)
+        wanted = [study for study in wanted if study not in known or known[study].quick]
     try:
         with tempfile.TemporaryDirectory() as folder, spinney.on(arguments.cluster):
             cache = arguments.cache or Path(folder)
             cache.mkdir(parents=True, exist_ok=True)
             given = setting(arguments.quick, arguments.seed, cache)
-            for study in arguments.only or studies:
+            for study in wanted:
                 started = _clocks()
-                part = f"{studies[study](given)}\n{_spent(started)} for this study.\n"
-                print(part, flush=True)
-                text += "\n" + part
-                keep(text, out)
+                text = studies[study](given).rstrip("\n")
+                how = "A quick run" if arguments.quick else "A full run"
+                text += f"\n\n{how}, seed {arguments.seed}: {_spent(started)} for this study.\n"
+                print(text, flush=True)
+                new = {study: Section(arguments.quick, text)}
+                # Read again: another process may have kept other studies meanwhile.
+                keep(
+                    report(title, told, ending, studies, merged(sections(arguments.out), new)), arguments.out
+                )
     except SpinneyError as error:
         raise SystemExit(str(error)) from None
-    last = f"\n{ending}\n{_spent(begun)} in all.\n"
-    print(last)
-    keep(text + last, out)
 
 
-def keep(text: str, out: Path | None) -> None:
-    """Write a report as far as it has come, if there is a place for it."""
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(out) as file:
-            file.write(text.encode())
+def merged(known: Mapping[str, Section], new: Mapping[str, Section]) -> dict[str, Section]:
+    """The sections of a report with new ones; a quick run never takes the place of a full one."""
+    found = dict(known)
+    for study, section in new.items():
+        if section.quick and study in known and not known[study].quick:
+            print(f"{study}: the report keeps its full run", file=sys.stderr)
+        else:
+            found[study] = section
+    return found
+
+
+def report(title: str, told: str, ending: str, order: Iterable[str], found: Mapping[str, Section]) -> str:
+    """The report of all sections there are, in the order of the studies."""
+    parts = [f"# {title}\n", f"{told}\n"] if told else [f"# {title}\n"]
+    for study in order:
+        if study in found:
+            kind = "quick" if found[study].quick else "full"
+            parts.append(f"<!-- {kind} study: {study} -->\n{found[study].text}")
+    return "\n".join([*parts, _END + ending])
+
+
+def sections(path: Path) -> dict[str, Section]:
+    """The sections of a report, by the names of their studies; none where there is no report."""
+    if not path.is_file():
+        return {}
+    _, *marked = _MARK.split(path.read_text(encoding="utf-8").partition(_END)[0])
+    return {
+        study: Section(kind == "quick", text.rstrip("\n") + "\n")
+        for kind, study, text in zip(marked[::3], marked[1::3], marked[2::3])
+    }
+
+
+def keep(text: str, out: Path) -> None:
+    """Write a report."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(out) as file:
+        file.write(text.encode())
 
 
 def _clocks() -> tuple[float, float]:

@@ -1,10 +1,9 @@
 """Yogatama (2015), chapter 5: text classification with groups of words from the language, replicated.
 
-    python replication/yogatama_classify.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
+    python replication/yogatama_classify.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
 Studies: accuracy, letter, folds, features, inspection, times. The data sets are looked for under SPINNEY_DATA; topics
-need the extra ``topics``. A run of all studies is kept in ``results/yogatama_classify.md``, as far as it has come; a
-run of some is kept only where ``--out`` says.
+need the extra ``topics``. What they find is kept in ``results/yogatama_classify.md``, study by study.
 """
 
 from __future__ import annotations

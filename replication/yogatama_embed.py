@@ -1,10 +1,9 @@
 """Yogatama (2015), chapter 4: word vectors by forest-structured sparse coding, replicated on the text at hand.
 
-    python replication/yogatama_embed.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
+    python replication/yogatama_embed.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
 Studies: vectors, sparsity, matched, trees, stochastic, times, meanings. The data sets are looked for under
-SPINNEY_DATA. A run of all studies is kept in ``results/yogatama_embed.md``, as far as it has come; a run
-of some is kept only where ``--out`` says.
+SPINNEY_DATA. What they find is kept in ``results/yogatama_embed.md``, study by study.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Yogatama (2015), chapter 5: constituents of parsed posts as groups of words, replicated with our own parser.
 
-    python replication/yogatama_parses.py [--quick] [--seed S] [--cache FOLDER] [--out FILE]
+    python replication/yogatama_parses.py [--quick] [--seed S] [--cache DIR] [--out FILE]
 
 The data sets are looked for under SPINNEY_DATA. A run is kept in ``results/yogatama_parses.md``.
 """

@@ -1,10 +1,9 @@
 """Yogatama (2015), chapter 3: a sparse, adaptive prior for coefficients that change over time, replicated.
 
-    python replication/yogatama_temporal.py [--quick] [--only NAME ...] [--seed S] [--cache FOLDER] [--out FILE]
+    python replication/yogatama_temporal.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
 Studies: volatility, relative, speeches, abstracts, diagnostics, ablations. The data sets are looked for under
-SPINNEY_DATA. A run of all studies is kept in ``results/yogatama_temporal.md``, as far as it has come; a run of some is
-kept only where ``--out`` says.
+SPINNEY_DATA. What they find is kept in ``results/yogatama_temporal.md``, study by study.
 """
 
 from __future__ import annotations
