@@ -2,8 +2,9 @@
 
     python replication/sokolovska.py [--quick] [--only NAME ...] [--missing] [--seed S] [--out FILE]
 
-Studies: synthetic, features, blockwise, chunking, names, semisupervised, unlabelled. The data sets are looked for under
-SPINNEY_DATA. What they find is kept in ``results/sokolovska.md``, study by study.
+Studies: synthetic, blocks, features, confusions, blockwise, chunking, names, columns, strengths, selection, solvers,
+words, semisupervised, unlabelled. The data sets are looked for under SPINNEY_DATA. What they find is kept in
+``results/sokolovska.md``, study by study.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import sokolovska_conll as conll
+import sokolovska_curves as curves
 import sokolovska_nettalk as nettalk
 import sokolovska_semisupervised as semisupervised
+from sokolovska_columns import columns
 from sokolovska_common import data_folder
-from sokolovska_synthetic import synthetic
+from sokolovska_synthetic import blocks, synthetic
 from sokolovska_unlabelled import unlabelled
 from spectral_common import Setting
 from studies import run_studies
@@ -46,7 +49,7 @@ DIFFERENCES = """\
 
 def counts(quick: bool, seed: int) -> str:
     """The semi-supervised study on synthetic counts; only boxplots are published."""
-    runs = 10 if quick else 200
+    runs = 10 if quick else 1000
     grid = (100, 1000, 5000) if quick else semisupervised.GRID
     rows = semisupervised.study(runs, seed, grid)
     return (
@@ -59,10 +62,17 @@ def counts(quick: bool, seed: int) -> str:
 
 STUDIES: dict[str, Callable[[Setting], str]] = {
     "synthetic": lambda run: synthetic(run.quick, run.seed),
+    "blocks": lambda run: blocks(run.quick, run.seed),
     "features": lambda run: nettalk.features(run.quick, run.seed),
+    "confusions": lambda run: nettalk.confusions(run.quick, run.seed),
     "blockwise": lambda run: nettalk.blockwise(run.quick, run.seed),
     "chunking": lambda run: conll.sparsity(conll.chunking(), run.quick),
     "names": lambda run: conll.sparsity(conll.names(), run.quick),
+    "columns": lambda run: columns(run.quick),
+    "strengths": lambda run: curves.strengths(run.quick),
+    "selection": lambda run: curves.selection(run.quick),
+    "solvers": lambda run: curves.solvers(run.quick),
+    "words": lambda run: curves.words(run.quick),
     "semisupervised": lambda run: counts(run.quick, run.seed),
     "unlabelled": lambda run: unlabelled(run.quick, run.seed),
 }

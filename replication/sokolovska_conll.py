@@ -12,7 +12,7 @@ from spinney.tagging.columns import Columns, read_all
 from spinney.tagging.tagger import Tagger
 
 FAMILIES = {"*w:%x[0,0]": "word", "*p:%x[0,1]": "POS", "*c:%x[0,2]": "chunk"}
-TAU = (None, 0.25, 0.5, 1.0)
+TAU = (None, 0.25, 0.5, 1.0, 2.0, 3.0)
 Published = tuple[int | None, float | None, float | None]  # active weights, token error, F1
 
 
@@ -43,11 +43,15 @@ def first(columns: Columns, n: int, start: int = 0) -> Columns:
 
 
 def chunking() -> Task:
-    """CoNLL-2000. The cut models' numbers are those of Table 6.1, the sparse one's those of Table 7.3."""
+    """CoNLL-2000. The cut models' numbers are those of Table 6.1, the sparse one's those of Table 7.3.
+
+    The text says of ±3 that 310 unigrams are left, 95 of words and 215 of parts of speech, and that they are about as
+    good as the baseline of the shared task, F1 77.07.
+    """
     train, test = conll2000()
     published: list[Published] = [
         (9_266_269, 5.57, 91.16), (26_986, 5.58, 91.18), (12_127, 5.65, 90.97), (2_079, 6.98, 88.53),
-        (16_572, None, None),
+        (None, None, None), (None, None, 77.07), (16_572, None, None),
     ]  # fmt: skip
     return Task("CoNLL-2000", train, {"test": test}, 2, 1.0, 0.5, 4000, {"test": published})
 
@@ -59,11 +63,11 @@ def names() -> Task:
     }
     a: list[Published] = [
         (1_611_832, 3.04, 83.04), (62_563, 3.19, 82.23), (38_520, 3.33, 81.47), (19_244, 3.82, 80.31),
-        (25_090, None, None),
+        (None, None, None), (None, None, None), (25_090, None, None),
     ]  # fmt: skip
     b: list[Published] = [
         (1_611_832, 5.31, 73.15), (62_563, 5.45, 72.72), (38_520, 5.55, 72.41), (19_244, 6.0, 71.58),
-        (25_090, None, None),
+        (None, None, None), (None, None, None), (25_090, None, None),
     ]  # fmt: skip
     tests = {"A": parts["testa"], "B": parts["testb"]}
     return Task("CoNLL-2003", parts["train"], tests, 3, 0.02, 0.1, len(parts["train"]), {"A": a, "B": b})
@@ -106,14 +110,20 @@ def sparsity(task: Task, quick: bool) -> str:
         name = f"ℓ2, 1/σ² = {task.rho_2:g}" if tau is None else f"the same, ±{tau} zeroed"
         seconds = None if tau else full.facts_["seconds"]
         rows += _rows(task, tagger, name, place, seconds)
-    # OWL-QN on all weights, as in the thesis: so large a problem is far from its optimum after minutes of any solver.
-    sparse = fitted(train, patterns, penalty="elasticnet", lam=task.rho_1, l2=1e-5, solver="owlqn", **how)
+    how = {
+        "tol": 1e-2,
+        "max_iter": 100 if quick else 500,
+        "penalty": "elasticnet",
+        "lam": task.rho_1,
+        "l2": 1e-5,
+    }
+    sparse = fitted(train, patterns, **how)
     rows += _rows(task, sparse, f"elastic net, ρ₁ = {task.rho_1:g}", len(TAU), sparse.facts_["seconds"])
     note = (
         f"Features (y,·) and (y',y,·) of each column, superposed; {len(train):,} of {len(task.train):,} sentences to "
-        "train on, all sentences of the test sets. The elastic net (ρ₂ = 1e-5) is solved by OWL-QN, not by 30 sweeps "
-        f"of blockwise descent. Proven distance from the optimum: at most {_distance(full)} (ℓ2), {_distance(sparse)} "
-        "(elastic net). Active weights by family: unigrams + bigrams."
+        "train on, all sentences of the test sets. The elastic net (ρ₂ = 1e-5) is solved by active sets, not by 30 "
+        f"sweeps of blockwise descent. Proven distance from the optimum: at most {_distance(full)} (ℓ2), "
+        f"{_distance(sparse)} (elastic net). Active weights by family: unigrams + bigrams."
     )
     header = ["model", "set", "active, thesis", "ours", "error %, thesis", "ours", "F1, thesis", "ours"]
     return markdown(f"{task.title}: sparse models", note, [*header, "active by family", "s"], rows)
