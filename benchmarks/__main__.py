@@ -30,6 +30,7 @@ NAMES = (
     "methods",
     "serve",
     "startup",
+    "threads",
     "growth",
     "cluster",
     "cluster_faults",

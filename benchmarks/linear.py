@@ -162,7 +162,7 @@ def _saga(X: Any, y: Any, lam: float, l2: float, classes: int = 2) -> Contestant
         )  # fmt: skip
         return model.fit(rows, y).coef_.T
 
-    return Contestant("saga (epochs)", run, [30] if classes > 2 else [30, 100], slow=True)
+    return Contestant("saga (epochs)", run, [30, 300] if classes > 2 else [30, 100], slow=True)
 
 
 def _ridge(name: str, X: Any, labels: Any, lam: float) -> tuple[str, Comparison]:

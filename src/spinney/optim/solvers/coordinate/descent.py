@@ -30,7 +30,7 @@ from spinney.optim.solvers.coordinate.pairwise import pairwise_descent
 from spinney.optim.solvers.coordinate.rows import RowGroupModel, not_of_rows
 
 VANISHING = 1e-100  # the square of a weight should not be lost
-FORCING, GROUP_FORCING = 0.05, 0.2  # how far a model is solved, as a share of the violation
+FORCING, GROUP_FORCING, ROW_FORCING = 0.05, 0.2, 0.1  # how far a model is solved, as a share of the violation
 EXACT = 0.01  # how much closer than asked
 STAGE = 10**0.5  # by how much λ falls at a time on the way to a small one
 STAGE_STEPS, ROUGHLY = 3, 0.1  # how many steps there are at each, and how exact they are
@@ -79,6 +79,8 @@ def coordinate_descent(
         patience = patience / IMPATIENT if violation > STALLED * before else min(IMPATIENT * patience, 1.0)
         before = violation
         forcing = GROUP_FORCING if isinstance(model, OverlapModel) else FORCING
+        if isinstance(model, RowOverlapModel):
+            forcing = ROW_FORCING
         final = monitor.absolute_tol
         if isinstance(model, MultinomialModel):  # near the end, conjugate gradients make exact models cheap
             forcing, final = min(forcing, np.sqrt(violation / monitor.scale)), EXACT * final
