@@ -2,7 +2,7 @@
 
     python replication/grave.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
-Studies: corpora, optimisation, similarity, bless, categorisation, composition, ner, supersense. The data sets are
+Studies: corpora, optimisation, reading, similarity, bless, categorisation, composition, ner, supersense. The data sets are
 looked for under SPINNEY_DATA. Models that several studies share are kept in the cache, a temporary folder unless one is
 named. What they find is kept in ``results/grave.md``, study by study.
 """
@@ -17,6 +17,7 @@ from grave_composition import composition
 from grave_models import corpora
 from grave_ner import ner
 from grave_optimisation import optimisation
+from grave_reading import reading
 from grave_semcor import data_folder
 from grave_similarity import bless, word_pairs
 from grave_supersense import supersense
@@ -25,6 +26,7 @@ from studies import run_studies
 STUDIES: dict[str, Callable[[Setting], str]] = {
     "corpora": corpora,
     "optimisation": optimisation,
+    "reading": reading,
     "similarity": word_pairs,
     "bless": bless,
     "categorisation": categorisation,
