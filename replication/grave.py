@@ -2,9 +2,9 @@
 
     python replication/grave.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
-Studies: corpora, optimisation, reading, similarity, bless, categorisation, composition, ner, supersense. The data sets are
-looked for under SPINNEY_DATA. Models that several studies share are kept in the cache, a temporary folder unless one is
-named. What they find is kept in ``results/grave.md``, study by study.
+Studies: corpora, optimisation, reading, similarity, bless, categorisation, composition, ner, supersense. The data sets
+are looked for under SPINNEY_DATA. Models that several studies share are kept in the cache, a temporary folder unless
+one is named. What they find is kept in ``results/grave.md``, study by study.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Grave (2014), chapter 2, Tables 2.1 to 2.5 and Figure 2.6: what can be read in a model, on the thesis's own examples."""
+"""Grave (2014), chapter 2, Tables 2.1 to 2.5 and Figure 2.6: what a model shows, on the thesis's examples."""
 
 from __future__ import annotations
 
