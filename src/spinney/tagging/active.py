@@ -25,9 +25,7 @@ FALL = 0.3  # from one strength to the next on the way down to the given one
 ROUGHLY = 0.3  # of λ: the violation at which the way goes on
 ROUNDS = 10  # for one strength on the way
 POLISH = 0.05  # of the violation at which the problem counts as solved, to which the set is solved at the end
-CHEAP = (
-    2e6  # tokens × labels³ of a Hessian, up to which it is worth it: beyond, quasi-Newton steps are faster
-)
+CHEAP = 2e6  # tokens × labels³ of a Hessian, up to which it is worth it
 SAMPLE = 10_000  # tokens from which Hessians are estimated on the way down
 
 

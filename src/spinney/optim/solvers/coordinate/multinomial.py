@@ -19,10 +19,7 @@ from spinney.optim.solvers.coordinate.model import (
     support_and_violators,
 )
 
-ROUNDS, PASSES = (
-    4,
-    2,
-)  # of descent on one model (over all units, over those that are not 0): a new one costs less
+ROUNDS, PASSES = 4, 2  # of descent on one model: over all units, and over those that are not 0 in between
 LARGEST_MOVE = 4.0  # how far one weight may move any margin in one step
 MAX_PRODUCTS = 20  # of conjugate gradients
 FORCING = 0.1  # how far they reduce the residual
