@@ -83,7 +83,7 @@ def main(quick: bool) -> None:
     for ratio in (0.03,) if quick else (0.03, 0.003):
         lam = ratio * lambda_max(multinomial, L1(1.0))
         rows = race(
-            [_spinney(multinomial, L1(lam)), _saga(X, labels, lam, 0.0, 20)],
+            [_spinney(multinomial, L1(lam)), _saga(X, labels, lam, 0.0)],
             _objective(multinomial, L1(lam)),
             accuracy=ACCURACY,
             rounds=1,
@@ -150,7 +150,7 @@ def _liblinear(X: Any, y: Any, lam: float) -> Contestant:
     return Contestant("liblinear", run, [1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
 
 
-def _saga(X: Any, y: Any, lam: float, l2: float, classes: int = 2) -> Contestant:
+def _saga(X: Any, y: Any, lam: float, l2: float) -> Contestant:
     from sklearn.linear_model import LogisticRegression
 
     rows = X.tocsr()
@@ -162,7 +162,7 @@ def _saga(X: Any, y: Any, lam: float, l2: float, classes: int = 2) -> Contestant
         )  # fmt: skip
         return model.fit(rows, y).coef_.T
 
-    return Contestant("saga (epochs)", run, [30, 300] if classes > 2 else [30, 100], slow=True)
+    return Contestant("saga (epochs)", run, [30, 100], slow=True)
 
 
 def _ridge(name: str, X: Any, labels: Any, lam: float) -> tuple[str, Comparison]:
