@@ -1,6 +1,7 @@
 """Estimating in passes gives the very model that a suffix trie gives, on disk as in memory, and has no bound of 2³¹."""
 
 import errno
+import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -151,3 +152,24 @@ def test_nothing_stays_after_an_interrupt(monkeypatch, tmp_path):
 def test_settings_are_checked(wrong, message):
     with pytest.raises(OptionError, match=message):
         streamed_kneser_ney(sentence_arrays([["a"]]), **({"order": 2} | wrong))
+
+
+def test_saving_from_disk_writes_the_same_file_in_little_memory(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(300)]
+    text = sentence_arrays([[words[i] for i in rng.integers(0, 300, 20)] for _ in range(5000)])
+    monkeypatch.setattr("spinney.lm.diskcolumns._PIECE", 1 << 12)
+    monkeypatch.setattr("spinney.lm.storedgrams._GRAMS", 1 << 12)
+    held, on_disk = (
+        streamed_kneser_ney(text, 4),
+        streamed_kneser_ney(text, 4, memory=100_000, folder=tmp_path),
+    )
+    held.save(tmp_path / "held.spinney")
+    tracemalloc.start()
+    on_disk.save(tmp_path / "disk.spinney")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (tmp_path / "disk.spinney").read_bytes() == (tmp_path / "held.spinney").read_bytes()
+    assert held.table.n_grams > 200_000
+    assert peak < 8 * held.table.n_grams  # whole arrays took more than 50 bytes for each n-gram
+    assert {path.name for path in tmp_path.iterdir()} == {"held.spinney", "disk.spinney"}

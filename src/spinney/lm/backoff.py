@@ -7,6 +7,7 @@ that are longer than that gram's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -16,9 +17,11 @@ from numpy.typing import NDArray
 from spinney.corpus import Vocabulary
 from spinney.errors import OptionError
 from spinney.files import ModelFile, Parts
+from spinney.lm.diskcolumns import Columns, filled, held_columns
 from spinney.lm.model import LanguageModel, Vector
 from spinney.lm.storedgrams import gram_tensors, in_order, stored_grams, stored_values, value_tensors
 from spinney.lm.stream import Ids, Stream
+from spinney.lm.suffixtrie import Counts
 from spinney.lm.tables import GramTable, check_ids, gram_bounds, longer_contexts
 from spinney.lm.wordtable import word_table
 
@@ -71,6 +74,8 @@ class BackoffModel(LanguageModel):
             raise OptionError("the n-grams do not match the vocabulary")
         self.vocabulary, self.table, self.logp, self.backoff = vocabulary, table, logp, backoff
         self.facts = dict(facts or {})
+        #: Where the arrays of its file are made: a model that was estimated on disk is also saved from there.
+        self.columns: Callable[[], AbstractContextManager[Columns]] = held_columns
 
     def __repr__(self) -> str:
         grams = int(np.count_nonzero(self.logp > -np.inf))
@@ -182,13 +187,25 @@ class BackoffModel(LanguageModel):
 
     def parts(self) -> Parts:
         """What the model keeps besides its vocabulary and facts."""
-        ordered = in_order(self.table)
-        table = ordered.table
-        values = {
-            **value_tensors("log10p", self.logp[ordered.grams] / _LOG10, gram_bounds(table)[1:]),
-            **value_tensors("log10_backoff", self.backoff[ordered.contexts] / _LOG10, longer_contexts(table)),
-        }
-        return Parts({}, {**gram_tensors(table), **values}, {})
+        with self.columns() as column:
+            ordered = in_order(self.table, column)
+            table = ordered.table
+
+            def taken(name: str, values: Vector, places: Counts) -> NDArray[np.float32]:
+                return filled(
+                    column(name, np.float32), len(places), lambda a, b: values[places[a:b]] / _LOG10
+                )
+
+            p, weights = (
+                taken("log10p", self.logp, ordered.grams),
+                taken("log10_backoff", self.backoff, ordered.contexts),
+            )
+            tensors = {
+                **gram_tensors(table, column),
+                **value_tensors("log10p", p, gram_bounds(table)[1:], column),
+                **value_tensors("log10_backoff", weights, longer_contexts(table), column),
+            }
+        return Parts({}, tensors, {})
 
     @classmethod
     def from_parts(cls, file: ModelFile, vocabulary: Vocabulary) -> Self:

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -127,9 +128,44 @@ class HeldColumn:
 #: Makes a column of that name and type.
 Columns = Callable[[str, DTypeLike], Column | HeldColumn]
 
+_PIECE = 1 << 20  # values that are worked on at once, a multiple of eight
+
+
+def in_pieces(start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The ranges that a long range is worked on in."""
+    return ((at, min(at + _PIECE, stop)) for at in range(start, stop, _PIECE))
+
+
+def filled(column: Column | HeldColumn, n: int, values: Callable[[int, int], NDArray[Any]]) -> NDArray[Any]:
+    """The array whose pieces are ``values(start, stop)`` for the ranges up to ``n``.
+
+    Examples
+    --------
+    >>> filled(HeldColumn("squares", np.int64), 4, lambda start, stop: np.arange(start, stop) ** 2)
+    array([0, 1, 4, 9])
+    """
+    for start, stop in in_pieces(0, n):
+        column.append(values(start, stop))
+    found = column.mapped()
+    column.close()
+    return found
+
 
 def _bytes_of(values: NDArray[Any]) -> memoryview:
     return values.view(np.uint8).data if len(values) else memoryview(b"")
+
+
+@contextmanager
+def held_columns() -> Iterator[Columns]:
+    """Columns in memory."""
+    yield HeldColumn
+
+
+@contextmanager
+def disk_columns(folder: str | os.PathLike[str] | None) -> Iterator[Columns]:
+    """Columns in a scratch folder; what was mapped of them stays."""
+    with scratch_folder(folder) as work:
+        yield partial(Column, work)
 
 
 @contextmanager

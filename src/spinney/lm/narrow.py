@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.files import ModelFile
+from spinney.lm.diskcolumns import Columns, HeldColumn, filled, in_pieces
 
 _MANY = 255  # in a byte, stands for a number that is elsewhere
 
 
-def count_tensors(name: str, counts: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def count_tensors(name: str, counts: NDArray[Any], column: Columns = HeldColumn) -> dict[str, NDArray[Any]]:
     """Counts, most of which are small: a byte each, and those of 255 and more in a list of their own.
 
     Examples
@@ -21,10 +22,12 @@ def count_tensors(name: str, counts: NDArray[Any]) -> dict[str, NDArray[Any]]:
     >>> found["n"], found["n.many"]
     (array([  3, 255,   1], dtype=uint8), array([1000]))
     """
-    return {
-        name: np.minimum(counts, _MANY).astype(np.uint8),
-        f"{name}.many": counts[counts >= _MANY].astype(np.int64),
-    }
+    pieces = (counts[start:stop] for start, stop in in_pieces(0, len(counts)))
+    many = [piece[piece >= _MANY].astype(np.int64) for piece in pieces]
+    few = filled(
+        column(name, np.uint8), len(counts), lambda start, stop: np.minimum(counts[start:stop], _MANY)
+    )
+    return {name: few, f"{name}.many": np.concatenate([np.empty(0, np.int64), *many])}
 
 
 def stored_counts(file: ModelFile, name: str, high: int = 1 << 62) -> NDArray[np.int64]:
@@ -38,11 +41,16 @@ def stored_counts(file: ModelFile, name: str, high: int = 1 << 62) -> NDArray[np
     return counts
 
 
-def symbol_tensors(name: str, symbols: NDArray[np.int32], n_symbols: int) -> dict[str, NDArray[Any]]:
+def symbol_tensors(
+    name: str, symbols: NDArray[np.int32], n_symbols: int, column: Columns = HeldColumn
+) -> dict[str, NDArray[Any]]:
     """Numbers below ``n_symbols``: two bytes each, or three if they are more than 65,536."""
-    found: dict[str, NDArray[Any]] = {f"{name}.low": (symbols & 0xFFFF).astype(np.uint16)}
+    low, high = f"{name}.low", f"{name}.high"
+    n = len(symbols)
+    found = {low: filled(column(low, np.uint16), n, lambda start, stop: symbols[start:stop] & 0xFFFF)}
     if n_symbols > 1 << 16:
-        found[f"{name}.high"] = (symbols >> 16).astype(_high(n_symbols))
+        above = column(high, _high(n_symbols))
+        found[high] = filled(above, n, lambda start, stop: symbols[start:stop] >> 16)
     return found
 
 

@@ -13,14 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney.files import ModelFile
+from spinney.lm.diskcolumns import Columns, HeldColumn, filled, in_pieces
 from spinney.lm.narrow import count_tensors, stored_counts, stored_symbols, symbol_tensors
 from spinney.lm.stream import Ids
 from spinney.lm.suffixtrie import Counts
 from spinney.lm.tables import GramTable
 
 _CODES = 256  # values that a byte can tell apart
+_GRAMS = 1 << 20  # that are sorted at once
+_SAMPLE = 2000  # values that tell mostly whether there are many different ones
 
 Values = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 
 class Ordered(NamedTuple):
@@ -31,33 +35,74 @@ class Ordered(NamedTuple):
     contexts: Counts
 
 
-def in_order(table: GramTable) -> Ordered:
-    """Number contexts by the grams that are the same strings, and grams by their contexts and symbols."""
-    sizes = np.diff(table.gram_ptr)
-    grams, contexts = [np.arange(table.n_symbols)], [np.zeros(1, np.int64)]
+def in_order(table: GramTable, column: Columns = HeldColumn) -> Ordered:
+    """Number contexts by the grams that are the same strings, and grams by their contexts and symbols.
+
+    ``column`` makes the arrays: where they are files, only a piece of each is in memory at a time.
+    """
+    gram, context = column("ordered_grams", np.int64), column("ordered_contexts", np.int64)
+    gram.append(np.arange(table.n_symbols))
+    context.append(np.zeros(1, np.int64))
+    begin = 0
     for _ in range(1, table.order):
-        following = table.following[grams[-1]]
-        level = following[following >= 0].astype(np.int64)
-        contexts.append(level)
-        n = sizes[level]
-        place = np.arange(int(n.sum())) + np.repeat(table.gram_ptr[level] - np.cumsum(n) + n, n)
-        context = np.repeat(np.arange(len(level)), n)
-        grams.append(place[np.argsort(context * table.n_symbols + table.symbol[place], kind="stable")])
-    gram, context = np.concatenate(grams), np.concatenate(contexts)
-    linked = table.following[gram] >= 0
-    links = np.where(linked, np.cumsum(linked), -1).astype(np.int32)
-    ptr = np.concatenate(([0], np.cumsum(sizes[context])))
-    return Ordered(GramTable(table.n_symbols, table.levels, ptr, table.symbol[gram], links), gram, context)
+        end, known = len(gram), len(context)
+        for start, stop in in_pieces(begin, end):
+            following = table.following[gram.read(start, stop)]
+            context.append(following[following >= 0])
+        begin = end
+        for start, stop in in_pieces(known, len(context)):
+            level = context.read(start, stop).astype(np.int64)
+            for part in np.split(level, _cuts(_sizes(table, level))):
+                gram.append(_grams_of(table, part))
+    n_links = 0
+    symbol, links = column("ordered_symbols", np.int32), column("ordered_links", np.int32)
+    for start, stop in in_pieces(0, len(gram)):
+        here = gram.read(start, stop)
+        symbol.append(table.symbol[here])
+        numbers = np.cumsum(table.following[here] >= 0)
+        links.append(np.where(table.following[here] >= 0, n_links + numbers, -1))
+        n_links += int(numbers[-1])
+    ptr, n_grams = column("ordered_ptr", np.int64), 0
+    ptr.append(np.zeros(1, np.int64))
+    for start, stop in in_pieces(0, len(context)):
+        ends = n_grams + np.cumsum(_sizes(table, context.read(start, stop)))
+        ptr.append(ends)
+        n_grams = int(ends[-1])
+    found = GramTable(table.n_symbols, table.levels, ptr.mapped(), symbol.mapped(), links.mapped())
+    ordered = Ordered(found, gram.mapped(), context.mapped())
+    for done in (gram, context, symbol, links, ptr):
+        done.close()
+    return ordered
 
 
-def gram_tensors(ordered: GramTable) -> dict[str, NDArray[np.generic]]:
+def _sizes(table: GramTable, contexts: Counts) -> Counts:
+    """How many grams these contexts have."""
+    return np.asarray(table.gram_ptr[contexts + 1] - table.gram_ptr[contexts])
+
+
+def _cuts(sizes: Counts) -> NDArray[np.intp]:
+    """Where to cut contexts of these sizes, so that the parts have no more grams than are worked on at once."""
+    return np.flatnonzero(np.diff(np.cumsum(sizes) // _GRAMS)) + 1
+
+
+def _grams_of(table: GramTable, contexts: Counts) -> Counts:
+    """The grams of these contexts, those of each by their symbols."""
+    n = _sizes(table, contexts)
+    place = np.arange(int(n.sum())) + np.repeat(table.gram_ptr[contexts] - np.cumsum(n) + n, n)
+    of = np.repeat(np.arange(len(contexts)), n)
+    return place[np.argsort(of * table.n_symbols + table.symbol[place], kind="stable")]
+
+
+def gram_tensors(ordered: GramTable, column: Columns = HeldColumn) -> dict[str, NDArray[np.generic]]:
     """The arrays of a table that is in order."""
-    links = ordered.following[: ordered.grams_of(ordered.order).start] >= 0
+    links, ends = ordered.following[: ordered.grams_of(ordered.order).start], ordered.gram_ptr[1:]
+    bits = column("linked", np.uint8)
+    sizes = column("ordered_sizes", np.int64)
     return {
         "levels": ordered.levels,
-        "linked": np.packbits(links, bitorder="little"),
-        **count_tensors("sizes", np.diff(ordered.gram_ptr)[1:]),
-        **symbol_tensors("symbol", ordered.symbol[ordered.n_symbols :], ordered.n_symbols),
+        "linked": filled(bits, len(links), lambda a, b: np.packbits(links[a:b] >= 0, bitorder="little")),
+        **count_tensors("sizes", filled(sizes, len(ends) - 1, lambda a, b: np.diff(ends[a : b + 1])), column),
+        **symbol_tensors("symbol", ordered.symbol[ordered.n_symbols :], ordered.n_symbols, column),
     }
 
 
@@ -94,29 +139,39 @@ def _links(file: ModelFile, n_below: int, n_grams: int) -> Ids | None:
 # ------------------------------------------------------------------------------------------------- values
 
 
-def value_tensors(name: str, values: Values, bounds: Counts) -> dict[str, NDArray[np.generic]]:
-    """Numbers in single precision; or a byte for each, where those of every order have at most 256 values.
+def value_tensors(
+    name: str, single: Singles, bounds: Counts, column: Columns = HeldColumn
+) -> dict[str, NDArray[np.generic]]:
+    """Numbers as they are, in single precision; or a byte for each, where those of every order have at most 256 values.
 
-    The numbers of an order are ``values[bounds[k]:bounds[k + 1]]``. Those before ``bounds[0]`` belong to single words,
+    The numbers of an order are ``single[bounds[k]:bounds[k + 1]]``. Those before ``bounds[0]`` belong to single words,
     and are always in single precision.
     """
-    single = values.astype(np.float32)
     first, rest = single[: bounds[0]], single[bounds[0] :]
     orders = [single[a:b] for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist())]
-    if all(_is_few(order) for order in orders):
-        found = [np.unique(order, return_inverse=True) for order in orders]
-        book = np.zeros((len(orders), _CODES), np.float32)
-        for k, (distinct, _) in enumerate(found):
-            book[k, : len(distinct)] = distinct
-        if len(rest) + book.nbytes < rest.nbytes:
-            codes = np.concatenate([code for _, code in found]).astype(np.uint8)
-            return {f"{name}.single": first, f"{name}.code": codes, f"{name}.book": book}
-    return {f"{name}.single": single}
+    found = [_distinct(order) for order in orders]
+    book = np.zeros((len(orders), _CODES), np.float32)
+    if any(distinct is None for distinct in found) or len(rest) + book.nbytes >= rest.nbytes:
+        return {f"{name}.single": single}
+    codes = column(f"{name}.code", np.uint8)
+    for k, (order, distinct) in enumerate(zip(orders, found)):
+        assert distinct is not None
+        book[k, : len(distinct)] = distinct
+        for start, stop in in_pieces(0, len(order)):
+            codes.append(np.searchsorted(distinct, order[start:stop]))
+    packed = codes.mapped()
+    codes.close()
+    return {f"{name}.single": first, f"{name}.code": packed, f"{name}.book": book}
 
 
-def _is_few(values: NDArray[np.float32]) -> bool:
-    """Whether these are at most 256 numbers, of which a sample tells most."""
-    return len(np.unique(values[:2000])) <= _CODES and len(np.unique(values)) <= _CODES
+def _distinct(values: Singles) -> Singles | None:
+    """The numbers that occur, sorted; None if they are more than 256."""
+    found = np.unique(values[:_SAMPLE])
+    for start, stop in in_pieces(0, len(values)):
+        if len(found) > _CODES:
+            return None
+        found = np.union1d(found, values[start:stop])
+    return found if len(found) <= _CODES else None
 
 
 def stored_values(file: ModelFile, name: str, bounds: Counts, high: float | None) -> Values:

@@ -21,7 +21,7 @@ from spinney.corpus import TokenArrays
 from spinney.errors import InputError, OptionError
 from spinney.lm.backoff import BackoffModel
 from spinney.lm.discounts import absolute_discount, given_discounts, modified_discounts
-from spinney.lm.diskcolumns import Column, Columns, HeldColumn, scratch_folder
+from spinney.lm.diskcolumns import Column, Columns, HeldColumn, disk_columns
 from spinney.lm.levels import Level, highest_level, level_below
 from spinney.lm.runs import Packing, Runs
 from spinney.lm.suffixtrie import Counts
@@ -83,8 +83,10 @@ def streamed_kneser_ney(
     order = min(order, _longest(text) + 2)  # a context is no longer than a sentence with its start
     if memory is None:
         return _estimated(text, order, HeldColumn, _BLOCK, method, given)
-    with scratch_folder(folder) as work:
-        return _estimated(text, order, partial(Column, work), memory, method, given)
+    with disk_columns(folder) as column:
+        model = _estimated(text, order, column, memory, method, given)
+    model.columns = partial(disk_columns, folder)
+    return model
 
 
 def _estimated(
