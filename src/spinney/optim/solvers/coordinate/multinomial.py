@@ -7,6 +7,8 @@ those weights alone, for which the penalty is smooth, take the rest of the way.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from spinney.optim.base import Vector
@@ -19,11 +21,21 @@ from spinney.optim.solvers.coordinate.model import (
     support_and_violators,
 )
 
-ROUNDS, PASSES = 4, 2  # of descent on one model: over all units, and over those that are not 0 in between
 LARGEST_MOVE = 4.0  # how far one weight may move any margin in one step
-MAX_PRODUCTS = 20  # of conjugate gradients
+NEAR = 0.01  # of λ: from violations as small as this on, a model of the loss is worth being solved exactly
 FORCING = 0.1  # how far they reduce the residual
 HALVINGS = 6
+
+
+class Effort(NamedTuple):
+    """What is spent on one model of the loss before it is time for a better one."""
+
+    rounds: int  # of descent: over all units,
+    passes: int  # and over those that are not 0 in between
+    products: int  # of conjugate gradients
+
+
+ROUGH, EXACT = Effort(4, 2, 20), Effort(20, 4, 50)
 
 
 class MultinomialModel:
@@ -39,14 +51,21 @@ class MultinomialModel:
         return support_and_violators(w, np.abs(residual))
 
     def minimise(self, point: Point, grad: Vector, working: Columns, tol: float) -> tuple[Vector, Vector]:
+        effort = ROUGH if self._is_far(point.w[working], grad[working], working) else EXACT
         at = _Quadratic(self, point, grad)
-        for _ in range(ROUNDS):  # where a model takes longer, it is time for a better one
+        for _ in range(effort.rounds):
             if at.descend(working, 1, tol) <= tol:
                 break
             support = working[at.W.ravel()[working] != 0]
-            if at.descend(support, PASSES, tol) > tol:
-                at.step_on_face(support[at.W.ravel()[support] != 0])
+            if at.descend(support, effort.passes, tol) > tol:
+                at.step_on_face(support[at.W.ravel()[support] != 0], effort.products)
         return at.W.ravel(), at.D.T
+
+    def _is_far(self, w: Vector, grad: Vector, working: Columns) -> bool:
+        """Whether the conditions of optimality are violated by more than a small share of λ."""
+        slope, l1 = grad + self.tilt[working] + self.l2[working] * w, self.l1[working]
+        held = np.where(w != 0, np.abs(slope + l1 * np.sign(w)), np.maximum(np.abs(slope) - l1, 0.0))
+        return bool(np.max(held, initial=0.0) > NEAR * np.max(l1, initial=0.0) > 0.0)
 
 
 class _Quadratic:
@@ -78,7 +97,7 @@ class _Quadratic:
         state = (self.W, self.P, self.s, self.D, self.S, of.l1[pairs], of.l2[pairs], self.free_slope)
         return float(multinomial_passes(*of.design.arrays, *at_start, *state, tol, max_passes))
 
-    def step_on_face(self, support: Columns) -> None:
+    def step_on_face(self, support: Columns, products: int) -> None:
         """A Newton step of the weights that are not 0, and of the intercepts: none changes its sign, but stops at 0.
 
         Weights that went as far as the model is trusted stay where they are.
@@ -88,7 +107,7 @@ class _Quadratic:
         old = np.append(self.W.ravel()[support], self.W[-1] if len(self.free_slope) else [])
         face = _Face(self, support)
         gradient = face.gradient(old)
-        direction = face.solved(-gradient)
+        direction = face.solved(-gradient, products)
         low, high = face.bounds(old)
         # Weights that stop may turn a step uphill; one that ends where the first of them stops cannot.
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -160,13 +179,13 @@ class _Face:
         low = np.where(kink & (w > 0), np.maximum(start - reach, 0.0), start - reach)
         return low, np.where(kink & (w < 0), np.minimum(start + reach, 0.0), start + reach)
 
-    def solved(self, target: Vector) -> Vector:
-        """H⁻¹·target by conjugate gradients, preconditioned by the diagonal."""
+    def solved(self, target: Vector, products: int) -> Vector:
+        """H⁻¹·target by so many steps of conjugate gradients at most, preconditioned by the diagonal."""
         found, residual = np.zeros_like(target), target.copy()
         z = residual / self.diagonal
         p, rz = z.copy(), float(residual @ z)
         enough = FORCING**2 * rz
-        for _ in range(MAX_PRODUCTS):
+        for _ in range(products):
             Hp = self.slopes(self.margins(p)) + self.l2 * p
             pHp = float(p @ Hp)
             if pHp <= 0.0:
