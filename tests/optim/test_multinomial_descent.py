@@ -15,7 +15,7 @@ from spinney.optim import L1, ElasticNet, MultinomialLoss, Penalty, lambda_max, 
 from spinney.optim.problem import Problem
 from spinney.optim.solvers.coordinate.descent import approached
 from spinney.optim.solvers.coordinate.model import Point
-from spinney.optim.solvers.coordinate.multinomial import MultinomialModel, _Quadratic
+from spinney.optim.solvers.coordinate.multinomial import EXACT, MultinomialModel, _Quadratic
 
 
 def _data(n: int = 60, p: int = 25, classes: int = 4, seed: int = 0) -> tuple[Any, Any]:
@@ -106,7 +106,7 @@ def test_steps_on_the_support_lower_the_model(penalty: Penalty) -> None:
         at.descend(every, 1, 0.0)
         values.append(_model_value(at, penalty, loss))
         signs = np.sign(at.W.ravel()[every])
-        at.step_on_face(every[signs != 0])
+        at.step_on_face(every[signs != 0], EXACT.products)
         values.append(_model_value(at, penalty, loss))
         assert np.all(np.sign(at.W.ravel()[every]) * signs >= 0)  # no weight changes its sign, none leaves 0
         assert np.all(at.W.ravel()[every][signs == 0] == 0)
