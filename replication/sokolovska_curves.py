@@ -122,7 +122,7 @@ def words(quick: bool) -> str:
             markdown(
                 f"{task.title}: strongest words (Tables 7.5 and 7.6)",
                 note,
-                ["word", "Σ|μ|", "label", "μ"],
+                ["word", "sum of absolute μ", "label", "μ"],
                 rows,
             )
         )
