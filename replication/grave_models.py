@@ -12,6 +12,7 @@ import numpy as np
 from grave_common import STRUCTURES, Setting, Structure, section, table
 
 from spinney.classes import Clustering, HiddenMarkov, brown, pair_counts
+from spinney.classes.card import cards
 from spinney.corpus import TokenArrays, Vocabulary, read_text
 from spinney.structure import WordVectors
 
@@ -20,7 +21,7 @@ Words = Literal["lemma+upos", "form"]
 #: How many words are kept at most: the thesis kept 25,000 of its smaller corpus. Names are many, so NER needs more.
 _MOST: dict[Words, int] = {"lemma+upos": 25_000, "form": 100_000}
 _LONGEST = 50
-#: From so many classes on messages are 16-best, as in the thesis; below, they are exact.
+#: From so many classes on messages are 16-best, as in the thesis; below, and on a graphics card, they are exact.
 _MANY = 512
 
 
@@ -57,7 +58,7 @@ def hidden(setting: Setting, words: Words, structure: Structure, n_classes: int)
     """A hidden Markov model of the training text, begun with Brown clusters of the same structure."""
     file = setting.cache / f"{_prefix(setting, words)}-{structure}-hmm-{n_classes}.spinney"
     if not file.exists():
-        k = 16 if n_classes >= _MANY else "none"
+        k = 16 if n_classes >= _MANY and not cards() else "none"
         model = HiddenMarkov(n_classes, structure, passes=setting.passes, k_best=k, random_state=setting.seed)
         start = clustering(setting, words, structure, n_classes).classes
         model.fit(text(setting, words), init=start).save(file)
@@ -96,13 +97,14 @@ def corpora(setting: Setting) -> str:
             [name, f"{len(arrays):,}", f"{arrays.n_tokens:,}", f"{len(vocabulary):,}", f"{100 * unknown:.1f}"]
         )
     share = 100 * text(setting).n_tokens / 310e6
+    many = f" (learnt on {cards()[0]})" if cards() else f", from {_MANY} classes on 16-best"
     names = "Reuters-21578 (ApteMod) and the Brown corpus"
     names += "" if setting.quick else ", and 6 M tokens of IMDB film reviews"
     note = (
         f"{names}, parsed by spaCy (en_core_web_sm; the thesis: Stanford parser). Sentences of more than {_LONGEST} "
         f"words are left out, of chains as well as of trees: both see identical text, {share:.1f} % of the thesis's. "
         f"Every hidden Markov model begins with Brown clusters of its structure; {setting.passes} passes of online "
-        f"EM (γ = 0.6), one of batch EM; messages are exact, from {_MANY} classes on 16-best."
+        f"EM (γ = 0.6), one of batch EM; messages are exact{many}."
     )
     header = ["corpus", "sentences", "tokens", "words kept", "% unknown"]
     if setting.quick:

@@ -17,6 +17,7 @@ from spinney.classes import HiddenMarkov
 from spinney.corpus import TokenArrays, Vocabulary, parse_dependencies
 from spinney.errors import OptionError
 from spinney.evaluate import convert
+from spinney.files import replacing
 from spinney.structure import WordClasses
 from spinney.tagging.columns import Columns, read_all
 from spinney.tagging.tagger import Tagger
@@ -82,7 +83,7 @@ def ner(setting: Setting) -> str:
     n = 128 if setting.quick else 256
     limit = 5000 if setting.quick else None
     train, test = (read_names(setting.data, part, most) for part, most in (("train", limit), ("testb", None)))
-    heads = [heads_of(words(part)) for part in (train, test)]
+    heads = [_known_heads(setting, part) for part in (train, test)]
     splits = {
         structure: Split(
             _represented(setting, train, structure, n, heads[0]),
@@ -154,6 +155,18 @@ def _models(scores: Scored, n: int, header: Sequence[str]) -> str:
             (f"the tree is ahead of the chain ({kind})", hmm[1] > hmm[0]),
         ]
     return f"\n### Models (thesis: 512 classes; here {n})\n\n" + table(header, rows) + verdict(claims)
+
+
+def _known_heads(setting: Setting, sentences: Rows) -> NDArray[np.int32] | None:
+    """The heads of the sentences, kept in the cache: the machine with the card need not have spaCy."""
+    file = setting.cache / f"conll-heads-{len(sentences)}.npy"
+    if not file.exists():
+        heads = heads_of(words(sentences))
+        if heads is None:
+            return None
+        with replacing(file) as out:
+            np.save(out, heads)
+    return np.load(file)
 
 
 def heads_of(sentences: Sequence[Sequence[str]]) -> NDArray[np.int32] | None:

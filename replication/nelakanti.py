@@ -9,7 +9,6 @@ splits, newsgroups, words. The data sets are looked for under SPINNEY_DATA. What
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -32,9 +31,10 @@ from nelakanti_models import (
     perplexity,
     tuned,
 )
+from nelakanti_prox import prox
 from nelakanti_taxonomy import DIFFERENCES as TAXONOMY_DIFFERENCES
 from nelakanti_taxonomy import STUDIES as TAXONOMY
-from nelakanti_text import data_folder, words_of
+from nelakanti_text import data_folder, table, words_of
 from spectral_common import Setting
 from studies import run_studies
 
@@ -42,7 +42,7 @@ from spinney.classes import brown, pair_counts
 from spinney.lm import LanguageModel, fit_hierarchical, fit_loglinear, huffman_tree, tree_of_classes
 from spinney.lm.stream import stream_of
 from spinney.lm.suffixtrie import suffix_trie
-from spinney.optim import ConvergenceWarning, TreeL2, TreeLinf
+from spinney.optim import ConvergenceWarning
 from spinney.structure import ClassTree
 from spinney.taxonomy.text import text_taxonomy
 
@@ -67,16 +67,6 @@ DIFFERENCES = """\
   iterations that takes; only those of the single words of table 3.1 end after 300 iterations. The thesis begins at
   zero and does not say when it stops: the table of starts tells what that is worth.
 """
-
-
-def row(cells: Sequence[object]) -> str:
-    """A line of a table."""
-    return "| " + " | ".join(f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in cells) + " |"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table in Markdown."""
-    return "\n".join([row(head), "|---" + "|---:" * (len(head) - 1) + "|", *map(row, rows)])
 
 
 def per_cent(value: float, base: float) -> str:
@@ -371,54 +361,6 @@ def parameters(setting: Setting) -> str:
         + table(["order", "contexts × words", "S_v", "M_v"], rows)
         + "\n\nThe thesis: S_v grows linearly with the order, M_v logarithmically.\n"
     )
-
-
-def prox(setting: Setting) -> str:
-    """Seconds of a prox by the size of the tree."""
-    rows = []
-    for order in (3, 5, 7, 9) if setting.quick else (3, 5, 7, 9, 12):
-        part = parts("brown")[0].train
-        stream, n_words = stream_of(part), len(part.vocabulary)
-        whole = suffix_trie(stream, n_words, order - 1)
-        small = suffix_trie(stream, n_words, order - 1, collapse=True)
-        copies = small.length[small.context].astype(float)
-        w = np.random.default_rng(0).random(whole.n_grams)
-        times = [
-            _seconds(TreeL2(0.1, whole.up), w),
-            _seconds(TreeLinf(0.1, whole.up), w),
-            _seconds(TreeLinf(0.1, small.up, multiplicity=copies), w[: small.n_grams]),
-        ]
-        nodes = (whole.n_grams, whole.n_grams, small.n_grams)
-        a_node = (f"{1e9 * t / n:.0f}" for t, n in zip(times, nodes))
-        sizes = (f"{whole.n_grams:,}", f"{small.n_grams:,}")
-        rows.append([order, *sizes, *(f"{1e3 * t:.1f}" for t in times), *a_node])
-    names = ("ℓT2", "ℓT∞ on S_v", "ℓT∞ on M_v")
-    return (
-        "## Time of a prox\n\nMilliseconds, and nanoseconds a node, of one prox of all words' trees (first subset of "
-        "Brown, random weights).\n\n"
-        + table(
-            [
-                "order",
-                "nodes S_v",
-                "nodes M_v",
-                *(f"{name}, ms" for name in names),
-                *(f"{name}, ns" for name in names),
-            ],
-            rows,
-        )
-        + "\n\nThe thesis's curves are lost; it says that the collapsed tree wins with growing depth. A constant "
-        "time a node is linear.\n"
-    )
-
-
-def _seconds(penalty: TreeL2 | TreeLinf, w: np.ndarray) -> float:
-    best = np.inf
-    for _ in range(4):
-        again = w.copy()
-        started = time.perf_counter()
-        penalty.prox(again, 1.0)
-        best = min(best, time.perf_counter() - started)
-    return best
 
 
 def union(setting: Setting) -> str:

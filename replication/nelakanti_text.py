@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +34,11 @@ def subsets(
     """``n`` disjoint subsets of so many words each, taken one after the other from the corpus."""
     sentences = iter(prepared(corpus))
     return [_numbered(*(_taken(sentences, size) for size in (train, held_out, test))) for _ in range(n)]
+
+
+def of_length(corpus: str, size: int) -> TokenArrays:
+    """The first words of a corpus, to learn from."""
+    return sentence_arrays(_taken(iter(prepared(corpus)), size), min_count=3, unknown=UNKNOWN)
 
 
 def tuning(corpus: str) -> Subset:
@@ -127,3 +132,12 @@ def words_of(texts: Sequence[TokenArrays]) -> str:
     """The sizes of vocabularies, for a table."""
     sizes = [len(text.vocabulary) for text in texts]
     return f"{min(sizes):,} to {max(sizes):,}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table in Markdown, numbers to one decimal."""
+    return "\n".join([_row(head), "|---" + "|---:" * (len(head) - 1) + "|", *map(_row, rows)])
+
+
+def _row(cells: Sequence[object]) -> str:
+    return "| " + " | ".join(f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in cells) + " |"
