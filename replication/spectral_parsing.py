@@ -24,6 +24,7 @@ from spinney.parsing import Parser
 from spinney.parsing.grammar import Grammar
 from spinney.parsing.methods import TrainingTrees
 from spinney.parsing.moments import Backoff
+from spinney.parsing.parser import HeldOutTrees
 from spinney.parsing.spectral import SpectralFit, fit_spectral
 
 #: Published: F1 on section 22 after training on the whole treebank.
@@ -95,7 +96,7 @@ class Bench:
         for name, value in options.items():
             setattr(self.parser, name, value)
         try:
-            return 100 * self.parser._judge(self.dev if trees is None else trees)(grammar)
+            return 100 * HeldOutTrees(self.parser, self.dev if trees is None else trees)(grammar)
         finally:
             for name, value in kept.items():
                 setattr(self.parser, name, value)
@@ -110,7 +111,7 @@ class Bench:
 
     def em(self, states: int) -> Model:
         """EM from a random start, until F1 on some held-out trees has not risen for two looks; its F1 on all."""
-        found = timed_em(self.training, states, self.parser._judge(self.dev[:LOOKS]), self.seed)
+        found = timed_em(self.training, states, HeldOutTrees(self.parser, self.dev[:LOOKS]), self.seed)
         return Model(found.grammar, self.judged(found.grammar), found.seconds, found.iterations)
 
 

@@ -8,14 +8,30 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
+from numba import typeof
 from numba.core.event import Event, Listener, register
 
 from spinney import progress
 from spinney.interrupts import uninterrupted
 from spinney.kernel_cache import cached_njit as njit
 
-__all__ = ["njit"]
+__all__ = ["bound", "njit"]
+
+
+def bound(kernel: Any, arguments: Sequence[Any], example: Sequence[Any]) -> Callable[..., Any]:
+    """A kernel with its first arguments given, for calls that are to cost next to nothing.
+
+    Numba looks at the types of all arguments in every call, which takes longer than a short kernel. Here it looks
+    once: all further arguments must be of the types of the ``example``.
+    """
+    kernel(*arguments, *example)
+    versions = getattr(kernel, "overloads", {})  # none where kernels are not compiled
+    version = versions.get(tuple(map(typeof, (*arguments, *example))))
+    return partial(kernel if version is None else version.entry_point, *arguments)
 
 
 class Waiting(Listener):  # type: ignore[misc]

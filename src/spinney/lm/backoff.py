@@ -77,6 +77,11 @@ class BackoffModel(LanguageModel):
         #: Where the arrays of its file are made: a model that was estimated on disk is also saved from there.
         self.columns: Callable[[], AbstractContextManager[Columns]] = held_columns
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is made for queries, which is large, and in part of this process alone."""
+        made = ("_query", "_text_query", "_sentence_score", "_number")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
+
     def __repr__(self) -> str:
         grams = int(np.count_nonzero(self.logp > -np.inf))
         return f"BackoffModel(order {self.order}, {len(self.vocabulary):,} words, {grams:,} grams)"
@@ -101,10 +106,12 @@ class BackoffModel(LanguageModel):
 
         A sentence is a list of words, or a string that is split at white space.
         """
+        if isinstance(tokens, str):
+            return self._sentence_score(end, tokens.encode("utf-8", "surrogatepass")) / _LOG10
         kernel, arguments = self._text_query
-        text = tokens if isinstance(tokens, str) else " ".join(tokens)
-        total, n, white = kernel(text.encode("utf-8", "surrogatepass"), _ONE_SENTENCE, end, *arguments)
-        if text is not tokens and (n != len(tokens) + 1 + end or white != max(len(tokens) - 1, 0)):
+        text = " ".join(tokens).encode("utf-8", "surrogatepass")
+        total, n, white = kernel(text, _ONE_SENTENCE, end, *arguments)
+        if n != len(tokens) + 1 + end or white != max(len(tokens) - 1, 0):
             values = self.logprob(tokens)  # a word is empty, or has white space in it
             total = values.sum() if end else values[:-1].sum()
         return float(total / _LOG10)
@@ -151,6 +158,14 @@ class BackoffModel(LanguageModel):
         kernel, arguments = self._query
         kernel(ids, scores, *arguments)
         return scores
+
+    @cached_property
+    def _sentence_score(self) -> Callable[[bool, bytes], float]:
+        """The natural logarithm of the probability of a sentence of bytes, with its end or without."""
+        from spinney.compiling import bound
+        from spinney.lm._wordtable_kernels import sentence_score
+
+        return bound(sentence_score, self._text_query[1], (True, b""))
 
     @cached_property
     def _text_query(self) -> tuple[Any, tuple[Any, ...]]:
