@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from grave_common import Setting, section, short
 from grave_models import hidden, text
+from numpy.typing import NDArray
 
 from spinney.classes import HiddenMarkov
 from spinney.corpus import TokenArrays
@@ -17,7 +18,7 @@ HOMONYMS = {
 }
 #: Words, and the nearest ones that the thesis prints for trees of 512 classes.
 NEIGHBOURS = {
-    "sunday|PROPN": "saturday .96, thursday .92",
+    "Sunday|PROPN": "saturday .96, thursday .92",
     "salt|NOUN": "pepper .82, flour .78",
     "red|ADJ": "yellow .92, brown .90",
     "cute|ADJ": "pretty .87",
@@ -28,6 +29,8 @@ NEIGHBOURS = {
     "definitely|ADV": "always .93",
 }
 SHOWN = 6
+Places = NDArray[np.int64]
+_CLEAR = 0.1  # between the two similarities: then a token leans to one side
 SENSES = 3
 BODY = ("eye|NOUN", "hand|NOUN", "face|NOUN", "arm|NOUN", "foot|NOUN", "hair|NOUN", "leg|NOUN", "neck|NOUN")
 LEADERS = ("chairman|NOUN", "president|NOUN", "director|NOUN", "minister|NOUN", "chief|NOUN", "official|NOUN")
@@ -43,13 +46,22 @@ def reading(setting: Setting) -> str:
             f"A tree of {setting.largest} classes, lemmas with parts of speech. Classes of a word with a tenth of its "
             "tokens or more, and the words that each emits most often (Tables 2.1 to 2.3).",
             ["word", "thesis", "ours"],
-            [[word, senses, _senses(model, word)] for word, senses in HOMONYMS.items() if word in known],
+            [
+                [_cell(word), senses, _senses(model, word)]
+                for word, senses in HOMONYMS.items()
+                if word in known
+            ],
         ),
         _dependents(model),
         _neighbours(model, known),
         _in_context(model, text(setting)),
     ]
     return "\n".join(parts)
+
+
+def _cell(word: str) -> str:
+    """A word with its part of speech, in a table of Markdown."""
+    return word.replace("|", "\\|")
 
 
 def _listed(model: HiddenMarkov, number: int) -> str:
@@ -96,9 +108,21 @@ def _neighbours(model: HiddenMarkov, known: set[str]) -> str:
                 if other.endswith(f"|{tag}") and counts[other] >= 20
             ]
             ours = ", ".join(f"{other} {short(score)}" for other, score in alike[:SHOWN])
-        rows.append([word, published, ours])
+        rows.append([_cell(word), published, ours])
     note = "The nearest words of the same part of speech, seen 20 times or more (Table 2.5)."
     return section("Reading: neighbours", note, ["word", "thesis", "ours"], rows)
+
+
+def _typical(text: TokenArrays, places: Places, others: Places) -> str:
+    """Words that stand within two places of some tokens more often than of others, relative to both."""
+    shares = []
+    for some in (places, others):
+        near = (some[:, None] + np.array([-2, -1, 1, 2])).ravel()
+        near = near[(near >= 0) & (near < len(text.ids))]
+        found = np.bincount(text.ids[near], minlength=len(text.vocabulary)) + 1.0
+        shares.append(found / found.sum())
+    first = np.argsort(-(shares[0] * np.log(shares[0] / shares[1])), kind="stable")[:SHOWN]
+    return ", ".join(text.vocabulary.words[i].rpartition("|")[0] for i in first.tolist())
 
 
 def _in_context(model: HiddenMarkov, arrays: TokenArrays) -> str:
@@ -116,22 +140,13 @@ def _in_context(model: HiddenMarkov, arrays: TokenArrays) -> str:
     places = np.flatnonzero(some.ids == number)
     posteriors = np.sqrt(np.asarray(model.posteriors(some))[places])
     leaning = posteriors @ centres[0] - posteriors @ centres[1]
-    words = some.vocabulary.words
-    offsets = np.asarray(some.offsets)
-    extremes = []
-    for order in (np.argsort(-leaning), np.argsort(leaning)):
-        shown = []
-        for k in order[:5].tolist():
-            place = int(places[k])
-            first = int(offsets[np.searchsorted(offsets, place, side="right") - 1])
-            near = [words[i].rpartition("|")[0] for i in some.ids[max(first, place - 4) : place + 5].tolist()]
-            shown.append(" ".join(near))
-        extremes.append("; ".join(shown))
+    clear = float(np.mean(np.abs(leaning) > _CLEAR))
+    around = [_typical(some, places[chosen], places[~chosen]) for chosen in (leaning > 0, leaning <= 0)]
     return (
         "## Reading: head in context\n\n"
         f"{len(places):,} tokens of *head* and their posteriors: {np.mean(leaning > 0):.0%} lie nearer to the mean of "
         f"{', '.join(w.rpartition('|')[0] for w in LEADERS)} than to that of "
-        f"{', '.join(w.rpartition('|')[0] for w in BODY)}. Nearest to the first, in lemmas: {extremes[0]}. Nearest to "
-        f"the second: {extremes[1]}. The thesis (Figure 2.6): in context *head* moves to leaders or to parts of the "
-        "body.\n"
+        f"{', '.join(w.rpartition('|')[0] for w in BODY)}; {clear:.0%} by more than {_CLEAR:g}. Of the words within "
+        f"two places, most typical of the first: {around[0]}; of the second: {around[1]}. The thesis (Figure 2.6): in "
+        "context *head* moves to leaders or to parts of the body.\n"
     )

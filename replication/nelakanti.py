@@ -286,9 +286,8 @@ def examples(setting: Setting) -> str:
         found = {name: float(loss[event]) for name, loss in losses.items()}
         least = min(found, key=lambda name: found[name])
         best[least] += 1
-        context = _context(ids, int(places[event]), names, part.test)
         cells = [f"**{value:.4f}**" if name == least else f"{value:.4f}" for name, value in found.items()]
-        rows.append([context, int(depths[event]), *cells])
+        rows.append([names[ids[places[event]]], int(depths[event]), *cells])
     known = depths[chosen]
     means = [
         [f"mean of m_max {low} to {high}", int(((known >= low) & (known <= high)).sum()),
@@ -301,7 +300,7 @@ def examples(setting: Setting) -> str:
         f"{' (after 300 iterations at most)' if setting.quick else ''}. By rule, not by eye: of each length "
         f"m_max of the longest context seen, the first {_EACH} words that were seen 5 to 500 times in training; and "
         "the word of that kind that has the most lengths, once for each.\n\n"
-        + table(["context … **word**", "m_max", *losses], rows)
+        + table(["word", "m_max", *losses], rows)
         + "\n\n"
         + table(["of these", "words", *losses], means)
         + "\n\nLeast in: "
@@ -330,17 +329,6 @@ def _telling_words(part: Any, words: np.ndarray, depths: np.ndarray) -> list[int
             seen.setdefault(int(words[event]), {}).setdefault(int(depths[event]), event)
     often = max(seen, key=lambda word: (len(seen[word]), counts[word]))
     return chosen + [event for _, event in sorted(seen[often].items(), reverse=True)]
-
-
-def _context(ids: np.ndarray, place: int, names: list[str], text: Any) -> str:
-    """A word and what comes before it in its sentence, as far as a 7-gram sees."""
-    n_words, before = len(text.vocabulary.words), []
-    for j in range(place - 1, max(place - ORDER, -1), -1):
-        if ids[j] >= n_words:  # the end of the sentence before, or the start of this one
-            before.append("<s>")
-            break
-        before.append(names[ids[j]])
-    return " ".join([*reversed(before), f"**{names[ids[place]]}**"]).replace("<", "\\<")
 
 
 def parameters(setting: Setting) -> str:

@@ -242,8 +242,8 @@ def inspection(setting: Setting) -> str:
         report
         + (
             "\nThe first test post of twelve sentences (computer, sentences with a ridge): the log-odds of its "
-            f"sentences lie between {odds.scores.min():.2f} and {odds.scores.max():.2f}, {int(odds.shown.sum())} of them large "
-            "enough to be shown. In the thesis's example: about -0.01 to 0.07.\n"
+            f"sentences lie between {odds.scores.min():.2f} and {odds.scores.max():.2f}, {int(odds.shown.sum())} of "
+            "them large enough to be shown. In the thesis's example: about -0.01 to 0.07.\n"
         )
         + _telling_sentences(setting)
     )
