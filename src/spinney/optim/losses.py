@@ -220,8 +220,11 @@ class LinearLoss:
             diagonal[self.p] = h.sum(axis=0)
         return diagonal.ravel()
 
-    def lipschitz(self) -> float:
-        """An estimate (power iteration, from below within about 1 %) of the Lipschitz constant of the gradient."""
+    def lipschitz(self, tol: float = 1e-3) -> float:
+        """An estimate from below of the Lipschitz constant of the gradient, which is most often within 1 % of it.
+
+        Power iteration, until it changes by less than ``tol`` of itself.
+        """
         v = np.random.default_rng(0).standard_normal(self.p + self.intercept)
         norm = 0.0
         for _ in range(50):
@@ -230,7 +233,7 @@ class LinearLoss:
             m *= self.sample_weight
             v = np.append(self.X.T @ m, m.sum()) if self.intercept else self.X.T @ m
             previous, norm = norm, float(np.linalg.norm(v))
-            if abs(norm - previous) <= 1e-3 * norm:
+            if abs(norm - previous) <= tol * norm:
                 break
         return max(1.01 * self.max_curvature * norm, 1e-300)
 

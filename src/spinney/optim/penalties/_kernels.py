@@ -104,6 +104,28 @@ def tree_l2_prox(w, node, parent, radius):
 
 
 @njit(cache=True, nogil=True)
+def tree_l2_residual(w, grad, node, parent, radius):
+    """The smallest element of ``grad`` + ∂Ω(w) for Ω = Σ_v radius_v‖w_subtree(v)‖₂.
+
+    A group that is not zero has the gradient radius_v·w/‖w_subtree(v)‖; below those that are, what is left is the prox.
+    """
+    rate = subtree_sums(w * w, node, parent)
+    left = np.zeros(parent.size)
+    for v in range(parent.size):
+        if rate[v] > 0:
+            rate[v] = radius[v] / np.sqrt(rate[v])
+        else:
+            left[v] = radius[v]
+    sums_to_root(rate, parent)
+    rest = grad.copy()
+    for i in range(w.size):
+        if node[i] >= 0:
+            rest[i] += rate[node[i]] * w[i]
+    tree_l2_prox(rest, node, parent, left)
+    return rest
+
+
+@njit(cache=True, nogil=True)
 def tree_l2_dual(squares, node, parent, weights, lam):
     """How far w = 0 is from optimal at λ, and the slope of that in λ (see ``tree_dual_norm``).
 

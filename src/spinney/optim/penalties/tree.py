@@ -139,16 +139,9 @@ class TreeL2(Forest):
 
     def residual(self, w: Vector, grad: Vector) -> Vector:
         """On a maximal zero subtree, the prox of the gradient: it is what projecting on the dual ball leaves."""
-        from spinney.optim.penalties._kernels import subtree_sums, sums_to_root, tree_l2_prox
+        from spinney.optim.penalties._kernels import tree_l2_residual
 
-        norms = np.sqrt(subtree_sums(w * w, self._node, self._parent))
-        active = norms > 0
-        radius = self.lam * self._weights
-        rate = np.divide(radius, norms, out=np.zeros_like(norms), where=active)
-        sums_to_root(rate, self._parent)
-        rest = grad + np.append(rate, 0.0)[self._node] * w
-        tree_l2_prox(rest, self._node, self._parent, np.where(active, 0.0, radius))
-        return rest
+        return np.asarray(tree_l2_residual(w, grad, self._node, self._parent, self.lam * self._weights))
 
     def lambda_max(self, grad: Vector) -> float:
         """The dual norm of the gradient, by Newton's method on a convex function of one variable.

@@ -22,13 +22,14 @@ def descend(ahead, grad, metric, L, w):
 
 @njit(cache=True, nogil=True)
 def slope_and_square(ahead, w, grad, metric):
-    """⟨grad, w − ahead⟩ and ‖w − ahead‖² in the metric."""
-    slope = square = 0.0
+    """⟨grad, w − ahead⟩, ‖w − ahead‖² in the metric, and the largest |w_i − ahead_i|·metric_i."""
+    slope = square = largest = 0.0
     for i in range(w.size):
         move = w[i] - ahead[i]
         slope += grad[i] * move
         square += metric[i] * move * move
-    return slope, square
+        largest = max(largest, metric[i] * abs(move))
+    return slope, square, largest
 
 
 @njit(cache=True, nogil=True)
