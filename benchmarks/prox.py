@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.comparisons import Comparison
 from benchmarks.harness import publish
 from spinney.optim import TreeL2, TreeLinf
+from spinney.optim.penalties._kernels import preorder
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 ROUNDS = 5
@@ -42,6 +43,15 @@ def bushy_tree(n: int, rng: np.random.Generator) -> Any:
     return np.concatenate([[-1], (np.arange(1, n) - 1) // 100]).astype(np.int32)
 
 
+def depth_first(parent: Any) -> Any:
+    """The same tree with its nodes, and so its weights, in an order in which each subtree is a run."""
+    order = preorder(parent)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size, dtype=order.dtype)
+    above = parent[order]
+    return np.where(above >= 0, rank[above], np.int32(-1))
+
+
 SHAPES: dict[str, Callable[[int, np.random.Generator], Any]] = {
     "random": random_tree,
     "tall": tall_tree,
@@ -66,8 +76,9 @@ def _scaling(sizes: tuple[int, ...]) -> str:
         "| penalty | tree | " + " | ".join(f"{n:,}" for n in sizes) + " | growth exponent |",
         "|---|---|" + "---:|" * (len(sizes) + 1),
     ]
+    shapes = SHAPES | {"random, numbered depth first": lambda n, rng: depth_first(random_tree(n, rng))}
     for penalty_class in (TreeL2, TreeLinf):
-        for shape, make in SHAPES.items():
+        for shape, make in shapes.items():
             times = []
             for n in sizes:
                 penalty = penalty_class(0.1, make(n, rng))

@@ -52,7 +52,13 @@ class PivotTree:
 
 
 @njit(cache=True, nogil=True)
-def _pivots(values, counts, parent, radius, seed):
+def _pivots(
+    values: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    parent: NDArray[np.int64],
+    radius: float,
+    seed: int,
+) -> NDArray[np.int64]:
     """In place, on nodes in preorder, where a subtree is a run; returns how many values each group lowered."""
     np.random.seed(seed)
     n = values.size
