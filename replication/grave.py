@@ -38,7 +38,7 @@ STUDIES: dict[str, Callable[[Setting], str]] = {
 DIFFERENCES = """\
 ## What differs from the thesis, and why
 
-- The thesis learnt from 310 M tokens of the New York Times; this is a hundredth (quick) or a thirtieth of that, of
+- The thesis learnt from 310 M tokens of the New York Times; this is a hundredth (quick) or a fortieth of that, of
   other kinds. What depends on rare words (WordSim353, BLESS, categories of things) has fewer words and worse vectors.
 - Parses are spaCy's, not the Stanford parser's: labels, heads of prepositions and auxiliaries differ.
 - The thesis says neither batch size, number of passes, γ nor how Brown's zeros were filled; ours are the defaults of
