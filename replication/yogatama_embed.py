@@ -2,7 +2,7 @@
 
     python replication/yogatama_embed.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
-Studies: vectors, sparsity, matched, trees, stochastic, times, meanings. The data sets are looked for under
+Studies: vectors, others, sparsity, matched, trees, stochastic, times, meanings. The data sets are looked for under
 SPINNEY_DATA. What they find is kept in ``results/yogatama_embed.md``, study by study.
 """
 
@@ -31,6 +31,7 @@ from yogatama_learners import (
     word2vec,
 )
 from yogatama_meanings import meanings
+from yogatama_others import others
 
 FOREST, STOCHASTIC, SC, PCA, SG, CBOW = "FOREST", "FOREST, Algorithm B", "SC (lasso)", "PCA", "SG", "CBOW"
 OURS = "PCA, positive PMI, s^¼"
@@ -60,7 +61,8 @@ DIFFERENCES = """\
   eightieth, and know few capitals and currencies: most semantic questions whose words are known are of the family
   section, the easy one. Compare orders within a column, not numbers with the thesis.
 - Of 7,125 pairs and 19,544 questions only those with known words count, as in the thesis, but it knew nearly all.
-- Sentence completion is left out: its data are not at hand. RNN, NCE, GloVe and NNSE are not run.
+- Sentence completion is left out: its data are not at hand. RNN and NCE are not run: their programs are not at hand
+  either. GloVe, NNSE and hierarchical softmax have M = 52 only.
 - The thesis says neither how PMI was smoothed or cut (here: not at all, unseen pairs are 0), the shape of trees of 13
   (here 1 + 4 + 8), batches, passes and tolerances, the steps and τ of Algorithm B, nor whether the one coefficient for
   ten sets of pairs is a mean or pooled; here both are told. Codes of Algorithm A are solved for their
@@ -206,6 +208,17 @@ def _claims(results: dict[str, Learnt | None], M: int) -> list[tuple[str, bool]]
                 holds = getattr(better, task) > getattr(worse, task)
                 claims.append((f"{first} is ahead of {second} ({task})", holds))
     return claims
+
+
+def compared(setting: Setting) -> dict[str, Learnt | None]:
+    """The methods of the main table beside which others stand."""
+    return {
+        PCA: principal(setting, 52, "thesis"),
+        SC: forest(setting, shape="lasso"),
+        FOREST: forest(setting),
+        SG: word2vec(setting, 52, True, 5),
+        CBOW: word2vec(setting, 52, False, 5),
+    }
 
 
 def sparsity(setting: Setting) -> str:
@@ -427,6 +440,7 @@ def times(setting: Setting) -> str:
 
 STUDIES: dict[str, Callable[[Setting], str]] = {
     "vectors": vectors,
+    "others": lambda setting: others(setting, FOREST, compared(setting), PUBLISHED[52], rounds(setting)),
     "sparsity": sparsity,
     "matched": matched,
     "trees": trees,
