@@ -78,7 +78,6 @@ def suffix_grams(gram_ptr, symbol, following, n_symbols, table_keys, table_grams
 
 # Places of a text that are looked up together: their rows fit into the first cache.
 BLOCK = 256
-ROOM = 10  # numbers for each place of a block
 
 
 @njit(cache=True, nogil=True)
@@ -153,17 +152,14 @@ def lengthen(
 @njit(cache=True, nogil=True)
 def backoff_scores(ids, scores, order, n_symbols, rows):
     """log p of each event: the longest seen gram, and the back-off weights of the longer contexts. Returns the sum."""
-    wide = max(min(ids.size, BLOCK) + 1, order)
-    return scored(ids, scores, order, n_symbols, rows, np.empty((ROOM, wide), np.int64))
-
-
-@njit(cache=True, nogil=True)
-def scored(ids, scores, order, n_symbols, rows, room):
-    """:func:`backoff_scores` in a memory of one's own: ``room`` is ``[ROOM, at least a block and its start]``."""
     values = rows.view(np.float64)
     start = n_symbols - 1
     size = min(ids.size, BLOCK)
-    numbers, floats = room[:6], room[6:].view(np.float64)
+    wide = max(size + 1, order)
+    numbers, floats = (
+        np.empty((6, wide), np.int64),
+        np.empty((4, wide)),
+    )  # one piece each: sentences are short
     key, row, place, last_context = numbers[2], numbers[3], numbers[4], numbers[5]
     p, last_weight = floats[2], floats[3]
     last_context[:] = -1  # of the block before, by length

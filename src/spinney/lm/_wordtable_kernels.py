@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from spinney.compiling import njit
-from spinney.lm._backoff_kernels import ROOM, backoff_scores, scored
+from spinney.lm._backoff_kernels import backoff_scores
 
 
 @njit(cache=True, nogil=True)
@@ -87,12 +87,11 @@ def number_words(text, by_line, start, with_end, slots, seed, unknown, ids, hash
 
 @njit(cache=True, nogil=True)
 def sentence_score(slots, seed, unknown, order, n_symbols, rows, with_end, text):
-    """log p of a sentence, which is most often so short that asking for memory takes as long as looking up a word."""
-    wide = max(len(text) // 2 + 4, order)
-    room = np.empty((ROOM + 2, wide), np.int64)
-    ids, hashes = room[ROOM].view(np.int32), room[ROOM + 1].view(np.uint64)
+    """log p of one sentence, and nothing else, so that a call costs little beside it."""
+    room = len(text) // 2 + 4  # words are at least a byte, and one apart
+    ids, hashes = np.empty(room, np.int32), np.empty(room, np.uint64)
     n, _ = number_words(text, False, n_symbols - 1, with_end, slots, seed, unknown, ids, hashes)
-    return scored(ids[:n], hashes.view(np.float64), order, n_symbols, rows, room[:ROOM])
+    return backoff_scores(ids[:n], hashes.view(np.float64), order, n_symbols, rows)
 
 
 @njit(cache=True, nogil=True)
