@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -54,6 +55,18 @@ def by_definition(model, grams, weights, words):
             x = x[1:]
         values.append(total + grams[(*x, seq[i])])
     return values
+
+
+def test_a_model_that_was_asked_can_be_sent_elsewhere(model, sentences):
+    line = " ".join(sentences[0])
+    asked = model.score(line), model.score(sentences[0])
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.score(line), again.score(sentences[0])) == asked
+
+
+def test_sentences_of_many_blocks(model, sentences):
+    words = [word for sentence in sentences for word in sentence][:2000]
+    assert model.score(" ".join(words)) == pytest.approx(model.logprob(words).sum() / np.log(10), rel=1e-12)
 
 
 def test_scores_follow_the_definition(model, sentences):
