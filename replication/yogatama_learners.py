@@ -137,7 +137,7 @@ def principal(setting: Setting, M: int, how: Literal["thesis", "library"]) -> Le
         rows = found.U * found.s**0.25
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
-    return _tried(setting, learn)
+    return tried(setting, learn)
 
 
 @cache
@@ -146,7 +146,7 @@ def coded(
 ) -> Learnt:
     """Algorithm A: dictionary learning, with trees of some shape or ℓ1; of all pairs, or of those seen often."""
 
-    return _tried(setting, lambda: _codes(setting, M, lam, shape, rounds, often, start))
+    return tried(setting, lambda: _codes(setting, M, lam, shape, rounds, often, start))
 
 
 @cache
@@ -192,7 +192,7 @@ def by_entries(
         )
         return model.fit(_matrix(setting, which)).codes_
 
-    return _tried(setting, learn)
+    return tried(setting, learn)
 
 
 def _matrix(setting: Setting, which: Pairs) -> Any:
@@ -202,8 +202,10 @@ def _matrix(setting: Setting, which: Pairs) -> Any:
 
 
 @cache
-def word2vec(setting: Setting, M: int, skip_gram: bool, epochs: int) -> Learnt | None:
-    """Gensim's vectors of the same text; None where there is no gensim."""
+def word2vec(
+    setting: Setting, M: int, skip_gram: bool, epochs: int, hierarchical: bool = False
+) -> Learnt | None:
+    """Gensim's vectors of the same text, by negative samples or by hierarchical softmax; None where it is missing."""
     try:
         from gensim.models import Word2Vec
     except ImportError:
@@ -212,8 +214,8 @@ def word2vec(setting: Setting, M: int, skip_gram: bool, epochs: int) -> Learnt |
 
     def learn() -> NDArray[Any]:
         model = Word2Vec(
-            _Sentences(text), vector_size=M, window=5, sg=int(skip_gram), negative=5, min_count=1, epochs=epochs,
-            workers=1, seed=setting.seed,
+            _Sentences(text), vector_size=M, window=5, sg=int(skip_gram), hs=int(hierarchical),
+            negative=0 if hierarchical else 5, min_count=1, epochs=epochs, workers=1, seed=setting.seed,
         )  # fmt: skip
         found = np.zeros((len(text.vocabulary), M), np.float32)
         for i, word in enumerate(text.vocabulary.words):
@@ -221,7 +223,7 @@ def word2vec(setting: Setting, M: int, skip_gram: bool, epochs: int) -> Learnt |
                 found[i] = model.wv[word]
         return found
 
-    return _tried(setting, learn)
+    return tried(setting, learn)
 
 
 class _Sentences:
@@ -260,7 +262,8 @@ def levels(parent: NDArray[np.int32]) -> NDArray[np.int64]:
 # ------------------------------------------------------------------------------------------------ scores
 
 
-def _tried(setting: Setting, learn: Callable[[], NDArray[Any]]) -> Learnt:
+def tried(setting: Setting, learn: Callable[[], NDArray[Any]]) -> Learnt:
+    """What learning gives, its scores and its seconds."""
     text, tests = material(setting).text, material(setting).tests
     started, started_cpu = time.perf_counter(), time.process_time()
     matrix = learn()

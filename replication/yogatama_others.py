@@ -11,7 +11,7 @@ from methods.glove import fit_glove, harmonic_counts
 from methods.nnse import NNSE
 from numpy.typing import NDArray
 from spectral_common import Setting
-from yogatama_learners import Learnt, _Sentences, _tried, luck, material
+from yogatama_learners import Learnt, luck, material, tried, word2vec
 
 from spinney.linalg import truncated_svd
 
@@ -45,8 +45,8 @@ def others(
     system_learnt = known[system]
     assert system_learnt is not None
     found = {
-        SG_HS: hierarchical_softmax(setting, True),
-        CBOW_HS: hierarchical_softmax(setting, False),
+        SG_HS: word2vec(setting, SIZE, True, 5, hierarchical=True),
+        CBOW_HS: word2vec(setting, SIZE, False, 5, hierarchical=True),
         GLOVE: glove(setting, 100.0),
         LOWER_CEILING: glove(setting, 10.0),
         NON_NEGATIVE: non_negative(setting, rounds, _STRENGTH, singular=False),
@@ -107,29 +107,6 @@ def _row(name: str, one: Learnt | None, published: tuple[float, float, float, fl
 
 
 @cache
-def hierarchical_softmax(setting: Setting, skip_gram: bool) -> Learnt | None:
-    """Gensim's vectors of the same text by hierarchical softmax; None where there is no gensim."""
-    try:
-        from gensim.models import Word2Vec
-    except ImportError:
-        return None
-    text = material(setting).text
-
-    def learn() -> NDArray[Any]:
-        model = Word2Vec(
-            _Sentences(text), vector_size=SIZE, window=5, sg=int(skip_gram), hs=1, negative=0, min_count=1, epochs=5,
-            workers=1, seed=setting.seed,
-        )  # fmt: skip
-        found = np.zeros((len(text.vocabulary), SIZE), np.float32)
-        for i, word in enumerate(text.vocabulary.words):
-            if word in model.wv:
-                found[i] = model.wv[word]
-        return found
-
-    return _tried(setting, learn)
-
-
-@cache
 def glove(setting: Setting, ceiling: float) -> Learnt:
     """GloVe with the full weight for counts from ``ceiling`` on."""
 
@@ -137,7 +114,7 @@ def glove(setting: Setting, ceiling: float) -> Learnt:
         counts = harmonic_counts(material(setting).text, 5, threads=1)
         return fit_glove(counts, SIZE, epochs=_EPOCHS, ceiling=ceiling, random_state=setting.seed).vectors
 
-    return _tried(setting, learn)
+    return tried(setting, learn)
 
 
 @cache
@@ -151,4 +128,4 @@ def non_negative(setting: Setting, rounds: int, lam: float, singular: bool) -> L
         model = NNSE(SIZE, lam=lam, rounds=rounds, threads=1, random_state=setting.seed)
         return model.fit(X).codes_
 
-    return _tried(setting, learn)
+    return tried(setting, learn)
