@@ -151,7 +151,9 @@ def _newton_on_face(G: Vector, slope: Vector, w: Vector, l1: Vector, l2: Vector)
     own = G[np.ix_(free, free)]
     own[np.diag_indices_from(own)] += l2[free] + NEARLY_SINGULAR * np.diag(own)
     try:
-        move = -scipy.linalg.solve(own, uphill, assume_a="pos", check_finite=False)
+        # By its factors: `solve` would warn of a condition that is known, and made harmless above.
+        factors = scipy.linalg.cho_factor(own, check_finite=False)
+        move = -scipy.linalg.cho_solve(factors, uphill, check_finite=False)
     except (scipy.linalg.LinAlgError, ValueError):
         return
     with np.errstate(divide="ignore", invalid="ignore"):
