@@ -33,6 +33,7 @@ from spinney.optim import (
     solve,
     warn_unless_converged,
 )
+from spinney.optim.solvers.coordinate.elastic_net import _newton_on_face
 from spinney.structure import Groups
 
 
@@ -527,3 +528,12 @@ def test_numbers_that_cannot_be_computed_with_are_refused():
         SquaredLoss(np.eye(2), [1e308, -1e308])
     with pytest.raises(InputError, match="X has values that are NaN or infinite"):
         SquaredLoss(np.array([[1.0, np.nan]]), [1.0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_step_on_a_nearly_singular_face_warns_of_nothing():
+    G, w = np.diag([1.0, 1e-17]), np.array([1.0, 1.0])  # SciPy's `solve` would warn of its condition
+    slope = np.array([0.5, 0.0])
+    _newton_on_face(G, slope, w, np.zeros(2), np.zeros(2))
+    assert w == pytest.approx([0.5, 1.0])
+    assert slope == pytest.approx([0.0, 0.0], abs=1e-9)
