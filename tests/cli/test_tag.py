@@ -619,6 +619,18 @@ def test_formats(facts, tmp_path, file, format, text, labels):
     assert facts("eval", tmp_path / "m", train, "--format", format)["token_error"] == 0.0
 
 
+def test_the_name_of_a_file_tells_its_format(spinney, facts, tmp_path, file):
+    train = file("train.conllu", CONLLU)
+    fitted = facts("fit", train, "--model", tmp_path / "m", "--lam", 0.01)  # neither --format nor --preset
+    assert fitted["labels"] == 4
+    assert facts("eval", tmp_path / "m", train)["token_error"] == 0.0
+    assert spinney("apply", tmp_path / "m", train)[1] == CONLLU
+    both = spinney("fit", train, file("a.txt", "the DT\n"), "--model", tmp_path / "n")
+    _refused(both, "train.conllu (conllu)", "a.txt (columns)", "give --format")
+    as_columns = spinney("fit", train, "--format", "columns", "--preset", "pos", "--model", tmp_path / "n")
+    _refused(as_columns, "train.conllu")
+
+
 def test_letters_and_lines(spinney, facts, tmp_path, file):
     facts("fit", file("n", NETTALK), "--format", "nettalk", "--model", tmp_path / "m", "--lam", 0.01)
     words = file("words.txt", "back cab\naback\n")

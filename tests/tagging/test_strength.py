@@ -6,6 +6,7 @@ from chunked_sentences import make_sentences
 
 from spinney.errors import SettingError
 from spinney.tagging import Tagger, fit, labelled_columns
+from spinney.tagging.columns import Columns
 from spinney.tagging.strength import FALL, MOST, _best, _folds, _Row, choose_strength, taken, token_loss
 
 PATTERNS = "U0:%x[0,0]\nB"
@@ -37,6 +38,25 @@ def test_every_sentence_is_held_out_once():
     assert sorted(word for fold in folds for word in fold.test.strings(0)) == words
     for fold in folds:
         assert sorted(fold.train.strings(0) + fold.test.strings(0)) == words
+
+
+def test_sentences_are_held_out_in_runs_of_neighbours():
+    columns = Columns.from_sentences([[(str(i), "N")] for i in range(6000)])
+    (fold,) = _folds(columns, None, None)
+    train, test = (np.array(list(map(int, part.strings(0)))) for part in fold)
+    assert (len(train), len(test)) == (2000, 1980)  # a third, in 33 runs of 60
+    assert not set(train) & set(test)
+    assert set(np.bincount(test // 60, minlength=100)) == {0, 60}
+
+
+def test_of_long_texts_the_middle_of_each_run_is_tested_on():
+    columns = Columns.from_sentences([[(str(i), "N")] for i in range(20_000)])
+    (fold,) = _folds(columns, None, None)
+    train, test = (np.array(list(map(int, part.strings(0)))) for part in fold)
+    assert len(train) == 2000
+    assert 3900 < len(test) <= 4000
+    near = np.unique(np.concatenate([test - 30, test + 30]))
+    assert not set(train) & set(near)  # nothing is learned from what stands beside
 
 
 def test_the_errors_of_folds_are_those_of_their_own_taggers():

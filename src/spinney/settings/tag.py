@@ -63,13 +63,15 @@ class Sentences(Decoding):
     """Files of sentences."""
 
     panel = DATA
-    format: Annotated[str, OneOf((*LABELLED, "lines", "letters")), "Format of the files."] = "columns"
+    format: Annotated[
+        str, OneOf(("auto", *LABELLED, "lines", "letters")), "Format; auto: by its name, or columns."
+    ] = "auto"
     label: Annotated[str | None, "Label in spaCy files: ner, tag or pos (default: ner)."] = None
     docstart: Annotated[Literal["drop", "keep"], "What to do with -DOCSTART-."] = "drop"
 
     def check(self) -> None:
         super().check()
-        if self.docstart == "keep" and self.format != "columns":
+        if self.docstart == "keep" and self.format not in ("auto", "columns"):
             raise SettingError(
                 "{docstart} is only for the format columns, not for {given}", given=self.format
             )
@@ -79,7 +81,7 @@ class Sentences(Decoding):
 class Labelled(Sentences):
     """Files of labelled sentences: labels are in the last column, or where the format has them."""
 
-    format: Annotated[str, OneOf(LABELLED), "Format of the files."] = "columns"
+    format: Annotated[str, OneOf(("auto", *LABELLED)), "Format; auto: by its name, or columns."] = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)

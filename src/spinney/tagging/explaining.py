@@ -20,7 +20,7 @@ from spinney.errors import InputError
 from spinney.inference.chains import Chains
 from spinney.inference.decoding import marginals, viterbi
 from spinney.tagging.columns import Columns
-from spinney.tagging.reading import read_batches_of
+from spinney.tagging.reading import format_of, read_batches_of
 from spinney.tagging.sequences import Observations, Sequences
 from spinney.views import Extra, Note, Table, View
 
@@ -122,7 +122,7 @@ def _columns(tagger: Tagger, data: Any, s: Any) -> Iterator[Columns]:
         yield data if isinstance(data, Columns) else tagger.columns(data)
         return
     how = {"encoding": s.encoding, "on_error": s.on_error, "docstart": s.docstart}
-    yield from read_batches_of(data, s.format, report=ReadReport(), **how)
+    yield from read_batches_of(data, format_of(data, s), report=ReadReport(), **how)
 
 
 def _explained(of: _Batch, weights: _Weights, t: int, first: int, end: int) -> Explanation:

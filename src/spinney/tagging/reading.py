@@ -14,7 +14,7 @@ from spinney.corpus.reading import plain_sentences
 from spinney.corpus.vocabulary import Numbering
 from spinney.corpus.waiting import in_batches
 from spinney.errors import InputError, SettingError, shown, unknown_choice
-from spinney.formats import giving, reader
+from spinney.formats import giving, guess_format, reader
 from spinney.tagging.attributes import attribute_cell
 from spinney.tagging.columns import (
     Columns,
@@ -93,6 +93,25 @@ def read_conllu_batches(path: FilePath, **how: Any) -> Iterator[tuple[Columns, l
         yield Columns.from_sentences([list(zip(one.forms, one.upos)) for one in some], pool), some
 
 
+def format_of(data: Any, s: Any) -> str:
+    """The format of a file, or of several: the one that was asked for, or the one that the names suggest.
+
+    Examples
+    --------
+    >>> from spinney.settings.tag import Evaluate
+    >>> format_of("test.conllu.xz", Evaluate()), format_of(["a.txt", "b.txt"], Evaluate())
+    ('conllu', 'columns')
+    """
+    if s.format != "auto":
+        return str(s.format)
+    files = [data] if isinstance(data, str | os.PathLike) else list(data)
+    guessed = {guess_format(file, LABELLED, "columns"): file for file in files}
+    if len(guessed) > 1:
+        found = ", ".join(f"{file} ({format})" for format, file in guessed.items())
+        raise SettingError("files of different formats by their names, {found}: give {format}", found=found)
+    return next(iter(guessed))
+
+
 def is_pair(data: Any) -> bool:
     """Whether data are sentences in memory with their labels, rather than files."""
     return isinstance(data, tuple) and len(data) == 2 and not isinstance(data[0], str)
@@ -137,20 +156,19 @@ def unlabelled_data(data: Any, s: Any, like: Columns | None = None) -> Columns:
     return _read([data], s) if isinstance(data, str) else unlabelled_columns(data, like)
 
 
-def check_label(s: Any) -> None:
+def check_label(s: Any, format: str) -> None:
     """Refuse the choice of a label for files that have only one."""
-    if s.label is not None and s.format not in OF_SPACY:
-        raise SettingError(
-            "{label} is for files of spaCy and for data frames, not for {given}", given=s.format
-        )
+    if s.label is not None and format not in OF_SPACY:
+        raise SettingError("{label} is for files of spaCy and for data frames, not for {given}", given=format)
 
 
 def _read(
     files: Sequence[str], s: Any, report: ReadReport | None = None, label: str | None = None
 ) -> Columns:
-    check_label(s)
+    format = format_of(files, s)
+    check_label(s, format)
     how = {"encoding": s.encoding, "on_error": s.on_error, "docstart": s.docstart}
-    return read_columns_of(files, s.format, report=report, label=label, **how)
+    return read_columns_of(files, format, report=report, label=label, **how)
 
 
 def _sentences(

@@ -22,7 +22,7 @@ from spinney.tagging.paths import TaggerPath
 from spinney.tagging.penalty import penalty_spec
 from spinney.tagging.presets import PRESETS
 from spinney.tagging.problem import patterns_of, structures_of, that_fit
-from spinney.tagging.reading import labelled_data, unlabelled_data
+from spinney.tagging.reading import format_of, labelled_data, unlabelled_data
 from spinney.tagging.strength import choose_strength
 from spinney.tagging.tagger import Tagger
 from spinney.views import Facts, Lines, View
@@ -205,10 +205,11 @@ def _looked_at(s: Any, train: Any) -> str | None:
         return "U:%x[0,0]\nB"
     if is_frame(train):
         return None
-    if s.format == "spacy":
+    format = format_of(train, s) if _trained_on(train) else s.format
+    if format == "spacy":
         return "ner" if s.label in (None, "ner") else "pos"
-    if s.format in _BY_FORMAT:
-        return _BY_FORMAT[s.format]
+    if format in _BY_FORMAT:
+        return _BY_FORMAT[format]
     if not _trained_on(train):
         return None
     raise SettingError("no features were chosen: give {preset} chunk, ner, pos or g2p, or {patterns}")

@@ -20,7 +20,7 @@ from spinney.structure import WordClasses
 from spinney.structure.words import largest
 from spinney.tagging.columns import Columns
 from spinney.tagging.patterns import Pattern
-from spinney.tagging.reading import FORMATS, read_columns_of
+from spinney.tagging.reading import FORMATS, format_of, read_columns_of
 from spinney.tagging.summary import hmm_laws, label_pairs
 from spinney.tagging.views import called, facts_view
 from spinney.tagging.weights import ChainWeights
@@ -82,7 +82,7 @@ class Tagged:
         """Label a file, or columns; whether the last column holds labels is detected."""
         if isinstance(data, Columns):
             return cls.of(tagger, data, labelled=has_labels(tagger, data))
-        format = _guessed(data) if s.format == "auto" else s.format
+        format = format_of(data, s)
         if format not in FORMATS:
             raise SettingError(
                 "{format} must be one of {known} for a tagger, not {given}",
@@ -127,11 +127,6 @@ class Tagged:
             wrong = sorted(sureness, key=lambda i: -sureness[i])[: n // 2]
         first = [i for i in range(len(self.words)) if i not in wrong][: n - len(wrong)]
         return sorted(wrong + first)
-
-
-def _guessed(path: str) -> str:
-    name = path.removesuffix(".gz").removesuffix(".xz").removesuffix(".bz2").removesuffix(".zst")
-    return "conllu" if name.endswith(".conllu") else "columns"
 
 
 def has_labels(tagger: Tagger, data: Columns) -> bool:

@@ -25,6 +25,7 @@ from spinney.tagging.encoding import is_label_of, scheme_of
 from spinney.tagging.labelling import UNKNOWN
 from spinney.tagging.reading import (
     check_label,
+    format_of,
     is_pair,
     labelled_data,
     read_batches_of,
@@ -53,7 +54,7 @@ def labelled_by(tagger: Any, data: Any, s: Any) -> Applied:
         return _phrase_table(tagger, data, s)
     report = ReadReport()
     facts: dict[str, Any] = {}
-    in_conllu = isinstance(data, str) and s.format == "conllu"
+    in_conllu = isinstance(data, str) and format_of(data, s) == "conllu"
 
     def records() -> Iterator[dict[str, Any]]:
         if in_conllu:
@@ -187,9 +188,10 @@ def batches_of(tagger: Any, data: Any, s: Any, report: ReadReport) -> Iterable[C
         return [tagger.columns(frame_tokens(data))]
     if not isinstance(data, str):
         return [data if isinstance(data, Columns) else tagger.columns(data)]
-    check_label(s)
+    format = format_of(data, s)
+    check_label(s, format)
     how = {"label": s.label, "encoding": s.encoding, "on_error": s.on_error, "docstart": s.docstart}
-    return read_batches_of(data, s.format, report=report, **how)
+    return read_batches_of(data, format, report=report, **how)
 
 
 def _forced(tagger: Tagger, columns: Columns, s: Any) -> tuple[Columns, NDArray[np.bool_] | None]:

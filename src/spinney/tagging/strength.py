@@ -31,11 +31,16 @@ RIDGE = 10.0  # the first strength of a ridge,
 SHARE = 0.03  # and that of other penalties, as a share of the one for which the model is empty
 WORSE = 2  # strengths in a row that are not chosen before the search ends
 MOST = 12  # strengths tried
-HELD_OUT = 0.1  # of the sentences
+#: Of the sentences, at least and at most: what is not learned from can be tested on.
+HELD_OUT = 0.1, 1 / 3
+#: Sentences are cut into so many runs of neighbours, which are held out whole. A sentence by itself would have others of
+#: its own text among those that are learned from, with the same names: then learning by heart pays, and strengths that
+#: are too weak win.
+RUNS = 100
 #: Of fewer sentences, a tenth says too little: all of them are held out in turn, in so many parts.
 FEW, FOLDS = 100, 5
 LEAST = 1e-10  # a probability counts as no less than this
-LEARN_FROM, TEST_ON = 2000, 1000  # sentences at most
+LEARN_FROM, TEST_ON = 2000, 4000  # sentences at most
 #: How well a model is solved for its score: proven to 20 %, the objective of a sparse one is some 0.01 % above the
 #: optimum; a ridge proves what it has.
 ROUGHLY = {"l1": 0.2, "elasticnet": 0.2, "l2": 0.05}
@@ -91,9 +96,10 @@ def choose_strength(
     the difference: a few tokens more or less are chance, and weak strengths take long.
 
     Strengths fall by half powers of ten until two in a row have no lower error, or are not chosen; where the first is
-    the best, they rise. Sentences that are held out are those of ``dev`` or, in turn, each of ``cv`` parts. By default,
-    a tenth is held out once; fewer than 100 sentences are cross-validated in five parts. At most 2,000 sentences are
-    learned from: with a loss summed over sentences, the best strength hardly depends on their number.
+    the best, they rise. Sentences that are held out are those of ``dev`` or, in turn, each of ``cv`` parts, made of
+    runs of neighbouring sentences, which mostly come from one text. By default, a tenth is held out once; fewer than
+    100 sentences are cross-validated in five parts. At most 2,000 sentences are learned from: with a loss summed over
+    sentences, the best strength hardly depends on their number.
 
     With ``l2s``, this is done for each of these strengths of the ridge, and the best pair is taken (Sokolovska's ρ₁ and
     ρ₂ are ``lam`` and ``l2``); a ``lam`` that is given stays as it is.
@@ -147,22 +153,31 @@ def _searched(tagger: Tagger, folds: list[_Fold], lam: float | None, task: Any) 
 
 def _folds(columns: Columns, dev: Columns | None, cv: int | None) -> list[_Fold]:
     """The sentences to learn from and those to test on, once or several times; nothing if there are too few."""
-    order = np.random.default_rng(0).permutation(len(columns))
+    n, rng = len(columns), np.random.default_rng(0)
     if dev is not None:
         test = taken(dev, np.arange(min(len(dev), TEST_ON)))
-        return [_Fold(taken(columns, order[:LEARN_FROM]), test)]
-    if cv is None and len(columns) < FEW:
-        cv = min(FOLDS, len(columns))
-    if cv is not None and cv > len(columns):
-        raise SettingError("{cv} parts of {n} sentences: give fewer", n=len(columns))
-    parts = np.array_split(order, cv) if cv else [order[: int(HELD_OUT * len(columns))]]
-    if len(columns) < 3:
+        return [_Fold(taken(columns, rng.permutation(n)[:LEARN_FROM]), test)]
+    if cv is None and n < FEW:
+        cv = min(FOLDS, n)
+    if cv is not None and cv > n:
+        raise SettingError("{cv} parts of {n} sentences: give fewer", n=n)
+    if n < 3:
         return []
+    runs = np.array_split(np.arange(n), min(max(RUNS, RUNS // 10 * (cv or 0)), n))
+    order = rng.permutation(len(runs))
+    share = float(np.clip(1 - LEARN_FROM / n, *HELD_OUT))
     folds = []
-    for part in parts:
-        others = order[~np.isin(order, part)]
-        folds.append(_Fold(taken(columns, others[:LEARN_FROM]), taken(columns, part[:TEST_ON])))
+    for mine in np.array_split(order, cv) if cv else [order[: round(share * len(runs))]]:
+        others = np.delete(np.arange(n), np.concatenate([runs[i] for i in mine]))
+        test = np.concatenate([_middle(runs[i], max(1, TEST_ON // len(mine))) for i in mine])
+        folds.append(_Fold(taken(columns, rng.permutation(others)[:LEARN_FROM]), taken(columns, test)))
     return folds
+
+
+def _middle(run: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """So many sentences of a run at most, those that are farthest from its neighbours."""
+    start = max(0, (len(run) - most) // 2)
+    return run[start : start + most]
 
 
 def _points(tagger: Tagger, folds: list[_Fold], lams: list[float], task: Any) -> Iterator[_Row]:

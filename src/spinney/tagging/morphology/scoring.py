@@ -67,7 +67,7 @@ def _file(path: FilePath, s: Any, report: ReadReport) -> Iterable[Sentence]:
     how = {"encoding": s.encoding, "on_error": s.on_error, "report": report}
     if s.format == "lines":
         return (Sentence(list(tokens)) for tokens in plain_sentences(path, "lines", **how) if tokens)
-    if s.format not in ("conllu", "columns"):  # the default of other taggers is what cannot be meant here
+    if s.format not in ("auto", "conllu"):
         raise SettingError("{format} must be conllu or lines for this tagger, not {given}", given=s.format)
     return read_conllu(path, **how)
 
@@ -149,7 +149,7 @@ def page(tagger: MorphTagger, data: Any, s: Any) -> list[View]:
         views.append(
             Section(
                 "Accuracy",
-                evaluated(tagger, data, Evaluate(format="conllu" if s.format == "auto" else s.format))[1:],
+                evaluated(tagger, data, Evaluate(format=s.format))[1:],
             )
         )
     return [*views, *rest]
