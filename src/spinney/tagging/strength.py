@@ -32,13 +32,13 @@ SHARE = 0.03  # and that of other penalties, as a share of the one for which the
 WORSE = 2  # strengths in a row that are not chosen before the search ends
 MOST = 12  # strengths tried
 #: Of the sentences, at least and at most: what is not learned from can be tested on.
-HELD_OUT = 0.1, 1 / 3
+HELD_OUT = 0.2, 1 / 3
 #: Sentences are cut into so many runs of neighbours, which are held out whole. A sentence by itself would have others of
 #: its own text among those that are learned from, with the same names: then learning by heart pays, and strengths that
 #: are too weak win.
 RUNS = 100
-#: Of fewer sentences, a tenth says too little: all of them are held out in turn, in so many parts.
-FEW, FOLDS = 100, 5
+#: Of fewer sentences, a fifth says too little: all of them are held out in turn, in so many parts.
+FEW, FOLDS = 300, 5
 LEAST = 1e-10  # a probability counts as no less than this
 LEARN_FROM, TEST_ON = 2000, 4000  # sentences at most
 #: How well a model is solved for its score: proven to 20 %, the objective of a sparse one is some 0.01 % above the
@@ -97,9 +97,9 @@ def choose_strength(
 
     Strengths fall by half powers of ten until two in a row have no lower error, or are not chosen; where the first is
     the best, they rise. Sentences that are held out are those of ``dev`` or, in turn, each of ``cv`` parts, made of
-    runs of neighbouring sentences, which mostly come from one text. By default, a tenth is held out once; fewer than
-    100 sentences are cross-validated in five parts. At most 2,000 sentences are learned from: with a loss summed over
-    sentences, the best strength hardly depends on their number.
+    runs of neighbouring sentences, which mostly come from one text. By default, a fifth to a third is held out once;
+    fewer than 300 sentences are cross-validated in five parts. At most 2,000 sentences are learned from: with a loss
+    summed over sentences, the best strength hardly depends on their number.
 
     With ``l2s``, this is done for each of these strengths of the ridge, and the best pair is taken (Sokolovska's ρ₁ and
     ρ₂ are ``lam`` and ``l2``); a ``lam`` that is given stays as it is.
