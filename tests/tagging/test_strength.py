@@ -117,6 +117,10 @@ def test_errors_decide_where_they_differ_clearly_and_the_loss_where_not():
     one_more[0] = 1
     assert best((0.9, few), (0.1, one_more)) == 1  # one error more is no evidence
     assert best((0.1, few[:1]), (0.9, few[:1])) == 0
+    most = np.full(400, 10)
+    slightly = most.copy()
+    slightly[:30] -= 1
+    assert best((0.1, most), (0.9, slightly)) == 0  # certainly fewer, but by less than a fiftieth
 
 
 def test_strengths_that_err_alike_do_not_lead_upwards():

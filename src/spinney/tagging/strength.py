@@ -39,6 +39,7 @@ HELD_OUT = 0.2, 1 / 3
 RUNS = 100
 #: Of fewer sentences, a fifth says too little: all of them are held out in turn, in so many parts.
 FEW, FOLDS = 300, 5
+SLIGHTLY = 0.02  # so many more errors, as a share, are worth a stronger penalty
 LEAST = 1e-10  # a probability counts as no less than this
 LEARN_FROM, TEST_ON = 2000, 4000  # sentences at most
 #: How well a model is solved for its score: proven to 20 %, the objective of a sparse one is some 0.01 % above the
@@ -93,7 +94,7 @@ def choose_strength(
     """The strength with the lowest token error on held-out sentences; None for too few sentences.
 
     Of those that err about as often, it is the one with the lowest loss. About as often is within a standard error of
-    the difference: a few tokens more or less are chance, and weak strengths take long.
+    the difference, or a fiftieth more: a few tokens more or less are chance, and weak strengths take long.
 
     Strengths fall by half powers of ten until two in a row have no lower error, or are not chosen; where the first is
     the best, they rise. Sentences that are held out are those of ``dev`` or, in turn, each of ``cv`` parts, made of
@@ -226,7 +227,10 @@ def _best(tried: list[_Row]) -> int:
     """The number of the lowest loss among the strengths that err about as seldom as the best."""
     errors = np.array([row.errors for row in tried])
     fewest = int(np.argmin(errors.sum(axis=1)))
-    good = [i for i in range(len(tried)) if not clearly_fewer(errors, i)[fewest]]
+    enough = (1 + SLIGHTLY) * errors[fewest].sum()
+    good = [
+        i for i in range(len(tried)) if errors[i].sum() <= enough or not clearly_fewer(errors, i)[fewest]
+    ]
     return min(good, key=lambda i: (tried[i].told["loss"], tried[i].told["token_error"]))
 
 
