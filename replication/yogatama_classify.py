@@ -2,8 +2,8 @@
 
     python replication/yogatama_classify.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
-Studies: accuracy, letter, folds, features, inspection, times. The data sets are looked for under SPINNEY_DATA; topics
-need the extra ``topics``. What they find is kept in ``results/yogatama_classify.md``, study by study.
+Studies: accuracy, letter, folds, features, mass, inspection, times. The data sets are looked for under SPINNEY_DATA;
+topics need the extra ``topics``. What they find is kept in ``results/yogatama_classify.md``, study by study.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from yogatama_methods import (
     unmerged,
     unstructured,
 )
+from yogatama_topics import mass
 
 from spinney.classify import LinearClassifier, TextModel, group_status, sentence_log_odds, tune
 from spinney.classify.group_features import with_group_columns
@@ -317,6 +318,7 @@ STUDIES: dict[str, Callable[[Setting], str]] = {
     "letter": by_letter,
     "folds": crossvalidation,
     "features": features,
+    "mass": mass,
     "inspection": inspection,
     "times": times,
 }

@@ -170,8 +170,8 @@ def _folds(columns: Columns, dev: Columns | None, cv: int | None) -> list[_Fold]
     folds = []
     for mine in np.array_split(order, cv) if cv else [order[: round(share * len(runs))]]:
         others = np.delete(np.arange(n), np.concatenate([runs[i] for i in mine]))
-        test = np.concatenate([_middle(runs[i], max(1, TEST_ON // len(mine))) for i in mine])
-        folds.append(_Fold(taken(columns, rng.permutation(others)[:LEARN_FROM]), taken(columns, test)))
+        held_out = np.concatenate([_middle(runs[i], max(1, TEST_ON // len(mine))) for i in mine])
+        folds.append(_Fold(taken(columns, rng.permutation(others)[:LEARN_FROM]), taken(columns, held_out)))
     return folds
 
 
@@ -228,9 +228,7 @@ def _best(tried: list[_Row]) -> int:
     errors = np.array([row.errors for row in tried])
     fewest = int(np.argmin(errors.sum(axis=1)))
     enough = (1 + SLIGHTLY) * errors[fewest].sum()
-    good = [
-        i for i in range(len(tried)) if errors[i].sum() <= enough or not clearly_fewer(errors, i)[fewest]
-    ]
+    good = [i for i in range(len(tried)) if errors[i].sum() <= enough or not clearly_fewer(errors, i)[fewest]]
     return min(good, key=lambda i: (tried[i].told["loss"], tried[i].told["token_error"]))
 
 
