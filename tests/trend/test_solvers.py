@@ -75,6 +75,45 @@ def test_joint_descent_never_rises_and_alternating_is_no_worse(problem):
     assert other.objective <= joint.objective + 1e-3
 
 
+def test_l1_on_single_times_is_stationary_and_makes_single_zeros(problem):
+    loss, start, scale = problem
+    prior, l1, T = AdaptivePrior(len(start), floor=1e-2), 40.0, len(start)
+    fit = jointly(loss, prior, start, l1=l1, bias=True, tol=1e-4, max_iter=3000, scale=scale)
+    assert fit.converged
+    at_times = fit.W != 0
+    some = at_times.any(axis=0) & ~at_times.all(axis=0)
+    assert np.count_nonzero(some) > 0  # a series can be there at some times only
+    assert at_times[:, -1].all()  # the intercept has no such penalty
+    of_prior, in_W, _ = prior.value_and_grads(fit.W, fit.kappa)
+    value, grad = loss.value_and_grad(fit.W.ravel())
+    assert fit.objective == pytest.approx(value + of_prior + l1 * np.abs(fit.W[:, :-1]).sum())
+    grad = grad.reshape(T, -1) + in_W
+    kept = at_times.any(axis=0)
+    weighs = np.append(np.full(fit.W.shape[1] - 1, l1), 0.0)
+    away = np.where(at_times, grad + weighs * np.sign(fit.W), np.maximum(np.abs(grad) - weighs, 0.0))
+    assert np.max(np.abs(away[:, kept])) <= 1e-4 * scale * 1.01
+
+
+def test_l1_on_single_times_by_hand():
+    """Two times of one series: no point of a grid is below the fit, and it is where the grid has its least."""
+    x, y, steps = np.ones((6, 1)), np.array([1.2, 0.8, 1.0, 0.1, -0.1, 0.2]), np.repeat([0, 1], 3)
+    loss, prior, l1 = gaussian(x, y, steps, 2, bias=False), AdaptivePrior(2, floor=0.5), 2.0
+    fit = jointly(loss, prior, np.ones((2, 1)), l1=l1, tol=1e-9, max_iter=2000)
+
+    def objective(w):
+        W = np.array(w).reshape(2, 1)
+        kappa = prior.kappa_of_nothing(1)
+        for _ in range(5):
+            kappa = prior.updated_kappa(W, kappa)
+        return loss.value_and_grad(W.ravel())[0] + prior.value(W, kappa) + l1 * np.abs(W).sum()
+
+    grid = np.linspace(-0.2, 1.2, 15)
+    least = min(((a, b) for a in grid for b in grid), key=objective)
+    assert fit.W.ravel() == pytest.approx(least, abs=0.1)
+    assert fit.W[1, 0] == 0
+    assert objective(fit.W) <= objective(least) + 1e-9
+
+
 @pytest.mark.parametrize("sign", ["any", "positive"])
 def test_the_joint_gradient_by_finite_differences(problem, sign):
     loss, start, _ = problem

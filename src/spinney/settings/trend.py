@@ -195,6 +195,12 @@ class _Alternating(_Started):
     panel = TRAINING
     solver: Annotated[Literal["alternating", "lbfgs"], "Solver."] = "alternating"
     prune: Annotated[bool, "Set series to zero once they are below the floor."] = True
+    l1: Annotated[
+        float,
+        AtLeast(0),
+        AtMost(1e12),
+        "Strength of an ℓ1 penalty on the weight of each single time; both are then fitted by OWL-QN.",
+    ] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from spinney import progress
-from spinney.optim import Loss, NoPenalty, solve
+from spinney.optim import L1, Loss, NoPenalty, Penalty, solve
 from spinney.optim.base import Step, Vector
 from spinney.trend.likelihoods import restricted
 from spinney.trend.newton import Newton, SeriesPoint, at
@@ -155,12 +155,11 @@ class JointObjective:
     With ``kappa_sign="positive"`` the last coordinates are η, and κ = ln(1 + eᶯ).
     """
 
-    n_free = 0
-
     def __init__(self, loss: Any, prior: AdaptivePrior, shape: tuple[int, int]) -> None:
         self.loss, self.prior, self.shape = loss, prior, shape
         self.n_series = shape[0] * shape[1]
-        self.n_params = self.n_series + shape[1] // prior.replicates
+        self.n_free = shape[1] // prior.replicates  # κ has no penalty
+        self.n_params = self.n_series + self.n_free
 
     def pack(self, W: Vector, kappa: Vector) -> Vector:
         """The flat vector."""
@@ -184,14 +183,33 @@ class JointObjective:
 
 
 def jointly(
-    loss: Any, prior: AdaptivePrior, W: Vector, *, tol: float = 1e-5, max_iter: int = 500, scale: float = 1.0
+    loss: Any,
+    prior: AdaptivePrior,
+    W: Vector,
+    *,
+    l1: float = 0.0,
+    bias: bool = False,
+    tol: float = 1e-5,
+    max_iter: int = 500,
+    scale: float = 1.0,
 ) -> Fit:
-    """L-BFGS on the series and κ together, a and b being eliminated (Yogatama 2015, §3.3)."""
+    """L-BFGS on the series and κ together, a and b being eliminated (Yogatama 2015, §3.3).
+
+    With ``l1``, OWL-QN on the same and ℓ1·Σ|w_t| over single times, which the thesis tried and dropped (§3.3.3); with
+    ``bias`` the last series, which is the intercept, is left out of it.
+    """
     kept = _kept_at_start(loss, prior, W)
     W = np.ascontiguousarray(W[:, kept.series])
     objective = JointObjective(kept.loss, prior, W.shape)
     start = objective.pack(W, prior.kappa_of_nothing(len(kept.groups)))
-    solution = solve(objective, NoPenalty(), "lbfgs", tol=tol, max_iter=max_iter, w0=start, scale=scale)
+    penalty: Penalty = NoPenalty()
+    if l1 > 0 and W.size:
+        weighs = np.ones(W.shape)
+        if bias and kept.series[-1] == kept.n_groups * prior.replicates - 1:
+            weighs[:, -1] = 0.0
+        penalty = L1(l1, weighs.ravel())
+    solver = "lbfgs" if isinstance(penalty, NoPenalty) else "owlqn"
+    solution = solve(objective, penalty, solver, tol=tol, max_iter=max_iter, w0=start, scale=scale)
     trace = [step._replace(objective=step.objective + kept.of_zeros) for step in solution.trace]
     return Fit(
         *kept.whole(*objective.unpack(solution.w)),

@@ -136,8 +136,8 @@ def _under_prior(problem: SeriesProblem, settings: Series) -> SeriesFit:
     }
     if settings.method == "sparse":
         return SeriesFit(fit_sparse(loss, prior, start, **how), prior, None)
-    if settings.solver == "lbfgs":
-        return SeriesFit(jointly(loss, prior, start, **how), prior, None)
+    if settings.solver == "lbfgs" or settings.l1 > 0:
+        return SeriesFit(jointly(loss, prior, start, l1=settings.l1, bias=problem.bias, **how), prior, None)
     return SeriesFit(alternate(loss, prior, start, prune=settings.prune, **how), prior, None)
 
 

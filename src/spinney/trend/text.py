@@ -72,7 +72,7 @@ class TimeSeriesTextModel(SeriesModel):
 
     Parameters
     ----------
-    method, tau, lam, alpha, logdet, kappa_sign, solver, init, floor, prune, tol, max_iter
+    method, tau, lam, alpha, logdet, kappa_sign, solver, init, floor, prune, l1, tol, max_iter
         As in :class:`spinney.trend.TimeSeriesRegressor`; λ in the units of the negative log-likelihood.
     shared : bool
         Whether the series of all words under one covariate share one strength and one stiffness, or each has its own;
