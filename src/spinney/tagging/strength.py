@@ -33,9 +33,9 @@ WORSE = 2  # strengths in a row that are not chosen before the search ends
 MOST = 12  # strengths tried
 #: Of the sentences, at least and at most: what is not learned from can be tested on.
 HELD_OUT = 0.2, 1 / 3
-#: Sentences are cut into so many runs of neighbours, which are held out whole. A sentence by itself would have others of
-#: its own text among those that are learned from, with the same names: then learning by heart pays, and strengths that
-#: are too weak win.
+#: Sentences are cut into so many runs of neighbours, which are held out whole. A sentence by itself would have others
+#: of its own text among those that are learned from, with the same names: then learning by heart pays, and strengths
+#: that are too weak win.
 RUNS = 100
 #: Of fewer sentences, a fifth says too little: all of them are held out in turn, in so many parts.
 FEW, FOLDS = 300, 5

@@ -186,8 +186,8 @@ class TimeSeriesRegressor(RegressorMixin, _TimeSeriesModel):  # type: ignore[mis
     prune : bool
         Whether the alternating solver sets series to zero when they fall below the floor.
     l1 : float
-        Of ``adaptive``: the strength of Σ|w_t| over single times (not the intercept), beside the prior. Series and κ are
-        then found by OWL-QN, whatever the ``solver``. The thesis tried this and dropped it (§3.3.3).
+        Of ``adaptive``: the strength of Σ|w_t| over single times (not the intercept), beside the prior. Series and κ
+        are then found by OWL-QN, whatever the ``solver``. The thesis tried this and dropped it (§3.3.3).
     fit_intercept : bool
         An intercept for each time. In ``adaptive`` and ``sparse`` it is a series like any other, as in the thesis (a
         large one is hardly shrunk); in ``ridge-ts`` only its changes are penalised; otherwise it is free.
