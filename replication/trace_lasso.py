@@ -1,6 +1,8 @@
 """Grave (2014), chapter 7: the trace Lasso against ridge, Lasso, elastic net and pairwise elastic net.
 
-    python replication/trace_lasso.py [--runs N] [--quick] [--seed S] [--out FOLDER]
+    python replication/trace_lasso.py [--runs N] [--quick] [--seed S] [--cache FOLDER] [--out FOLDER]
+
+With ``--cache``, scores are kept there one by one, and a run that was stopped goes on.
 
 Protocol. Support {1 … k}, weights uniform on [-1, 1]; rows of X normal with covariance (1) I, (2) blocks of eight with
 correlation 0.8, (3) Toeplitz 0.95^|i-j|; y = Xw + noise with signal-to-noise ratio 11. The thesis leaves open, and we
@@ -15,6 +17,7 @@ net), which goes on while its best lies at its edge.
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -24,6 +27,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import toeplitz
 
+from spinney.files import replacing
 from spinney.optim import (
     L1,
     ElasticNet,
@@ -223,6 +227,24 @@ def searched(
 # ------------------------------------------------------------------------------------------------ studies
 
 
+class Scores:
+    """The best scores, and by how much their grids went on, by the problem and the estimator; kept in a file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.known = json.loads(path.read_text()) if path is not None and path.is_file() else {}
+
+    def get(self, key: str, find: Callable[[], tuple[float, int]]) -> tuple[float, int]:
+        """What is known, or found now."""
+        if key not in self.known:
+            self.known[key] = find()
+            if self.path is not None:
+                with replacing(self.path) as file:
+                    file.write(json.dumps(self.known, indent=0).encode())
+        best, more = self.known[key]
+        return best, more
+
+
 def study(
     n: int,
     p: int,
@@ -232,6 +254,7 @@ def study(
     score: Score,
     seed: int,
     extra: dict[str, int],
+    scores: Scores,
 ) -> dict[Any, Any]:
     """Mean and standard error of the score, for each (setting, k, estimator); ``extra`` adds up extensions of grids."""
     found: dict[Any, list[float]] = {}
@@ -242,10 +265,13 @@ def study(
                 X, y, w = problem(setting, n, p, k, rng)
                 loss = SquaredLoss(X, y, intercept=False)
                 for name in ESTIMATORS:
-                    best, more = searched(name, loss, partial(score, truth=w), points)
+                    key = f"seed {seed}, {points} points, p = {p}, setting {setting}, k = {k}, run {run}, {name}"
+                    best, more = scores.get(
+                        key, partial(searched, name, loss, partial(score, truth=w), points)
+                    )
                     found.setdefault((setting, k, name), []).append(best)
                     extra[name] = extra.get(name, 0) + more
-                    print(f"setting {setting}, k = {k}, run {run}, {name}: {best:.4g}", flush=True)
+                    print(f"{key}: {best:.4g}", flush=True)
     return {
         key: (
             float(np.mean(values)),
@@ -455,16 +481,20 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2, help="draws of each problem (thesis: 20)")
     parser.add_argument("--quick", action="store_true", help="two draws, fewer support sizes")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cache", type=Path, help="a folder to keep scores in as they come")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     arguments = parser.parse_args()
+    if arguments.cache:
+        arguments.cache.mkdir(parents=True, exist_ok=True)
+    scores = Scores(arguments.cache and arguments.cache / "trace_lasso.json")
     runs = 2 if arguments.quick else arguments.runs
     large, small = ([64], [32]) if arguments.quick else ([16, 64, 192], [16, 64])
     started = time.perf_counter()
     points, coarse, again, limit = (20, 12, 1, 2.0) if arguments.quick else (80, 48, 2, 6.0)
     extra: dict[str, int] = {}
-    support = study(128, 512, small, runs, points, support_distance, arguments.seed + 1, extra)
+    support = study(128, 512, small, runs, points, support_distance, arguments.seed + 1, extra, scores)
     curves = convergence(again, arguments.seed + 2, limit)
-    error = study(256, 1024, large, runs, coarse, estimation_error, arguments.seed, extra)
+    error = study(256, 1024, large, runs, coarse, estimation_error, arguments.seed, extra, scores)
     arguments.out.mkdir(parents=True, exist_ok=True)
     problems = len(large + small) * len(DESIGNS) * runs
     drawn = plot(curves, error, large, arguments.out)
