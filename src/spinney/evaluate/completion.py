@@ -19,6 +19,7 @@ from spinney.evaluate.wordsim import Find, lookup
 from spinney.structure import WordVectors
 
 GAP = "___"
+ROUNDING = 1e-12  # relative: means that differ by less are the same
 
 
 class Completion(NamedTuple):
@@ -112,7 +113,7 @@ def sentence_completion(
 
 
 def _choice(vectors: WordVectors, one: Completion, measure: Measure, find: Find) -> str | None:
-    # The right word comes last, so that it does not win ties.
+    # The right word comes last, so that it does not win ties, nor those that only rounding decides.
     candidates = [*one.others, one.answer]
     keys = [find(word) for word in candidates]
     context = [key for word in one.words if (key := find(word)) is not None]
@@ -122,4 +123,5 @@ def _choice(vectors: WordVectors, one: Completion, measure: Measure, find: Find)
     left = vectors.rows([key for key in known for _ in context])
     right = vectors.rows(context * len(known))
     means = similarity(left, right, measure).reshape(len(known), len(context)).mean(axis=1)
-    return candidates[int(means.argmax())]
+    best = means.max()
+    return candidates[int(np.argmax(means >= best - ROUNDING * abs(best)))]
