@@ -120,6 +120,29 @@ def test_other_methods(facts, table, tmp_path, method):
     assert fitted["converged"]
 
 
+def test_one_of_several_resolutions(facts, spinney, table, tmp_path):
+    path = tmp_path / "m.spinney"
+    how = ["--model", path, "--method", "ridge-one", "--every", "5,10,1000"]
+    choice = facts("fit", table, *how)["choice"]
+    assert [one["every"] for one in choice["resolutions"]] == [5, 10, 1000]
+    losses = [one["loss"] for one in choice["resolutions"]]
+    assert losses[1] > losses[0] == choice["loss"]  # all words change steadily
+    assert losses[2] is None
+    assert (choice["every"], choice["held_out"], choice["documents"]) == (5, "1950 to 1959", 20)
+    assert facts("inspect", path)["labels"] == list(map(str, range(1900, 1960, 5)))
+    told = facts("apply", path, table, "--time", "time")["predictions"]
+    assert facts("apply", path, table, "--at", 1904)["predictions"][0] == told[0]
+    assert facts("eval", path, table)["by_time"][-1]["time"] == "1955"
+    code, out, err = spinney("fit", table, *how, "--lam", 1)
+    assert code == 0, err
+    said = " ".join(out.split())
+    assert (
+        "Chosen by the forecasts of 1950 to 1959 (20 documents, held out; 2 settings tried): every 5;" in said
+    )
+    assert "Resolution 5 was chosen from 5 (" in said
+    assert "and 1000 (no forecast) by nats per word." in said
+
+
 # -------------------------------------------------------------------------------------------------- input
 
 
@@ -291,6 +314,9 @@ def test_mistakes(refused, facts, table, tmp_path):
     assert "tau" in fit("--tau", -1)
     assert "--every must be week, month, quarter, year or a whole number" in fit("--every", "day")
     assert "cannot be binned by month" in fit("--every", "month")
+    assert "cannot be binned by month: they are numbers" in fit("--every", "10,month")
+    assert "--every must be at least 1, not 0" in fit("--every", "0,10")
+    assert "too few times to choose one of the resolutions 100 and 1000" in fit("--every", "100,1000")
     assert "NAME=COLUMN" in fit("--covariates", "party,,")
     assert "lower skip_top" in fit("--skip-top", 99)
     assert "no such folder" in refused("fit", table, "--model", tmp_path / "none" / "m")
@@ -327,6 +353,7 @@ def test_mistakes_of_eval_and_apply(refused, facts, table, tmp_path):
     assert "no documents at or after the test time 2000" in refused(
         "compare", table, "--every", 10, "--start", 2000
     )
+    assert "--every must be a single resolution, not 1,10: " in refused("compare", table, "--every", "1,10")
     assert "--start: 'soon' is not a time" in refused("compare", table, "--start", "soon")
     assert "--methods must be adaptive" in refused("compare", table, "--methods", "magic")
     assert "must not repeat" in refused("compare", table, "--methods", "sparse,sparse")

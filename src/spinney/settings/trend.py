@@ -34,6 +34,8 @@ Start = Literal["ridge-ts", "ridge-one", "ridge-all", "lasso-one", "lasso-all"]
 #: Formats whose documents can have times.
 DATED = (*giving("rows"), "folder")
 Weighting = Literal["binary", "counts", "tfidf"]
+#: The width of a time bin in units (years for dates), or a bin of dates by name.
+Resolution = int | Literal["week", "month", "quarter", "year"]
 
 
 # -------------------------------------------------------------------------------------------- the data
@@ -54,10 +56,10 @@ class _Dated(Decoding):
     text: Annotated[str, "Column of the text; without a header, its number, counted from 0."] = "text"
     time: Annotated[str, "Column of times: whole numbers, or dates such as 2014-05-03."] = "time"
     every: Annotated[
-        int | Literal["week", "month", "quarter", "year"] | None,
+        tuple[Resolution, ...] | None,
         AtLeast(1),
         COUNT,
-        "Width of time bins: 10 turns years into decades.",
+        "Width of time bins: 10 turns years into decades; fit takes the best of several.",
     ] = None
     format: Annotated[str, OneOf(("auto", *DATED)), "Format; auto chooses by the file name."] = "auto"
     header: Annotated[bool, "Whether the first line of a table names its columns."] = True
@@ -68,6 +70,16 @@ class _Dated(Decoding):
         if self.value is not None:
             return "regression"
         return "text" if self.label is None else "classification"
+
+    @property
+    def resolutions(self) -> tuple[Resolution | None, ...]:
+        """The widths of time bins to choose from, each once; None is each time by itself."""
+        return tuple(dict.fromkeys(self.every or (None,)))
+
+    @property
+    def resolution(self) -> Resolution | None:
+        """The width of time bins; None, that is each time by itself, as long as there are several to choose from."""
+        return self.resolutions[0] if len(self.resolutions) == 1 else None
 
     def check(self) -> None:
         super().check()
@@ -381,6 +393,11 @@ class Compare(_Noisy, _Alternating, Spread):
         if len(set(self.methods)) < len(self.methods):
             raise SettingError(
                 "{methods} must not repeat a method: {several}", several=",".join(self.methods)
+            )
+        if len(self.resolutions) > 1:
+            raise SettingError(
+                "{every} must be a single resolution, not {several}: methods are compared at the same times",
+                several=",".join(map(str, self.resolutions)),
             )
 
 

@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,11 @@ _ROUNDS, _PRECISE = 100, 1e-4  # iterations and tolerance of a fit that is only 
 _STARTS = {"text": ("ridge-ts", "lasso-one")}
 _OTHER_STARTS = ("ridge-ts", "lasso-all")
 
+K = TypeVar("K")
+
 
 class Choice(NamedTuple):
-    """The settings with the smallest loss on held-out times, and how they were found."""
+    """The settings with the smallest loss on held-out documents, and how they were found."""
 
     settings: dict[str, Any]
     loss: float
@@ -69,6 +71,18 @@ def held_out_times(times: NDArray[Any], share: float = _SHARE) -> list[Any]:
     return list(seen[len(seen) - n :].tolist()) if len(seen) - n >= 2 else []
 
 
+def as_good(scores: Mapping[K, float]) -> list[K]:
+    """Those with the least score, or one so near to it that the difference is no reason to prefer any of them.
+
+    Examples
+    --------
+    >>> as_good({"a": 2.0, "b": 1.0005, "c": 1.0})
+    ['b', 'c']
+    """
+    least = min(scores.values())
+    return [k for k, value in scores.items() if value - least <= _WORTH * abs(least) or value == least]
+
+
 def climb(score: Callable[[float], float], start: float, step: float) -> float:
     """The strength of the least score among ``start`` times powers of ``step``, walking on while it clearly falls.
 
@@ -81,9 +95,7 @@ def climb(score: Callable[[float], float], start: float, step: float) -> float:
     """
     known = {k: score(start * step**k) for k in (-1, 0, 1)}
     while True:
-        least = min(known.values())
-        good = [k for k, value in known.items() if value - least <= _WORTH * abs(least) or value == least]
-        best = min(good, key=lambda k: (abs(k), known[k]))
+        best = min(as_good(known), key=lambda k: (abs(k), known[k]))
         nearest = [k for k in (best - 1, best + 1) if k not in known]
         if not nearest or abs(best) >= _FARTHEST:
             return start * step**best
@@ -138,12 +150,30 @@ def choose_strengths(model: Any, documents: Any, given: Mapping[str, Any]) -> Ch
     given : mapping
         Settings that are not to be chosen.
     """
-    held_out = held_out_times(documents.times)
-    free = _free(model.series.method, given)
-    if not held_out or not free:
+    last = held_out_times(documents.times)
+    if not last or not _free(model.series.method, given):
         return None
-    is_test = np.isin(documents.times, held_out)
-    before, after = (documents.rows(np.flatnonzero(rows)) for rows in (~is_test, is_test))
+    return best_forecast(model, documents, np.isin(documents.times, last), given)
+
+
+def best_forecast(
+    model: Any, documents: Any, held_out: NDArray[np.bool_], given: Mapping[str, Any]
+) -> Choice | None:
+    """The settings that forecast held-out documents best from the others; None if these allow no fit.
+
+    Parameters
+    ----------
+    model : TrendModel
+        Not fitted; what is chosen is not set.
+    documents : Documents
+    held_out : array of bool
+        The documents to forecast, which are later than all others.
+    given : mapping
+        Settings that are not to be chosen. If that is all of them, their loss is found.
+    """
+    before, after = (documents.rows(np.flatnonzero(rows)) for rows in (~held_out, held_out))
+    if len(np.unique(before.times)) < 2:
+        return None
     known = type(model)(
         clone(model.series), FrequentWords(**model.words.parts().header), covariates=model.covariates.columns,
         extra=model.extra, every=model.every,
@@ -154,10 +184,13 @@ def choose_strengths(model: Any, documents: Any, given: Mapping[str, Any]) -> Ch
     test = known.data(after)
     words = np.asarray(test[0].sum(axis=1)) if model.task == "text" else None
     search = _Search(known.series, train, before.times, test, words)
+    free = _free(model.series.method, given)
     starts: dict[str, float] = {}
     try:
         with progress.task("choosing strengths") as search.done:
-            if model.series.method in ("adaptive", "sparse"):
+            if not free:
+                settings = {"method": model.series.method}
+            elif model.series.method in ("adaptive", "sparse"):
                 settings, starts = _of_prior(search, model, free, given)
             else:
                 settings = _of_baseline(search, model.series.method, free)
@@ -165,7 +198,8 @@ def choose_strengths(model: Any, documents: Any, given: Mapping[str, Any]) -> Ch
     except InputError:  # the times before are too poor for this method: one class at the last of them, say
         return None
     chosen = {name: value for name, value in settings.items() if name != "method"}
-    return Choice(chosen, loss, starts, len(search.known), held_out, len(after))
+    times = np.unique(after.times).tolist()
+    return Choice(chosen, loss, starts, len(search.known), times, len(after))
 
 
 def _free(method: str, given: Mapping[str, Any]) -> set[str]:

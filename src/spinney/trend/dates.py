@@ -67,6 +67,19 @@ def binned(times: Sequence[Time], every: Every = None) -> NDArray[Any]:
     return np.array([_bin(time, every) for time in times])
 
 
+def binned_again(times: NDArray[Any], every: Every) -> NDArray[Any]:
+    """The bins of times that are each by itself so far, as :func:`binned` without ``every`` returns them.
+
+    Examples
+    --------
+    >>> binned_again(np.array([1789, 1790, 1805]), 10).tolist()
+    [178, 179, 180]
+    >>> binned_again(np.array(["2014-12-31", "2015-01-01"]), "year").tolist()
+    [2014, 2015]
+    """
+    return binned([parse_time(str(time)) for time in times.tolist()], every)
+
+
 def _bin(time: Time, every: Every) -> int | str:
     if isinstance(time, date):
         if every is None:

@@ -14,11 +14,12 @@ from spinney.errors import InputError, SettingError, about
 from spinney.optim import EmptyModelWarning, warn_if_empty
 from spinney.settings import Settings, choose, settings_of, settings_or
 from spinney.settings.trend import FIT, Compare, LinearSeries, NumberSeries, WordSeries
-from spinney.trend.choosing import choose_strengths
+from spinney.trend.choosing import Choice, choose_strengths
 from spinney.trend.comparing import Comparison, built_in_grid, compare
 from spinney.trend.dates import bin_label, binned, parse_time
 from spinney.trend.model import MEASURES, Documents, TrendModel
 from spinney.trend.regression import TimeSeriesClassifier, TimeSeriesRegressor
+from spinney.trend.resolutions import choose_resolution
 from spinney.trend.sources import Columns, Read, paths_of, read_dated
 from spinney.trend.text import TimeSeriesTextModel
 from spinney.trend.words import FrequentWords
@@ -43,9 +44,11 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendMode
     ----------
     train
         Files: CSV or TSV with a column of times, or folders of years; or a data frame with such columns. Or
-        :class:`~spinney.trend.model.Documents`, whose targets, if any, are predicted.
+        :class:`~spinney.trend.model.Documents`, whose targets, if any, are predicted; their times are bins
+        already unless ``every`` has several widths.
     settings
-        Settings of :mod:`spinney.settings.trend`; or give them by name, ``method`` among them.
+        Settings of :mod:`spinney.settings.trend`; or give them by name, ``method`` among them. Of several widths
+        of time bins in ``every``, the one that forecasts best is chosen.
 
     Examples
     --------
@@ -55,6 +58,14 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendMode
     >>> model = fit(documents, method="ridge-ts", lam=0.1, every=10, min_count=1)
     >>> model.labels, [strand.word for strand in model.strongest(2)["(all)"]]
     (['1940', '1950'], ['trade', 'war'])
+
+    A war that ends within a decade is forecast better by single years than by decades:
+
+    >>> years = np.arange(1920, 1960).repeat(3)
+    >>> documents = Documents(["war" if year < 1945 else "peace" for year in years], times=years)
+    >>> model = fit(documents, method="ridge-one", every=(1, 10), min_count=1)
+    >>> model.every, model.facts["choice"]["held_out"]
+    (1, '1950 to 1959')
     """
     s: Any = settings or choose(FIT, given)
     started = clock.perf_counter()
@@ -63,8 +74,7 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendMode
     ready = clock.perf_counter()
     with about(", ".join(paths_of(train) or ["the documents"])):
         try:
-            _choose(model, read.documents, s)
-            model.fit(read.documents)
+            model.fit(_choose(model, read.documents, s))
         except KeyboardInterrupt:
             if "objective" not in model.facts:
                 raise
@@ -82,15 +92,27 @@ def fit(train: Any, settings: Settings | None = None, **given: Any) -> TrendMode
     return model
 
 
-def _choose(model: TrendModel, documents: Documents, s: Any) -> None:
-    """Set what is left open to what forecasts the last times best, and keep with the model what that was."""
+def _choose(model: TrendModel, documents: Documents, s: Any) -> Documents:
+    """Set what is left open to what forecasts the last times best; the documents, in bins of the resolution to fit."""
     if documents.times is None:
-        return
+        return documents
+    if len(s.resolutions) > 1:
+        resolved = choose_resolution(model, documents, s.resolutions, s.values())
+        model.every = resolved.every
+        tried = [{"every": every, "loss": loss} for every, loss in resolved.losses.items()]
+        _set_choice(model, resolved.choice, s)
+        model.facts["choice"] |= {"every": resolved.every, "resolutions": tried}
+        return resolved.documents
     found = choose_strengths(model, documents, s.values())
-    if found is None:
-        return
+    if found is not None:
+        _set_choice(model, found, s)
+    return documents
+
+
+def _set_choice(model: TrendModel, found: Choice, s: Any) -> None:
+    """Set what was chosen, and keep with the model what that was."""
     model.series.set_params(**found.settings)
-    labels = [bin_label(time, s.every) for time in found.times]
+    labels = [bin_label(time, s.resolution) for time in found.times]
     times = labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
     model.facts["choice"] = {
         "settings": found.settings, "held_out": times, "documents": found.documents, "tried": found.tried,
@@ -123,7 +145,7 @@ def _warn_if_of_no_use(model: TrendModel) -> None:
 
 
 def _read(data: Any, s: Any, task: str) -> Read:
-    return read_dated(data, Columns.of(s), s, s.every, numeric=task == "regression", classes=s.classes)
+    return read_dated(data, Columns.of(s), s, s.resolution, numeric=task == "regression", classes=s.classes)
 
 
 def _model(s: Any, data: Any) -> TrendModel:
@@ -144,7 +166,7 @@ def _model(s: Any, data: Any) -> TrendModel:
         max_features=s.max_features, ngrams=s.ngrams, lowercase=s.lowercase,
     )  # fmt: skip
     series = kind(**{**_BETTER.get(task, {}), **wanted})
-    return TrendModel(series, words, covariates=covariates, extra=extra, every=s.every)
+    return TrendModel(series, words, covariates=covariates, extra=extra, every=s.resolution)
 
 
 # ------------------------------------------------------------------------------------- rolling origin
@@ -185,7 +207,7 @@ def comparison(data: Any, settings: Settings | None = None, **given: Any) -> Vie
 
 def _bin_of(s: Compare) -> Any:
     try:
-        return binned([parse_time(str(s.start))], s.every).tolist()[0]
+        return binned([parse_time(str(s.start))], s.resolution).tolist()[0]
     except InputError as error:
         raise SettingError("{start}: {why}", why=str(error)) from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spinney.errors import InputError, OptionError, did_you_mean, unknown_choice
+from spinney.errors import InputError, OptionError, did_you_mean, listed, unknown_choice
 from spinney.settings.report import Report
 from spinney.settings.trend import Inspect
 from spinney.structure.words import short
@@ -32,12 +32,13 @@ def fit_facts(facts: Mapping[str, Any]) -> Facts:
 
 
 def choice_notes(facts: Mapping[str, Any]) -> list[View]:
-    """What was chosen by forecasts of held-out times, in a line, and a remark where a plain method is better."""
+    """What was chosen by forecasts of held-out times, in a line, and remarks on resolutions and on a better method."""
     choice = facts.get("choice")
     if not isinstance(choice, dict):
         return []
     chosen, starts = choice.get("settings"), choice.get("starts")
-    settings = _listed(chosen, 3)
+    every = [f"every {choice['every']}"] if "every" in choice else []
+    settings = ", ".join(filter(None, [*every, _listed(chosen, 3)]))
     text = (
         f"Chosen by the forecasts of {choice.get('held_out')} ({_number(choice.get('documents'), ',')} documents, held "
         f"out; {choice.get('tried')} settings tried): {settings}; {choice.get('measure')} "
@@ -45,10 +46,27 @@ def choice_notes(facts: Mapping[str, Any]) -> list[View]:
     )
     if starts:
         text += f" ({_listed(starts, 4)} alone)"
-    notes: list[View] = [Note(text + ".")]
+    notes: list[View] = [Note(text + "."), *_resolution_notes(choice)]
     if choice.get("better") is not None:
         notes.append(Note(f"The method {choice['better']} by itself forecasts these times better: try it."))
     return notes
+
+
+def _resolution_notes(choice: Mapping[str, Any]) -> list[View]:
+    """Which resolution was chosen, of which, with the loss of each."""
+    resolutions = choice.get("resolutions")
+    listing = resolutions if isinstance(resolutions, list) else []
+    tried = [(one.get("every"), one.get("loss")) for one in listing if isinstance(one, dict)]
+    if not tried:
+        return []
+    each = [f"{every} ({'no forecast' if loss is None else _number(loss, '.4g')})" for every, loss in tried]
+    text = (
+        f"Resolution {choice.get('every')} was chosen from {listed(each, 'and')} by {choice.get('measure')}"
+    )
+    losses = [loss for _, loss in tried if isinstance(loss, int | float)]
+    if min(losses, default=None) != choice.get("loss"):
+        text += "; it is the coarsest of those that forecast as well"
+    return [Note(text + ".")]
 
 
 def _listed(values: Any, digits: int) -> str:
