@@ -13,6 +13,7 @@ from spinney.errors import OptionError
 from spinney.optim.base import GroupArrays, Penalty, Vector, checked_strength
 from spinney.optim.penalties._splitting import gathered
 from spinney.optim.penalties.groups import checked_groups, labels
+from spinney.optim.penalties.overlap import OverlappingGroups
 
 #: Sweeps over the groups for a residual that is only to be known roughly, and at most; and what ends them, as a share
 #: of the gradient.
@@ -99,6 +100,12 @@ class Composite(Penalty):
         self.parts = np.zeros(len(self._labels))
         #: The last multipliers of ADMM: like parts in the dual ball of radius λ, but not subgradients at any weights.
         self.multipliers = self.parts
+
+    def as_overlapping(self) -> OverlappingGroups | None:
+        """The same penalty for solvers that are quicker with the sum of ℓ2 norms of groups that overlap; else None."""
+        if not self.overlapping or (self.r, self.q) != (1.0, 2.0):
+            return None
+        return OverlappingGroups(self.lam, self.groups)
 
     def by_group(self, copies: Vector) -> Vector:
         """The ℓ_q norm of each group of copies, which stand group after group."""
