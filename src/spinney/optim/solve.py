@@ -101,6 +101,8 @@ def solve(
             loss, penalty, solver, tol=tol, max_iter=max_iter, callback=callback, scale=scale,
             certify=certify, **options
         )  # fmt: skip
+    if solver == "auto" and isinstance(penalty, pen.Composite):
+        penalty = penalty.as_overlapping() or penalty
     problem = Problem(loss, penalty)
     name = choose_solver(loss, penalty) if solver == "auto" else solver
     if isinstance(name, str):

@@ -36,7 +36,7 @@ SOLVERS: dict[str, Solver] = {
     "newton": Solver(newton, (("hess_vec", "smooth"),)),
     "fista": Solver(fista, (("any", "prox"),)),
     "ista": Solver(ista, (("any", "prox"),)),
-    "admm": Solver(admm, (("any", "overlapping"), ("any", "trace"))),
+    "admm": Solver(admm, (("any", "overlapping"), ("any", "composite"), ("any", "trace"))),
     "irls": Solver(irls, (("single", "elastic-net"), ("single", "trace"))),
     "lars": Solver(lars, (("squared", "l1"),)),
     "sgd": Solver(sgd, (_ELASTIC,)),

@@ -17,7 +17,7 @@ from numpy.linalg import norm
 from spinney.errors import OptionError
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss, SquaredLoss
-from spinney.optim.penalties import NoPenalty, OverlappingGroups, TraceLasso
+from spinney.optim.penalties import Composite, NoPenalty, OverlappingGroups, TraceLasso
 from spinney.optim.penalties.trace import shrink_singular_values
 from spinney.optim.problem import Monitor, Problem, largest
 from spinney.optim.solvers.admm_groups import admm_groups
@@ -62,11 +62,11 @@ def admm(
         For groups: also stop when ‖w − w_before‖ is below this share of ‖w_before‖. That is the rule of Yogatama
         2015, §5.3.3; it does not make the answer optimal, nor ``converged`` true.
     threads : int
-        How many threads share the groups among them.
+        How many threads share the groups among them; under a composite norm it is always one.
     """
     if rho is not None and not 0 < rho < np.inf:
         raise OptionError(f"rho must be a finite number > 0, not {rho:g}")
-    if isinstance(problem.inner, OverlappingGroups) and relaxation is not None:
+    if isinstance(problem.inner, OverlappingGroups | Composite) and relaxation is not None:
         raise OptionError("relaxation is for the trace Lasso: leave it out with groups")
     if isinstance(problem.inner, TraceLasso) and change_tol is not None:
         raise OptionError("change_tol is for groups: leave it out with the trace Lasso")
@@ -76,7 +76,7 @@ def admm(
         relaxation = RELAXATION if rho is None else 1.0
     if not 1.0 <= relaxation < 2.0:
         raise OptionError(f"relaxation must be from 1 to less than 2, not {relaxation:g}")
-    if isinstance(problem.inner, OverlappingGroups):
+    if isinstance(problem.inner, OverlappingGroups | Composite):
         return admm_groups(
             problem, problem.inner, w, monitor, rho=rho, change_tol=change_tol or 0.0, threads=threads
         )

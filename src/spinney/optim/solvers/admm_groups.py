@@ -1,7 +1,8 @@
 """ADMM for overlapping groups: one copy of a weight for each group that holds it (Yogatama 2015, §5.3.1, Alg. 2).
 
 The w-step pulls every weight towards the mean of its copies, the v-step shrinks each group of copies on its own, in
-parallel, and the u-step adds their disagreement to the multipliers.
+parallel, and the u-step adds their disagreement to the multipliers. Under a composite norm the v-step is its prox, for
+which the copies are disjoint groups (Yogatama 2015, §2.4); everything else is the same.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import numpy as np
 
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
-from spinney.optim.penalties import ElasticNet, OverlappingGroups
+from spinney.optim.penalties import Composite, ElasticNet, OverlappingGroups
+from spinney.optim.penalties._splitting import gathered
 from spinney.optim.penalties.elastic import soft_threshold
 from spinney.optim.penalties.pulled import PulledElasticNet
 from spinney.optim.problem import Monitor, Problem, largest
 from spinney.optim.solvers.coordinate import coordinate_descent
+from spinney.optim.solvers.faces import tied
 from spinney.optim.solvers.owlqn import owlqn
 from spinney.optim.solvers.polish import polished_groups
 from spinney.optim.solvers.pulling import PulledLoss, initial_rho
@@ -96,9 +99,51 @@ class State:
         return np.where(w == 0, soft_threshold(smooth, penalty.l1), smooth + penalty.l1 * np.sign(w))
 
 
+class CompositeState:
+    """The copies v and the multipliers u under a composite norm, one of each for each membership."""
+
+    def __init__(self, penalty: Composite) -> None:
+        self.penalty, self.groups = penalty, penalty.groups
+        self.V, self.U = np.zeros((2, self.groups.members.size))
+        self.norms = np.zeros(len(self.groups.weights))  # ‖v_g‖_q
+        self.times = gathered(self.groups, np.ones(self.groups.members.size))  # N_i
+
+    def step(self, w: Vector, rho: float) -> Copies:
+        """The v- and u-steps: v is the prox of w − u/ρ, and the new u is ρ times what it moves that by."""
+        copies = w[self.groups.members]
+        target = copies - self.U / rho
+        self.V = self.penalty.prox_of_copies(target, 1.0 / rho)
+        self.U = rho * (self.V - target)
+        self.norms = self.penalty.by_group(self.V)
+        away = self.V - copies
+        return Copies(gathered(self.groups, self.V), gathered(self.groups, self.U), float(away @ away))
+
+    def tidy(self, w: Vector) -> Vector:
+        """The weights on the face of their copies: 0 where a copy is 0, and of one size where copies are the largest.
+
+        What is only nearly so has no certificate.
+        """
+        k = self.groups.n_features
+        clean, own = (
+            w.copy(),
+            np.where(gathered(self.groups, (self.V == 0).astype(np.float64)) > 0, 0.0, w[:k]),
+        )
+        if self.penalty.q == np.inf:
+            together = tied(self.penalty, self.V)
+            mean = np.bincount(together, np.abs(own)) / np.bincount(together)
+            own = np.sign(own) * mean[together]
+        clean[:k] = own
+        return clean
+
+    def residual(self, w: Vector, grad: Vector) -> Vector:
+        """An element of grad + ∂λΩ(w): the multipliers, made subgradients of the copies of w group by group."""
+        self.penalty.parts = self.penalty.multipliers = -self.U
+        return self.penalty.residual(w, grad, accuracy=np.inf)
+
+
 def admm_groups(
     problem: Problem,
-    penalty: OverlappingGroups,
+    penalty: OverlappingGroups | Composite,
     w: Vector,
     monitor: Monitor,
     *,
@@ -106,16 +151,16 @@ def admm_groups(
     change_tol: float = 0.0,
     threads: int = 1,
 ) -> Vector:
-    """Minimise ``problem`` under overlapping groups.
+    """Minimise ``problem`` under overlapping groups, or under a composite norm of any groups.
 
     With a ``rho`` this is the algorithm of the thesis: ρ stays, and after ``max_iter`` iterations, or when w changes by
     no more than the share ``change_tol`` of itself, the last w is the answer, however far v = Mw is from met. Without
     one ρ follows the residuals (Boyd et al. 2011, §3.4.1), and what is found is polished on its support. When to
     stop is in :class:`~spinney.optim.solvers.residuals.Residuals`.
     """
-    k, K = problem.n_penalised, penalty.n_outputs
-    state = State(penalty, threads)
-    times = np.repeat(state.times, K)
+    k = problem.n_penalised
+    state = CompositeState(penalty) if isinstance(penalty, Composite) else State(penalty, threads)
+    times = np.repeat(state.times, k // len(state.times))
     adapts, rho = rho is None, initial_rho(problem.loss, k) if rho is None else rho
     minimise = _w_step(problem, penalty, monitor)
     w = w.copy()
@@ -159,13 +204,22 @@ def admm_groups(
 
 
 def _polished(
-    problem: Problem, penalty: OverlappingGroups, w: Vector, residuals: Residuals, monitor: Monitor
+    problem: Problem,
+    penalty: OverlappingGroups | Composite,
+    w: Vector,
+    residuals: Residuals,
+    monitor: Monitor,
 ) -> list[Vector]:
     """What the weights become on their support; and on that of a proximal step, if the residuals are met."""
     if not residuals.near:
         return []
     found = [polished_groups(problem, penalty, w, monitor)]
-    if residuals.met or residuals.last:
+    if not (residuals.met or residuals.last):
+        return found
+    if isinstance(penalty, Composite):
+        # A proximal step would be a problem as large as this one. Just where the last group goes, ADMM only nears 0.
+        found.append(np.append(np.zeros(problem.n_penalised), w[problem.n_penalised :]))
+    else:
         # The prox starts from what it found last: the same problem gives the same bits only from a start of its own.
         forgetful = OverlappingGroups(penalty.lam, penalty.groups, penalty.l1, penalty.l2, penalty.n_outputs)
         stepped = proximal_step(Problem(problem.loss, forgetful), w)
@@ -183,7 +237,11 @@ class Judged(NamedTuple):
 
 
 def _look(
-    problem: Problem, state: State, monitor: Monitor, found: list[Vector], residuals: Residuals
+    problem: Problem,
+    state: State | CompositeState,
+    monitor: Monitor,
+    found: list[Vector],
+    residuals: Residuals,
 ) -> bool:
     """Report the best of what was found to the monitor, with residuals that are good enough for a certificate."""
     judged = []
@@ -197,7 +255,7 @@ def _look(
     return monitor(*best, residuals.iteration) or residuals.last
 
 
-def _judged(problem: Problem, state: State, monitor: Monitor, w: Vector) -> Judged:
+def _judged(problem: Problem, state: State | CompositeState, monitor: Monitor, w: Vector) -> Judged:
     value, grad = problem.loss.value_and_grad(w)
     k = problem.n_penalised
     held = state.residual(w[:k], grad[:k])
@@ -213,10 +271,11 @@ def _judged(problem: Problem, state: State, monitor: Monitor, w: Vector) -> Judg
 
 
 def _w_step(
-    problem: Problem, penalty: OverlappingGroups, monitor: Monitor
+    problem: Problem, penalty: OverlappingGroups | Composite, monitor: Monitor
 ) -> Callable[[Vector, Vector, Vector, float], Vector]:
     """The function (pull, centre, start, tol) ↦ argmin loss + pull to the centre + elastic net."""
-    loss, l1, l2 = problem.loss, penalty.l1, penalty.l2
+    loss = problem.loss
+    l1, l2 = (0.0, 0.0) if isinstance(penalty, Composite) else (penalty.l1, penalty.l2)
 
     def minimise(pull: Vector, centre: Vector, start: Vector, tol: float) -> Vector:
         if isinstance(loss, LinearLoss):

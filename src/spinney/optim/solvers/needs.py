@@ -49,6 +49,10 @@ PENALTIES = {
     "l1": Need("a plain l1 penalty", _is_plain_l1),
     "disjoint": Need("disjoint groups", lambda penalty: isinstance(penalty, pen.GroupL2)),
     "overlapping": Need("overlapping groups", lambda penalty: isinstance(penalty, pen.OverlappingGroups)),
+    "composite": Need(
+        "a composite norm of overlapping groups",
+        lambda penalty: isinstance(penalty, pen.Composite) and penalty.overlapping,
+    ),
     "trace": Need("the trace Lasso", lambda penalty: isinstance(penalty, pen.TraceLasso)),
     "pairwise": Need("a pairwise elastic net", lambda penalty: isinstance(penalty, pen.PairwiseElasticNet)),
     "subgradient": Need("a penalty with a subgradient", lambda penalty: hasattr(penalty, "subgradient")),

@@ -1,8 +1,9 @@
 """The polish of a splitting method: fix which weights are 0, solve for the others, and let the certificate judge.
 
-ADMM finds soon which weights are 0, and only slowly what the others are. On its support both penalties are easy: the
-norms of groups that are not 0 are smooth, so Newton's method ends in a few steps; the trace Lasso of the columns that
-are left is a smaller problem of its kind, for IRLS.
+ADMM finds soon which weights are 0, and only slowly what the others are. On its support all penalties are easy: the
+norms of groups that are not 0 are smooth, so Newton's method ends in a few steps (with ℓ∞ inside groups, if the weights
+that are the largest together stay so: :mod:`spinney.optim.solvers.faces`); the trace Lasso of the columns that are left
+is a smaller problem of its kind, for IRLS.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 
 from spinney.optim.base import Loss, Vector
 from spinney.optim.losses import LinearLoss
-from spinney.optim.penalties import NoPenalty, OverlappingGroups, TraceLasso
+from spinney.optim.penalties import Composite, NoPenalty, OverlappingGroups, TraceLasso
 from spinney.optim.problem import Monitor, Problem
+from spinney.optim.solvers.faces import OnFace
 from spinney.optim.solvers.irls import irls
 from spinney.optim.solvers.lbfgs import lbfgs
 from spinney.optim.solvers.smooth import newton
@@ -45,6 +47,8 @@ class OnSupport:
         self.kept = np.flatnonzero(np.append(w[:k] != 0, np.ones(loss.n_free, dtype=bool)))
         self.signs = np.sign(w[:k])
         self.n_params, self.size = len(self.kept), loss.n_params
+        self.start = w[self.kept]
+        self.holds_signs = penalty.l1 > 0
 
     def whole(self, x: Vector) -> Vector:
         """All weights, from those that are not 0."""
@@ -96,22 +100,29 @@ class OnSupport:
         return product
 
 
-def polished_groups(problem: Problem, penalty: OverlappingGroups, w: Vector, monitor: Monitor) -> Vector:
+def polished_groups(
+    problem: Problem, penalty: OverlappingGroups | Composite, w: Vector, monitor: Monitor
+) -> Vector:
     """The optimum over the weights of ``w`` that are not 0, or near it; some of them may have become 0."""
     k = problem.n_penalised
     for _ in range(ROUNDS):
-        smooth = OnSupport(problem.loss, penalty, w)
+        smooth = _smooth_near(problem.loss, penalty, w)
         curved = hasattr(problem.loss, "hess_vec")
         steps = STEPS if curved else STEPS_WITHOUT_CURVATURE
         judge = Monitor(Problem(smooth, NoPenalty()), _finer(monitor), steps, monitor.scale)
-        (newton if curved else lbfgs)(judge.problem, w[smooth.kept], judge)
+        (newton if curved else lbfgs)(judge.problem, smooth.start, judge)
         w = smooth.whole(judge.w)
         least = NOTHING * float(np.max(np.abs(w[:k]), initial=0.0))
-        gone = (w[:k] != 0) & ((np.abs(w[:k]) <= least) | ((w[:k] * smooth.signs < 0) & (penalty.l1 > 0)))
+        crossed = (w[:k] * smooth.signs[:k] < 0) & smooth.holds_signs
+        gone = (w[:k] != 0) & ((np.abs(w[:k]) <= least) | crossed)
         if not gone.any():
             break
         w[:k][gone] = 0.0
     return w
+
+
+def _smooth_near(loss: Loss, penalty: OverlappingGroups | Composite, w: Vector) -> OnSupport | OnFace:
+    return OnFace(loss, penalty, w) if isinstance(penalty, Composite) else OnSupport(loss, penalty, w)
 
 
 def polished_trace(problem: Problem, penalty: TraceLasso, w: Vector, kept: Mask, monitor: Monitor) -> Vector:
