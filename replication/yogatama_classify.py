@@ -2,8 +2,9 @@
 
     python replication/yogatama_classify.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
-Studies: accuracy, letter, folds, features, mass, inspection, times. The data sets are looked for under SPINNEY_DATA;
-topics need the extra ``topics``. What they find is kept in ``results/yogatama_classify.md``, study by study.
+Studies: accuracy, more, letter, folds, features, mass, inspection, times. The data sets are looked for under
+SPINNEY_DATA; topics need the extra ``topics``. What they find is kept in ``results/yogatama_classify.md``, study by
+study.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from grave_common import LOST, section, table, verdict
 from grave_semcor import data_folder
 from spectral_common import Setting
 from studies import run_studies
-from yogatama_accuracy import PARSE, PUBLISHED, PUBLISHED_SIZE, accuracy, best
-from yogatama_data import PAIRS, task
+from yogatama_accuracy import PARSE, PUBLISHED, PUBLISHED_SIZE, accuracy, best, more_tasks
+from yogatama_data import MOVIE, PAIRS, task
 from yogatama_folds import crossvalidation
 from yogatama_methods import (
     BROWN,
@@ -91,8 +92,8 @@ def by_letter(setting: Setting) -> str:
     rows: list[list[object]] = []
     for name, kind in [
         *((name, kind) for name in PAIRS for kind in kinds),
-        ("movie", NEUTRAL),
-        ("movie", TREE),
+        (MOVIE, NEUTRAL),
+        (MOVIE, TREE),
     ]:
         found, optimum = letter(setting, name, kind), structured(setting, name, kind, False)
         ridge, thesis = structured(setting, name, kind, True), PARSE if kind in (TREE, NEUTRAL) else kind
@@ -315,6 +316,7 @@ def times(setting: Setting) -> str:
 
 STUDIES: dict[str, Callable[[Setting], str]] = {
     "accuracy": accuracy,
+    "more": more_tasks,
     "letter": by_letter,
     "folds": crossvalidation,
     "features": features,

@@ -25,7 +25,10 @@ PAIRS = {
     "religion": ("alt.atheism", "soc.religion.christian"),
     "computer": ("comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
 }
-OTHERS = ("movie", "MR", "IMDB", "party")
+#: The sentiment treebank, whose trees are given.
+MOVIE = "movie"
+#: Tasks that the thesis does not have.
+MORE = ("MR", "IMDB", "party")
 SENTENCES_A_CHUNK = 20
 
 
@@ -106,7 +109,7 @@ def task(setting: Setting, name: str) -> Task:
     if name in PAIRS:
         learnt, test = _newsgroups(setting.data)[name]
         return Task(name, *_parted(learnt, 0.2, seed), test)
-    if name == "movie":
+    if name == MOVIE:
         return Task(name, *_treebank(setting.data / "sst_trees"), by_spaces=True)
     if name == "MR":
         learnt, test = _parted(_polarity(setting.data / "sentence_classification"), 0.1, seed)
