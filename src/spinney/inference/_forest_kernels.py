@@ -105,6 +105,38 @@ def lower(first, end, child_ptr, children, message, emission, down, context):
         _contexts(k, child_ptr, children, message, emission, down, context, rest)
 
 
+@njit(cache=True, nogil=True)
+def _over_edges(first, end, kinds, matrices, x, out):
+    """out_k = x_k·matrices[kind of k's edge] at the nodes of a level: one product for each stretch of one kind."""
+    a = first
+    while a < end:
+        b = a + 1
+        while b < end and kinds[b] == kinds[a]:
+            b += 1
+        np.dot(x[a:b], matrices[kinds[a]], out[a:b])
+        a = b
+
+
+@njit(cache=True, nogil=True)
+def lift_all(levels, words, counts, scale, floor, kinds, child_ptr, children, T, message, emission, up):
+    """From the leaves to the roots: u, and the messages μ = Tᵀu; returns the logarithm of all scales."""
+    log_scale = 0.0
+    for d in range(len(levels) - 2, -1, -1):
+        first, end = levels[d], levels[d + 1]
+        log_scale += lift(first, end, words, counts, scale, floor, child_ptr, children, message, emission, up)
+        if d > 0:
+            _over_edges(first, end, kinds, T, up, message)
+    return log_scale
+
+
+@njit(cache=True, nogil=True)
+def lower_all(levels, kinds, child_ptr, children, transposed, message, emission, down, context):
+    """From the roots, whose ``down`` is known, to the leaves: the contexts v, and down = Tv."""
+    for d in range(1, len(levels) - 1):
+        lower(levels[d - 1], levels[d], child_ptr, children, message, emission, down, context)
+        _over_edges(levels[d], levels[d + 1], kinds, transposed, context, down)
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def beliefs(up, down, nodes):
     """P(C_k = i | words) ∝ u_k(i) down_k(i) into ``nodes``; u_k is divided by the normaliser, for the edges."""

@@ -93,29 +93,21 @@ def sum_product(forest: TokenForest, words: NDArray[np.int32], laws: Laws) -> Be
     >>> beliefs.nodes[:, 0].round(3), round(float(np.exp(beliefs.log_likelihood)), 4)
     (array([0.968, 0.013, 0.968]), 0.2792)
     """
-    from spinney.inference._forest_kernels import beliefs, lift, lower
+    from spinney.inference._forest_kernels import beliefs, lift_all, lower_all
 
     n, C = len(forest), laws.n_classes
-    T, dtype = laws.transition, laws.counts.dtype
-    floor = dtype.type(laws.floor)
+    T, dtype = np.ascontiguousarray(laws.transition), laws.counts.dtype
     up, message, emission, down, context = (np.empty((n, C), dtype) for _ in range(5))
-    ptr, children = forest.child_ptr, forest.children
-    levels = forest.levels.tolist()
-    log_likelihood = 0.0
-    for d in range(len(levels) - 2, -1, -1):
-        first, end = levels[d], levels[d + 1]
-        log_likelihood += lift(
-            first, end, words, laws.counts, laws.scale, floor, ptr, children, message, emission, up
-        )
-        if d:
-            for a, b, kind in forest.runs(d):
-                np.matmul(up[a:b], T[kind], out=message[a:b])  # μ = Tᵀ u
+    kinds, ptr, children = forest.kinds, forest.child_ptr, forest.children
+    # All levels in one call: threads wait for one another between two calls of a kernel.
+    log_likelihood = lift_all(
+        forest.levels, words, laws.counts, laws.scale, dtype.type(laws.floor), kinds, ptr, children, T,
+        message, emission, up,
+    )  # fmt: skip
     down[: forest.n_roots] = laws.root
     log_likelihood += float(np.log((up[: forest.n_roots] @ laws.root).astype(np.float64)).sum())
-    for d in range(1, len(levels) - 1):
-        lower(levels[d - 1], levels[d], ptr, children, message, emission, down, context)
-        for a, b, kind in forest.runs(d):
-            np.matmul(context[a:b], T[kind].T, out=down[a:b])  # down = T v
+    transposed = np.ascontiguousarray(T.transpose(0, 2, 1))
+    lower_all(forest.levels, kinds, ptr, children, transposed, message, emission, down, context)
     nodes = message  # no longer needed
     beliefs(up, down, nodes)
     edges = np.zeros(T.shape, dtype)
