@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spinney.errors import OptionError
+from spinney.inference import hidden
 from spinney.inference.forests import TokenForest, sentence_trees
 from spinney.inference.hidden import Laws, max_product, sparse_sum_product, sum_product
 
@@ -21,8 +22,15 @@ def in_token_order(tokens, values):
     return ordered
 
 
+@pytest.fixture(params=["all levels at once", "level by level"])
+def way(request, monkeypatch):
+    """Exact messages have two ways, one for few classes and one for many."""
+    if request.param == "level by level":
+        monkeypatch.setattr(hidden, "FEW_CLASSES", 0)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-def test_all_trees_of_up_to_five_nodes(n):
+def test_all_trees_of_up_to_five_nodes(n, way):
     rng = np.random.default_rng(n)
     C = 3 if n < 5 else 2
     for heads in forests_of(n):

@@ -16,6 +16,10 @@ from spinney.inference.forests import SentenceTrees, TokenForest
 
 Floats = NDArray[Any]
 
+#: Up to so many classes, all levels are one call of a kernel: between two calls, threads wait for one another. With
+#: more, the time goes into products, and NumPy's are faster than those of compiled code, which are SciPy's.
+FEW_CLASSES = 128
+
 
 class Laws(NamedTuple):
     """The parameters of a model, all arrays of one type (``float32`` or ``float64``).
@@ -71,6 +75,16 @@ class Beliefs(NamedTuple):
     support: tuple[float, int]
 
 
+class Messages(NamedTuple):
+    """What sum-product passes on, arrays [n, C] of nodes and classes (Grave 2014, §2.2)."""
+
+    up: Floats  # u: what the words below say
+    message: Floats  # μ = Tᵀu, to the father
+    emission: Floats  # O: what the own word says
+    down: Floats  # what all other words say
+    context: Floats  # v: what they say of the father
+
+
 def sum_product(forest: TokenForest, words: NDArray[np.int32], laws: Laws) -> Beliefs:
     """Exact posteriors: a level of all trees is one matrix product (Grave 2014, §2.2).
 
@@ -93,21 +107,17 @@ def sum_product(forest: TokenForest, words: NDArray[np.int32], laws: Laws) -> Be
     >>> beliefs.nodes[:, 0].round(3), round(float(np.exp(beliefs.log_likelihood)), 4)
     (array([0.968, 0.013, 0.968]), 0.2792)
     """
-    from spinney.inference._forest_kernels import beliefs, lift_all, lower_all
+    from spinney.inference._forest_kernels import beliefs
 
     n, C = len(forest), laws.n_classes
     T, dtype = np.ascontiguousarray(laws.transition), laws.counts.dtype
-    up, message, emission, down, context = (np.empty((n, C), dtype) for _ in range(5))
-    kinds, ptr, children = forest.kinds, forest.child_ptr, forest.children
-    # All levels in one call: threads wait for one another between two calls of a kernel.
-    log_likelihood = lift_all(
-        forest.levels, words, laws.counts, laws.scale, dtype.type(laws.floor), kinds, ptr, children, T,
-        message, emission, up,
-    )  # fmt: skip
+    messages = Messages(*(np.empty((n, C), dtype) for _ in range(5)))
+    up, message, _, down, context = messages
+    lift, lower = (_lifted_at_once, _lowered_at_once) if C <= FEW_CLASSES else (_lifted, _lowered)
+    log_likelihood = lift(forest, words, laws._replace(transition=T), messages)
     down[: forest.n_roots] = laws.root
     log_likelihood += float(np.log((up[: forest.n_roots] @ laws.root).astype(np.float64)).sum())
-    transposed = np.ascontiguousarray(T.transpose(0, 2, 1))
-    lower_all(forest.levels, kinds, ptr, children, transposed, message, emission, down, context)
+    lower(forest, T, messages)
     nodes = message  # no longer needed
     beliefs(up, down, nodes)
     edges = np.zeros(T.shape, dtype)
@@ -116,6 +126,64 @@ def sum_product(forest: TokenForest, words: NDArray[np.int32], laws: Laws) -> Be
     roots = nodes[: forest.n_roots].sum(axis=0, dtype=np.float64)
     kept = n - forest.n_roots
     return Beliefs(nodes, edges, roots, _sums(nodes), float(log_likelihood), (2.0 * kept * C, 2 * kept))
+
+
+def _lifted_at_once(forest: TokenForest, words: NDArray[np.int32], laws: Laws, of: Messages) -> float:
+    """From the leaves to the roots: u and the messages; returns the logarithm of all scales."""
+    from spinney.inference._forest_kernels import lift_all
+
+    return float(
+        lift_all(
+            forest.levels, words, laws.counts, laws.scale, laws.counts.dtype.type(laws.floor), forest.kinds,
+            forest.child_ptr, forest.children, laws.transition, of.message, of.emission, of.up,
+        )
+    )  # fmt: skip
+
+
+def _lowered_at_once(forest: TokenForest, T: Floats, of: Messages) -> None:
+    """From the roots, whose ``down`` is known, to the leaves."""
+    from spinney.inference._forest_kernels import lower_all
+
+    transposed = np.ascontiguousarray(T.transpose(0, 2, 1))
+    tree = forest.levels, forest.kinds, forest.child_ptr, forest.children
+    lower_all(*tree, transposed, of.message, of.emission, of.down, of.context)
+
+
+def _lifted(forest: TokenForest, words: NDArray[np.int32], laws: Laws, of: Messages) -> float:
+    """The same, level by level, with NumPy's products."""
+    from spinney.inference._forest_kernels import lift
+
+    levels, log_scale = forest.levels.tolist(), 0.0
+    floor = laws.counts.dtype.type(laws.floor)
+    tree = forest.child_ptr, forest.children
+    for d in range(len(levels) - 2, -1, -1):
+        log_scale += lift(
+            levels[d],
+            levels[d + 1],
+            words,
+            laws.counts,
+            laws.scale,
+            floor,
+            *tree,
+            of.message,
+            of.emission,
+            of.up,
+        )
+        if d:
+            for a, b, kind in forest.runs(d):
+                np.matmul(of.up[a:b], laws.transition[kind], out=of.message[a:b])  # μ = Tᵀ u
+    return log_scale
+
+
+def _lowered(forest: TokenForest, T: Floats, of: Messages) -> None:
+    """The same, level by level, with NumPy's products."""
+    from spinney.inference._forest_kernels import lower
+
+    levels, tree = forest.levels.tolist(), (forest.child_ptr, forest.children)
+    for d in range(1, len(levels) - 1):
+        lower(levels[d - 1], levels[d], *tree, of.message, of.emission, of.down, of.context)
+        for a, b, kind in forest.runs(d):
+            np.matmul(of.context[a:b], T[kind].T, out=of.down[a:b])  # down = T v
 
 
 def _sums(nodes: Floats) -> Floats:
