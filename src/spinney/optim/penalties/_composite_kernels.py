@@ -63,6 +63,14 @@ def _between(low, high, at_low, at_high, halve):
 
 
 @njit(cache=True, nogil=True)
+def _narrowed(low, high, at_low, at_high, side, x, at):
+    """The interval with ``x`` for one of its ends; the end that stays a second time counts for half (Illinois)."""
+    if at < 0.0:
+        return x, high, at, at_high * (0.5 if side == -1 else 1.0), -1
+    return low, x, at_low * (0.5 if side == 1 else 1.0), at, 1
+
+
+@njit(cache=True, nogil=True)
 def _excess(z, q, c, r, norm, x):
     """What rises with x and is 0 where x tells the prox of a block; see :func:`_power_block`."""
     if q == 2.0:
@@ -77,7 +85,7 @@ def _power_block(z, q, c, r):
     """argmin_u ½‖u − z‖² + (c/r)‖u‖_q^r on a block of sizes ≥ 0, r > 1; and ‖u‖_q. ``z`` becomes u.
 
     The norm n solves n = ‖prox of c·n^(r−1)‖·‖_q‖_q, one side of which rises with n while the other falls. The root
-    is found by regula falsi (Illinois), which halves where a step did not.
+    is found by regula falsi, which halves where a step did not.
     """
     norm, largest = np.sqrt(np.sum(z * z)), np.max(z)
     if largest == 0.0:
@@ -91,14 +99,7 @@ def _power_block(z, q, c, r):
             break
         x = _between(low, high, at_low, at_high, halve)
         at = _excess(z, q, c, r, norm, x)
-        if at < 0.0:
-            low, at_low = x, at
-            at_high *= 0.5 if side == -1 else 1.0
-            side = -1
-        else:
-            high, at_high = x, at
-            at_low *= 0.5 if side == 1 else 1.0
-            side = 1
+        low, high, at_low, at_high, side = _narrowed(low, high, at_low, at_high, side, x, at)
         halve = high - low > 0.5 * width
     if q == 2.0:
         z *= high / norm
@@ -163,14 +164,7 @@ def composite_prox(sizes, ptr, weights, q, r, norm, dual, t):
             break
         a = _between(low, high, at_low, at_high, halve)
         at = _outer_excess(sizes, ptr, weights, q, r, a, t, out)
-        if at < 0.0:
-            low, at_low = a, at
-            at_high *= 0.5 if side == -1 else 1.0
-            side = -1
-        else:
-            high, at_high = a, at
-            at_low *= 0.5 if side == 1 else 1.0
-            side = 1
+        low, high, at_low, at_high, side = _narrowed(low, high, at_low, at_high, side, a, at)
         halve = high - low > 0.5 * width
     _all_blocks(sizes, ptr, weights, q, r, high, out)
     return out
