@@ -2,8 +2,8 @@
 
     python replication/sokolovska.py [--quick] [--only NAME ...] [--missing] [--seed S] [--out FILE]
 
-Studies: synthetic, blocks, features, confusions, blockwise, chunking, names, columns, strengths, selection, solvers,
-words, semisupervised, unlabelled. The data sets are looked for under SPINNEY_DATA. What they find is kept in
+Studies: synthetic, blocks, features, confusions, blockwise, recursions, chunking, names, columns, strengths, selection,
+solvers, words, semisupervised, unlabelled. The data sets are looked for under SPINNEY_DATA. What they find is kept in
 ``results/sokolovska.md``, study by study.
 """
 
@@ -66,6 +66,7 @@ STUDIES: dict[str, Callable[[Setting], str]] = {
     "features": lambda run: nettalk.features(run.quick, run.seed),
     "confusions": lambda run: nettalk.confusions(run.quick, run.seed),
     "blockwise": lambda run: nettalk.blockwise(run.quick, run.seed),
+    "recursions": lambda run: nettalk.recursions(run.quick, run.seed),
     "chunking": lambda run: conll.sparsity(conll.chunking(), run.quick),
     "names": lambda run: conll.sparsity(conll.names(), run.quick),
     "columns": lambda run: columns(run.quick),

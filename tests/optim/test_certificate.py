@@ -117,6 +117,27 @@ def test_free_coordinates_are_fitted_exactly():
         assert np.max(np.abs(loss.value_and_grad(fitted)[1][-loss.n_free :])) < 1e-9
 
 
+def test_proofs_that_fail_are_tried_ever_more_rarely(monkeypatch):
+    """Fitting the free coordinates costs several gradients, and L-BFGS may be near an optimum for long."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5)) * [10.0, 3.0, 1.0, 0.3, 0.1]
+    loss = LogisticLoss(X, np.sign(rng.standard_normal(60)))
+    tried = []
+
+    def failing(loss, penalty, w):
+        tried.append(w)
+        return -np.inf
+
+    monkeypatch.setattr("spinney.optim.problem.fitted_bound", failing)
+    calls = []
+    solve(
+        loss, L2(0.1), "fista", tol=0.01, max_iter=300, callback=lambda step, w: calls.append(step.violation)
+    )
+    near = sum(violation <= 0.01 for violation in calls)
+    assert near > 100
+    assert 10 < len(tried) < 50  # as many as 1.1 has to be multiplied by itself, and the one at the end
+
+
 def test_where_there_is_no_bound_the_violation_decides():
     rng = np.random.default_rng(4)
     loss = make_loss("squared", rng, False)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import logsumexp
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from spinney.optim import LogisticLoss, MultinomialLoss
@@ -64,16 +63,14 @@ class CountLoss(MultinomialLoss):
     def __init__(self, X: Any, counts: Vector, intercept: bool) -> None:
         # The label of a row is its number, so that batches of rows find their counts.
         LinearLoss.__init__(self, X, np.arange(len(counts)), counts.sum(axis=1), intercept)
-        self.counts = counts
+        self.counts = np.ascontiguousarray(counts, np.float64)
         self.n_outputs = counts.shape[1]
 
     def pointwise(self, m: Vector, y: Vector, s: Vector) -> tuple[float, Vector]:
-        counts = self.counts[y.astype(np.intp)]
-        log_z = logsumexp(m, axis=1)
-        slope = np.exp(m - log_z[:, None])
-        slope *= s[:, None]
-        slope -= counts
-        return float(s @ log_z - np.sum(counts * m)), slope
+        from spinney.optim._loss_kernels import counts_loss
+
+        slopes = np.empty(m.shape)
+        return float(counts_loss(np.ascontiguousarray(m), self.counts, y, s, slopes)), slopes
 
     def null_point(self) -> Vector:
         w = np.zeros(self.n_params)

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""The kernels of the multinomial loss: probabilities and slopes of all examples in one pass."""
+"""The kernels of multinomial losses: probabilities and slopes of all examples in one pass."""
 
 from __future__ import annotations
 
@@ -31,6 +31,30 @@ def softmax_loss(margins, labels, s, slopes):
         for k in range(K):
             slopes[i, k] *= s[i] / total
         slopes[i, own] -= s[i]
+    return value
+
+
+@njit(f8(READ_MATRIX, READ_MATRIX, READ, READ, MATRIX), cache=True, nogil=True)
+def counts_loss(margins, table, rows, s, slopes):
+    """−Σᵢₖ cᵢₖ log softmax(mᵢ)ₖ, where cᵢ is row ``rows[i]`` of the table and sᵢ = Σₖ cᵢₖ.
+
+    ``slopes`` becomes its derivative sᵢpᵢₖ − cᵢₖ in the margins.
+    """
+    n, K = margins.shape
+    value = 0.0
+    for i in range(n):
+        counts = table[int(rows[i])]
+        top = margins[i, 0]
+        for k in range(1, K):
+            top = max(top, margins[i, k])
+        total = 0.0
+        for k in range(K):
+            slopes[i, k] = np.exp(margins[i, k] - top)
+            total += slopes[i, k]
+        value += s[i] * (np.log(total) + top)
+        for k in range(K):
+            value -= counts[k] * margins[i, k]
+            slopes[i, k] = slopes[i, k] * (s[i] / total) - counts[k]
     return value
 
 

@@ -17,6 +17,7 @@ from spinney.progress import Task
 
 ROUNDING = 3e-12  # of the gradient of the null model: below this a violation cannot be told from rounding
 STILL = 50  # iterations without a change, after which none is to be expected
+PROOFS_APART = 0.1  # of the iterations so far
 FINEST = 1e-3  # of the gradient of the null model: a smaller λ is no yardstick, for rounding
 
 Callback = Callable[[Step, Vector], bool | None]
@@ -76,6 +77,7 @@ class Monitor:
     #: The highest lower bound on the optimum so far, and the objective minus it, relative to the objective.
     bound: float = -np.inf
     gap: float = np.inf
+    next_proof: float = 0.0  # the iteration from which on a bound with fitted free coordinates is tried again
     violation: float = np.inf
 
     #: Whether the objective and the violation stay where they are, so that no smaller tolerance can be reached.
@@ -141,8 +143,10 @@ class Monitor:
         """Set ``gap`` for the last iterate, where the loss is ``value``.
 
         ``whole``: what the solver gave as the gradient is that of the whole, smooth objective. Where there are free
-        coordinates, a bound is proven only with these fitted, which costs another gradient: that is done when the bound
-        would be good enough, or to ``prove`` it whatever it is.
+        coordinates, a bound is proven only with these fitted, which costs several gradients: that is done when the
+        bound would be good enough, or to ``prove`` it whatever it is. A proof that fails says that the free coordinates
+        are still far away; the next is tried after a tenth as many iterations as there have been, so that proofs that
+        fail do not become most of the work.
         """
         k, inner, loss = self.problem.n_penalised, self.problem.inner, self.problem.loss
         objective = self.trace[-1].objective
@@ -159,8 +163,12 @@ class Monitor:
         if loss.n_free:
             if self.gap > self.tol and not prove:
                 return
-            found = fitted_bound(loss, inner, self.w)
-        self.bound = max(self.bound, found)
+            iteration = self.trace[-1].iteration
+            if prove or iteration >= self.next_proof:
+                self.bound = max(self.bound, fitted_bound(loss, inner, self.w))
+                self.next_proof = iteration + PROOFS_APART * iteration
+        else:
+            self.bound = max(self.bound, found)
         self.gap = self._gap_to(self.bound)
 
     def _gap_to(self, bound: float) -> float:
