@@ -839,3 +839,22 @@ def test_an_interrupted_estimator_keeps_what_was_learnt(monkeypatch):
         model.fit(loss.X, loss.y)
     assert np.any(model.coef_)
     assert not model.converged_
+
+
+def test_descent_ends_where_many_groups_are_nearly_zero():
+    """Sentences of random words at a large λ: descent by coordinates stood still at weights of 1e-11."""
+    n, p, length = 200, 800, 60
+    rng = np.random.default_rng(3)
+    share = 1 / np.arange(1, p + 1)
+    documents = rng.choice(p, size=(n, length), p=share / share.sum())
+    sentences = [np.unique(words) for words in documents.reshape(-1, 12)]
+    X = sparse.csr_matrix(
+        (np.ones(documents.size), (np.repeat(np.arange(n), length), documents.ravel())), (n, p)
+    )
+    X.sum_duplicates()
+    X.data = np.log1p(X.data)
+    truth = rng.standard_normal(p) * (rng.random(p) < 0.05)
+    y = np.where(X @ truth + 0.1 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    loss, penalty = LogisticLoss(X, y), OverlappingGroups(1.0, Groups.from_lists(sentences, p))
+    found = solve(loss, penalty.with_lam(0.7 * lambda_max(loss, penalty)), tol=1e-5, max_iter=60)
+    assert found.converged

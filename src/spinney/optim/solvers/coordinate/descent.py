@@ -90,6 +90,8 @@ def coordinate_descent(
         point = _line_search(problem, loss, point, target, change, grad)
         if isinstance(model, OverlapModel):
             point = model.settled(problem, point, monitor)
+            if patience < LITTLE:
+                point = model.sorted_out(problem, point)
 
 
 def approached(

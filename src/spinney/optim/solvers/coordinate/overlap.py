@@ -4,7 +4,10 @@ squared hinges of several classes.
 Coordinate descent alone may stand still where it should not: no single coordinate can leave a group that is zero,
 though several together could. The smallest subgradient (the residual) shows which, and a step along it frees them.
 Once their groups are not zero, the norms are smooth there and descent goes on by coordinates. The other way round,
-descent would shrink a group that should be zero for ever, so a separate test sets it to zero.
+descent would shrink a group that should be zero for ever, so a separate test sets it to zero. Where many groups that
+share members are on this edge at once, neither helps: the subgradient at weights of 1e-11 is far from the smallest one
+nearby, and no step along it leads anywhere. When the violation stalls, a step of the proximal gradient method, whose
+prox sees all groups at once, says which of them are zero.
 """
 
 from __future__ import annotations
@@ -57,6 +60,7 @@ class OverlapModel:
         self.groups = np.zeros((n_groups, WIDTH))  # their state: see the kernels
         self.groups[:, STRENGTH] = penalty.strengths
         self.largest = 0.0  # weight so far
+        self.lipschitz: float | None = None  # constant of the gradient, once it is asked for
         self.grad, self.push = np.empty(0), np.empty(0)
         self.stuck: Columns = np.empty(0, np.int64)  # what can leave 0 only together, along the push
 
@@ -111,6 +115,19 @@ class OverlapModel:
         after = candidate.value + self.penalty.value(bare[:k])
         before = point.value + self.penalty.value(w)
         return candidate if after <= before + 1e-12 * abs(before) else point
+
+    def sorted_out(self, problem: Problem, point: Point) -> Point:
+        """A step of the proximal gradient method: a short one, but with the right groups at 0."""
+        if self.lipschitz is None:
+            self.lipschitz = max(self.loss.lipschitz(), 1e-300)
+        k = problem.n_penalised
+        w = point.w - self.loss.pull_back(point.r) / self.lipschitz
+        part = w[:k].copy()
+        self.penalty.prox(part, 1.0 / self.lipschitz)
+        w[:k] = part
+        found = Point.at(self.loss, w)
+        before, after = self.penalty.value(point.w[:k]), self.penalty.value(part)
+        return found if found.value + after <= point.value + before else point
 
     def _freed(self, point: Point) -> Vector:
         """The weights, with those that can leave 0 only together moved off it."""
