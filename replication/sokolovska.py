@@ -63,7 +63,7 @@ def counts(quick: bool, seed: int) -> str:
 STUDIES: dict[str, Callable[[Setting], str]] = {
     "synthetic": lambda run: synthetic(run.quick, run.seed),
     "blocks": lambda run: blocks(run.quick, run.seed),
-    "features": lambda run: nettalk.features(run.quick, run.seed),
+    "features": lambda run: nettalk.features(run.quick, run.seed, run.cache),
     "confusions": lambda run: nettalk.confusions(run.quick, run.seed),
     "blockwise": lambda run: nettalk.blockwise(run.quick, run.seed),
     "recursions": lambda run: nettalk.recursions(run.quick, run.seed),

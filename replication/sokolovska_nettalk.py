@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sokolovska_common import active, data_folder, error, fitted, markdown, thresholded
+from studies import Kept
 
 from spinney.tagging.columns import Columns
 from spinney.tagging.g2p import Rows, nettalk_sentences
@@ -48,7 +50,7 @@ FEATURES = (
     Features("(y,x-2..x+2)+(y,x-1,x,x+1)+(y,x)", f"{FIVE}\n{TRIGRAM}\nUx:%x[0,0]", (5.3, 9.6), {}),
     Features("(y,x-2)+(y,x-1)+(y,x)+(y,x+1)+(y,x+2)", WINDOW, (10.7, 11.7), {}),
     Features("(y,x-2,x-1,x+1,x+2)+(y',y,x-1,x+1)+(y,x)+(y',y,x)", BEST, (4.0, 7.3), {"lam": 0.1}, True),
-    Features("preset g2p", "g2p", (None, 7.3), {"lam": 0.5}, True),
+    Features("preset g2p", "g2p", (None, 7.3), {"lam": 0.5, "weights": "observed"}),
     Features(
         "preset g2p, phoneme and stress", "g2p", (None, 7.3), {"solver": "pa", "passes": 6}, stress=True
     ),
@@ -94,10 +96,14 @@ def lookup_error(columns: Columns, reach: int) -> float:
     return 100.0 * (1.0 - right / columns.n_tokens)
 
 
-def features(quick: bool, seed: int) -> str:
+def features(quick: bool, seed: int, cache: Path) -> str:
     """Table 3.2: the error of several sets of features."""
     count, parts = (1, QUICK_PARTS) if quick else (3, 9)
-    rows = [_features_row(row, folds(seed, count, parts, row.stress), quick) for row in FEATURES]
+    kept = Kept(cache / f"features-{'quick' if quick else 'full'}-{seed}.json")
+    rows = [
+        kept.get(row.name, lambda row=row: _features_row(row, folds(seed, count, parts, row.stress), quick))
+        for row in FEATURES
+    ]
     words = folds(seed, 1, parts)[0].train
     note = (
         f"Tested on {count} of 10 parts in turn, trained on {parts} of the 9 others ({parts * WORDS // PARTS:,} "

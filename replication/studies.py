@@ -7,13 +7,14 @@ A report keeps the section of each study as it was last run. So a replication th
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import spinney
 from spinney.errors import SpinneyError
@@ -133,6 +134,23 @@ def keep(text: str, out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as file:
         file.write(text.encode())
+
+
+class Kept:
+    """Values by key, each found once, and kept in a JSON file if one is named, so that a stopped run goes on."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.known = json.loads(path.read_text()) if path is not None and path.is_file() else {}
+
+    def get(self, key: str, find: Callable[[], Any]) -> Any:
+        """What is known, or found now."""
+        if key not in self.known:
+            self.known[key] = find()
+            if self.path is not None:
+                with replacing(self.path) as file:
+                    file.write(json.dumps(self.known, indent=0).encode())
+        return self.known[key]
 
 
 def _clocks() -> tuple[float, float]:

@@ -17,7 +17,6 @@ net), which goes on while its best lies at its edge.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -26,8 +25,8 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import toeplitz
+from studies import Kept
 
-from spinney.files import replacing
 from spinney.optim import (
     L1,
     ElasticNet,
@@ -227,24 +226,6 @@ def searched(
 # ------------------------------------------------------------------------------------------------ studies
 
 
-class Scores:
-    """The best scores, and by how much their grids went on, by the problem and the estimator; kept in a file."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.known = json.loads(path.read_text()) if path is not None and path.is_file() else {}
-
-    def get(self, key: str, find: Callable[[], tuple[float, int]]) -> tuple[float, int]:
-        """What is known, or found now."""
-        if key not in self.known:
-            self.known[key] = find()
-            if self.path is not None:
-                with replacing(self.path) as file:
-                    file.write(json.dumps(self.known, indent=0).encode())
-        best, more = self.known[key]
-        return best, more
-
-
 def study(
     n: int,
     p: int,
@@ -254,7 +235,7 @@ def study(
     score: Score,
     seed: int,
     extra: dict[str, int],
-    scores: Scores,
+    scores: Kept,
 ) -> dict[Any, Any]:
     """Mean and standard error of the score, for each (setting, k, estimator); ``extra`` adds up extensions of grids."""
     found: dict[Any, list[float]] = {}
@@ -486,7 +467,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.cache:
         arguments.cache.mkdir(parents=True, exist_ok=True)
-    scores = Scores(arguments.cache and arguments.cache / "trace_lasso.json")
+    scores = Kept(arguments.cache and arguments.cache / "trace_lasso.json")
     runs = 2 if arguments.quick else arguments.runs
     large, small = ([64], [32]) if arguments.quick else ([16, 64, 192], [16, 64])
     started = time.perf_counter()
