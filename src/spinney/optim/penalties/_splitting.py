@@ -36,13 +36,18 @@ def norms_of_copies(groups: FlatGroups, copies: Vector) -> Vector:
     return np.sqrt(squares)
 
 
-def split(w: Vector, parts: Vector, groups: FlatGroups, radius: Vector, latent: bool) -> Vector:
-    """w − Σ parts_g at the best parts, which replace the ones given: those are where to start."""
+def split(
+    w: Vector, parts: Vector, groups: FlatGroups, radius: Vector, latent: bool, tol: float = 0.0
+) -> Vector:
+    """w − Σ parts_g at the best parts, which replace the ones given: those are where to start.
+
+    With a ``tol``, they are found when nothing moves by more than that.
+    """
     from spinney.optim.penalties._overlap_kernels import group_admm, group_sweeps
 
     arrays = (groups.ptr, groups.members, radius, latent)
     largest = float(np.max(np.abs(w), initial=0.0))
-    tol, tol_admm = TOLERANCE * largest, TOLERANCE_ADMM * largest
+    tol, tol_admm = max(TOLERANCE * largest, tol), max(TOLERANCE_ADMM * largest, tol)
     if group_sweeps(w - gathered(groups, parts), parts, *arrays, tol, MAX_SWEEPS) > tol:
         other = parts.copy()
         max_iter = min(MAX_ADMM, MAX_UPDATES // parts.size)

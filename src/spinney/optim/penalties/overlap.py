@@ -125,22 +125,26 @@ class OverlappingGroups(Penalty):
             + 0.5 * self.l2 * float(w @ w)
         )
 
-    def prox(self, w: Vector, step: float) -> None:
-        """Soft threshold, then the groups (both keep signs and zeros, so the composition is exact), then ℓ2²."""
+    def prox(self, w: Vector, step: float, accuracy: float = 0.0) -> None:
+        """Soft threshold, then the groups (both keep signs and zeros, so the composition is exact), then ℓ2².
+
+        With an ``accuracy``, the groups are split until nothing moves by more than that share of the largest weight.
+        """
         if self._start is None:
             self._start = np.zeros(self._flat.members.size)
         x = soft_threshold(w, step * self.l1)
-        u = split(x, self._start, self._flat, step * self.strengths, latent=False)
+        tol = accuracy * float(np.max(np.abs(x), initial=0.0))
+        u = split(x, self._start, self._flat, step * self.strengths, latent=False, tol=tol)
         w[:] = tidy(u, x) / (1.0 + step * self.l2)
 
-    def residual(self, w: Vector, grad: Vector, accuracy: float = 0.0) -> Vector:
+    def residual(self, w: Vector, grad: Vector, accuracy: float = 0.0, tol: float = 0.0) -> Vector:
         """Closed form but for the zero groups, where it is the prox of their norms alone: a small quadratic program.
 
         That program is over the zero coordinates where the gradient is steeper than ``l1``. It is solved to about
         1e-9 of the gradient, unless the zero groups hold by a hair: when they do so by less than a thousandth of λ,
         the residual may come out too large, by up to 1e-4 of the gradient. With an ``accuracy`` it is solved roughly,
         to a hundredth of the residual or of the accuracy: the result is in ``grad + ∂λΩ(w)``, but not its smallest
-        element.
+        element. With a ``tol`` instead, the program is solved until nothing moves by more than that.
         """
         from spinney.optim.penalties._overlap_kernels import group_pull
 
@@ -153,9 +157,8 @@ class OverlappingGroups(Penalty):
         smooth = np.where(
             zero, soft_threshold(grad, self.l1), grad + (self.l2 + pull) * w + self.l1 * np.sign(w)
         )
-        self._settle_zeros(
-            smooth, np.flatnonzero(zero & (smooth != 0)), np.where(norms == 0, strengths, 0.0), accuracy
-        )
+        steep, radius = np.flatnonzero(zero & (smooth != 0)), np.where(norms == 0, strengths, 0.0)
+        self._settle_zeros(smooth, steep, radius, accuracy, tol)
         return smooth
 
     def bound(self, rest: float, grad: Vector, residual: Vector) -> float:
@@ -177,7 +180,9 @@ class OverlappingGroups(Penalty):
         found = max(float(np.max(of_groups, initial=0.0)), by_l1)
         return min(found, float(np.max(np.abs(u), initial=0.0)) / self.l1) if self.l1 > 0 else found
 
-    def _settle_zeros(self, smooth: Vector, steep: NDArray[np.intp], radius: Vector, accuracy: float) -> None:
+    def _settle_zeros(
+        self, smooth: Vector, steep: NDArray[np.intp], radius: Vector, accuracy: float, tol: float
+    ) -> None:
         """Take off ``smooth`` what the groups of positive radius can bear at the ``steep`` coordinates, in place."""
         from spinney.optim.penalties._overlap_kernels import open_groups
 
@@ -195,7 +200,7 @@ class OverlappingGroups(Penalty):
             parts *= share[labels(ends)]
             rest = rough_split(target, parts, groups, radius[which], accuracy)
         else:
-            rest = split(target, parts, groups, radius[which], latent=False)
+            rest = split(target, parts, groups, radius[which], latent=False, tol=tol)
         smooth[steep] = tidy(rest, target)
         kept = parts != 0
         self._last = _Parts(places[kept], parts[kept])

@@ -40,6 +40,8 @@ FEW = 0.1  # violators that can move alone are few, as a share of the support
 TINY = 1e-3  # a group whose norm is this share of the largest weight may be on its way to 0
 SMALL = 20_000  # so few copies that the smallest subgradient costs nothing
 ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolerance
+CLOSELY = 1e-4  # how little may still move in the smallest subgradient, as a share of the tolerance
+SORTED = 1e-12  # and in a prox that tells zeros, as a share of the largest weight
 
 
 class OverlapModel:
@@ -68,7 +70,8 @@ class OverlapModel:
         """The smallest subgradient or, far quicker and as a rule enough for a certificate, one that is nearly so."""
         k = len(grad) - self.loss.n_free
         accuracy = 0.0 if exactly else ROUGHLY * monitor.absolute_tol
-        held = self.penalty.residual(point.w[:k], grad[:k], accuracy=accuracy)
+        tol = CLOSELY * monitor.absolute_tol
+        held = self.penalty.residual(point.w[:k], grad[:k], accuracy, tol)
         self.grad = grad
         return np.concatenate([held, grad[k:]])
 
@@ -123,7 +126,7 @@ class OverlapModel:
         k = problem.n_penalised
         w = point.w - self.loss.pull_back(point.r) / self.lipschitz
         part = w[:k].copy()
-        self.penalty.prox(part, 1.0 / self.lipschitz)
+        self.penalty.prox(part, 1.0 / self.lipschitz, SORTED)
         w[:k] = part
         found = Point.at(self.loss, w)
         before, after = self.penalty.value(point.w[:k]), self.penalty.value(part)
