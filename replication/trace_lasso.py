@@ -48,7 +48,8 @@ SNR = 11.0
 IN_SUPPORT = 1e-2
 DESIGNS = {1: "identity", 2: "blocks of 8, correlation 0.8", 3: "Toeplitz 0.95^|i-j|"}
 TOLERANCE = 1e-4  # of each fit, relative to the gradient of the empty model; for the trace Lasso, to the largest weight
-STRIDE = 5  # iterations between two looks at the weights of the trace Lasso
+STRIDE = 2  # iterations between two looks at the weights of the trace Lasso
+DECAY = 1e-3  # of its smoothing, so that it is at its end by the first look that may stop
 MOST_EXTENSIONS = 12
 #: Both solvers as the thesis has them, and with what makes them faster: the mixing of iterates; over-relaxation and a ρ
 #: that follows the residuals. The plain ADMM has the ρ that the other starts from.
@@ -109,7 +110,7 @@ def trace_lasso_path(loss: SquaredLoss, lams: Vector) -> Iterator[Vector]:
     w = np.zeros(loss.p)
     for lam in lams:
         watch = Weights(Problem(loss, TraceLasso(lam, loss.X)), 0.0, 300, 1.0)
-        SOLVERS["irls"](watch.problem, w, watch, check_every=STRIDE)
+        SOLVERS["irls"](watch.problem, w, watch, decay=DECAY, check_every=STRIDE)
         w = watch.w
         yield w
 
