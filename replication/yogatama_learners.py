@@ -23,6 +23,7 @@ from spinney.embed.stochastic_coding import ProxScale, StochasticCoding
 from spinney.embed.weighting import pmi
 from spinney.evaluate import paired_bootstrap, spearman_of_pairs, word_similarity
 from spinney.evaluate.significance import accuracy
+from spinney.files import replacing
 from spinney.linalg import truncated_svd
 from spinney.structure import WordVectors
 
@@ -137,7 +138,7 @@ def principal(setting: Setting, M: int, how: Literal["thesis", "library"]) -> Le
         rows = found.U * found.s**0.25
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
-    return tried(setting, learn)
+    return tried(setting, f"svd-{how}-{M}", learn)
 
 
 @cache
@@ -146,14 +147,8 @@ def coded(
 ) -> Learnt:
     """Algorithm A: dictionary learning, with trees of some shape or ℓ1; of all pairs, or of those seen often."""
 
-    return tried(setting, lambda: _codes(setting, M, lam, shape, rounds, often, start))
-
-
-@cache
-def nonzero_share(setting: Setting, M: int, lam: float, shape: str, rounds: int) -> float:
-    """The share of numbers that are not zero by Algorithm A, without trying the vectors on anything."""
-    codes = _codes(setting, M, lam, shape, rounds, False, 0)
-    return float(np.count_nonzero(codes) / codes.size)
+    name = f"codes-{shape}-{M}-{lam:.6g}-{rounds}-{'often' if often else 'all'}-{start}"
+    return tried(setting, name, lambda: _codes(setting, M, lam, shape, rounds, often, start))
 
 
 def _codes(
@@ -192,7 +187,8 @@ def by_entries(
         )
         return model.fit(_matrix(setting, which)).codes_
 
-    return tried(setting, learn)
+    how = f"{prox_scale}-{epochs}-{which}-{lam:g}-{zeros:g}-{bias}-{start}-{threads}"
+    return tried(setting, f"entries-{M}-{how}", learn)
 
 
 def _matrix(setting: Setting, which: Pairs) -> Any:
@@ -223,7 +219,8 @@ def word2vec(
                 found[i] = model.wv[word]
         return found
 
-    return tried(setting, learn)
+    how = f"{'hs' if hierarchical else 'ns'}-{M}-{epochs}"
+    return tried(setting, f"{'sg' if skip_gram else 'cbow'}-{how}", learn)
 
 
 class _Sentences:
@@ -262,14 +259,19 @@ def levels(parent: NDArray[np.int32]) -> NDArray[np.int64]:
 # ------------------------------------------------------------------------------------------------ scores
 
 
-def tried(setting: Setting, learn: Callable[[], NDArray[Any]]) -> Learnt:
-    """What learning gives, its scores and its seconds."""
+def tried(setting: Setting, name: str, learn: Callable[[], NDArray[Any]]) -> Learnt:
+    """What learning gives, its scores and its seconds; the vectors are kept in the cache under a name."""
     text, tests = material(setting).text, material(setting).tests
-    started, started_cpu = time.perf_counter(), time.process_time()
-    matrix = learn()
-    seconds, of_processors = time.perf_counter() - started, time.process_time() - started_cpu
-    vectors = WordVectors(text.vocabulary.words, matrix.astype(np.float32), lowercase=True)
-    return Learnt(matrix, scored(vectors, tests), seconds, of_processors)
+    path = setting.cache / f"{setting.size}-{setting.seed}-{name.replace(', ', 'x')}.npz"
+    if not path.is_file():
+        started, started_cpu = time.perf_counter(), time.process_time()
+        matrix = learn().astype(np.float32)
+        costs = time.perf_counter() - started, time.process_time() - started_cpu
+        with replacing(path) as file:
+            np.savez(file, matrix=matrix, costs=costs)
+    with np.load(path) as kept:
+        matrix, costs = kept["matrix"], kept["costs"].tolist()
+    return Learnt(matrix, scored(WordVectors(text.vocabulary.words, matrix, lowercase=True), tests), *costs)
 
 
 def centred_similarity(setting: Setting, one: Learnt) -> float:

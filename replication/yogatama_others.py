@@ -114,7 +114,7 @@ def glove(setting: Setting, ceiling: float) -> Learnt:
         counts = harmonic_counts(material(setting).text, 5, threads=1)
         return fit_glove(counts, SIZE, epochs=_EPOCHS, ceiling=ceiling, random_state=setting.seed).vectors
 
-    return tried(setting, learn)
+    return tried(setting, f"glove-{ceiling:g}", learn)
 
 
 @cache
@@ -128,4 +128,4 @@ def non_negative(setting: Setting, rounds: int, lam: float, singular: bool) -> L
         model = NNSE(SIZE, lam=lam, rounds=rounds, threads=1, random_state=setting.seed)
         return model.fit(X).codes_
 
-    return tried(setting, learn)
+    return tried(setting, f"nnse-{lam:g}-{rounds}{'-singular' if singular else ''}", learn)
