@@ -138,7 +138,7 @@ def test_solvers(spinney, data, tmp_path, solver):
     assert code == 0
     assert json.loads(out)["solver"] == solver
     assert err.count("warning: ") == 1
-    assert "raise max_iter" in err
+    assert "raise --max-iter" in err
 
 
 def test_weights_on_held_out_text(facts, data, tmp_path):

@@ -21,6 +21,7 @@ from spinney.evaluate import (
     spearman_of_pairs,
     tagging_scores,
 )
+from spinney.evaluate.significance import clearly_best
 
 # -- statistics -------------------------------------------------------------------------------------------
 
@@ -174,3 +175,11 @@ def test_error_reduction():
         with pytest.raises(OptionError) as caught:
             error_reduction(baseline, system)
         assert str(caught.value) == message
+
+
+def test_one_error_fewer_is_never_clearly_fewer():
+    """Its standard error is one, too: whether that is less is not for rounding to say."""
+    for n in range(2, 400):
+        errors = np.zeros((2, n), bool)
+        errors[0, 0] = True
+        assert clearly_best(errors) == 0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import minimize
 
 from spinney.classify.linear import LinearClassifier
@@ -328,3 +329,30 @@ def test_r_just_above_1_does_not_empty_the_prox():
     penalty.prox(w, 0.99 * dual)
     assert w.any()
     assert (z - w) @ w == pytest.approx(0.99 * dual * penalty.value(w), rel=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "lam"), [(1, 0.4), (3, 0.4), (7, 0.4)])
+def test_a_flat_face_neither_gives_nan_nor_empties_the_model(seed, lam, recwarn):
+    """Words of one document have proportional columns, so that faces of ℓ1/ℓ∞ are flat: Newton's method met 0/0 there.
+
+    The candidate without weights, whose violation is never large, then won though its objective was far higher.
+    """
+    rng = np.random.default_rng(seed)
+    n, length, p = 24, 30, 250
+    share = 1 / np.arange(1, p + 1)
+    documents = rng.choice(p, size=(n, length), p=share / share.sum())
+    X = sparse.csr_matrix(
+        (np.ones(documents.size), (np.repeat(np.arange(n), length), documents.ravel())), (n, p)
+    )
+    X.sum_duplicates()
+    sentences = [np.unique(words).tolist() for words in documents.reshape(-1, 6)]
+    loss = LogisticLoss(X, np.where(rng.random(n) < 0.5, 1.0, -1.0))
+    penalty = Composite(
+        lam, Groups.from_lists([words for words in sentences if len(words) > 1], p), r=1.0, q=np.inf
+    )
+    found = solve(loss, penalty, max_iter=400)
+    assert not [warning for warning in recwarn if issubclass(warning.category, RuntimeWarning)]
+    # With a ρ that stays, ADMM polishes nothing: an upper bound on the optimum from elsewhere.
+    other = solve(loss, penalty, "admm", rho=1.0, max_iter=400)
+    assert found.objective <= other.objective * (1 + 1e-4)
+    assert found.objective < 0.99 * solve(loss, penalty.with_lam(100.0)).objective

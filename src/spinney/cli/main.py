@@ -19,7 +19,7 @@ import spinney
 from spinney import interrupts
 from spinney.cli import limits, streams
 from spinney.cli.tasks import COMMANDS, TASKS, Task
-from spinney.cli.verbs import INTERRUPTED, Command, Verb
+from spinney.cli.verbs import INTERRUPTED, Command, Verb, as_flags
 from spinney.errors import OptionError, SettingError, SpinneyError, one_line
 
 
@@ -57,7 +57,7 @@ def run(arguments: list[str]) -> int:
     except SettingError as error:
         return _complain(error.message(lambda name: "--" + name.replace("_", "-")), 2)
     except SpinneyError as error:
-        return _complain(str(error), 2)
+        return _complain(as_flags(str(error)), 2)
     except click.UsageError as error:
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
         return _complain(error.format_message() + hint, 2)

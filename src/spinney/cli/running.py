@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from spinney.cli.verbs import INTERRUPTED, Call
+from spinney.cli.verbs import INTERRUPTED, Call, as_flags
 from spinney.errors import InputError, OptionError, SettingError
 from spinney.escaping import json_line, printable
 
@@ -162,7 +162,9 @@ def begin(call: Call) -> None:
     from spinney import progress
 
     progress.configure(quiet=call.quiet)
-    warnings.showwarning = lambda message, *_, **__: progress.log.warning(" ".join(str(message).split()))
+    warnings.showwarning = lambda message, *_, **__: progress.log.warning(
+        as_flags(" ".join(str(message).split()))
+    )
 
 
 def load(call: Call) -> Any:

@@ -8,6 +8,7 @@ choices, help and panel. Values are parsed and checked there as well; Click only
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,24 @@ from spinney.settings import (
     settings_class,
     settings_of,
 )
+
+#: Remedies in messages of the library that name a parameter outside of braces.
+_REMEDY = re.compile(r"\b(raise|lower) (max_iter|lam|floor)\b|\bon_error='skip'")
+
+
+def as_flags(line: str) -> str:
+    """A message of the library as the command line says it.
+
+    Examples
+    --------
+    >>> as_flags("stopped after 10 iterations: raise max_iter")
+    'stopped after 10 iterations: raise --max-iter'
+    """
+
+    def flag(found: re.Match[str]) -> str:
+        return f"{found[1]} --{found[2].replace('_', '-')}" if found[1] else "--on-error skip"
+
+    return _REMEDY.sub(flag, line)
 
 
 @dataclass(frozen=True)

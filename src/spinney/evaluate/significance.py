@@ -300,7 +300,8 @@ def clearly_fewer(errors: NDArray[Any], than: int) -> NDArray[np.bool_]:
     gains = errors[than].astype(float) - errors
     n = errors.shape[1]
     spread = gains.std(axis=1, ddof=1) * np.sqrt(n) if n > 1 else np.full(len(errors), np.inf)
-    return np.asarray(gains.sum(axis=1) > spread)
+    # One error fewer has a standard error of one: which of the two is larger is not for rounding to say.
+    return np.asarray(gains.sum(axis=1) > spread * (1.0 + 1e-9))
 
 
 def clearly_best(errors: NDArray[Any]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,15 +114,21 @@ def cluster_views(name: str, found: Mapping[str, Any]) -> list[View]:
     >>> vectors = WordVectors(["cat", "dog", "pen"], [[0.9, 0.1], [0.8, 0.2], [0.1, 0.9]])
     >>> table, tree = cluster_views("kinds", category_scores(vectors, path, "hellinger", None))
     >>> table.header, table.rows[0]
-    (['cluster', 'animal', 'thing', 'words'], [0, 2, 0, 'cat, dog'])
+    (['cluster', 'categories', 'words'], [0, 'animal 2', 'cat, dog'])
     """
     categories, counts = found["confusion"]["categories"], found["confusion"]["counts"]
     words = [[word for word, _, cluster in found["assigned"] if cluster == i] for i in range(len(counts))]
-    rows = [[i, *row, ", ".join(some)] for i, (row, some) in enumerate(zip(counts, words))]
+    rows = [[i, _told(categories, row), ", ".join(some)] for i, (row, some) in enumerate(zip(counts, words))]
     return [
-        Table("", f"Clusters and categories: {name}", ["cluster", *categories, "words"], rows),
+        Table("", f"Clusters and categories: {name}", ["cluster", "categories", "words"], rows),
         Outline("", f"Dendrogram: {name}, distances at which clusters join", [_joined(found)], "words"),
     ]
+
+
+def _told(categories: Sequence[str], counts: Sequence[int]) -> str:
+    """The categories in a cluster, the most frequent first: one column, however many categories there are."""
+    some = sorted((-count, category) for category, count in zip(categories, counts) if count)
+    return ", ".join(f"{category} {-count}" for count, category in some)
 
 
 def _joined(found: Mapping[str, Any]) -> Node:

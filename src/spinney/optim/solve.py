@@ -270,7 +270,11 @@ def _predicted(last: Sequence[tuple[float, Solution]], lam: float) -> tuple[Vect
 def warn_unless_converged(solution: Solution, tol: float) -> None:
     """Warn if a solver stopped before it converged."""
     if not solution.converged and not solution.interrupted:
-        remedy = "nothing moves any more" if solution.stalled else "raise max_iter, or choose another solver"
+        remedy = (
+            "hardly anything moves any more"
+            if solution.stalled
+            else "raise max_iter, or choose another solver"
+        )
         warnings.warn(
             f"solver {solution.solver!r} stopped after {solution.n_iter} iterations {_how_far(solution)} "
             f"(tolerance {tol:g}): {remedy}",

@@ -332,13 +332,13 @@ class Plot(TextFiles, Common):
     what: Annotated[Literal["map", "dendrogram", "transitions"], "What to draw."] = "map"
     words: Annotated[tuple[str, ...] | None, "Words to draw (default: the 60 most frequent)."] = None
     context: Annotated[
-        str | Any | None, File, "Map: text whose tokens of the words in {tokens} are drawn, too."
+        str | Any | None, File, "Map: text from which tokens of chosen words are drawn, too."
     ] = None
-    tokens: Annotated[tuple[str, ...] | None, "Words whose tokens in {context} are drawn."] = None
-    top: Annotated[int, AtLeast(1), COUNT, "Maximum number of tokens of each word in {tokens}."] = 20
-    parser: Annotated[str | None, File, "Parser for plain text in {context} (default: as in training)."] = (
-        None
-    )
+    tokens: Annotated[tuple[str, ...] | None, "Map: the words whose tokens in that text are drawn."] = None
+    top: Annotated[int, AtLeast(1), COUNT, "Map: maximum number of tokens of each such word."] = 20
+    parser: Annotated[
+        str | None, File, "Map: parser for that text if it is plain (default: as in training)."
+    ] = None
     linkage: Annotated[Linkage, "Dendrogram: how far apart two clusters are."] = "complete"
     relation: Annotated[str | None, "Transitions: those of this relation, if relations have their own."] = (
         None

@@ -33,6 +33,7 @@ ROUGHLY = 0.1  # how accurately the residual is needed, as a share of the tolera
 BALANCE, FACTOR = 3.0, 1.5  # ρ moves by half of itself when one residual is three times the other
 BALANCED, RARE = 200, 0.2  # at every iteration up to 200, then at ever fewer
 MEMBERSHIPS_A_SHARD = 200_000
+FAR = 1e-3  # as a share: an objective that is so much higher than another
 
 
 class Copies(NamedTuple):
@@ -228,12 +229,13 @@ def _polished(
 
 
 class Judged(NamedTuple):
-    """Weights with their loss, gradient and residual."""
+    """Weights with their loss, gradient, residual and objective."""
 
     w: Vector
     value: float
     grad: Vector
     residual: Vector
+    objective: float
 
 
 def _look(
@@ -249,10 +251,13 @@ def _look(
         judged.append(_judged(problem, state, monitor, w))
         if largest(judged[-1].residual) <= monitor.absolute_tol:
             break
-    best = min(judged, key=lambda one: largest(one.residual))
+    least = min(one.objective for one in judged)
+    # Where the objective is far higher, a small violation says nothing: that of no weights at all is never large.
+    near = [one for one in judged if one.objective <= least + FAR * abs(least)]
+    best = min(near, key=lambda one: largest(one.residual))
     if residuals.last and len(found) == 2 and largest(best.residual) > monitor.absolute_tol:
         best = judged[-1]  # the algorithm of the thesis answers with its last w
-    return monitor(*best, residuals.iteration) or residuals.last
+    return monitor(*best[:4], residuals.iteration) or residuals.last
 
 
 def _judged(problem: Problem, state: State | CompositeState, monitor: Monitor, w: Vector) -> Judged:
@@ -267,7 +272,7 @@ def _judged(problem: Problem, state: State | CompositeState, monitor: Monitor, w
             break
         other = state.penalty.residual(w[:k], grad[:k], accuracy=accuracy)
         held = min(held, other, key=largest)
-    return Judged(w, value, grad, np.concatenate([held, grad[k:]]))
+    return Judged(w, value, grad, np.concatenate([held, grad[k:]]), value + problem.penalty.value(w))
 
 
 def _w_step(

@@ -50,6 +50,7 @@ class Residuals:
         """An iteration was done: its residuals, and the norms that theirs are compared with."""
         self.iteration += 1
         self.change = change
+        self.monitor.stalled = change < self.change_tol
         self.primal = float(np.linalg.norm(primal) / (of_primal + 1e-300))
         self.dual = float(np.linalg.norm(dual) / (of_dual + 1e-300))
         self.monitor.primal_dual = (self.primal, self.dual)
@@ -82,4 +83,5 @@ class Residuals:
             return False
         worst = max(self.primal, self.dual)
         self._tolerance = max(TIGHTER * worst, self._enough)
-        return worst <= self._enough
+        self.monitor.stalled = worst <= self._enough
+        return self.monitor.stalled

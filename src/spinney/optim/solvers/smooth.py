@@ -12,6 +12,7 @@ from spinney.optim.base import Vector
 from spinney.optim.problem import Monitor, Problem
 
 _PIECE = 1 << 14
+FLAT = 1e-15  # of the largest curvature: what rounding leaves of none
 
 
 class Smooth:
@@ -106,9 +107,7 @@ def newton(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
             image[:k] += inner.grad(v[:k])
             return image
 
-        operator = scipy.sparse.linalg.LinearOperator((len(w), len(w)), matvec=product, dtype=np.float64)
-        forcing = min(0.1, monitor.trace[-1].violation)
-        direction, _ = scipy.sparse.linalg.cg(operator, -grad, rtol=forcing, maxiter=2 * len(w))
+        direction = _newton_direction(product, grad, min(0.1, monitor.trace[-1].violation))
         slope, step = float(grad @ direction), 1.0
         while True:
             new = w + step * direction
@@ -116,5 +115,27 @@ def newton(problem: Problem, w: Vector, monitor: Monitor) -> Vector:
             if new_objective <= objective + 1e-4 * step * slope + 1e-12 * abs(objective) or step < 1e-12:
                 break
             step /= 2
+        if not np.isfinite(new_objective):
+            break
         w, objective, grad = new, new_objective, new_grad
     return w
+
+
+def _newton_direction(product: Callable[[Vector], Vector], grad: Vector, forcing: float) -> Vector:
+    """−H⁻¹·grad by conjugate gradients, to a share ``forcing`` of grad; where H is flat, what they found until then."""
+    direction, residual = np.zeros_like(grad), -grad
+    p, square, steepest = residual.copy(), float(grad @ grad), 0.0
+    enough = forcing**2 * square
+    for _ in range(2 * len(grad)):
+        if square <= enough:
+            break
+        Hp = product(p)
+        bend, length = float(p @ Hp), float(p @ p)
+        steepest = max(steepest, bend / length)
+        if bend <= FLAT * steepest * length:
+            break
+        direction += square / bend * p
+        residual -= square / bend * Hp
+        square, last = float(residual @ residual), square
+        p = residual + square / last * p
+    return direction if direction.any() else -grad
