@@ -25,6 +25,7 @@ from spinney.formats import DOCUMENTS
 if TYPE_CHECKING:
     from spinney.corpus import Document, ReadReport, Tree
 
+_ON_LINES = ("csv", "tsv", "jsonl")  # formats whose documents are known by their lines
 _START = 1 << 20  # bytes in which the first line of a file is looked for
 _DOCUMENTS = 1000  # worked on at a time
 _LETTERS = 10_000_000  # the same, where documents are long
@@ -211,9 +212,12 @@ def _texts(path: Any, format: str, how: InputOptions, need_labels: bool) -> Inpu
     if not need_labels or all(full):
         return read
     if how.on_error == "raise":
+        id = read.ids[full.index(False)]
+        line = int(id) if format in _ON_LINES else None
         raise InputError(
-            f"document {read.ids[full.index(False)]} is empty",
+            f"document {id} is empty" if line is None else "the text is empty",
             path=name_of(path),
+            line=line,
             remedy="remove it, or skip such documents with on_error='skip'",
         )
     return replace(read.only(full), skipped=skipped + full.count(False))

@@ -58,7 +58,7 @@ def shown(value: object) -> Html:
     >>> shown(1234567), shown(0.123456789), shown(Share(0.125)), shown(True), shown(None)
     ('1,234,567', '0.1235', '12.50%', 'yes', '–')
     """
-    if value is None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return Html("–")
     if isinstance(value, bool):
         return Html("yes" if value else "no")

@@ -278,6 +278,8 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, float) and math.isnan(value):
+        return "–"
     if isinstance(value, Share):
         return f"{value:.2%}"
     if isinstance(value, float):

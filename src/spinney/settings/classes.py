@@ -144,7 +144,7 @@ class HiddenMarkovSettings(Settings):
         float,
         AtLeast(0),
         Below(1),
-        "Weight of the uniform distribution in each.",
+        "Share of the uniform distribution in each distribution that is learned.",
     ] = 1e-5
     backoff: Annotated[
         float, AtLeast(0), AMOUNT, SeldomNeeded, "With typed: weight of the matrix shared by all relations."
@@ -189,12 +189,14 @@ class Hidden(HiddenMarkovSettings, Words, Spread):
     init: Annotated[
         Literal["brown", "exchange", "random", "uniform", "split"] | str | Any,
         File,
-        "Initial classes: a method, a file of classes, or a model; uniform is the random start of the thesis.",
+        "Initial classes: a method, a file of classes, or a model; uniform draws at random, as in Grave 2014.",
     ] = "brown"
     root: Annotated[bool | None, "Brown, exchange: count the start of a sentence as a word."] = None
     refine: Annotated[int, AtLeast(0), ROUNDS, "Brown: passes of the exchange algorithm at the end."] = 0
     variant: Annotated[Variant, "Exchange: which class bigrams the objective counts."] = "two-sided"
-    typed: Annotated[int, AtLeast(0), COUNT, "In trees: a matrix for each of this many relations."] = 0
+    typed: Annotated[
+        int, AtLeast(0), COUNT, "In trees: how many relations have a transition matrix of their own."
+    ] = 0
     relation_groups: Annotated[
         str | Any | None,
         File,

@@ -138,7 +138,8 @@ class _Moments(_Nodes):
         float | None,
         AtLeast(0),
         AMOUNT,
-        "C: a rule seen n times has the weight √n/(C+√n) (default: 10, or chosen on dev; clustering: 3).",
+        "C: the moment of a rule seen n times has the weight √n/(C+√n), those of lower order the rest "
+        "(default: 10, or chosen on dev; clustering: 3).",
     ] = None
     word_smoothing: Annotated[
         float | None,
