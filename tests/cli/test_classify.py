@@ -205,7 +205,7 @@ def test_mistakes_get_one_line(spinney, table, folder, model, tmp_path):
     _refused(fit(tmp_path / "nowhere.csv"), "nowhere.csv")
     _refused(fit(file("empty.csv", "")), "empty.csv", "empty")
     _refused(fit(file("header.csv", "text,label\n")), "header.csv", "no documents")
-    _refused(fit(file("hole.csv", "text,label\na,x\n,y\n")), "hole.csv", "empty", "on_error")
+    _refused(fit(file("hole.csv", "text,label\na,x\n,y\n")), "hole.csv:3", "empty", "--on-error")
     _refused(fit(file("one.csv", "text,label\nsome words,x\nmore words,x\n")), "one class")
     _refused(fit(file("ragged.csv", "text,label\na b,x\nc d,y,z\n")), "ragged.csv:3")
     _refused(
@@ -251,7 +251,7 @@ def test_mistakes_with_models(spinney, table, model, folder, tmp_path):
     truncated = tmp_path / "half.spinney"
     truncated.write_bytes(model.read_bytes()[:100])
     _refused(spinney("classify", "inspect", truncated), "half.spinney")
-    _refused(spinney("classify", "eval", model, folder), "never seen", "on_error")
+    _refused(spinney("classify", "eval", model, folder), "never seen", "--on-error")
     (tmp_path / "d.svm").write_text("1 1:2\n")
     _refused(spinney("classify", "apply", model, tmp_path / "d.svm"), "d.svm", "text")
 

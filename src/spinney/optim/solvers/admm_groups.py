@@ -253,7 +253,7 @@ def _look(
             break
     least = min(one.objective for one in judged)
     # Where the objective is far higher, a small violation says nothing: that of no weights at all is never large.
-    near = [one for one in judged if one.objective <= least + FAR * abs(least)]
+    near = [one for one in judged if one.objective <= least + FAR * abs(least)] or judged
     best = min(near, key=lambda one: largest(one.residual))
     if residuals.last and len(found) == 2 and largest(best.residual) > monitor.absolute_tol:
         best = judged[-1]  # the algorithm of the thesis answers with its last w
