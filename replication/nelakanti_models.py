@@ -26,7 +26,7 @@ NAMES: Final = {"l2": "ℓ2²", "l1": "ℓ1", "tree-l2": "ℓT2", "tree-linf": "
 
 TOLERANCE: Final = 1e-4  # of every fit that a table shows
 LIMIT: Final = 3_000  # iterations: of two minutes; where a fit needs more, the tables tell how far it came
-_WIDER: Final = 1.5  # by how much the grid of λ goes on where the best is at its edge
+WIDER: Final = 1.5  # by how much the grid of λ goes on where the best is at its edge
 
 
 def perplexity(model: LanguageModel, text: Any) -> float:
@@ -61,9 +61,9 @@ def tuned(setting: Setting, corpus: str, penalty: str, weighted: bool) -> tuple[
                 known[point] = perplexity(fitted(data, penalty, ORDER, *point, tol=1e-3), data.held_out)
         best = min(known, key=lambda point: known[point])
         if best[0] == min(lams):
-            lams = [best[0] / _WIDER, *lams]
+            lams = [best[0] / WIDER, *lams]
         elif best[0] == max(lams):
-            lams = [*lams, best[0] * _WIDER]
+            lams = [*lams, best[0] * WIDER]
         else:
             return best
 
