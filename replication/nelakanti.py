@@ -217,7 +217,7 @@ def laws(setting: Setting) -> str:
     return (
         "## Values of long contexts (section 3.5.4)\n\nPerplexity of 7-grams under ℓT2, the first subset of each "
         "corpus. In brackets α and λ: for each law α is chosen on held-out words, with the λ of the first table, and "
-        "then λ, of that one and its neighbours, and grids go on where the best is at their edge; fits of the choice end "
+        "then λ, of that one and its neighbours; grids go on where the best is at their edge; fits of the choice end "
         "at a violation of 1e-3.\n\n"
         + table(header, rows)
         + "\n\nThe thesis: values that fall exponentially are better than linear or logarithmic ones.\n"

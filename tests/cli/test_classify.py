@@ -251,7 +251,7 @@ def test_mistakes_with_models(spinney, table, model, folder, tmp_path):
     truncated = tmp_path / "half.spinney"
     truncated.write_bytes(model.read_bytes()[:100])
     _refused(spinney("classify", "inspect", truncated), "half.spinney")
-    _refused(spinney("classify", "eval", model, folder), "never seen", "--on-error")
+    _refused(spinney("classify", "eval", model, folder), "no label was seen in training", "it was trained on")
     (tmp_path / "d.svm").write_text("1 1:2\n")
     _refused(spinney("classify", "apply", model, tmp_path / "d.svm"), "d.svm", "text")
 
@@ -262,8 +262,26 @@ def test_skipping_what_is_bad(spinney, tmp_path, model):
     code, out, _ = spinney("classify", "eval", model, path, "--on-error", "skip", "--json")
     scores = json.loads(out)
     assert code == 0
-    assert scores["documents"] == 2
-    assert scores["skipped"] == 3
+    assert scores["documents"] == 3
+    assert scores["skipped"] == 2
+    assert scores["unseen_labels"] == ["unheard-of"]
+    assert scores["log_loss"] is None  # a label without a probability
+
+
+def test_labels_never_seen_are_errors(spinney, tmp_path, model):
+    path = tmp_path / "more.csv"
+    path.write_text("text,label\ngood fun,pos\ndull,neg\nwhat,unheard-of\n")
+    known = tmp_path / "known.csv"
+    known.write_text("text,label\ngood fun,pos\ndull,neg\n")
+    scores, right = (json.loads(spinney("classify", "eval", model, p, "--json")[1]) for p in (path, known))
+    assert scores["accuracy"] == pytest.approx(right["accuracy"] * 2 / 3)
+    assert (scores["unseen_labels"], right["unseen_labels"]) == (["unheard-of"], [])
+    code, out, _ = spinney("classify", "eval", model, path)
+    assert code == 0
+    assert "Never seen in training: unheard-of" in out
+    page = tmp_path / "page.html"
+    assert spinney("report", model, "--data", path, "-o", page)[0] == 0
+    assert "unheard-of" in page.read_text()
 
 
 def test_interrupting_saves_what_was_learnt(folder, tmp_path):

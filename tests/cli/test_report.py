@@ -117,7 +117,7 @@ def test_mistakes(refused, model, table, tmp_path):
     assert "was trained on text" in refused(model, "--data", svm, *out)
     unseen = tmp_path / "unseen.csv"
     unseen.write_text("text,label\ngood,other\n")
-    assert "label 'other' (1 documents) was never seen" in refused(model, "--data", unseen, *out)
+    assert "no label was seen in training, 'other' for one" in refused(model, "--data", unseen, *out)
     assert not (tmp_path / "page.html").exists()
 
 

@@ -18,6 +18,7 @@ from spinney.corpus.labelled import (
     input_batches,
     numbers,
     read_inputs,
+    refuse_strange,
     refuse_unseen,
     renaming,
 )
@@ -213,7 +214,7 @@ def _targets(read: Inputs, regression: bool, path: str | None) -> Any:
 
 
 def documents_for(model: Any, data: Any, s: Any, *, need_labels: bool) -> Inputs:
-    """Documents for a fitted model: text or numbers, as in training, and labels that it knows."""
+    """Documents for a fitted model: text or numbers, as in training. Labels it does not know are errors."""
     read = read_documents(data, reading(s, renamed_labels(model)), need_labels=need_labels)
     path = named(data)
     _check_kind(model, read, path)
@@ -221,7 +222,8 @@ def documents_for(model: Any, data: Any, s: Any, *, need_labels: bool) -> Inputs
         return read
     if model.is_classifier:
         read = replace(read, labels=[str(label) for label in read.labels or ()])
-        return refuse_unseen(read, model.outputs, path, s.on_error)
+        refuse_strange(read, model.outputs, path)
+        return read
     numbers(read, path)
     return read
 

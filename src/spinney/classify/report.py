@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -53,7 +54,7 @@ class Evidence:
 
 
 def evidence(model: TextModel, inputs: Any, ids: Sequence[str], labels: Sequence[str] | None) -> Evidence:
-    """Try a model on documents; labels must be among its classes (for a regressor: numbers).
+    """Try a model on documents; labels that are not among its classes are errors (for a regressor, labels are numbers).
 
     Examples
     --------
@@ -229,16 +230,13 @@ def _scores(model: TextModel, tried: Evidence) -> Section:
 
 def _confusions(outputs: Sequence[str], truth: Sequence[str], predicted: Sequence[str]) -> View:
     """A matrix or, for very many classes, the most frequent errors."""
-    place = {label: k for k, label in enumerate(outputs)}
-    counts = np.zeros((len(outputs), len(outputs)), np.int64)
-    np.add.at(counts, ([place[label] for label in truth], [place[label] for label in predicted]), 1)
     if len(outputs) <= _MATRIX:
         return replace(confusion_map(truth, predicted, outputs, of="class"), key="", title="Confusions")
-    np.fill_diagonal(counts, 0)
-    order = np.argsort(-counts, axis=None, kind="stable")[:_MATRIX]
-    pairs = [divmod(int(cell), len(outputs)) for cell in order if counts.flat[cell]]
-    rows = [[outputs[i], outputs[j], int(counts[i, j])] for i, j in pairs]
-    return Table("", "Confusions", ["true class", "predicted", "documents"], rows)
+    errors = Counter(pair for pair in zip(truth, predicted) if pair[0] != pair[1])
+    rows = [
+        [true, label, n] for (true, label), n in sorted(errors.items(), key=lambda row: (-row[1], row[0]))
+    ]
+    return Table("", "Confusions", ["true class", "predicted", "documents"], rows[:_MATRIX])
 
 
 def chosen_documents(tried: Evidence, outputs: Sequence[str], n: int) -> list[int]:
@@ -254,7 +252,11 @@ def chosen_documents(tried: Evidence, outputs: Sequence[str], n: int) -> list[in
     wrong: list[int] = []
     if tried.labels is not None and tried.proba is not None:
         errors = [i for i, label in enumerate(tried.labels) if label != tried.predicted[i]]
-        wrong = sorted(errors, key=lambda i: tried.proba[i, outputs.index(tried.labels[i])])[: n // 2]  # type: ignore[index]
+        place = {label: k for k, label in enumerate(outputs)}
+        chances = {
+            i: tried.proba[i, place[tried.labels[i]]] if tried.labels[i] in place else 0.0 for i in errors
+        }
+        wrong = sorted(errors, key=chances.__getitem__)[: n // 2]
     first = [i for i in range(len(tried.ids)) if i not in wrong][: n - len(wrong)]
     return sorted(wrong + first)
 

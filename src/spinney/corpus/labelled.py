@@ -6,7 +6,7 @@ import codecs
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -312,11 +312,31 @@ def _svmlight(path: str) -> Inputs:
     return Inputs(X, labels, [str(i + 1) for i in range(len(labels))], False)
 
 
-def refuse_unseen(read: Inputs, known: Sequence[str], path: str | None, on_error: str) -> Inputs:
-    """Labels that the model never saw cannot be right: an error, or skipped and counted."""
-    assert read.labels is not None
+def unseen_labels(labels: Iterable[str], known: Iterable[str]) -> Counter[str]:
+    """How often each label occurs that is not among the known ones.
+
+    Examples
+    --------
+    >>> unseen_labels(["a", "b", "b"], ["a"])
+    Counter({'b': 2})
+    """
     seen = set(known)
-    unseen = Counter(label for label in read.labels if label not in seen)
+    return Counter(label for label in labels if label not in seen)
+
+
+def refuse_strange(read: Inputs, known: Sequence[str], path: str | None) -> None:
+    """Documents none of which has a known label are not what the model is for."""
+    unseen = unseen_labels(read.labels or (), known)
+    if unseen and unseen.total() == len(read):
+        some = next(iter(unseen))
+        remedy = did_you_mean(some, known) or f"it was trained on {', '.join(map(repr, known[:3]))}"
+        remedy += "" if len(known) <= 3 else " and others"
+        raise InputError(f"no label was seen in training, {some!r} for one", path=path, remedy=remedy)
+
+
+def refuse_unseen(read: Inputs, known: Sequence[str], path: str | None, on_error: str) -> Inputs:
+    """Held-out labels that the training data do not have: an error, or skipped and counted."""
+    unseen = unseen_labels(read.labels or (), known)
     if not unseen:
         return read
     if on_error == "raise":
@@ -329,7 +349,7 @@ def refuse_unseen(read: Inputs, known: Sequence[str], path: str | None, on_error
         )
     if unseen.total() == len(read):
         raise InputError("no document has a label that was seen in training", path=path)
-    left = read.only([label in seen for label in read.labels])
+    left = read.only([label not in unseen for label in read.labels or ()])
     return replace(left, skipped=read.skipped + unseen.total())
 
 

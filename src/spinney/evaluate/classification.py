@@ -17,6 +17,8 @@ def classification_scores(
 ) -> dict[str, Any]:
     """Accuracy, macro-averaged F1, precision, recall and F1 of each class and, given probabilities, the mean log loss.
 
+    A true label that is not among the classes is an error, and has no probability: the log loss is None then.
+
     Examples
     --------
     >>> scores = classification_scores(["a", "a", "b", "b"], ["a", "b", "b", "b"])
@@ -41,8 +43,11 @@ def classification_scores(
     }
     if proba is not None:
         column = {label: k for k, label in enumerate(classes)}
-        rows = np.asarray(proba)[np.arange(len(truth_array)), [column[label] for label in truth]]
-        scores["log_loss"] = float(-np.mean(np.log(np.maximum(rows, 1e-300))))
+        places = [column.get(label) for label in truth]
+        scores["log_loss"] = None
+        if None not in places:
+            rows = np.asarray(proba)[np.arange(len(truth_array)), places]
+            scores["log_loss"] = float(-np.mean(np.log(np.maximum(rows, 1e-300))))
     return scores
 
 
