@@ -43,10 +43,9 @@ def classification_scores(
     }
     if proba is not None:
         column = {label: k for k, label in enumerate(classes)}
-        places = [column.get(label) for label in truth]
         scores["log_loss"] = None
-        if None not in places:
-            rows = np.asarray(proba)[np.arange(len(truth_array)), places]
+        if all(label in column for label in truth):
+            rows = np.asarray(proba)[np.arange(len(truth_array)), [column[label] for label in truth]]
             scores["log_loss"] = float(-np.mean(np.log(np.maximum(rows, 1e-300))))
     return scores
 
