@@ -2,8 +2,8 @@
 
     python replication/nelakanti.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
-Studies: subsets, starts, orders, laws, breakdown, examples, parameters, prox, union; of taxonomies synthetic, policies,
-splits, newsgroups, words. The data sets are looked for under SPINNEY_DATA. What they find is kept in
+Studies: subsets, starts, orders, laws, breakdown, stopped, examples, parameters, prox, union; of taxonomies synthetic,
+policies, splits, newsgroups, words. The data sets are looked for under SPINNEY_DATA. What they find is kept in
 ``results/nelakanti.md``, study by study.
 """
 
@@ -217,11 +217,14 @@ def laws(setting: Setting) -> str:
     return (
         "## Values of long contexts (section 3.5.4)\n\nPerplexity of 7-grams under ℓT2, the first subset of each "
         "corpus. In brackets α and λ: for each law α is chosen on held-out words, with the λ of the first table, and "
-        "then λ, of that one and its neighbours; grids go on where the best is at their edge; fits of the choice end "
-        "at a violation of 1e-3.\n\n"
+        f"then λ, of that one and its neighbours; grids go on where the best is at their edge; fits of the choice end "
+        f"after {_TO_CHOOSE} iterations.\n\n"
         + table(header, rows)
         + "\n\nThe thesis: values that fall exponentially are better than linear or logarithmic ones.\n"
     )
+
+
+_TO_CHOOSE = 500  # iterations: the objective is then within about 1e-4 of its optimum
 
 
 def _of_law(setting: Setting, corpus: str, law: str | None) -> tuple[float, float, float, float]:
@@ -238,14 +241,14 @@ def _best_of_law(
 ) -> tuple[LanguageModel, float, float]:
     """The model of a law, with the λ and the α that were chosen on held-out words."""
 
-    def model(point: tuple[float, float], tol: float) -> LanguageModel:
+    def model(point: tuple[float, float], max_iter: int) -> LanguageModel:
         how: dict[str, Any] = {"penalty": "tree-l2", "lam": point[0], "alpha": point[1], "law": law}
-        return fit_loglinear(part.train, ORDER, **how, tol=tol, max_iter=LIMIT)
+        return fit_loglinear(part.train, ORDER, **how, tol=TOLERANCE, max_iter=max_iter)
 
     known: dict[tuple[float, float], float] = {}
 
     def best_with(*points: tuple[float, float]) -> tuple[float, float]:
-        known.update((point, perplexity(model(point, 1e-3), part.held_out)) for point in points)
+        known.update((point, perplexity(model(point, _TO_CHOOSE), part.held_out)) for point in points)
         return min(known, key=lambda point: known[point])
 
     alpha = best_with(*((lam, alpha) for alpha in alphas))[1]
@@ -254,7 +257,7 @@ def _best_of_law(
     best = best_with((0.7 * lam, alpha), (1.5 * lam, alpha))
     while best[0] in (min(lam for lam, _ in known), max(lam for lam, _ in known)):
         best = best_with((best[0] * (WIDER if best[0] > lam else 1 / WIDER), alpha))
-    return model(best, TOLERANCE), *best
+    return model(best, LIMIT), *best
 
 
 def breakdown(setting: Setting) -> str:
@@ -295,6 +298,37 @@ def breakdown(setting: Setting) -> str:
         + table(["seen in training", "words", *losses], rows(by_count))
         + "\n\nThe thesis (its Table 3.1 and figures): all penalised models beat Kneser-Ney where contexts are short; "
         "where they are long wℓ1 and wℓ2² fall behind, and wℓT2 stays near.\n"
+    )
+
+
+def stopped(setting: Setting) -> str:
+    """What orders of models are worth that come of fits stopped early: weighted features, from zero."""
+    del setting
+    corpus, i = "brown", 0
+    part = parts(corpus)[i]
+    stream = stream_of(part.test)
+    scored = stream.ids[stream.events] != len(part.test.vocabulary)
+    base = kneser_ney(corpus, i)
+    depths = np.minimum(base.match_depths(stream)[scored], 4)
+
+    def row(name: str, model: LanguageModel, objective: str = "–") -> list[object]:
+        loss = -model.event_logprobs(stream)[scored]
+        by_depth = [f"{loss[depths == k].mean():.3f}" for k in range(1, 5)]
+        return [name, objective, perplexity(model, part.test), *by_depth]
+
+    rows = [row("KN", base)]
+    for iterations in (40, 80, 150):
+        for penalty, (lam, alpha) in THESIS.items():
+            model = fitted(part, penalty, ORDER, 1e5 * lam, alpha, start="zero", tol=0.0, max_iter=iterations)
+            name = f"w{NAMES[penalty]}, {iterations} iterations"
+            rows.append(row(name, model, f"{model.facts['objective']:,.0f}"))
+    header = ["model", "objective", "perplexity", "1", "2", "3", "4 or more"]
+    return (
+        "## Fits that are stopped early\n\nThe first subset of Brown, 7-grams, weighted features, the thesis's λ and "
+        "α, from zero. The last four columns: mean −log P (nats) of the test words by the longest context seen.\n\n"
+        + table(header, rows)
+        + "\n\nThe thesis: wℓ1 is behind Kneser-Ney at every order; where contexts are long, wℓ1 and wℓ2² fall far "
+        "behind it, and wℓT2 stays near. At the optimum (“Where the gain is”) all are ahead of it.\n"
     )
 
 
@@ -436,6 +470,7 @@ STUDIES: dict[str, Callable[[Setting], str]] = {
     "orders": orders,
     "laws": laws,
     "breakdown": breakdown,
+    "stopped": stopped,
     "examples": examples,
     "parameters": parameters,
     "prox": prox,
