@@ -2,8 +2,9 @@
 
     python replication/yogatama_embed.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
-Studies: vectors, others, sparsity, matched, trees, stochastic, times, meanings. The data sets are looked for under
-SPINNEY_DATA. What they find is kept in ``results/yogatama_embed.md``, study by study.
+Studies: vectors, large, others, sparsity, matched, trees, stochastic, times, meanings. The data sets are looked for
+under SPINNEY_DATA. What they find is kept in ``results/yogatama_embed.md``, study by study. The large vectors take two
+hours, most of them in gensim, which a quick run leaves out.
 """
 
 from __future__ import annotations
@@ -72,11 +73,6 @@ DIFFERENCES = """\
 """
 
 
-def sizes(setting: Setting) -> tuple[int, ...]:
-    """Dimensions of vectors."""
-    return (52,) if setting.quick else (52, 520)
-
-
 def rounds(setting: Setting) -> int:
     """Of dictionary learning."""
     return 1 if setting.quick else 3
@@ -109,13 +105,31 @@ def stochastic_best(setting: Setting, M: int) -> Learnt:
 
 
 def vectors(setting: Setting) -> str:
-    """Methods side by side (the thesis's main table)."""
+    """Methods side by side (the thesis's main table), M = 52."""
+    return _compared(setting, 52, "Word vectors") + _starts(setting)
+
+
+def large(setting: Setting) -> str:
+    """The same with M = 520, where codes are less dense; what each method takes."""
+    if setting.quick:
+        return "## Large word vectors\n\nA quick run leaves them out.\n"
+    shares = {
+        name: forest(setting, shape=shape, M=520).nonzero for name, shape in ((FOREST, "4, 2"), (SC, "lasso"))
+    }
+    told = " and ".join(f"{100 * share:.0f} % ({name})" for name, share in shares.items())
+    report = _compared(setting, 520, "Large word vectors")
+    report += f"\nNumbers that are not zero: {told}; the thesis has {PUBLISHED_NONZERO[520]} % (FOREST).\n"
+    return report + "\nTo learn:\n\n" + _times(setting, 520)
+
+
+def _compared(setting: Setting, M: int, title: str) -> str:
+    """All methods of a size beside the thesis's, intervals of their differences, and what follows."""
     text, X = material(setting).text, material(setting).X
     scores = principal(setting, 52, "thesis").scores
     pairs = int(np.isin(scores.cosines[:, 0], TEN_SETS).sum())
     syntactic, semantic = scores.google.syntactic.known, scores.google.semantic.known
     note = (
-        f"{text.n_tokens / 1e6:.1f} M tokens of IMDB film reviews, lower case, numbers as #number#, all but "
+        f"M = {M}. {text.n_tokens / 1e6:.1f} M tokens of IMDB film reviews, lower case, numbers as #number#, all but "
         f"{len(text.vocabulary) - 1:,} words as #rare#; signed PMI over five words on either side, {X.nnz:,} entries. "
         f"λ = {LAM} as in the thesis, for SC too: for both at equal sparsity see below. Similarity: Spearman's "
         "coefficient of cosines, mean of the thesis's ten sets, "
@@ -126,21 +140,13 @@ def vectors(setting: Setting) -> str:
         "only. SG and CBOW: gensim, 5 epochs, 5 negatives. “thesis” is what the thesis has on its own text."
     )
     if setting.quick:
-        note += (
-            " Quick: a sixth of the text, 10,000 words, M = 52, one round of dictionary learning for three."
-        )
+        note += " Quick: a sixth of the text, 10,000 words, one round of dictionary learning for three."
     header = ["method", "mean ρ", "pooled ρ", "thesis"]
     header += [cell for name in SCORES[1:] for cell in (name, "thesis")]
-    report = ""
-    for M in sizes(setting):
-        results = rows_of_table(setting, M)
-        rows = [_beside(name, one, PUBLISHED[M].get(name)) for name, one in results.items()]
-        if not report:
-            report = section("Word vectors", note, header, rows)
-        else:
-            report += f"\nM = {M}:\n\n{table(header, rows)}"
-        report += _differences(setting, M, results) + verdict(_claims(results, M))
-    return report + _starts(setting)
+    results = rows_of_table(setting, M)
+    rows = [_beside(name, one, PUBLISHED[M].get(name)) for name, one in results.items()]
+    report = section(title, note, header, rows)
+    return report + _differences(setting, M, results) + verdict(_claims(results, M))
 
 
 def _starts(setting: Setting) -> str:
@@ -256,9 +262,6 @@ def sparsity(setting: Setting) -> str:
     header = ["", "non-zero %", "roots", "children", "leaves", "frequent words", "rare words", *SCORES]
     report = section("Sparsity and λ", note, header, rows)
     report += f"\nBetween the rows, the thesis's share is that of λ ≈ {at:.2g} (forest).\n"
-    for M in sizes(setting)[1:]:
-        report += f"\nM = {M}, λ = {LAM}: {100 * forest(setting, M=M).nonzero:.0f} % (forest), "
-        report += f"{100 * forest(setting, shape='lasso', M=M).nonzero:.0f} % (lasso).\n"
     best = max(lams, key=lambda lam: forest(setting, lam).similarity)
     claims = [
         ("lasso codes are sparser than the forest's at λ = 0.1", shares["lasso", LAM] < shares["4, 2", LAM]),
@@ -407,27 +410,15 @@ def _parts(setting: Setting) -> str:
 
 def times(setting: Setting) -> str:
     """Seconds to learn (the thesis's table of training times)."""
-    text, counting = material(setting).text, material(setting).seconds
-    published = {
-        52: {SG: "1.5 h, 16 cores", FOREST: "2.5 h, 640 cores"},
-        520: {SG: "5 h, 16 cores", FOREST: "20 h, 640 cores"},
-    }
+    counting = material(setting).seconds
     note = (
-        f"Learning alone, without reading; counting and PMI, {counting:.1f} s, come before all but gensim's. The "
-        "thesis: 370 M tokens (its 640 cores only for the last solution of all codes; learning D took less than 2 h), "
+        f"M = 52. Learning alone, without reading; counting and PMI, {counting:.1f} s, come before all but gensim's. "
+        "The thesis: 370 M tokens (its 640 cores only for the last solution of all codes; learning D took less than 2 h), "
         "and for Algorithm B, 6.8 G tokens and M = 260, 4 h on 16 cores (SG 6.5 h, GloVe 4 h). Gensim has one thread, "
         "the others all. The machine had other work to do: seconds of processors, which are not so much in doubt, "
         "stand beside those of the clock."
     )
-    rows: list[list[object]] = []
-    for M in sizes(setting):
-        for name, one in rows_of_table(setting, M).items():
-            if one is not None:
-                speed = f"{text.n_tokens / one.of_processors:,.0f}"
-                cost = [f"{one.seconds:.1f}", f"{one.of_processors:.1f}", speed]
-                rows.append([f"{name}, M = {M}", *cost, published[M].get(name)])
-    header = ["method", "s", "s of processors", "tokens a second of a processor", "thesis (370 M tokens)"]
-    report = section("Training time", note, header, rows)
+    report = f"## Training time\n\n{note}\n\n{_times(setting, 52)}"
     sg, system = word2vec(setting, 52, True, 5), forest(setting)
     if sg is None:
         return report
@@ -436,8 +427,25 @@ def times(setting: Setting) -> str:
     )
 
 
+def _times(setting: Setting, M: int) -> str:
+    published = {
+        52: {SG: "1.5 h, 16 cores", FOREST: "2.5 h, 640 cores"},
+        520: {SG: "5 h, 16 cores", FOREST: "20 h, 640 cores"},
+    }
+    rows: list[list[object]] = []
+    for name, one in rows_of_table(setting, M).items():
+        if one is not None:
+            speed = f"{material(setting).text.n_tokens / one.of_processors:,.0f}"
+            cost = [f"{one.seconds:.1f}", f"{one.of_processors:.1f}", speed]
+            rows.append([f"{name}, M = {M}", *cost, published[M].get(name)])
+    return table(
+        ["method", "s", "s of processors", "tokens a second of a processor", "thesis (370 M tokens)"], rows
+    )
+
+
 STUDIES: dict[str, Callable[[Setting], str]] = {
     "vectors": vectors,
+    "large": large,
     "others": lambda setting: others(setting, FOREST, compared(setting), PUBLISHED[52], rounds(setting)),
     "sparsity": sparsity,
     "matched": matched,
