@@ -413,9 +413,10 @@ def times(setting: Setting) -> str:
     counting = material(setting).seconds
     note = (
         f"M = 52. Learning alone, without reading; counting and PMI, {counting:.1f} s, come before all but gensim's. "
-        "The thesis: 370 M tokens (its 640 cores only for the last solution of all codes; learning D took less than 2 h), "
-        "and for Algorithm B, 6.8 G tokens and M = 260, 4 h on 16 cores (SG 6.5 h, GloVe 4 h). Gensim has one thread, "
-        "the others all. The machine had other work to do: seconds of processors, which are not so much in doubt, "
+        "The thesis: 370 M tokens (its 640 cores only for the last solution of all codes; learning D took less than "
+        "2 h), and for Algorithm B, 6.8 G tokens and M = 260, 4 h on 16 cores (SG 6.5 h, GloVe 4 h). Gensim has one "
+        "thread, the others all. The machine had other work to do: seconds of processors, which are not so much in "
+        "doubt, "
         "stand beside those of the clock."
     )
     report = f"## Training time\n\n{note}\n\n{_times(setting, 52)}"

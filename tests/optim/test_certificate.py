@@ -21,6 +21,7 @@ from spinney.optim import (
     SquaredLoss,
     TraceLasso,
     TreeL2,
+    TreeLinf,
     solve,
 )
 from spinney.optim.certificate import fitted_bound, lower_bound
@@ -50,6 +51,8 @@ def make_penalties(rng, lam, n):
         GroupL2(lam, Groups.from_labels(np.arange(n) // 3)),
         GroupL2(lam, Groups.from_labels(np.arange(n) // 3), l1=0.1, l2=0.2),
         TreeL2(lam, (np.arange(n) - 1) // 2),
+        NonNegative(TreeL2(lam, (np.arange(n) - 1) // 2)),
+        TreeLinf(lam, (np.arange(n) - 1) // 2),
         OverlappingGroups(lam, Groups.from_lists(lists, n), l1=0.05),
         Nuclear(lam, (n // 2, 2)),
         TraceLasso(lam, rng.standard_normal((5, n))),
@@ -88,6 +91,32 @@ def test_the_bound_closes_at_the_optimum(kind):
         found = solve(loss, penalty, tol=1e-8, max_iter=20_000)
         assert found.converged, penalty.describe()
         assert found.gap <= 1e-8, penalty.describe()
+
+
+@given(st.integers(0, 10**6), st.floats(0.05, 5.0), st.floats(-3.0, 3.0))
+@settings(max_examples=60, deadline=None)
+def test_the_gauge_is_the_share_at_which_zero_is_optimal(seed, lam, size):
+    """By the prox, which is 0 exactly where w = 0 is optimal: at x/D, and not at what is clearly more of x."""
+    rng = np.random.default_rng(seed)
+    for penalty in make_penalties(rng, lam, P):
+        if penalty.ridge == lam or isinstance(penalty, TraceLasso | OverlappingGroups):
+            continue  # these have bounds of their own
+        x = 10.0**size * rng.standard_normal(P) * (rng.random(P) < 0.7)
+        D = penalty.gauge(x)
+        assert D >= 1.0
+        for share, optimal in ((1 / D, True), (1 / (1 + 0.9 * (D - 1)), D <= 1 + 1e-6)):
+            moved = share * x
+            penalty.prox(moved, 1.0)
+            assert np.allclose(moved, 0.0, atol=1e-9 * np.abs(x).max(initial=0.0)) == optimal, (
+                penalty.describe()
+            )
+
+
+def test_weights_without_a_penalty_have_no_gauge():
+    penalty = TreeL2(1.0, [-1, 0, -1], weights=[0.0, 1.0, 2.0])
+    assert penalty.gauge(np.array([1.0, 0.0, 0.0])) == np.inf
+    assert penalty.gauge(np.array([0.0, 3.0, 1.0])) == pytest.approx(3.0)
+    assert TreeL2(1.0, [-1], [0, -1]).gauge(np.array([0.5, 0.1])) == np.inf
 
 
 @pytest.mark.parametrize("lam", [1e-3, 0.1, 10.0])

@@ -22,6 +22,8 @@ from spinney.views import Facts, Series, Views, notebook_html
 
 Vector = NDArray[np.float64]
 
+_HOPELESS = 1e12  # a gradient shrunk by more leaves no bound worth having: some weight has no penalty
+
 
 @runtime_checkable
 class Loss(Protocol):
@@ -211,25 +213,42 @@ class Penalty:
         """A lower bound on ``max_s s·rest − (λΩ)*(−s·grad)``, 0 ≤ s ≤ 1; −∞ where none is known.
 
         With ``rest`` = L(w) − grad·w it bounds the optimum from below (:mod:`spinney.optim.certificate`). This one
-        shrinks the gradient until 0 is optimal for it, where the conjugate is 0. ``residual`` is that of the point.
+        shrinks the gradient by its :meth:`gauge`, until 0 is optimal for it and the conjugate is 0. ``residual`` is
+        that of the point.
         """
         if not self.convex:
             return -np.inf
-        shrink, x = 1.0, -grad
-        for _ in range(20):
-            # x − prox(x) is the nearest point for which 0 is optimal; so x shrinks until it is no longer than that.
-            moved = x.copy()
-            self.prox(moved, 1.0)
-            outside = np.flatnonzero(moved)
-            if not outside.size:
-                return max(0.0, shrink * rest)
-            moved = moved[outside] * (1.0 + self.ridge)
-            share = (1.0 - 1e-13) * float(np.min(1.0 - moved / x[outside]))
-            if not 0.0 < share < 1.0:
-                return -np.inf
-            shrink *= share
-            x *= share
-        return -np.inf
+        outside = self.gauge(-grad)
+        return max(0.0, rest / max(outside, 1.0)) if np.isfinite(outside) else -np.inf
+
+    def gauge(self, x: Vector) -> float:
+        """A number D ≥ 1 for which w = 0 is optimal at x/D, ``x`` being minus the gradient; infinite if none is known.
+
+        Where the prox of x/D is not 0, D is too small. A share of x that is nowhere longer than x/D − prox(x/D), the
+        nearest point for which w = 0 is optimal, is then the next to be tried, and the rest is bisection, until D − 1
+        is known to a twentieth.
+        """
+        above, below, D = np.inf, 1.0, 1.0
+        for _ in range(60):
+            shrunk = x / D
+            beyond = shrunk.copy()
+            self.prox(beyond, 1.0)
+            if beyond.any():
+                below = D
+            else:
+                above = D
+            if above - 1.0 <= 1.05 * (below - 1.0) or above <= 1.0 + 1e-12 or below > _HOPELESS:
+                break
+            if np.isinf(above):
+                held = np.flatnonzero(shrunk)
+                share = (1.0 + self.ridge) * float(np.max(beyond[held] / shrunk[held], initial=0.0))
+                D /= 1.0 - share if 0.0 < share < 0.9 else 0.1
+                D *= 1.0 + 1e-12
+            elif below > 1.0:
+                D = 1.0 + float(np.sqrt((below - 1.0) * (above - 1.0)))
+            else:
+                D = 1.0 + 0.1 * (above - 1.0)
+        return above
 
     def with_lam(self, lam: float) -> Self:
         """The same penalty at another strength (other parameters, such as ``l2``, stay, unless they are tied to λ)."""

@@ -71,6 +71,10 @@ class NonNegative(Penalty):
     def residual(self, w: Vector, grad: Vector) -> Vector:
         return self.penalty.residual(w, np.where(w == 0, np.minimum(grad, 0.0), grad))
 
+    def gauge(self, x: Vector) -> float:
+        """That of the penalty, for what pushes upwards."""
+        return self.penalty.gauge(np.maximum(x, 0.0))
+
     def lambda_max(self, grad: Vector) -> float:
         """That of the penalty, for the gradients that push upwards."""
         return self.penalty.lambda_max(np.minimum(grad, 0.0))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from spinney.optim.base import Penalty, Vector, checked_strength
 from spinney.optim.penalties.elastic import checked_weights, for_kernels
 
 Index = NDArray[np.int32]
+_ROUNDING = 1e-12  # of a dual norm that Newton's method finds from below
 
 
 class NestedGroups(Protocol):
@@ -61,6 +63,22 @@ class Forest(Penalty):
             node_weights, copies = node_weights[order], copies[order]
         # Sorted: the caller's numbering of the nodes is not kept.
         self._parent, self._node, self._weights, self._copies = parents, nodes, node_weights, copies
+
+    def gauge(self, x: Vector) -> float:
+        """From the dual norm, which is known; infinite where a coordinate in no group has a gradient."""
+        covered = np.append(self._covered, False)[self._node]
+        if self.lam == 0.0 or np.any(x[~covered] != 0.0):
+            return np.inf
+        return max(1.0, (1.0 + _ROUNDING) * self.lambda_max(x) / self.lam)
+
+    @cached_property
+    def _covered(self) -> NDArray[np.bool_]:
+        """Whether each node is in a group with a weight, its own or one above."""
+        from spinney.optim.penalties._kernels import sums_to_root
+
+        weight = self._weights.copy()
+        sums_to_root(weight, self._parent)
+        return weight > 0
 
     @property
     def takes_metric(self) -> bool:
