@@ -255,7 +255,7 @@ NELAKANTI = [
 WORKS = {
     "Grave": GRAVE,
     "Sokolovska": SOKOLOVSKA,
-    "spectral": SPECTRAL,
+    "Spectral": SPECTRAL,
     "Yogatama": YOGATAMA,
     "Nelakanti": NELAKANTI,
 }

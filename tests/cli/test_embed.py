@@ -586,3 +586,14 @@ def test_models_are_read_and_written_again(data, tmp_path, name):
     model = load_model(str(data / name))
     model.save(tmp_path / "again")
     assert repr(load_model(str(tmp_path / "again")).vectors()) == repr(model.vectors())
+
+
+def test_counts_read_as_text_are_told(tmp_path, spinney):
+    grams, sentences = tmp_path / "grams.txt", tmp_path / "text.txt"
+    grams.write_text("".join(f"a w{i % 7} w{i % 5}\t{i}\n" for i in range(1, 60)))
+    sentences.write_text("".join(f"a w{i % 7} w{i % 5} is {i % 3}\n" for i in range(1, 60)))
+    how = ("--dimensions", 2, "--min-count", 1, "--model", tmp_path / "model.spinney")
+    assert "grams.txt seems to hold n-grams" in (told := spinney("fit", grams, *how)[2])
+    assert "give --ngrams" in told
+    assert "seems to" not in spinney("fit", sentences, *how)[2]
+    assert "seems to" not in spinney("fit", grams, "--ngrams", "--window", 1, *how)[2]

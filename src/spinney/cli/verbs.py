@@ -33,8 +33,17 @@ from spinney.settings import (
     settings_of,
 )
 
-#: Remedies in messages of the library that name a parameter outside of braces.
-_REMEDY = re.compile(r"\b(raise|lower) (max_iter|lam|floor)\b|\bon_error='skip'")
+#: What messages of the library say of parameters outside of braces, and how they are given on the command line.
+_AS_FLAGS = [
+    (re.compile(said), given)
+    for said, given in (
+        (r"\b(raise|lower) max_iter\b", r"\1 --max-iter"),
+        (r"\b(raise|lower) (lam|floor)\b", r"\1 --\2"),
+        (r"\bon_error='skip'", "--on-error skip"),
+        (r"\bset ngrams=True", "give --ngrams"),
+        (r"\bsearch '(\w+)'", r"--tune \1"),
+    )
+]
 
 
 def as_flags(line: str) -> str:
@@ -45,11 +54,9 @@ def as_flags(line: str) -> str:
     >>> as_flags("stopped after 10 iterations: raise max_iter")
     'stopped after 10 iterations: raise --max-iter'
     """
-
-    def flag(found: re.Match[str]) -> str:
-        return f"{found[1]} --{found[2].replace('_', '-')}" if found[1] else "--on-error skip"
-
-    return _REMEDY.sub(flag, line)
+    for said, given in _AS_FLAGS:
+        line = said.sub(given, line)
+    return line
 
 
 @dataclass(frozen=True)

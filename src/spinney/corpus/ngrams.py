@@ -6,6 +6,7 @@ import os
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from spinney.errors import InputError
 EDGES = frozenset({"<S>", "</S>", "<s>", "</s>", "_START_", "_END_"})
 _REMEDY = "a line is: n-gram TAB count, or n-gram TAB year TAB count TAB volumes"
 _DIGITS = 18  # of a count: it fits 64 bits
+_LOOKED_AT = 100  # lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +119,24 @@ def read_ngrams(
         grams, np.frombuffer(counts, np.int64), numbering, place, report,
         {"min_count": min_count, "max_size": max_size, "unknown": unknown},
     )  # fmt: skip
+
+
+def looks_like_ngrams(path: FilePath, encoding: str = "utf-8") -> bool:
+    r"""Whether each of the first hundred lines of a file is an n-gram with its count.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "2gm.txt")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("a rose\t5\na thorn\t3\n")
+    >>> looks_like_ngrams(path)
+    True
+    """
+    lines = [
+        line for _, line in islice(read_lines(path, encoding, on_error="skip"), _LOOKED_AT) if line.strip()
+    ]
+    return bool(lines) and all(_count(line.split("\t")[1:]) is not None for line in lines)
 
 
 def _fitting(length: int, place: int, after: int, path: FilePath, line: int) -> int:

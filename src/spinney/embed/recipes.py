@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from spinney.cluster import spread
 from spinney.corpus import NgramCounts, ReadReport, TokenArrays, read_ngrams
+from spinney.corpus.ngrams import looks_like_ngrams
 from spinney.corpus.text import Reading, training_arrays, training_files, training_sources
 from spinney.embed.documents import document_words, learn_bags
 from spinney.embed.embedding import Embedding
@@ -19,6 +22,7 @@ from spinney.embed.spectral_hmm import SpectralHMM
 from spinney.embed.topics import MomentTopics
 from spinney.embed.views import neighbours as neighbour_views
 from spinney.errors import InputError, OptionError, SettingError, about
+from spinney.formats import guess_format
 from spinney.kinds import load_task
 from spinney.settings import Settings, choose, settings_of, settings_or
 from spinney.settings import embed as embed_settings
@@ -80,6 +84,7 @@ def _of_words(train: Any, s: Any, report: ReadReport) -> EmbedModel:
         model.fit(ngrams, reading=reading.facts())
         model.facts["unknown_share"] = report.unknown / max(report.tokens, 1)
         return model
+    _warn_of_ngrams(train, s)
     text = document_words(train, s, report) if getattr(s, "reset", "sentence") == "document" else train
     with training_arrays(text, s, reading, report) as arrays:
         _refuse_few_words(arrays)
@@ -101,6 +106,18 @@ def _ngrams(train: Any, s: Any, report: ReadReport) -> NgramCounts:
         files, lowercase=s.lowercase, min_count=s.min_count, max_size=s.max_words, unknown=s.unknown or None,
         encoding=s.encoding, on_error=s.on_error, report=report, place=before, after=after,
     )  # fmt: skip
+
+
+def _warn_of_ngrams(train: Any, s: Any) -> None:
+    """Say so when files of n-gram counts are read as text, in which counts are words."""
+    files = [file for file in training_sources(train) or () if isinstance(file, str) and os.path.isfile(file)]
+    lines = (file for file in files if guess_format(file) == "lines")
+    if wrong := next((file for file in lines if looks_like_ngrams(file, s.encoding)), None):
+        warnings.warn(
+            f"{wrong} seems to hold n-grams with their counts, but is read as text, so that the counts are words: "
+            "set ngrams=True",
+            stacklevel=3,
+        )
 
 
 def _own(s: Any, cls: type[Settings]) -> dict[str, Any]:

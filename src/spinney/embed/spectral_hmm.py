@@ -144,8 +144,10 @@ class SpectralHMM(EmbedModel):
             "seconds": time.perf_counter() - started,
             "reading": dict(reading or {}),
         }
-        if self.parameters_ is not None and self.parameters_.clipped is not None:
-            self.facts["clipped"] = self.parameters_.clipped
+        if self.parameters_ is not None:
+            self.facts["recovered_states"] = len(self.parameters_.start)
+            if self.parameters_.clipped is not None:
+                self.facts["clipped"] = self.parameters_.clipped
         return self
 
     def _learn(self, grams: Trigrams) -> None:

@@ -26,7 +26,7 @@ NAMES = {
     "sentences": "sentences", "ngrams": "lines of n-grams",
     "tokens": "tokens", "words": "words", "stop_words": "stop words left out",
     "contexts": "contexts", "pairs": "word-context pairs",
-    "dimensions": "dimensions", "states": "states", "topics": "topics",
+    "dimensions": "dimensions", "states": "states", "recovered_states": "states recovered", "topics": "topics",
     "parameters": "parameters",
     "clipped": "negative probabilities set to 0",
     "lam": "λ", "objective": "objective", "gap": "duality gap", "held_out_error": "error on held-out pairs",

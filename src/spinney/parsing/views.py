@@ -19,6 +19,7 @@ _NAMES = {
     "method": "method", "sentences": "sentences", "tokens": "tokens", "words": "different words", "tags": "tags",
     "labels": "labels of the grammar", "binary_rules": "binary rules", "unary_rules": "unary rules",
     "states": "states", "grammars": "grammars", "parameters": "parameters",
+    "iterations": "iterations of EM kept",
     "nonprojective": "trees that are not projective", "rerank": "trees to choose from", "seconds": "seconds",
     "tokens_per_second": "tokens per second", "chosen": "chosen on held-out trees",
     "dev_f1": "F1 on held-out trees", "dev_uas": "UAS on held-out trees",

@@ -296,4 +296,4 @@ class Composite(Penalty):
 
     def describe(self) -> str:
         inner = "∞" if self.q == np.inf else f"{self.q:g}"
-        return f"{self.name} ℓ{self.r:g}/ℓ{inner}, {len(self.groups.weights)} groups, λ = {self.lam:g}"
+        return f"{self.name} ℓ{self.r:g}/ℓ{inner}, {len(self.groups.weights):,} groups, λ = {self.lam:g}"

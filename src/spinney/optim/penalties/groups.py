@@ -162,7 +162,7 @@ class GroupL2(Penalty):
     def describe(self) -> str:
         name = f"sparse group, ℓ1 = {self.l1:g}" if self.l1 else self.name
         ridge = f", ℓ2 = {self.l2:g}" if self.l2 else ""
-        return f"{name}, {len(self.groups.weights)} groups, λ = {self.lam:g}{ridge}"
+        return f"{name}, {len(self.groups.weights):,} groups, λ = {self.lam:g}{ridge}"
 
 
 class GroupLinf(LinfForest):
@@ -189,4 +189,4 @@ class GroupLinf(LinfForest):
         super().__init__(lam, np.full(n_groups, -1), disjoint_labels(self.groups), self.groups.weights)
 
     def describe(self) -> str:
-        return f"{self.name}, {len(self.groups.weights)} groups, λ = {self.lam:g}"
+        return f"{self.name}, {len(self.groups.weights):,} groups, λ = {self.lam:g}"

@@ -133,4 +133,4 @@ class LatentGroups(Penalty):
         return float(np.max(norms / self.groups.weights, initial=0.0))
 
     def describe(self) -> str:
-        return f"{self.name}, {self.groups.weights.size} groups, λ = {self.lam:g}"
+        return f"{self.name}, {self.groups.weights.size:,} groups, λ = {self.lam:g}"

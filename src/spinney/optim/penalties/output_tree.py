@@ -69,7 +69,7 @@ class OutputTree(TreeL2):
         )
 
     def describe(self) -> str:
-        return f"{self.name}, {self._n_nodes} nodes for each of {self._n_features} features, λ = {self.lam:g}"
+        return f"{self.name}, {self._n_nodes:,} nodes for each of {self._n_features:,} features, λ = {self.lam:g}"
 
 
 def node_weights(parent: ArrayLike) -> Vector:

@@ -238,4 +238,4 @@ class OverlappingGroups(Penalty):
 
     def describe(self) -> str:
         more = "".join(f", {name} = {value:g}" for name, value in (("ℓ1", self.l1), ("ℓ2", self.l2)) if value)
-        return f"{self.name}, {self.groups.weights.size} groups, λ = {self.lam:g}{more}"
+        return f"{self.name}, {self.groups.weights.size:,} groups, λ = {self.lam:g}{more}"

@@ -103,7 +103,7 @@ class Forest(Penalty):
         return other.prox
 
     def describe(self) -> str:
-        return f"{self.name}, {self._parent.size} nodes, λ = {self.lam:g}"
+        return f"{self.name}, {self._parent.size:,} nodes, λ = {self.lam:g}"
 
 
 class TreeL2(Forest):
