@@ -592,12 +592,26 @@ def test_patience_goes_back_to_the_best_pass(tmp_path, monkeypatch, method, valu
     expected = model.seen[best - 1]
     assert np.array_equal(model.statistics_.omega, expected.omega)
     assert np.array_equal(model.statistics_.tau, expected.tau)
-    assert model.facts.get("best_pass") == (None if best == len(values) else best)
+    assert model.facts["best_pass"] == best
     assert model.facts["dev_log_likelihood"] == values[best - 1] / dev.n_tokens
     assert model.facts["log_likelihood"] == model.facts["trace"][best - 1]["log_likelihood"]
     kept = HiddenMarkov.load(tmp_path / "c.spinney")
     assert np.array_equal(kept.statistics_.omega, expected.omega)
     assert kept._best is None
+
+
+@pytest.mark.parametrize(("last", "kept"), [(9, True), (3.5, False)])
+def test_a_final_pass_that_harms_is_left_out(tmp_path, monkeypatch, last, kept):
+    text, values = drawn_text(), [1, 4, 3, 2, last]
+    how = {"passes": 6, "patience": 2, "threads": 1, "batch_tokens": 100}
+    dev = drawn_dev(text)
+    scripted_values(monkeypatch, values)
+    model = Scripted(3, **how).fit(text, dev=dev, checkpoint=tmp_path / "c.spinney")
+    assert model.facts["best_pass"] == 2
+    assert model.facts["dev_log_likelihood"] == (last if kept else 4) / dev.n_tokens
+    assert np.array_equal(model.statistics_.omega, model.seen[1].omega) is not kept
+    trace = model.facts["trace"]
+    assert (len(trace), model.facts["log_likelihood"]) == (5, trace[-1 if kept else 1]["log_likelihood"])
 
 
 @pytest.mark.parametrize("finish", [False, True])

@@ -122,13 +122,15 @@ class EMTraining:
     def _go_back(self) -> None:
         """After the passes: take what was best on held-out text, if that was not the last pass."""
         model, values = self.model, self._held_out_values()
-        if model._best is None or not values:
+        if not values:
             return
         back = len(values) - values.index(max(values))
         row = model.facts["trace"][-back]
+        model.facts["best_pass"] = row["pass"]
+        if model._best is None:
+            return
         with uninterrupted():
             model.statistics_, model._best, model._row = model._best, None, -back
-            model.facts["best_pass"] = row["pass"]
         log.info("going back to pass %d, the best on held-out text: %.4f", row["pass"], row["dev"])
 
     def _pass(self, last: bool = False) -> None:
@@ -151,20 +153,32 @@ class EMTraining:
         if self.held_out is not None:
             value = model._learner.log_likelihood(self.held_out, model._learner.laws(statistics))
             row["dev"] = value / self.held_out.arrays.n_tokens
+        harmful = last and self._harms(row)
         with uninterrupted():
-            model.statistics_, model._half = statistics, Half()
+            model._half = Half()
             model._done = model._done._replace(passes=done if last else done + 1, finished=last)
             model.facts["revived"] += found.revived
             model.facts["trace"].append(row)
-            model._row = -1
+            if harmful:
+                model._row -= 1  # one row further back
+            else:
+                model.statistics_, model._row = statistics, -1
             values = [] if last else self._held_out_values()
             if values and values.index(max(values)) == len(values) - 1:
                 model._best = None  # what there is now is better
         dev = f", held out {row['dev']:.4f}" if "dev" in row else ""
         told = name, row["log_likelihood"], dev, row["seconds"]
         log.info("%s: log-likelihood per token %.4f%s, %.1f s", *told)
+        if harmful:
+            log.info("the final pass is left out: held-out text is less likely after it")
         if self.checkpoint is not None and not last:
             model.save(self.checkpoint)
+
+    def _harms(self, row: dict[str, Any]) -> bool:
+        """Whether the final pass made held-out text less likely, where that is to choose between passes."""
+        if not self._held_out_values():
+            return False
+        return bool(row["dev"] < self.model.facts["trace"][self.model._row]["dev"])
 
     def _batch_pass(self, work: Task, last: bool) -> tuple[Statistics, Pass]:
         model = self.model
