@@ -39,8 +39,8 @@ SHAPES: dict[str, tuple[int, ...] | None] = {
     "lasso": (),
 }
 MIN_PAIR = 5
-#: All pairs, those seen MIN_PAIR times or more, or those with the most frequent contexts.
-Pairs = Literal["all", "often", "few"]
+#: All pairs, those seen MIN_PAIR times or more, those of positive PMI, or those with the most frequent contexts.
+Pairs = Literal["all", "often", "positive", "few"]
 _FEW_CONTEXTS = 500
 _QUICK_TOKENS, _QUICK_WORDS = 4_500_000, 10_000
 _NOT_IN_THESIS = ("SimVerb-3500", "VERB-143")
@@ -126,37 +126,36 @@ def _prepared(setting: Setting) -> Iterator[list[str]]:
 
 
 @cache
-def principal(setting: Setting, M: int, how: Literal["thesis", "library"]) -> Learnt:
+def principal(setting: Setting, M: int, how: Literal["thesis", "library"], which: Pairs = "all") -> Learnt:
     """Truncated SVD: U·s of signed PMI, or U·s^¼ of positive PMI with rows of length one."""
-    X = material(setting).X
 
     def learn() -> NDArray[Any]:
+        X = _matrix(setting, "positive" if how == "library" else which)
+        found = truncated_svd(X, M, random_state=setting.seed)
         if how == "thesis":
-            found = truncated_svd(X, M, random_state=setting.seed)
             return found.U * found.s
-        found = truncated_svd(X.maximum(0), M, random_state=setting.seed)
         rows = found.U * found.s**0.25
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
-    return tried(setting, f"svd-{how}-{M}", learn)
+    return tried(setting, f"svd-{how}-{M}" + ("" if which == "all" else f"-{which}"), learn)
 
 
 @cache
 def coded(
-    setting: Setting, M: int, lam: float, shape: str, rounds: int, often: bool = False, start: int = 0
+    setting: Setting, M: int, lam: float, shape: str, rounds: int, which: Pairs = "all", start: int = 0
 ) -> Learnt:
-    """Algorithm A: dictionary learning, with trees of some shape or ℓ1; of all pairs, or of those seen often."""
+    """Algorithm A: dictionary learning, with trees of some shape or ℓ1; of all pairs, or of some."""
 
-    name = f"codes-{shape}-{M}-{lam:.6g}-{rounds}-{'often' if often else 'all'}-{start}"
-    return tried(setting, name, lambda: _codes(setting, M, lam, shape, rounds, often, start))
+    name = f"codes-{shape}-{M}-{lam:.6g}-{rounds}-{which}-{start}"
+    return tried(setting, name, lambda: _codes(setting, M, lam, shape, rounds, which, start))
 
 
 def _codes(
-    setting: Setting, M: int, lam: float, shape: str, rounds: int, often: bool, start: int
+    setting: Setting, M: int, lam: float, shape: str, rounds: int, which: Pairs, start: int
 ) -> NDArray[Any]:
     options: dict[str, Any] = {"penalty": "lasso"} if shape == "lasso" else {"forest": parents(M, shape)}
     model = SparseCoding(M, lam=lam, rounds=rounds, random_state=setting.seed + start, **options)
-    return model.fit(_matrix(setting, "often" if often else "all")).codes_
+    return model.fit(_matrix(setting, which)).codes_
 
 
 @cache
@@ -194,6 +193,8 @@ def by_entries(
 def _matrix(setting: Setting, which: Pairs) -> Any:
     if which == "few":
         return material(setting).X[:, :_FEW_CONTEXTS]
+    if which == "positive":
+        return material(setting).X.maximum(0)
     return material(setting).X_often if which == "often" else material(setting).X
 
 
