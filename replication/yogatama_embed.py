@@ -3,8 +3,8 @@
     python replication/yogatama_embed.py [--quick] [--only NAME …] [--missing] [--seed S] [--cache DIR] [--out FILE]
 
 Studies: vectors, large, others, sparsity, matched, readings, trees, stochastic, times, meanings. The data sets are
-looked for under SPINNEY_DATA. What they find is kept in ``results/yogatama_embed.md``, study by study. The large vectors
-take two hours, most of them in gensim, which a quick run leaves out.
+looked for under SPINNEY_DATA. What they find is kept in ``results/yogatama_embed.md``, study by study. The study of
+large vectors takes two hours, most of them in gensim; a quick run leaves it out.
 """
 
 from __future__ import annotations
