@@ -117,6 +117,9 @@ def test_weights_without_a_penalty_have_no_gauge():
     assert penalty.gauge(np.array([1.0, 0.0, 0.0])) == np.inf
     assert penalty.gauge(np.array([0.0, 3.0, 1.0])) == pytest.approx(3.0)
     assert TreeL2(1.0, [-1], [0, -1]).gauge(np.array([0.5, 0.1])) == np.inf
+    assert TreeL2(1.0, [-1], [0, -1]).gauge(np.array([2.0, 1e-79])) == pytest.approx(
+        2.0
+    )  # fitted, but for rounding
 
 
 @pytest.mark.parametrize("lam", [1e-3, 0.1, 10.0])

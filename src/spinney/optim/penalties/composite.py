@@ -12,6 +12,7 @@ import scipy
 from spinney.errors import OptionError
 from spinney.optim.base import GroupArrays, Penalty, Vector, checked_strength
 from spinney.optim.penalties._splitting import gathered
+from spinney.optim.penalties.elastic import hardly_any
 from spinney.optim.penalties.groups import checked_groups, labels
 from spinney.optim.penalties.overlap import OverlappingGroups
 
@@ -243,7 +244,7 @@ class Composite(Penalty):
     def bound(self, rest: float, grad: Vector, residual: Vector) -> float:
         if not self.overlapping:
             return super().bound(rest, grad, residual)
-        if self.lam == 0.0 or np.any(residual[self._held_times == 0]):
+        if self.lam == 0.0 or not hardly_any(residual[self._held_times == 0], grad):
             return -np.inf
         # residual − grad is a subgradient, and thus in the dual ball of radius λ; so the dual norm of the residual
         # tells how far the gradient is outside. The multipliers know of a ball, too, whatever the weights are.

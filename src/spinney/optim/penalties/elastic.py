@@ -20,6 +20,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from spinney.errors import OptionError
 from spinney.optim.base import Penalty, Vector, checked_strength
 
+_ROUNDING = 1e-16
+
 
 def soft_threshold(x: Vector, threshold: float | Vector) -> Vector:
     """sign(x)·max(|x| − threshold, 0), element by element.
@@ -58,6 +60,17 @@ def checked_weights(weights: ArrayLike, n: int | None = None, what: str = "weigh
     if not (np.all(np.isfinite(checked)) and np.all(checked >= 0)):
         raise OptionError(f"{what} must be finite and ≥ 0")
     return checked
+
+
+def hardly_any(part: Vector, whole: Vector) -> bool:
+    """Whether what a part of a vector has cannot be told from the rounding of the whole.
+
+    Examples
+    --------
+    >>> hardly_any(np.array([1e-17, 0.0]), np.array([2.0, 1e-17, 0.0]))
+    True
+    """
+    return bool(np.max(np.abs(part), initial=0.0) <= _ROUNDING * np.max(np.abs(whole), initial=0.0))
 
 
 def ridge_bound(rest: float, square: float) -> float:

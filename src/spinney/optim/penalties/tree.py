@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spinney.errors import OptionError
 from spinney.optim.base import Penalty, Vector, checked_strength
-from spinney.optim.penalties.elastic import checked_weights, for_kernels
+from spinney.optim.penalties.elastic import checked_weights, for_kernels, hardly_any
 
 Index = NDArray[np.int32]
 _ROUNDING = 1e-12  # of a dual norm that Newton's method finds from below
@@ -67,7 +67,7 @@ class Forest(Penalty):
     def gauge(self, x: Vector) -> float:
         """From the dual norm, which is known; infinite where a coordinate in no group has a gradient."""
         covered = np.append(self._covered, False)[self._node]
-        if self.lam == 0.0 or np.any(x[~covered] != 0.0):
+        if self.lam == 0.0 or not hardly_any(x[~covered], x):
             return np.inf
         return max(1.0, (1.0 + _ROUNDING) * self.lambda_max(x) / self.lam)
 
