@@ -58,7 +58,7 @@ def test_labels_go_by_the_names_that_fit_gave_them(model, trees, facts, refused,
     named = tmp_path / "named.csv"
     named.write_text("text,label\na joy,pos\na bore,neg\n")
     assert facts("eval", model, named)["accuracy"] == 1.0
-    assert "(3 documents) was never seen" in refused("eval", model, trees, "--labels", "2=")
+    assert "no label was seen in training" in refused("eval", model, trees, "--labels", "2=")
     code, out, _ = spinney("apply", model, trees)
     assert code == 0
     assert [line.split("\t")[1] for line in out.splitlines()[:4]] == ["pos", "pos", "neg", "neg"]

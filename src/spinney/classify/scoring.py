@@ -15,7 +15,7 @@ from spinney.errors import InputError
 from spinney.evaluate import classification_scores, confusion_map, regression_scores
 from spinney.evaluate.calibration import answered_scores, confidence_scores, reliability, reliability_table
 from spinney.model import Applied
-from spinney.views import Extra, Facts, HeatMap, Note, Table, View
+from spinney.views import Facts, HeatMap, Note, Table, View
 
 UNANSWERED = "_"  # the label of a document on which the model abstains
 
@@ -91,13 +91,11 @@ def evaluated(model: TextModel, data: Any, s: Any) -> list[View]:
         bins = reliability(chances, right)
         views.append(reliability_table(bins, "reliability", "Documents by the probability of their label"))
     more = {"active": model.facts.get("active"), "skipped": read.skipped, "dropped": read.dropped}
-    views = score_views({**scores, **more}) + views
     if model.is_classifier:
-        unseen = sorted(unseen_labels(map(str, read.labels), model.outputs))
-        views.append(Extra("unseen_labels", "", unseen))
+        more["unseen_labels"] = unseen = sorted(unseen_labels(map(str, read.labels), model.outputs))
         if unseen:
             views.append(Note(f"Never seen in training: {', '.join(unseen)}"))
-    return views
+    return score_views({**scores, **more}) + views
 
 
 def _answers(model: TextModel, inputs: Any, labels: Sequence[Any]) -> tuple[list[float], list[bool]]:
