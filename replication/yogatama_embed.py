@@ -59,8 +59,8 @@ DIFFERENCES = """\
 ## What differs from the thesis, and why
 
 - The thesis learnt from 370 M tokens of news (180,834 words); film reviews are a fourteenth of that, a quick run an
-  eightieth, and know few capitals and currencies: most semantic questions whose words are known are of the family
-  section, the easy one. Compare orders within a column, not numbers with the thesis.
+  eightieth, and know few capitals and currencies: in a quick run most semantic questions whose words are known are of
+  the family section, the easy one. Compare orders within a column, not numbers with the thesis.
 - Of 7,125 pairs and 19,544 questions only those with known words count, as in the thesis, but it knew nearly all.
 - Sentence completion is left out: its data are not at hand. RNN and NCE are not run: their programs are not at hand
   either. GloVe, NNSE and hierarchical softmax have M = 52 only.
