@@ -246,7 +246,7 @@ NELAKANTI = [
         r"^smallest λ of a node \d"),
     Row(42, "tree over outputs",
         "spinney classify fit news.csv --penalty tree-output --class-tree spec --lam 0.3 --tol 0.0001 --model "
-        "outputs.spinney", r"^penalty tree of outputs, \d+ nodes for each of \d+ features"),
+        "outputs.spinney", r"^penalty tree of outputs, \d+ nodes for each of [\d,]+ features"),
     Row(43, "taxonomy of words",
         "spinney lm fit ptb-small.txt --method hierarchical --order 2 --tree taxonomy --tol 0.001 --model "
         "taxonomy.spinney", r"^tree [\d,]+ leaves, at most \d+ decisions"),
