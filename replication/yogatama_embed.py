@@ -29,6 +29,7 @@ from yogatama_learners import (
     material,
     parents,
     principal,
+    scaled,
     word2vec,
 )
 from yogatama_meanings import meanings
@@ -346,7 +347,36 @@ def readings(setting: Setting) -> str:
         f"negative values are 0; “seen {MIN_PAIR} times”: so are those of rarer pairs."
     )
     header = ["PMI", "non-zero %", *SCORES, "similarity, centred"]
-    return section("Other readings of PMI", note, header, rows) + verdict(claims)
+    return section("Other readings of PMI", note, header, rows) + verdict(claims) + _weights(setting)
+
+
+def _weights(setting: Setting) -> str:
+    """What dimensions weigh in a cosine, and what becomes of the two penalties when all weigh alike."""
+    level = levels(parents(52, "4, 2"))
+    rows: list[list[object]] = []
+    claims = []
+    for briefly, name in ((False, "to the end"), (True, "five passes")):
+        codes = {
+            shape: coded(setting, 52, LAM, shape, rounds(setting), briefly=briefly)
+            for shape in ("4, 2", "lasso")
+        }
+        alike = {shape: scaled(setting, one) for shape, one in codes.items()}
+        for shape, method in (("4, 2", FOREST), ("lasso", SC)):
+            squares = np.square(codes[shape].matrix, dtype=np.float64).sum(axis=0)
+            roots = squares[level == 0].sum() / squares.sum() if shape != "lasso" else None
+            cells = [None if roots is None else f"{100 * roots:.0f}", *_scores(codes[shape])]
+            rows.append([f"{method}, {name}", *cells, *_scores(alike[shape])])
+        for task in TASKS:
+            ahead = getattr(alike["4, 2"], task) > getattr(alike["lasso"], task)
+            claims.append((f"FOREST is ahead of SC, scaled, {name} ({task})", ahead))
+    what = (
+        "\nWhy FOREST is behind: the share of the squared numbers that lies in its four roots (8 % of the dimensions), "
+        "and the scores when each dimension is divided by its root mean square, so that roots do not outweigh the "
+        "others in cosines and means. “Five passes”: learning ends after five passes over the words, before the "
+        "dictionary has found the basis in which codes have the least norm.\n\n"
+    )
+    header = ["", "squares in roots %", *SCORES, *(f"{name}, scaled" for name in SCORES)]
+    return what + table(header, rows) + verdict(claims)
 
 
 def trees(setting: Setting) -> str:

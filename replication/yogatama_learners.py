@@ -142,20 +142,28 @@ def principal(setting: Setting, M: int, how: Literal["thesis", "library"], which
 
 @cache
 def coded(
-    setting: Setting, M: int, lam: float, shape: str, rounds: int, which: Pairs = "all", start: int = 0
+    setting: Setting,
+    M: int,
+    lam: float,
+    shape: str,
+    rounds: int,
+    which: Pairs = "all",
+    start: int = 0,
+    briefly: bool = False,
 ) -> Learnt:
-    """Algorithm A: dictionary learning, with trees of some shape or ℓ1; of all pairs, or of some."""
+    """Algorithm A: dictionary learning, with trees of some shape or ℓ1; of all pairs, or of some.
 
-    name = f"codes-{shape}-{M}-{lam:.6g}-{rounds}-{which}-{start}"
-    return tried(setting, name, lambda: _codes(setting, M, lam, shape, rounds, which, start))
+    Briefly, it ends after five passes over the words, before the dictionary has the basis of the least norm.
+    """
 
+    def learn() -> NDArray[Any]:
+        options: dict[str, Any] = {"penalty": "lasso"} if shape == "lasso" else {"forest": parents(M, shape)}
+        options |= {"rounds": 1, "span_passes": 0} if briefly else {"rounds": rounds}
+        model = SparseCoding(M, lam=lam, random_state=setting.seed + start, **options)
+        return model.fit(_matrix(setting, which)).codes_
 
-def _codes(
-    setting: Setting, M: int, lam: float, shape: str, rounds: int, which: Pairs, start: int
-) -> NDArray[Any]:
-    options: dict[str, Any] = {"penalty": "lasso"} if shape == "lasso" else {"forest": parents(M, shape)}
-    model = SparseCoding(M, lam=lam, rounds=rounds, random_state=setting.seed + start, **options)
-    return model.fit(_matrix(setting, which)).codes_
+    name = f"codes-{shape}-{M}-{lam:.6g}-{'brief' if briefly else rounds}-{which}-{start}"
+    return tried(setting, name, learn)
 
 
 @cache
@@ -273,6 +281,15 @@ def tried(setting: Setting, name: str, learn: Callable[[], NDArray[Any]]) -> Lea
     with np.load(path) as kept:
         matrix, costs = kept["matrix"], kept["costs"].tolist()
     return Learnt(matrix, scored(WordVectors(text.vocabulary.words, matrix, lowercase=True), tests), *costs)
+
+
+def scaled(setting: Setting, one: Learnt) -> Learnt:
+    """The same vectors where each dimension is divided by its root mean square, so that all weigh alike in cosines."""
+    text, tests = material(setting).text, material(setting).tests
+    size = np.sqrt(np.mean(np.square(one.matrix, dtype=np.float64), axis=0))
+    rows = (one.matrix / np.maximum(size, 1e-12)).astype(np.float32)
+    found = scored(WordVectors(text.vocabulary.words, rows, lowercase=True), tests)
+    return dataclasses.replace(one, matrix=rows, scores=found)
 
 
 def centred_similarity(setting: Setting, one: Learnt) -> float:

@@ -122,6 +122,17 @@ def test_a_given_strength_is_fitted_exactly():
         fit(data, lam=0.3, dev=0.2)
 
 
+@pytest.mark.filterwarnings("ignore:the model is empty")
+@pytest.mark.parametrize("penalty", ["overlap", None])
+def test_a_share_of_the_strength_that_empties_counts_what_is_tied_to_it(penalty):
+    data = reviews(60)
+    most, less = (
+        fit(data, groups="sentence", penalty=penalty, lam_ratio=share, max_iter=500).facts["active"]
+        for share in (1.0, 0.8)
+    )
+    assert most == 0 < less
+
+
 def test_held_out_documents_choose_along_the_same_path():
     model = fit(reviews(80), dev=reviews(40, seed=2))
     assert model.facts["choice"]["by"] == "on the held-out documents"

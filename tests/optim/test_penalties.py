@@ -17,6 +17,7 @@ import pytest
 from scipy import optimize
 
 from spinney.errors import OptionError
+from spinney.optim import SquaredLoss, lambda_max
 from spinney.optim.base import Penalty
 from spinney.optim.penalties import (
     L0,
@@ -376,6 +377,21 @@ def test_lambda_max_is_where_zero_becomes_optimal(case: Case) -> None:
         assert penalty.with_lam(lam * (1 + case.above)).violation(zero, grad) <= 1e-9
         assert penalty.with_lam(lam * 0.9999).violation(zero, grad) > 1e-7
         assert np.abs(proxed(penalty.with_lam(lam * (1 + case.above)), -0.1 * grad, 0.1)).max() <= 1e-12
+
+
+@pytest.mark.parametrize("times", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("kind", [GroupL2, OverlappingGroups])
+def test_lambda_max_counts_what_is_tied_to_it(kind: type[Penalty], times: float) -> None:
+    groups = DISJOINT if kind is GroupL2 else OVERLAP
+    loss = SquaredLoss(np.eye(N), np.random.default_rng(1).standard_normal(N), intercept=False)
+    grad = loss.value_and_grad(np.zeros(N))[1]
+    penalty = kind(1.0, groups, l2=0.1).tied(l1=times, l2=0.5)  # type: ignore[call-arg]
+    low, high = 0.0, np.abs(grad).max() / times  # bisection: from there on 0 is optimal
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        optimal = penalty.with_lam(middle).violation(np.zeros(N), grad) <= 1e-6
+        low, high = (low, middle) if optimal else (middle, high)
+    assert lambda_max(loss, penalty) == pytest.approx(high, rel=2e-5)
 
 
 @CONVEX

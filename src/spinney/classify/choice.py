@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney.errors import InputError
-from spinney.optim import Penalty, lambda_max
+from spinney.optim import L1, Penalty, lambda_max
 from spinney.optim.base import Vector
 from spinney.optim.losses import LinearLoss
 from spinney.optim.solve import Walked, path_step
@@ -120,9 +120,9 @@ def choose(
 
 
 def emptying(loss: LinearLoss, penalty: Penalty) -> float:
-    """A strength from which on the model is empty; perhaps more than enough, since what is tied to λ does not count."""
-    alone = penalty.tied(**dict.fromkeys(penalty.times_lam, 0.0)) if penalty.times_lam else penalty
-    return lambda_max(loss, alone)
+    """A strength from which on the model is empty, at little cost: an ℓ1 part tied to λ is enough by itself."""
+    times = penalty.times_lam.get("l1")
+    return lambda_max(loss, L1(1.0)) / times if times else lambda_max(loss, penalty)
 
 
 def mean_square_norm(loss: LinearLoss) -> float:

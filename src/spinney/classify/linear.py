@@ -20,7 +20,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from spinney.checking import our_errors, whole
-from spinney.classify.choice import emptying
 from spinney.classify.class_trees import class_tree_for, restricted
 from spinney.classify.class_weight import ClassWeight, class_weights
 from spinney.classify.penalty import Penalised
@@ -226,7 +225,7 @@ class _LinearModel(ShownEstimator, LinearSettings, BaseEstimator):  # type: igno
         loss, penalty = self._problem(X, y, sample_weight)
         penalty = penalty.tied(**tied) if tied else penalty
         grid = (
-            lambda_grid(emptying(loss, penalty), n, ratio)
+            lambda_grid(lambda_max(loss, penalty), n, ratio)
             if lams is None
             else np.asarray(lams, dtype=np.float64)
         )

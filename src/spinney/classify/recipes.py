@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from spinney.classify.choice import emptying
 from spinney.classify.choosing import Chosen, chosen, chosen_on_dev
 from spinney.classify.class_trees import check_tree, class_tree_for
 from spinney.classify.documents import (
@@ -30,7 +29,7 @@ from spinney.classify.views import path_views, weight_path
 from spinney.cluster import spread
 from spinney.corpus.labelled import renaming
 from spinney.errors import InputError, SettingError
-from spinney.optim import Penalty, check_penalty, check_strengths, warn_if_empty
+from spinney.optim import Penalty, check_penalty, check_strengths, lambda_max, warn_if_empty
 from spinney.optim.paths import PathViews
 from spinney.parallel import default_threads
 from spinney.settings import Settings, choose, settings_or
@@ -126,7 +125,7 @@ def _set_by_ratio(estimator: Any, tied: Mapping[str, float], data: Data) -> None
     """λ as a share of the λ that empties the model, and the strengths that are multiples of it."""
     X, y = estimator._checked(data.X, data.y)
     loss, penalty = estimator._problem(X, y, None)
-    lam = estimator.lam_ratio * emptying(loss, penalty.tied(**tied))
+    lam = estimator.lam_ratio * lambda_max(loss, penalty.tied(**tied))
     estimator.set_params(lam=lam, lam_ratio=None, **{name: times * lam for name, times in tied.items()})
 
 

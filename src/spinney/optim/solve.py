@@ -184,14 +184,39 @@ def _checked_metric(metric: Vector, loss: Loss, penalty: Penalty) -> Vector:
 def lambda_max(loss: Loss, penalty: Penalty) -> float:
     """The strength from which on the null model (all penalised coordinates 0) is optimal.
 
+    Strengths that are multiples of λ follow it (:meth:`Penalty.tied <spinney.optim.Penalty.tied>`).
+
     Examples
     --------
-    >>> from spinney.optim import L1, SquaredLoss, lambda_max
-    >>> lambda_max(SquaredLoss(np.eye(2), [3.0, -5.0], intercept=False), L1(1.0))
-    5.0
+    >>> from spinney.optim import GroupL2, L1, SquaredLoss, lambda_max
+    >>> from spinney.optim.penalties import FlatGroups
+    >>> loss = SquaredLoss(np.eye(2), [3.0, -4.0], intercept=False)
+    >>> lambda_max(loss, L1(1.0))
+    4.0
+    >>> both = GroupL2(1.0, FlatGroups.of([[0, 1]], n_features=2))
+    >>> lambda_max(loss, both), round(lambda_max(loss, both.tied(l1=1.0)), 3)
+    (5.0, 2.101)
     """
     _, grad = loss.value_and_grad(_null_point(loss))
-    return penalty.lambda_max(grad[: loss.n_params - loss.n_free])
+    grad = grad[: loss.n_params - loss.n_free]
+    return _tied_lambda_max(penalty, -grad) if penalty.times_lam.get("l1") else penalty.lambda_max(grad)
+
+
+def _tied_lambda_max(penalty: Penalty, x: Vector) -> float:
+    """The dual norm of Ω + times·‖·‖₁, with ℓ1 tied to λ, by Newton's method: right to about 1e-6.
+
+    ⟨x, u⟩/Ω(u) is a lower bound for every u, and with u the prox at a bound the next one is better.
+    """
+    without_ridge = {"l2": 0.0} if "l2" in penalty.knobs else {}
+    penalty = penalty.tied(**{**penalty.times_lam, **without_ridge})
+    unit, lower, u = penalty.with_lam(1.0), 0.0, x
+    while np.any(u):
+        bound = float(x @ u) / unit.value(u)
+        if bound <= (1.0 + 1e-7) * lower:
+            return (1.0 + 1e-6) * lower
+        lower, u = bound, x.copy()
+        penalty.with_lam(lower).prox(u, 1.0)
+    return lower
 
 
 def lambda_grid(largest: float, n: int = 50, ratio: float = 1e-2) -> Vector:
