@@ -121,7 +121,15 @@ def large(setting: Setting) -> str:
     told = " and ".join(f"{100 * share:.0f} % ({name})" for name, share in shares.items())
     report = _compared(setting, 520, "Large word vectors")
     report += f"\nNumbers that are not zero: {told}; the thesis has {PUBLISHED_NONZERO[520]} % (FOREST).\n"
-    return report + "\nTo learn:\n\n" + _times(setting, 520)
+    return report + _all_scaled(setting, 520) + "\nTo learn:\n\n" + _times(setting, 520)
+
+
+def _all_scaled(setting: Setting, M: int) -> str:
+    """The vectors of all methods where no dimension weighs more than another."""
+    results = {name: one and scaled(setting, one) for name, one in rows_of_table(setting, M).items()}
+    rows = [[name, *([None] * len(SCORES) if one is None else _scores(one))] for name, one in results.items()]
+    what = "\nThe same vectors, each dimension divided by its root mean square:\n\n"
+    return what + table(["", *SCORES], rows) + verdict(_claims(results, M))
 
 
 def _compared(setting: Setting, M: int, title: str) -> str:

@@ -18,7 +18,7 @@ from spectral_text import reviews
 from spinney.corpus import TokenArrays, sentence_arrays
 from spinney.embed import count_contexts, window
 from spinney.embed.code_trees import code_forest
-from spinney.embed.sparse_coding import SparseCoding
+from spinney.embed.sparse_coding import SparseCoding, equalised
 from spinney.embed.stochastic_coding import ProxScale, StochasticCoding
 from spinney.embed.weighting import pmi
 from spinney.evaluate import paired_bootstrap, spearman_of_pairs, word_similarity
@@ -286,8 +286,7 @@ def tried(setting: Setting, name: str, learn: Callable[[], NDArray[Any]]) -> Lea
 def scaled(setting: Setting, one: Learnt) -> Learnt:
     """The same vectors where each dimension is divided by its root mean square, so that all weigh alike in cosines."""
     text, tests = material(setting).text, material(setting).tests
-    size = np.sqrt(np.mean(np.square(one.matrix, dtype=np.float64), axis=0))
-    rows = (one.matrix / np.maximum(size, 1e-12)).astype(np.float32)
+    rows = equalised(one.matrix.astype(np.float64)).astype(np.float32)
     found = scored(WordVectors(text.vocabulary.words, rows, lowercase=True), tests)
     return dataclasses.replace(one, matrix=rows, scores=found)
 

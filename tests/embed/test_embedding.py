@@ -75,6 +75,17 @@ def test_codes_are_zero_below_a_zero(fitted):
             assert np.all(codes[codes[:, above] == 0, child] == 0)
 
 
+def test_dimensions_of_codes_count_alike_unless_plain(text, fitted):
+    equal = fitted["sparse"].vectors_.toarray()
+    plain = Embedding("sparse", SMALL["sparse"], columns="plain", random_state=0).fit(text).vectors_.toarray()
+    used = plain.any(axis=0)
+    squares = np.mean(np.square(equal, dtype=np.float64), axis=0)
+    np.testing.assert_allclose(squares[used], 1.0, rtol=1e-5)
+    ratios = plain[:, used] / np.sqrt(np.mean(np.square(plain, dtype=np.float64), axis=0))[used]
+    np.testing.assert_allclose(equal[:, used], ratios, rtol=1e-4)
+    assert not np.any(equal[:, ~used])
+
+
 def test_codes_entry_by_entry(text):
     embedding = Embedding("sparse", 13, coding="stochastic", passes=2).fit(text)
     assert embedding.vectors_.shape == (len(text.vocabulary), 13)

@@ -74,7 +74,7 @@ class Embedding(EmbedModel):
         :class:`~spinney.embed.stochastic_coding.StochasticCoding` (``lam``, ``branching``, ``passes``,
         ``zeros``, ``bias``). The vectors
         are rows of U·s^exponent, ``"plain"``, made ``"unit"`` length, or ``"canonical"``: times the whitening of the
-        words (``rows``).
+        words (``rows``); or codes with dimensions of ``"equal"`` mean square, or ``"plain"`` ones (``columns``).
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ class Embedding(EmbedModel):
         import scipy.sparse
 
         from spinney.embed.code_trees import code_forest, tree_size
-        from spinney.embed.sparse_coding import SparseCoding
+        from spinney.embed.sparse_coding import SparseCoding, equalised
         from spinney.embed.stochastic_coding import StochasticCoding
 
         how = self.how
@@ -283,7 +283,8 @@ class Embedding(EmbedModel):
             common |= {name: value for name, value in given.items() if value is not None}
             learner = StochasticCoding(how.dimensions, penalty, how.lam, **common).fit(X)
             self.facts["held_out_error"] = float(learner.trace_[-1]["held_out"])
-        self.vectors_ = scipy.sparse.csr_array(learner.codes_.astype(np.float32))
+        codes = equalised(learner.codes_) if how.columns == "equal" else learner.codes_
+        self.vectors_ = scipy.sparse.csr_array(codes.astype(np.float32))
         if self.method == "sparse":
             trees = how.dimensions // tree_size(how.branching)
             self.parent_ = code_forest(trees, how.branching)

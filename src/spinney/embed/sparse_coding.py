@@ -260,6 +260,20 @@ def checked_matrix(X: Any) -> Any:
     return X
 
 
+def equalised(codes: Matrix) -> Matrix:
+    """Codes whose dimensions are divided by their root mean squares, so that all count alike in cosines and means.
+
+    The roots of a forest are penalised least, and hold large numbers: as they are, they would decide every cosine.
+
+    Examples
+    --------
+    >>> equalised(np.array([[8.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, -3.0, 0.0], [0.0, 0.0, 0.0]])).tolist()
+    [[2.0, 0.0, 0.0], [0.0, 1.4142135623730951, 0.0], [0.0, -1.4142135623730951, 0.0], [0.0, 0.0, 0.0]]
+    """
+    size = np.sqrt(np.mean(np.square(codes), axis=0))
+    return codes / np.where(size > 0.0, size, 1.0)
+
+
 def _share(codes: Matrix) -> float:
     return int(np.count_nonzero(codes)) / codes.size
 

@@ -314,6 +314,10 @@ class _Codes(_Vectors, _Places, _Pmi):
     panel = PENALTY
     dimensions: Annotated[int, AtLeast(1), COUNT, "Number of dimensions of the vectors."] = 52
     lam: Annotated[float, AtLeast(0), AMOUNT, "Strength of the penalty."] = 0.1
+    columns: Annotated[
+        Literal["equal", "plain"],
+        "Divide each dimension by its root mean square, so that all count alike, or leave it as it is.",
+    ] = "equal"
     coding: Annotated[
         Literal["dictionary", "stochastic"], "Learn with the whole matrix, or entry by entry."
     ] = "dictionary"
