@@ -167,11 +167,12 @@ def test_the_objective_falls_and_atoms_stay_in_the_unit_ball():
     assert np.linalg.norm(model.dictionary_, axis=1).max() <= 1 + 1e-12
 
 
-def test_atoms_are_a_stationary_point_of_their_own_problem():
+@pytest.mark.parametrize("contexts", [7, 30], ids=["few contexts", "many contexts"])
+def test_atoms_are_a_stationary_point_of_their_own_problem(contexts):
     """Against projected gradient descent on the dictionary alone."""
     rng = np.random.default_rng(3)
-    codes, X = rng.standard_normal((50, 4)), rng.standard_normal((50, 7))
-    D = rng.standard_normal((7, 4)) / 10
+    codes, X = rng.standard_normal((50, 4)), rng.standard_normal((50, contexts))
+    D = rng.standard_normal((contexts, 4)) / 10
     state = State(codes, D, D.T @ D, codes.T @ codes, X.T @ codes)
     state.fit_atoms(sweeps=500)
     slow = D.copy()

@@ -30,6 +30,7 @@ Penalty = Literal["forest", "lasso"]
 Matrix = NDArray[np.float64]
 _CODES = 52  # the smallest of the thesis: four trees
 _SWEEPS = 3  # of coordinate descent on the dictionary after each batch
+_FEW = 4  # contexts for each code up to which atoms are updated as they are
 _UNUSED = 1e-12  # an atom with less than this share of the largest squared weight is left where it is
 
 
@@ -332,23 +333,39 @@ class State:
     def fit_atoms(self, sweeps: int = _SWEEPS) -> None:
         """Block coordinate descent on the atoms (Mairal et al. 2010, Alg. 2).
 
-        d_j ← u/max(1, ‖u‖) with u = d_j + (h_j − D g_j)/G_jj. All stay in the span of the columns of D and H: their
-        coordinates P there and the products K of its generators are all that the sweeps need.
+        d_j ← u/max(1, ‖u‖) with u = d_j + (h_j − D g_j)/G_jj.
         """
-        M = len(self.G)
+        weight = self.G.diagonal()
+        used = np.flatnonzero(weight > _UNUSED * weight.max(initial=0.0))
+        C, M = self.D.shape
+        sweep = self._swept if C <= _FEW * M else self._swept_in_span
+        self.D = sweep([j for _ in range(sweeps) for j in used])
+        self.D /= np.maximum(1.0, np.linalg.norm(self.D, axis=0))  # what rounding has left above 1
+        self.gram = self.D.T @ self.D
+
+    def _swept(self, atoms: Sequence[int]) -> Matrix:
+        """The atoms after updates of some, one after the other."""
+        D, H, weight = np.ascontiguousarray(self.D.T), np.ascontiguousarray(self.H.T), self.G.diagonal()
+        for j in atoms:
+            u = D[j] + (H[j] - self.G[j] @ D) / weight[j]
+            D[j] = u / max(1.0, np.sqrt(u @ u))
+        return np.ascontiguousarray(D.T)
+
+    def _swept_in_span(self, atoms: Sequence[int]) -> Matrix:
+        """The same where contexts are many.
+
+        All atoms stay in the span of the columns of D and H: their coordinates P there and the products K of its
+        generators are all that the updates need.
+        """
+        M, weight = len(self.G), self.G.diagonal()
         cross = self.D.T @ self.H
         K = np.block([[self.gram, cross], [cross.T, self.H.T @ self.H]])
         P = np.eye(M, 2 * M)
-        weight = self.G.diagonal()
-        used = np.flatnonzero(weight > _UNUSED * weight.max(initial=0.0))
-        for _ in range(sweeps):
-            for j in used:
-                u = P[j] - self.G[j] @ P / weight[j]
-                u[M + j] += 1 / weight[j]
-                P[j] = u / max(1.0, np.sqrt(max(u @ K @ u, 0.0)))
-        self.D = self.D @ P[:, :M].T + self.H @ P[:, M:].T
-        self.D /= np.maximum(1.0, np.linalg.norm(self.D, axis=0))  # what rounding has left above 1
-        self.gram = self.D.T @ self.D
+        for j in atoms:
+            u = P[j] - self.G[j] @ P / weight[j]
+            u[M + j] += 1 / weight[j]
+            P[j] = u / max(1.0, np.sqrt(max(u @ K @ u, 0.0)))
+        return self.D @ P[:, :M].T + self.H @ P[:, M:].T
 
     def revive(self, X: Any, rng: np.random.Generator) -> None:
         """Another start for atoms that no word uses: a row of ``X``."""
