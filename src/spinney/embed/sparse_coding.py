@@ -336,10 +336,10 @@ class State:
         d_j ← u/max(1, ‖u‖) with u = d_j + (h_j − D g_j)/G_jj.
         """
         weight = self.G.diagonal()
-        used = np.flatnonzero(weight > _UNUSED * weight.max(initial=0.0))
+        used = np.flatnonzero(weight > _UNUSED * weight.max(initial=0.0)).tolist()
         C, M = self.D.shape
         sweep = self._swept if C <= _FEW * M else self._swept_in_span
-        self.D = sweep([j for _ in range(sweeps) for j in used])
+        self.D = sweep(sweeps * used)
         self.D /= np.maximum(1.0, np.linalg.norm(self.D, axis=0))  # what rounding has left above 1
         self.gram = self.D.T @ self.D
 
