@@ -373,9 +373,12 @@ class ModelFile:
                 raise
             raise self.error(f"damaged: {error}") from None
 
-    def settings(self, names: Collection[str]) -> dict[str, Any]:
-        """What the model was made with: the fact ``settings``, which must have exactly these names."""
-        found = self.fact("settings", dict)
+    def settings(self, names: Collection[str], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What the model was made with: the fact ``settings``, which must have exactly these names.
+
+        Those in ``before`` are newer than some files: it says what they were before there was a choice.
+        """
+        found = {**(before or {}), **self.fact("settings", dict)}
         if set(found) != set(names):
             raise self.error(
                 "damaged, or written by an older version: its settings are not those of its kind of model; fit it again"

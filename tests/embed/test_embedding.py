@@ -86,6 +86,15 @@ def test_dimensions_of_codes_count_alike_unless_plain(text, fitted):
     assert not np.any(equal[:, ~used])
 
 
+def test_codes_of_files_from_before_there_was_a_choice_are_plain(text, fitted, tmp_path):
+    path = tmp_path / "old.spinney"
+    fitted["sparse"].save(path)
+    damaged(path, lambda header, tensors: header["settings"].pop("columns"))
+    again = Embedding.load(path)
+    assert again.how.columns == "plain"
+    assert_array_equal(again.vectors_.toarray(), fitted["sparse"].vectors_.toarray())
+
+
 def test_codes_entry_by_entry(text):
     embedding = Embedding("sparse", 13, coding="stochastic", passes=2).fit(text)
     assert embedding.vectors_.shape == (len(text.vocabulary), 13)

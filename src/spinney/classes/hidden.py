@@ -576,11 +576,8 @@ class HiddenMarkov(WordClassModel):
         """The model that a file holds."""
         relations, facts = model.fact("relations", dict), model.fact("facts", dict)
         how = {setting.name for setting in settings_of(HiddenMarkovSettings)}
-        model.fact("settings", dict).setdefault(
-            "shuffle", "pieces"
-        )  # what there was before there was a choice
         with model.checked():
-            fitted = cls(**model.settings({*_SETTINGS, *how}))
+            fitted = cls(**model.settings({*_SETTINGS, *how}, before={"shuffle": "pieces"}))
             fitted._check()
         counts, words = model.tensor("counts", np.int64, low=0), model.texts("words")
         statistics = _read_statistics(model, fitted, len(words), len(relations))

@@ -397,7 +397,8 @@ class Embedding(EmbedModel):
         method = str(model.fact("settings", dict).get("method"))
         with model.checked():
             names = {setting.name for setting in settings_of(settings_class(VECTORS, method))}
-            embedding = cls(**model.settings({*names, "random_state"}))
+            before = {"columns": "plain"} if method in _CODES else {}
+            embedding = cls(**model.settings({*names, "random_state"}, before))
         words = model.texts("words")
         with model.checked():
             counts = model.tensor("counts", np.int64)
