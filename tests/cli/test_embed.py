@@ -95,6 +95,16 @@ def test_the_command_does_what_the_library_does(facts, data, tmp_path):
     assert found["reading"]["unknown"] == "<unk>"
 
 
+def test_codes_of_zeros_are_said(spinney, facts, data, tmp_path):
+    command = ["fit", data / "train.txt", "--method", "sparse", "--dimensions", 6, "--branching", "2"]
+    err = spinney(*command, "--lam", 1e6, "--model", tmp_path / "m")[2]
+    assert "warning: the model is empty: the penalty left no weight (lower --lam)" in err
+    assert (
+        "The vector of dog is zero: it has no neighbours." in spinney("neighbours", tmp_path / "m", "dog")[1]
+    )
+    assert facts("neighbours", tmp_path / "m", "dog")["neighbours"] == {"dog": []}
+
+
 def test_facts_of_codes_hmm_and_topics(spinney, facts, data, tmp_path):
     command = ["fit", data / "train.txt", "--model", tmp_path / "m"]
     codes = facts(*command, "--method", "sparse", "--dimensions", 6, "--branching", "2", "--lam", 2)

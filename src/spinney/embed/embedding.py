@@ -267,6 +267,7 @@ class Embedding(EmbedModel):
         from spinney.embed.code_trees import code_forest, tree_size
         from spinney.embed.sparse_coding import SparseCoding, equalised
         from spinney.embed.stochastic_coding import StochasticCoding
+        from spinney.optim import warn_if_empty
 
         how = self.how
         X = pmi(self._counts(text, self._places(text)).matrix, **self._pmi())
@@ -283,6 +284,7 @@ class Embedding(EmbedModel):
             common |= {name: value for name, value in given.items() if value is not None}
             learner = StochasticCoding(how.dimensions, penalty, how.lam, **common).fit(X)
             self.facts["held_out_error"] = float(learner.trace_[-1]["held_out"])
+        warn_if_empty(int(np.count_nonzero(learner.codes_)), "lower lam")
         codes = equalised(learner.codes_) if how.columns == "equal" else learner.codes_
         self.vectors_ = scipy.sparse.csr_array(codes.astype(np.float32))
         if self.method == "sparse":

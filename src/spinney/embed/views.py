@@ -14,7 +14,7 @@ from spinney.structure import WordVectors
 from spinney.structure._forest import depths
 from spinney.structure.vectorviews import dimension_table, dimension_views
 from spinney.structure.words import known_word, largest, short
-from spinney.views import Extra, Facts, Series, Table, View
+from spinney.views import Extra, Facts, Note, Series, Table, View
 
 if TYPE_CHECKING:
     from spinney.embed.spectral_hmm import SpectralHMM
@@ -136,10 +136,12 @@ def level_shares(vectors: WordVectors, parent: ArrayLike) -> list[dict[str, Any]
 
 def neighbours(vectors: WordVectors, words: Sequence[str], s: Neighbours) -> list[View]:
     """A table for each word: the words most like it, by the cosine of their vectors."""
-    known = [known_word(vectors, word) for word in words]
-    found = {word: vectors.neighbours(word, s.top) for word in dict.fromkeys(known)}
+    known = dict.fromkeys(known_word(vectors, word) for word in words)
+    found = {word: vectors.neighbours(word, s.top) if np.any(vectors[word]) else None for word in known}
     tables: list[View] = [
-        Table(
+        Note(f"The vector of {word} is zero: it has no neighbours.")
+        if near is None
+        else Table(
             "",
             f"Neighbours of {word}",
             ["word", "cosine"],
@@ -148,6 +150,7 @@ def neighbours(vectors: WordVectors, words: Sequence[str], s: Neighbours) -> lis
         for word, near in found.items()
     ]
     listed = {
-        word: [{"word": other, "cosine": value} for other, value in near] for word, near in found.items()
+        word: [{"word": other, "cosine": value} for other, value in near or []]
+        for word, near in found.items()
     }
     return [*tables, Extra("neighbours", "", listed)]

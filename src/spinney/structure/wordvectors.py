@@ -154,7 +154,7 @@ class WordVectors(OfWords):
     ) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """The rows most similar to each of many vectors, and how similar they are; equals by their order.
 
-        Exact: products of matrices, for a block of queries and a block of words at a time. A vector of zeros is
+        Exact: products of matrices, for a block of queries and a block of words at a time. A vector of zeros
         has similarity 0 to all others by ``"cosine"`` and ``"hellinger"``.
 
         ``"hellinger"`` treats vectors as distributions (none may have negative numbers; each is divided by its
