@@ -141,6 +141,12 @@ def test_solvers(spinney, data, tmp_path, solver):
     assert "raise --max-iter" in err
 
 
+@pytest.mark.parametrize("method", ["loglinear", "hierarchical"])
+def test_a_penalty_that_leaves_nothing_is_said(spinney, data, tmp_path, method):
+    err = spinney("fit", data / "train.txt", "--method", method, "--lam", 1e9, "--model", tmp_path / "m")[2]
+    assert "warning: the model is empty: the penalty left no weight (lower --lam)" in err
+
+
 def test_weights_on_held_out_text(facts, data, tmp_path):
     command = ["fit", data / "train.txt", "--model", tmp_path / "m", "--method", "jm", "--order", 3]
     assert facts(*command)["heldout"] == "deleted"

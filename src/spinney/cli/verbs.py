@@ -37,13 +37,14 @@ from spinney.settings import (
 _AS_FLAGS = [
     (re.compile(said), given)
     for said, given in (
-        (r"\b(raise|lower) max_iter\b", r"\1 --max-iter"),
-        (r"\b(raise|lower) (lam|floor)\b", r"\1 --\2"),
+        (r"\b(raise|lower|wider) (lam|floor|every)\b", r"\1 --\2"),
         (r"\bon_error='skip'", "--on-error skip"),
         (r"\bset ngrams=True", "give --ngrams"),
         (r"\bsearch '(\w+)'", r"--tune \1"),
     )
 ]
+#: A name in two or more words that is not a part of a path, of code or of a quotation.
+_NAME = re.compile(r"(?<![\w./'\"=-])([a-z]+(?:_[a-z]+)+)(?![\w./'\"=(:])")
 
 
 def as_flags(line: str) -> str:
@@ -53,10 +54,20 @@ def as_flags(line: str) -> str:
     --------
     >>> as_flags("stopped after 10 iterations: raise max_iter")
     'stopped after 10 iterations: raise --max-iter'
+    >>> as_flags("max_words.txt: no words (lower min_count or skip_top, or lower lam)")
+    'max_words.txt: no words (lower --min-count or --skip-top, or lower --lam)'
     """
     for said, given in _AS_FLAGS:
         line = said.sub(given, line)
-    return line
+    return _NAME.sub(lambda found: _flag_of(found[1]), line) if _NAME.search(line) else line
+
+
+def _flag_of(name: str) -> str:
+    """The option of a setting; what is no setting stays as it is."""
+    from spinney.cli.tasks import every_verb
+
+    settings = (setting for verb in every_verb().values() for setting in verb.every_setting())
+    return f"--{name.replace('_', '-')}" if any(setting.name == name for setting in settings) else name
 
 
 @dataclass(frozen=True)

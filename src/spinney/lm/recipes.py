@@ -35,6 +35,7 @@ from spinney.lm.text import (
 from spinney.lm.units import Units, learned_pieces
 from spinney.lm.views import KINDS, n_parameters, order_sizes
 from spinney.lm.wordtree import outcome_counts, tree_of_classes
+from spinney.optim import warn_if_empty
 from spinney.settings import Settings, choose
 from spinney.settings import lm as lm_settings
 from spinney.structure import ClassTree
@@ -271,6 +272,8 @@ def _note(
 ) -> None:
     """Keep with the model what was read, and how it went."""
     parameters, active = n_parameters(model)
+    if hasattr(s, "lam"):
+        warn_if_empty(active, "lower lam")
     model.facts |= {
         "method": s.method,
         "order": s.order,

@@ -126,7 +126,7 @@ def _warn_if_of_no_use(model: TrendModel) -> None:
     facts = model.facts
     if "active" not in facts:
         return
-    wider = "group times into wider bins with every"
+    wider = "group times with a wider every"
     if not facts["active"] and "choice" in facts:
         warnings.warn(
             f"the model is empty: no series forecasts {facts['choice']['held_out']} better than none; {wider}, or "
