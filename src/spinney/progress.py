@@ -11,7 +11,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -30,23 +30,30 @@ _PAUSE = 0.1  # seconds between two looks of it
 _quiet = False
 
 
-def configure(*, quiet: bool = False) -> None:
-    """Send the log to stderr: everything from ``INFO`` up, or with ``quiet`` warnings only and no bars."""
+def configure(*, quiet: bool = False, wording: Callable[[str], str] = str) -> None:
+    """Send the log to stderr: everything from ``INFO`` up, or with ``quiet`` warnings only and no bars.
+
+    ``wording`` turns each line into what is shown.
+    """
     global _quiet
     _quiet = quiet
     for old in [handler for handler in log.handlers if isinstance(handler, _Handler)]:
         log.removeHandler(old)
-    log.addHandler(_Handler())
+    log.addHandler(_Handler(wording))
     log.setLevel(logging.WARNING if quiet else logging.INFO)
 
 
 class _Handler(logging.Handler):
     """Writes to the current stderr, above any bar."""
 
+    def __init__(self, wording: Callable[[str], str]) -> None:
+        super().__init__()
+        self.wording = wording
+
     def emit(self, record: logging.LogRecord) -> None:
         try:
             level = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""
-            _say(level + self.format(record))
+            _say(level + self.wording(self.format(record)))
         except Exception:
             self.handleError(record)
 

@@ -309,7 +309,7 @@ def test_unknown_words(spinney, data, tmp_path):
     assert columns_of(out)[0][1] == ["qux", str(noun)]  # from its context
     code, _, err = spinney("eval", data / "brown", text)
     assert code == 0
-    assert "min_count=2" in err
+    assert "--min-count 2" in err
 
 
 def test_plain_text_is_parsed_for_tree_models(facts, data, tmp_path, monkeypatch):

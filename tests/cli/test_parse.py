@@ -340,7 +340,9 @@ def test_long_sentences(spinney, refused, data, tmp_path):
     assert short.startswith("(S (NP")
     assert other.startswith("(S (NP")
     assert flat == "(S" + " (DT the) (NN dog) (VBZ sees) (NNP Bob)" * 3 + ")"
-    assert "1 sentence is longer than max_length=10 and got a flat tree; the first: number 2, with 12" in err
+    assert (
+        "1 sentence is longer than --max-length 10 and got a flat tree; the first: number 2, with 12" in err
+    )
     _, out, _ = spinney(*command, "--nbest", 2, "--quiet")
     assert f"2\t1\t-inf\t{flat}\n" in out
     _, out, _ = spinney(*command, "--what", "brackets", "--quiet")
@@ -499,7 +501,7 @@ def test_head_automata_keep_the_rest_of_a_sentence(spinney, refused, data, tmp_p
     command = ["apply", data / "spectral-automata", tmp_path / "t.conllu", "--max-length", 4]
     code, out, err = spinney(*command)
     assert (code, [line.split("\t")[6] for line in out.splitlines()[1:6]]) == (0, ["0", "1", "1", "1", "1"])
-    assert "1 sentence is longer than max_length=4" in err
+    assert "1 sentence is longer than --max-length 4" in err
     assert "--prune is not for head automata" in refused(*command[:3], "--prune", 0.1)
     assert "--nbest is not for head automata" in refused(*command[:3], "--nbest", 2)
 

@@ -161,10 +161,8 @@ def begin(call: Call) -> None:
     """Set up standard error: notes, warnings as single lines, progress bars."""
     from spinney import progress
 
-    progress.configure(quiet=call.quiet)
-    warnings.showwarning = lambda message, *_, **__: progress.log.warning(
-        as_flags(" ".join(str(message).split()))
-    )
+    progress.configure(quiet=call.quiet, wording=as_flags)
+    warnings.showwarning = lambda message, *_, **__: progress.log.warning(" ".join(str(message).split()))
 
 
 def load(call: Call) -> Any:

@@ -38,13 +38,14 @@ _AS_FLAGS = [
     (re.compile(said), given)
     for said, given in (
         (r"\b(raise|lower|wider) (lam|floor|every)\b", r"\1 --\2"),
-        (r"\bon_error='skip'", "--on-error skip"),
         (r"\bset ngrams=True", "give --ngrams"),
         (r"\bsearch '(\w+)'", r"--tune \1"),
     )
 ]
-#: A name in two or more words that is not a part of a path, of code or of a quotation.
-_NAME = re.compile(r"(?<![\w./'\"=-])([a-z]+(?:_[a-z]+)+)(?![\w./'\"=(:])")
+#: A name in two or more words, perhaps with a value, that is not a part of a path, of code or of a quotation.
+_NAME = re.compile(
+    r"(?<![\w./'\"=-])(?P<name>[a-z]+(?:_[a-z]+)+)(?:=(?P<mark>'?)(?P<value>[\w.]*\w)(?P=mark))?(?![\w/'\"=(:]|\.\w)"
+)
 
 
 def as_flags(line: str) -> str:
@@ -54,20 +55,23 @@ def as_flags(line: str) -> str:
     --------
     >>> as_flags("stopped after 10 iterations: raise max_iter")
     'stopped after 10 iterations: raise --max-iter'
-    >>> as_flags("max_words.txt: no words (lower min_count or skip_top, or lower lam)")
-    'max_words.txt: no words (lower --min-count or --skip-top, or lower --lam)'
+    >>> as_flags("max_words.txt: longer than max_length=10 (skip it with on_error='skip', or lower lam)")
+    'max_words.txt: longer than --max-length 10 (skip it with --on-error skip, or lower --lam)'
     """
     for said, given in _AS_FLAGS:
         line = said.sub(given, line)
-    return _NAME.sub(lambda found: _flag_of(found[1]), line) if _NAME.search(line) else line
+    return _NAME.sub(_as_flag, line) if _NAME.search(line) else line
 
 
-def _flag_of(name: str) -> str:
-    """The option of a setting; what is no setting stays as it is."""
+def _as_flag(found: re.Match[str]) -> str:
+    """The option of a setting, with its value; what is no setting stays as it is."""
     from spinney.cli.tasks import every_verb
 
-    settings = (setting for verb in every_verb().values() for setting in verb.every_setting())
-    return f"--{name.replace('_', '-')}" if any(setting.name == name for setting in settings) else name
+    name, value = found["name"], found["value"]
+    if not any(s.name == name for verb in every_verb().values() for s in verb.every_setting()):
+        return found[0]
+    no = "no-" if value == "False" else ""
+    return f"--{no}{name.replace('_', '-')}" + (f" {value}" if value not in (None, "True", "False") else "")
 
 
 @dataclass(frozen=True)
