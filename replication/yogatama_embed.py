@@ -4,7 +4,7 @@
 
 Studies: vectors, large, others, sparsity, matched, readings, trees, stochastic, times, meanings. The data sets are
 looked for under SPINNEY_DATA. What they find is kept in ``results/yogatama_embed.md``, study by study. The study of
-large vectors takes two hours, most of them in gensim; a quick run leaves it out.
+large vectors takes an hour and a quarter of a processor; a quick run leaves it out.
 """
 
 from __future__ import annotations
