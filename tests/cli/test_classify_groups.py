@@ -240,7 +240,7 @@ def test_mistakes(refused, manual, tmp_path):
     assert "--function-words needs --groups of topics" in fails("--groups", "sentence", "--function-words")
     assert "--neighbours needs" in fails("--groups", "lda:2", "--neighbours", 3)
     assert "rho is only for the solver" in fails("--groups", "lda:2", "--rho", 1)
-    assert "change_tol is only for the solver" in fails("--groups", "lda:2", "--change-tol", 0.1)
+    assert "--change-tol is only for the solver" in fails("--groups", "lda:2", "--change-tol", 0.1)
     assert "--change-tol cannot be combined with --cv" in fails(
         "--groups", "lda:2", "--cv", 2, "--solver", "admm", "--change-tol", 0.1
     )

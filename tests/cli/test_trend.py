@@ -318,7 +318,7 @@ def test_mistakes(refused, facts, table, tmp_path):
     assert "--every must be at least 1, not 0" in fit("--every", "0,10")
     assert "too few times to choose one of the resolutions 100 and 1000" in fit("--every", "100,1000")
     assert "NAME=COLUMN" in fit("--covariates", "party,,")
-    assert "lower skip_top" in fit("--skip-top", 99)
+    assert "lower --skip-top" in fit("--skip-top", 99)
     assert "no such folder" in refused("fit", table, "--model", tmp_path / "none" / "m")
     bad = tmp_path / "bad.csv"
     bad.write_text("time,text\n1901,war\nsoon,war\n")
