@@ -120,7 +120,9 @@ def large(setting: Setting) -> str:
     }
     told = " and ".join(f"{100 * share:.0f} % ({name})" for name, share in shares.items())
     report = _compared(setting, 520, "Large word vectors")
-    report += f"\nNumbers that are not zero: {told}; the thesis has {PUBLISHED_NONZERO[520]} % (FOREST).\n"
+    in_roots = f"{100 * _in_roots(forest(setting, M=520), 520):.0f} % of the squared numbers of FOREST"
+    report += f"\nNumbers that are not zero: {told}; the thesis has {PUBLISHED_NONZERO[520]} % (FOREST). In the roots "
+    report += f"lie {in_roots}.\n"
     return report + _all_scaled(setting, 520) + "\nTo learn:\n\n" + _times(setting, 520)
 
 
@@ -360,7 +362,6 @@ def readings(setting: Setting) -> str:
 
 def _weights(setting: Setting) -> str:
     """What dimensions weigh in a cosine, and what becomes of the two penalties when all weigh alike."""
-    level = levels(parents(52, "4, 2"))
     rows: list[list[object]] = []
     claims = []
     for briefly, name in ((False, "to the end"), (True, "five passes")):
@@ -370,10 +371,8 @@ def _weights(setting: Setting) -> str:
         }
         alike = {shape: scaled(setting, one) for shape, one in codes.items()}
         for shape, method in (("4, 2", FOREST), ("lasso", SC)):
-            squares = np.square(codes[shape].matrix, dtype=np.float64).sum(axis=0)
-            roots = squares[level == 0].sum() / squares.sum() if shape != "lasso" else None
-            cells = [None if roots is None else f"{100 * roots:.0f}", *_scores(codes[shape])]
-            rows.append([f"{method}, {name}", *cells, *_scores(alike[shape])])
+            roots = None if shape == "lasso" else f"{100 * _in_roots(codes[shape], 52):.0f}"
+            rows.append([f"{method}, {name}", roots, *_scores(codes[shape]), *_scores(alike[shape])])
         for task in TASKS:
             ahead = getattr(alike["4, 2"], task) > getattr(alike["lasso"], task)
             claims.append((f"FOREST is ahead of SC, scaled, {name} ({task})", ahead))
@@ -385,6 +384,12 @@ def _weights(setting: Setting) -> str:
     )
     header = ["", "squares in roots %", *SCORES, *(f"{name}, scaled" for name in SCORES)]
     return what + table(header, rows) + verdict(claims)
+
+
+def _in_roots(one: Learnt, M: int) -> float:
+    """The share of the squared numbers that lies in the roots of the trees."""
+    squares = np.square(one.matrix, dtype=np.float64).sum(axis=0)
+    return float(squares[levels(parents(M, "4, 2")) == 0].sum() / squares.sum())
 
 
 def trees(setting: Setting) -> str:

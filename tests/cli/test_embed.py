@@ -494,7 +494,7 @@ def test_a_tagger_takes_vectors_and_clusters(data, tmp_path):
         (["--method", "lrmvl", "--rates", "x"], "--rates must be a number"),
         (["--method", "sparse", "--dimensions", 5, "--branching", "2"], "5"),
         (["--method", "topics", "--topics", 500, "--stop-words", 0], "500 topics"),
-        (["--method", "topics", "--stop-words", 20], "lower min_count or stop_words"),
+        (["--method", "topics", "--stop-words", 20], "lower --min-count or --stop-words"),
         (["--method", "topics", "--format", "conllu"], "no documents in conllu"),
         (["--min-count", 10000], "no words to learn vectors for"),
         (["--format", "docx"], "docx"),
