@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import click
@@ -65,13 +66,19 @@ def as_flags(line: str) -> str:
 
 def _as_flag(found: re.Match[str]) -> str:
     """The option of a setting, with its value; what is no setting stays as it is."""
-    from spinney.cli.tasks import every_verb
-
     name, value = found["name"], found["value"]
-    if not any(s.name == name for verb in every_verb().values() for s in verb.every_setting()):
+    if name not in _setting_names():
         return found[0]
     no = "no-" if value == "False" else ""
     return f"--{no}{name.replace('_', '-')}" + (f" {value}" if value not in (None, "True", "False") else "")
+
+
+@cache
+def _setting_names() -> frozenset[str]:
+    """The names of the settings of all commands."""
+    from spinney.cli.tasks import every_verb
+
+    return frozenset(setting.name for verb in every_verb().values() for setting in verb.every_setting())
 
 
 @dataclass(frozen=True)
