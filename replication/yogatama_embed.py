@@ -70,6 +70,8 @@ DIFFERENCES = """\
   ten sets of pairs is a mean or pooled; here both are told. Codes of Algorithm A are solved for their
   dictionary to a duality gap below a millionth of the objective.
 - Words in the middle of a sentence have contexts of ten words, never of the next sentence.
+- Vectors are kept (`--cache`): the seconds of a study are those of its last go, without learning vectors that were
+  there already; the tables of training times have what learning took, whenever it was.
 - One seed but where starts are compared; what "holds" is decided by the numbers of this run, however small the
   difference. Intervals are about the test items, not about text or starts.
 """
